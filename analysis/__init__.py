@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from bsx.analysis.agreement.settings import MetaSettings as MetaSettings
     from bsx.analysis.agreement.people import PeopleCurve as PeopleCurve, people_curve as people_curve
     from bsx.analysis.cards.leaderboard import Leaderboard as Leaderboard, compare_cards as compare_cards
-    from bsx.analysis.cards.pages import card_report as card_report
     from bsx.analysis.cards.reading import read_cards as read_cards
+    from bsx.analysis.cards.result import Card as Card, CardRun as CardRun
     from bsx.analysis.datasets.appraise import load_da_sqm as load_da_sqm, load_esa as load_esa
     from bsx.analysis.datasets.challenge import ChallengeSet as ChallengeSet, MinimalPair as MinimalPair
     from bsx.analysis.datasets.challenge import load_challenge as load_challenge
@@ -108,7 +108,8 @@ if TYPE_CHECKING:
     from bsx.analysis.probing.result import SideBySide as SideBySide, Transferred as Transferred
     from bsx.analysis.probing.transfer import TestData as TestData
     from bsx.analysis.probing.tasks import ProbingTask as ProbingTask
-    from bsx.analysis.published.harness import Reproduced as Reproduced, reproduce as reproduce
+    from bsx.analysis.published.harness import reproduce as reproduce
+    from bsx.analysis.published.result import Reproduced as Reproduced
     from bsx.analysis.report.build import build_report as build_report
     from bsx.analysis.report.documents import Document as Document, parse_document as parse_document
     from bsx.analysis.report.documents import TableColumns as TableColumns, read_document as read_document
@@ -148,7 +149,6 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.systems.paired import bootstrap_systems as bootstrap_systems
     from bsx.analysis.stats.systems.paired import randomise_systems as randomise_systems
 
-    from bsx.jobs.carding.result import CardRun as CardRun
     from bsx.jobs.carding.run import metric_card as metric_card
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass

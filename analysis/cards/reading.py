@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from bsx.analysis.documents.cards import SCHEMA, CardDocument
-from bsx.analysis.report.documents import parse_document
+from bsx.analysis.cards.result import SCHEMA, Card
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
 
-def read_cards(paths: Sequence[str | Path]) -> list[CardDocument]:
+def read_cards(paths: Sequence[str | Path]) -> list[Card]:
     """Read the cards in JSON files, each with one card, or with several under ``cards``.
 
     Raises:
@@ -20,7 +19,7 @@ def read_cards(paths: Sequence[str | Path]) -> list[CardDocument]:
     return [card for path in paths for card in _cards(path)]
 
 
-def _cards(path: str | Path) -> Iterator[CardDocument]:
+def _cards(path: str | Path) -> Iterator[Card]:
     file = NamedFile(path)
     content: object = file.json()
     several = content.get("cards") if isinstance(content, Mapping) and "cards" in content else [content]
@@ -34,7 +33,7 @@ def _cards(path: str | Path) -> Iterator[CardDocument]:
             raise InputError(
                 f"{file.name}: is a card of version {version!r}, and this bsx reads version {SCHEMA}: make it anew"
             )
-        found = parse_document(one, file.name)
-        if not isinstance(found, CardDocument):
-            raise InputError(f"{file.name}: is no metric card, as `bsx.analysis.metric_card(…)` returns them")
-        yield found
+        try:
+            yield Card.from_dict(one)
+        except InputError as error:
+            raise InputError(f"{file.name}: {error}") from error

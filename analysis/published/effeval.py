@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from bsx.analysis.datasets.wmt import load_wmt_da
-from bsx.analysis.documents.reproduction import LeftOut
+from bsx.analysis.published.result import LeftOut
 from bsx.analysis.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts, same_count
 from bsx.analysis.stats.correlation import pearson
 from bsx.data import cells

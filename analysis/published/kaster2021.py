@@ -11,12 +11,18 @@ import yaml
 from pydantic import ConfigDict
 
 from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.documents.reproduction import LeftOut
 from bsx.analysis.published.kaster.ensembles import FILE, EnsembleFacts, Scores, find_judgments, reproduce_ensembles
-from bsx.analysis.published.kaster.result import PublishedExample, Recomputed, Reproduction, published_cell
+from bsx.analysis.published.kaster.result import (
+    PublishedExample,
+    Recomputed,
+    Reproduction,
+    cut_off,
+    published_cell,
+    summed_up,
+)
 from bsx.analysis.published.kaster.triples import WHY_300, TripleFacts, reproduce_triples
+from bsx.analysis.published.result import LeftOut
 from bsx.analysis.published.table import Figure, PublishedFacts, Work, read_facts
-from bsx.analysis.render.numbers import figure
 from bsx.data.columns import read_columns, standardise
 from bsx.data.tables import Table
 from bsx.errors import DataUnavailableError, InputError
@@ -87,10 +93,7 @@ def recompute(work: Work) -> list[Figure]:
     """Return the printed figures with ours, as `bsx.analysis.published.harness.reproduce` wants them."""
     first, theirs = "kaster2021/wmt-en.tsv", "data/scored/out_wmt_mono.tsv"
     folder = work.find(first, theirs).parent
-    facts = published()
-    names = [f"{name}.tsv" for name in (*facts["files"], *facts["triples"])]
-    names += [file["file"] for file in facts["files"].values()]
-    work.read += [folder / name for name in names if (folder / name).is_file() and folder / name not in work.read]
+    work.read += [file for file in files(folder) if file not in work.read]
     found = reproduce(
         folder,
         lex=work.options.get("lex") is not False,
@@ -100,10 +103,10 @@ def recompute(work: Work) -> list[Figure]:
     for cell in found.cells:
         at = {"table": cell.table, "part": cell.part, "metric": cell.metric, "term": cell.term}
         figures.append(Figure(at, float(cell.paper.removesuffix("*")), cell.ours, remark=cell.exception))
-    for example in found.examples:
+    for example in found.table1:
         at = {"table": "1", "part": f"{example.file} row {example.row}", "metric": "z", "term": example.term}
         figures.append(Figure(at, float(example.paper), example.ours))
-    for overlap in found.triples.overlaps if found.triples is not None else ():
+    for overlap in found.triples.table6 if found.triples is not None else ():
         at = {"table": "6", "part": overlap.name, "metric": "overlap", "term": overlap.pair}
         figures.append(Figure(at, float(overlap.paper), overlap.ours, remark=WHY_300 if overlap.first else ""))
     if found.triples is None:
@@ -114,6 +117,15 @@ def recompute(work: Work) -> list[Figure]:
     if found.table13 is None:
         work.left_out.append(LeftOut(what="Table 13", reason=f"{FILE} is neither there nor given as `wmt17=`"))
     return figures
+
+
+def files(folder: Path) -> list[Path]:
+    """Return those files of the paper's data that are in a folder."""
+    facts = published()
+    names = [f"{name}.tsv" for name in (*facts["files"], *facts["triples"])]
+    names += [file["file"] for file in facts["files"].values()]
+    names += [f"data/scored/{file['file']}" for file in facts["files"].values()]
+    return [folder / name for name in names if (folder / name).is_file()]
 
 
 def published() -> Published:
@@ -157,7 +169,7 @@ def reproduce(folder: Path | str, *, lex: bool = True, wmt17: Path | None = None
         columns, row = data[example["file"]], example["row"]
         for term, paper in zip(example["terms"], example["printed"], strict=True):
             ours = float(standardise(term, np.asarray(columns[term], dtype=np.float64))[row - 1])
-            shown = figure(ours, 2, truncate=True)
+            shown = cut_off(ours)
             examples.append(
                 PublishedExample(example["file"], row, term, paper, ours, shown, float(shown) == float(paper))
             )
@@ -170,8 +182,7 @@ def reproduce(folder: Path | str, *, lex: bool = True, wmt17: Path | None = None
     triples = reproduce_triples(Path(folder), facts["triples"], metrics, lex=lex)
     judgments = wmt17 if wmt17 is not None else find_judgments(Path(folder))
     table13 = reproduce_ensembles(data["wmt-en"], judgments, facts["table13"]) if judgments is not None else None
-    names = facts["metrics"], facts["factors"]
-    return Reproduction(tuple(cells), tuple(examples), tuple(recomputed), *names, triples, table13)
+    return summed_up(cells, examples, recomputed, triples, table13)
 
 
 def _read(folder: Path, name: str, facts: FileFacts) -> Scores:

@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from bsx.analysis.documents.reproduction import LeftOut, ReproducedCell, ReproducedTable, Verdict
+from bsx.analysis.published.result import LeftOut, ReproducedCell, ReproducedTable, Verdict
 from bsx.analysis.stats.correlation import pearson
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.checks import Array
@@ -190,15 +190,14 @@ def judged(facts: PublishedFacts, figures: Sequence[Figure], left_out: Sequence[
     """
     if not figures:
         raise DataUnavailableError(left_out[0].reason if left_out else "there is nothing to recompute")
-    cells = [_cell(facts, figure) for figure in figures]
     return ReproducedTable(
         title=facts.title,
         source=facts.source,
         called=facts.called,
-        data=facts.data,
-        settings=facts.settings,
-        cells=cells,
-        left_out=[*facts.left_out, *left_out],
+        data=tuple(facts.data),
+        settings=tuple(facts.settings),
+        cells=tuple(_cell(facts, figure) for figure in figures),
+        left_out=(*facts.left_out, *left_out),
     )
 
 

@@ -12,18 +12,20 @@ from bsx.analysis.agreement.learning_curve import LearningCurve
 from bsx.analysis.agreement.raters import RaterAgreement
 from bsx.analysis.agreement.result import Judgments, MetaResult
 from bsx.analysis.agreement.systems.result import CompareResult
+from bsx.analysis.cards.leaderboard import Leaderboard
+from bsx.analysis.cards.result import Card, CardRun
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.ensembles.result import EnsembleResult
 from bsx.analysis.explanations.result import Explanations
 from bsx.analysis.intervening.result import Interventions
 from bsx.analysis.probing.result import ProbedModel
+from bsx.analysis.published.kaster.result import Reproduction
+from bsx.analysis.published.result import Reproduced, together
 from bsx.analysis.report.alignments import Align, Aligner
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.result import Report
-from bsx.analysis.report.sections.cards import cards
 from bsx.analysis.report.sections.presented import presented
 from bsx.analysis.report.sections.repeat import repeat
-from bsx.analysis.report.sections.reproduction import reproduced
 from bsx.analysis.report.sections.scored import scored, segments
 from bsx.errors import InputError
 from bsx.support.settings import in_range
@@ -78,10 +80,19 @@ def build_report(
         presented(documents, Explanations, aligner, examples),
         presented(documents, ProbedModel, aligner),
         presented(documents, EnsembleResult, aligner),
-        *cards(documents),
-        *reproduced(documents),
+        presented(documents, Card, aligner),
+        presented(documents, CardRun, aligner),
+        presented(documents, Leaderboard, aligner),
+        presented(_reproduced(documents), Reproduced, aligner),
+        presented(documents, Reproduction, aligner),
         segments(documents),
         None if leads else what,
         repeat(documents, origin, aligner.signature),
     ]
     return Report(title, tuple(section for section in found if section is not None))
+
+
+def _reproduced(documents: Sequence[Document]) -> list[Document]:
+    """Return published tables of all documents as one."""
+    found = [one.content for one in documents if isinstance(one.content, Reproduced)]
+    return [Document("published tables", None, together(found))] if found else []

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say, spelled
-from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Output, specs, take, take_keywords, with_settings
-from bsx.cli.output import form_of, names, progress_bar, write_result
+from bsx.cli.options import (
+    OF_ONE_METRIC,
+    Column,
+    Full,
+    Lower,
+    Output,
+    TableFormat,
+    specs,
+    take,
+    take_keywords,
+    with_settings,
+)
+from bsx.cli.output import names, progress_bar, write_shown
 from bsx.errors import InputError
 from bsx.jobs.carding.desk import CardSettings
-from bsx.support.json_text import to_json
 from bsx.support.settings import refuse_idle, settings_of
 
 _WORDS = ("notes", "reason", "why", "message", "left_out")
@@ -65,19 +75,16 @@ def card(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Take no step from an earlier run, finished or stopped.")
     ] = False,
-    format: Annotated[
-        Literal["text", "json", "html", "markdown"] | None,
-        typer.Option("--format", help="How to print. [what the name of -o ends in; text]"),
-    ] = None,
+    full: Full = False,
+    format: TableFormat = None,
     output: Output = None,
     **settings: Any,
 ) -> None:
     """Measure all that can be measured of metrics: one card each, step by step, with all tests corrected together."""
     from bsx.analysis.cards.leaderboard import compare_cards
-    from bsx.analysis.cards.pages import card_report, page_text
     from bsx.analysis.cards.reading import read_cards
+    from bsx.analysis.cards.result import CardRun
 
-    form = form_of(format, output)
     people = names(human)
     if len(people) > 1:
         raise InputError(
@@ -98,8 +105,7 @@ def card(
             name: value for kind in (CardSettings, ScorerConfig) for name, (_, value) in settings_of(kind).items()
         }
         refuse_idle(given, {**usual, "human": None}, "with --compare, which reads cards")
-        board = compare_cards(read_cards(metrics), alpha=how["alpha"])
-        page, content, notes = board.to_report(), board.to_dict(), []
+        write_shown(compare_cards(read_cards(metrics), alpha=how["alpha"]), metrics, format, output, full=full)
     else:
         from bsx.jobs.carding.run import metric_card
 
@@ -119,10 +125,7 @@ def card(
         except KeyboardInterrupt:
             say(["steps that are done are kept; the same command goes on with the others"])
             raise
-        found.cards = [type(one).model_validate(_spelled(one.to_dict())) for one in found.cards]
-        page, content, notes = card_report(found.cards), found.to_dict(), found.notes
-    forms = {"json": lambda: to_json(content), "html": page.to_html, "markdown": page.to_markdown}
-    write_result(forms.get(form, lambda: spelled(page_text(page)))(), output)
-    say(notes)
+        found = CardRun.from_dict(_spelled(found.to_dict()))
+        write_shown(found.cards[0] if len(found.cards) == 1 else found, None, format, output, full=full)
     if output is not None:
         print(f"bsx: wrote {output}", file=sys.stderr)

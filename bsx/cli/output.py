@@ -229,7 +229,7 @@ def write_tables(
 
 
 def write_shown(
-    result: Result, files: Sequence[str | Path], format: str | None, output: Path | None, *, full: bool = False
+    result: Result, files: Sequence[str | Path] | None, format: str | None, output: Path | None, *, full: bool = False
 ) -> None:
     """Print a result, or write it to a file, with its provenance.
 
@@ -238,7 +238,7 @@ def write_shown(
 
     Args:
         result: what came out.
-        files: what was read.
+        files: what was read; None of a result that says where it comes from.
         format: text, csv, json, latex, markdown or html, or None; see `form_of`.
         output: where it is written.
         full: all tables.
@@ -248,7 +248,8 @@ def write_shown(
     from bsx.support.provenance import Provenance, provenance
 
     form = form_of(format, output)
-    result = replace(result, provenance=Provenance.read(provenance(result.kind, files, result.signatures)))
+    if files is not None:
+        result = replace(result, provenance=Provenance.read(provenance(result.kind, files, result.signatures)))
     if form in ("json", "csv", "latex"):
         for part in parts_of(result):
             say(part.items if isinstance(part, Notes) and not part.full else ())

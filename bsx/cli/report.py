@@ -9,11 +9,21 @@ from typing import Annotated, Any, Literal
 import typer
 
 from bsx.bertscore.config import ScorerConfig
-from bsx.cli.messages import say, spelled
-from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Output, Segment, System, take, with_settings
-from bsx.cli.output import form_of, names, progress_bar, show, write_result
+from bsx.cli.messages import say
+from bsx.cli.options import (
+    OF_ONE_METRIC,
+    Column,
+    Full,
+    Lower,
+    Output,
+    Segment,
+    System,
+    TableFormat,
+    take,
+    with_settings,
+)
+from bsx.cli.output import names, progress_bar, write_shown
 from bsx.errors import InputError
-from bsx.support.json_text import to_json
 from bsx.support.settings import refuse_idle
 
 
@@ -74,10 +84,8 @@ def reproduce(
             help="kaster2021: table of WMT17's segment judgments, for Table 13; looked for in and beside --data."
         ),
     ] = None,
-    format: Annotated[
-        Literal["text", "json", "markdown", "html"] | None,
-        typer.Option(help="How to print. [what the name of -o ends in; text]"),
-    ] = None,
+    full: Full = False,
+    format: TableFormat = None,
     output: Output = None,
     **settings: Any,
 ) -> None:
@@ -88,49 +96,27 @@ def reproduce(
         raise InputError("--data DIR is missing: the folder of the data")
     if not every and "kaster2021" not in (tables or ()):
         refuse_idle({"lex": lex, "wmt17": wmt17}, {"lex": True, "wmt17": None}, "without the table kaster2021")
-    form = form_of(format, output)
-    if tables == ["kaster2021"] and not beside and form in ("text", "json"):
+    if tables == ["kaster2021"] and not beside:
+        from bsx.analysis.published.kaster2021 import files
         from bsx.analysis.published.kaster2021 import reproduce as recompute
 
         paper = recompute(data, lex=lex, wmt17=wmt17)
-        show(paper.to_dict(), paper.to_text, form, output)
+        write_shown(paper, files(data), format, output, full=full)
         ok = paper.ok
     else:
-        ok = _reproduce(None if every else tables, data, names(beside), lex, wmt17, form, output, settings)
+        from bsx.jobs.reporting import reproduce as run
+
+        with progress_bar() as report:
+            found = run(
+                None if every else tables,
+                data,
+                beside=names(beside),
+                lex=lex,
+                wmt17=wmt17,
+                settings=take(settings, ScorerConfig),
+                progress=report,
+            )
+        write_shown(found, None, format, output, full=full)
+        ok = found.ok
     if not ok:
         raise typer.Exit(1)
-
-
-def _reproduce(
-    tables: list[str] | None,
-    data: Path,
-    beside: list[str],
-    lex: bool,
-    wmt17: Path | None,
-    form: str,
-    output: Path | None,
-    settings: dict[str, Any],
-) -> bool:
-    """Recompute tables, print them, and return whether all is well."""
-    from bsx.jobs.reporting import reproduce as recompute
-    from bsx.support.provenance import provenance
-
-    with progress_bar() as report:
-        run = recompute(
-            tables,
-            data,
-            beside=beside,
-            lex=lex,
-            wmt17=wmt17,
-            settings=take(settings, ScorerConfig),
-            progress=report,
-        )
-    result = run.result
-    origin = provenance("reproduce", result.files, run.signatures)
-    forms = {
-        "json": lambda: to_json({**result.to_dict(), "provenance": origin}),
-        "markdown": lambda: spelled(result.to_report(origin).to_markdown()),
-        "html": lambda: spelled(result.to_report(origin).to_html()),
-    }
-    write_result(forms.get(form, lambda: spelled(result.to_text()))(), output)
-    return result.ok

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bsx.jobs.alignment import fit_alignment as fit_alignment
     from bsx.jobs.baselines import ComputedBaseline as ComputedBaseline, baseline as baseline
     from bsx.jobs.carding.evidence import AddedEvidence as AddedEvidence, add_evidence as add_evidence
-    from bsx.jobs.carding.result import CardRun as CardRun
     from bsx.jobs.carding.run import metric_card as metric_card
     from bsx.jobs.comparing import ScoresFile as ScoresFile, compare as compare
     from bsx.jobs.combining.run import ensemble as ensemble
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from bsx.jobs.layers import LayerSweep as LayerSweep, sweep_layers as sweep_layers
     from bsx.jobs.perturbing import perturb as perturb
     from bsx.jobs.probing.run import probe as probe
-    from bsx.jobs.reporting import ReproduceRun as ReproduceRun, report as report, reproduce as reproduce
+    from bsx.jobs.reporting import report as report, reproduce as reproduce
     from bsx.jobs.scoring.by_language import ScoredLanguages as ScoredLanguages, score_languages as score_languages
     from bsx.jobs.scoring.input import Input as Input
     from bsx.jobs.scoring.run import Cluster as Cluster, ScoredFiles as ScoredFiles, score_files as score_files

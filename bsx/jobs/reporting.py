@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from bsx.analysis.published.harness import Reproduced
 from bsx.analysis.published.harness import reproduce as recompute
+from bsx.analysis.published.result import Reproduced
 from bsx.analysis.report.build import build_report, has_examples
 from bsx.analysis.report.documents import TableColumns, read_document
 from bsx.analysis.report.result import which_format
@@ -79,19 +79,6 @@ def report(
     return notes
 
 
-@dataclass(frozen=True)
-class ReproduceRun:
-    """What came out.
-
-    Attributes:
-        result: published figures beside ours.
-        signatures: metric -> signature, of those that scored here.
-    """
-
-    result: Reproduced
-    signatures: dict[str, str]
-
-
 def reproduce(
     names: Sequence[str] | None,
     data: Path | str,
@@ -101,7 +88,7 @@ def reproduce(
     wmt17: Path | None = None,
     settings: ScorerConfig | None = None,
     progress: Watch = None,
-) -> ReproduceRun:
+) -> Reproduced:
     """Recompute published tables, see `bsx.analysis.reproduce`; metrics that a table needs are built once.
 
     Args:
@@ -134,4 +121,6 @@ def reproduce(
     for spec in asked:
         built[spec] = open_metrics([spec], scorer)[0]
     result = recompute(names, data, score=score, beside=asked, lex=lex, wmt17=wmt17, progress=progress)
-    return ReproduceRun(result, signatures)
+    if result.provenance is None:
+        return result
+    return replace(result, provenance=replace(result.provenance, signatures=signatures))

@@ -392,14 +392,21 @@ def card() -> dict[str, Any]:
     names = ("agreement", "factors", "paraphrase", "perturbations", "challenge", "sentinels", "invariance", "cost")
     test = {"data": "table.tsv", "figure": "pearson", "a": "chrf", "b": "length", "difference": 0.4, "ci": [0.3, 0.5]}
     rows = {"data": "table.tsv", "level": "segment", "group": "cs-en", "statistic": "pearson", "value": 0.5, "ci": None}
+    rows |= {"n": 40, "rank": None, "of": None, "others": {}, "method": "Fisher"}
     check = {"name": "order", "what": "rows in reverse order", "n": 9, "changed": 0, "largest": 0.0, "holds": True}
+    check |= {"kind": "invariance"}
     return {
-        "schema_version": 1,
+        "schema_version": 2,
         "metric": "chrf",
-        "kind": "metric",
+        "of": "metric",
         "signature": "metric:chrf|refs:1|bsx:0.1.0",
+        "higher_is_better": True,
         "partial": True,
-        "data": [{"name": "table.tsv", "kind": "judged", "n": 40, "sha256": "1b" * 32}],
+        "data": [
+            {"name": "table.tsv", "kind": "judged", "n": 40, "sha256": "1b" * 32, "languages": ["en"]}
+            | {"groups": ["cs-en"], "examples": False}
+        ],
+        "against": [],
         "status": {name: {"status": "left out", "reason": "no data"} for name in names}
         | {"agreement": {"status": "made"}, "invariance": {"status": "made"}},
         "parts": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import time
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from bsx.analysis import compare_cards, metric_card, read_cards
-from bsx.analysis.documents.cards import CardDocument, CardParts
+from bsx.analysis.cards.result import Card, CardParts, CardRun
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import shipped
 from bsx.catalog.entries.metrics import Check, MetricEntry
@@ -29,7 +30,7 @@ from tests.conftest import Outcome
 
 Cli = Callable[..., Outcome]
 WORDS = ["the", "old", "harbour", "bridge", "closed", "to", "lorries", "on", "rainy", "day", "by", "its", "council"]
-PARTS = list(CardParts.model_fields)
+PARTS = [one.name for one in dataclasses.fields(CardParts)]
 KINDS = ("judged", "pairs", "triples", "challenge")
 
 
@@ -123,10 +124,12 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Failing]]:
 
 
 def card(specs: str | list[str], data: object, tmp_path: Path, **how: Any) -> dict[str, Any]:
-    """Return the card of one metric as plain values."""
+    """Return the card of one metric, or of several under ``cards``, as plain values."""
     how.setdefault("resamples", 50)
-    found: dict[str, Any] = metric_card(specs, data, store=tmp_path / "store", **how).to_dict()  # type: ignore[arg-type]
-    return json.loads(json.dumps(found))
+    run = metric_card(specs, data, store=tmp_path / "store", **how)  # type: ignore[arg-type]
+    found: dict[str, Any] = json.loads(json.dumps(run.to_dict()))
+    assert CardRun.from_dict(found).to_dict() == found
+    return found if len(run.cards) > 1 else found["cards"][0]
 
 
 def test_every_kind_of_table_makes_its_part(tables: dict[str, Path], tmp_path: Path) -> None:
@@ -279,7 +282,7 @@ def test_changed_meanings_are_compared_pair_by_pair(tmp_path: Path) -> None:
         )
         paired = [test for test in part["tests"] if test["method"].startswith("McNemar")]
         assert {test["b"] for test in paired} == {other["metric"] for other in found} - {one["metric"]}
-    board = compare_cards([CardDocument.model_validate(one) for one in found])
+    board = compare_cards([Card.from_dict(one) for one in found])
     assert [(figure.part, figure.tests["paired"]) for figure in board.figures] == [("perturbations", 3)]
 
 
@@ -289,7 +292,7 @@ def test_a_column_of_published_scores_has_a_card(tables: dict[str, Path], tmp_pa
     file = tmp_path / "published.tsv"
     file.write_text("\n".join(f"{line}\t{count}" for line, count in zip(lines, errors, strict=True)) + "\n")
     found = card([], file, tmp_path, columns=["ter"], lower=["ter"], parts=["agreement", "invariance"])
-    assert found["kind"] == "column"
+    assert found["of"] == "column"
     assert all(row["value"] > 0.7 for row in found["parts"]["agreement"]["rows"])
     assert found["status"]["invariance"] == {
         "status": "left out",
@@ -388,7 +391,7 @@ def test_cards_side_by_side(tables: dict[str, Path], tmp_path: Path, cli: Cli) -
     cli("card", "chrf", "bleu", *how, both)
     assert len(read_cards([both])) == 2
     assert {figure.tests["paired"] for figure in compare_cards(read_cards([both])).figures} == {1}
-    assert "Leaderboard" in cli("card", "--compare", both).out
+    assert "Metric cards compared" in cli("card", "--compare", both).out
 
 
 def test_a_card_of_another_version_is_refused(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
@@ -397,7 +400,7 @@ def test_a_card_of_another_version_is_refused(tables: dict[str, Path], tmp_path:
     old.write_text(json.dumps({**found, "schema_version": 0}))
     out = cli("card", "--compare", old, old)
     assert out.status == 2
-    assert "old.json: is a card of version 0, and this bsx reads version 1" in out.err
+    assert "old.json: is a card of version 0, and this bsx reads version 2" in out.err
     (tmp_path / "new.json").write_text(json.dumps(found))
     with pytest.raises(InputError, match="two cards of chrf"):
         compare_cards(read_cards([tmp_path / "new.json"] * 2))

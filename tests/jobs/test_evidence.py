@@ -21,6 +21,7 @@ from bsx.models.ranking import select_model
 from tests.conftest import Outcome
 
 Cli = Callable[..., Outcome]
+MORE = {"groups": [], "examples": False}
 
 
 def card(path: Path, metric: str, model: str, *, auc: float, r: float, lang: str = "de", **more: Any) -> Path:
@@ -28,14 +29,16 @@ def card(path: Path, metric: str, model: str, *, auc: float, r: float, lang: str
     kind = metric.partition(":")[0]
     tables = [("judged.tsv", "judged", "a"), ("pairs.tsv", "pairs", "b"), ("pairs.json", "challenge", "c")]
     content: dict[str, Any] = {
-        "schema_version": 1,
+        "schema_version": 2,
         "metric": metric,
-        "kind": "metric",
+        "of": "metric",
         "signature": f"metric:{kind}|model:{model}@sha256-1",
         "signatures": {lang: f"metric:{kind}|model:{model}@sha256-1"},
+        "higher_is_better": True,
         "partial": True,
+        "against": [],
         "data": [
-            {"name": name, "kind": kind, "n": 50, "sha256": letter * 64, "languages": [lang]}
+            {"name": name, "kind": kind, "n": 50, "sha256": letter * 64, "languages": [lang]} | MORE
             for name, kind, letter in tables
         ],
         "status": {},
@@ -50,6 +53,7 @@ def card(path: Path, metric: str, model: str, *, auc: float, r: float, lang: str
                         "statistic": "pearson",
                         "value": r,
                         "ci": [r - 0.1, r + 0.1],
+                        **{"rank": None, "of": None, "others": {}, "method": ""},
                     }
                 ]
             },
@@ -60,6 +64,8 @@ def card(path: Path, metric: str, model: str, *, auc: float, r: float, lang: str
                         "group": lang,
                         "metric": metric,
                         "n": 50,
+                        "positives": 20,
+                        "p": 0.01,
                         "auc": auc,
                         "ci": [auc - 0.1, auc + 0.1],
                     }
@@ -83,7 +89,8 @@ def card(path: Path, metric: str, model: str, *, auc: float, r: float, lang: str
                 "n": 50,
                 "data": "judged.tsv",
                 "group": lang,
-                "metric": {"seconds": 3.5, "start_seconds": 1.0, "memory": 9.0, "runs": 3},
+                "metric": {"seconds": 3.5, "seconds_range": [3.0, 4.0], "processor": None, "processor_range": None}
+                | {"start_seconds": 1.0, "memory": 9.0, "memory_before": 1.0, "runs": 3},
                 "times_chrf": 7.0,
                 "times_chrf_range": [6.5, 7.5],
                 "machine": {"processor": "A chip", "threads": "1"},
@@ -217,7 +224,7 @@ def test_a_metric_s_own_card(tmp_path: Path) -> None:
 
 def test_wrong_cards_are_one_line(tmp_path: Path, cli: Cli) -> None:
     file = card(tmp_path / "card.json", "bertscore:model=minilm", "minilm", auc=0.5, r=0.2)
-    table = {"name": "en-systems.tsv", "kind": "judged", "n": 9, "sha256": "a" * 64, "languages": ["de"]}
+    table = {"name": "en-systems.tsv", "kind": "judged", "n": 9, "sha256": "a" * 64, "languages": ["de"], "groups": []}
     rests = [{**table, "examples": True}]
     examples = card(tmp_path / "examples.json", "chrf", "none", auc=0.5, r=0.2, data=rests)
     for name, path, message in (

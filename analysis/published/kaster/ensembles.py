@@ -11,7 +11,7 @@ import html
 import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, TypedDict
 
@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from bsx.analysis.ensembles.run import ensemble
 from bsx.data.columns import Labels, read_columns
 from bsx.errors import InputError
-from bsx.support.aligned import text_table
 from bsx.support.checks import Array
 
 FILE = "daseg-wmt17.tsv"
@@ -68,65 +67,22 @@ class Table13:
     """The table's reference-based half.
 
     Attributes:
-        cells: the figures, those of the averages included.
-        expected: how many of the language pairs' cells are known to match.
+        ok: whether every average matches, and as many cells of language pairs as are known to.
+        cells: the figures, those of the averages (``Avg``) included.
+        count: cells of language pairs.
+        match: of them, those that match.
+        averages_match: averages that match.
         rows: language pair -> rows with scores and a human judgment.
         dropped: language pair -> rows that the paper's join drops.
     """
 
+    ok: bool
     cells: tuple[GainCell, ...]
-    expected: int
+    count: int
+    match: int
+    averages_match: int
     rows: dict[str, int]
     dropped: dict[str, int]
-
-    @property
-    def pairs(self) -> list[GainCell]:
-        """The cells of language pairs."""
-        return [cell for cell in self.cells if cell.group != "Avg"]
-
-    @property
-    def averages(self) -> list[GainCell]:
-        """The cells of averages."""
-        return [cell for cell in self.cells if cell.group == "Avg"]
-
-    @property
-    def ok(self) -> bool:
-        """Whether every average matches, and as many cells of language pairs as are known to."""
-        matching = sum(cell.matches for cell in self.pairs)
-        return matching >= self.expected and all(cell.matches for cell in self.averages)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything as plain values for JSON."""
-        return {
-            "ok": self.ok,
-            "cells": [asdict(cell) for cell in self.cells],
-            "count": len(self.pairs),
-            "match": sum(cell.matches for cell in self.pairs),
-            "averages_match": sum(cell.matches for cell in self.averages),
-            "rows": self.rows,
-            "dropped": self.dropped,
-        }
-
-    def to_text(self) -> str:
-        """Return paper and ours side by side, with both joins."""
-        groups = list(dict.fromkeys(cell.group for cell in self.cells))
-        lines = ["Table 13, gains over the best member in percent: paper / ours with the paper's join / with all rows"]
-        rows = [["", *(f"| {group}" for group in groups)]]
-        for name in dict.fromkeys(cell.ensemble for cell in self.cells):
-            own = [cell for cell in self.cells if cell.ensemble == name]
-            shown = (f"| {c.paper:>3} /{c.ours:6.2f}{' ' if c.matches else '!'}/{c.proper:6.2f}" for c in own)
-            rows.append([name, *shown])
-        lines.append(text_table(rows, "l"))
-        dropped = ", ".join(f"{group} {count}" for group, count in self.dropped.items())
-        matching, averages = (sum(cell.matches for cell in cells) for cells in (self.pairs, self.averages))
-        lines += [
-            f"{matching} of {len(self.pairs)} cells and {averages} of {len(self.averages)} averages have the paper's "
-            "percent (the others: !).",
-            "The paper z-scored the outputs of all systems, of which only the judged ones are published.",
-            f"The paper's join drops rows whose system field names several systems: {dropped}.",
-            "The reference-free half does not follow from the published data.",
-        ]
-        return "\n".join(line.rstrip() for line in lines)
 
 
 def find_judgments(folder: Path) -> Path | None:
@@ -164,7 +120,9 @@ def reproduce_ensembles(scores: Scores, judgments: Path, facts: EnsembleFacts) -
     labels = np.array(table["lp"])
     rows = {group: int(np.count_nonzero(labels == group)) for group in facts["rows"]}
     dropped = {group: int(np.count_nonzero(several[labels == group])) for group in facts["rows"]}
-    return Table13(tuple(cells), facts["expected"], rows, dropped)
+    pairs, averages = ([cell.matches for cell in cells if (cell.group == "Avg") is mean] for mean in (False, True))
+    ok = sum(pairs) >= facts["expected"] and all(averages)
+    return Table13(ok, tuple(cells), len(pairs), sum(pairs), sum(averages), rows, dropped)
 
 
 def _join(scores: Scores, judgments: Path, facts: EnsembleFacts) -> tuple[Scores, NDArray[np.bool_]]:

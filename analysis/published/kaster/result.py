@@ -1,4 +1,4 @@
-"""What is recomputed of Kaster, Zhao & Eger 2021: cells, examples and LEX columns, with the text that shows them.
+"""What is recomputed of Kaster, Zhao & Eger 2021: cells, examples and LEX columns.
 
 The paper prints coefficients and R² with two decimals. Coefficients are cut off, not rounded; R² is rounded to three
 decimals first, as a summary of the fit shows it, and then cut off.
@@ -6,12 +6,14 @@ decimals first, as a summary of the fit shows it, and then cut off.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Decimal
+from typing import ClassVar
 
-from bsx.analysis.published.kaster.ensembles import FILE, Table13
-from bsx.analysis.published.kaster.triples import TripleReproduction, triples_text
-from bsx.analysis.render.numbers import explained, figure
-from bsx.support.aligned import text_table
+from bsx.analysis.published.kaster.ensembles import Table13
+from bsx.analysis.published.kaster.triples import TripleReproduction
+from bsx.support.result import Result
 
 TOLERANCE = 0.01
 LEX_SHARE = 0.95
@@ -97,130 +99,69 @@ class PublishedExample:
     matches: bool
 
 
-@dataclass(frozen=True)
-class Reproduction:
-    """Everything recomputed; ``names`` and ``factor_names`` are what the paper calls the columns.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Reproduction(Result):
+    """Everything recomputed. A cell is named by its table, part, metric and term.
 
-    ``triples`` is None where the data have none, ``table13`` where WMT17's human judgments are not at hand.
+    Attributes:
+        paper: which.
+        ok: whether no cell is off, Tables 1, 6 and 13 are met, and enough of LEX is recomputed.
+        cells: those of Tables 3, 4, 10 and 12.
+        count: how many.
+        match: how many have the paper's digits.
+        different: names of the others.
+        off: names of those more than `TOLERANCE` away that are no documented exception.
+        stars_unexplained: names of those whose star does not follow from p.
+        lex: the columns of lexical overlap, recomputed.
+        lex_notes: what to know of them.
+        table1: z-scores of the examples.
+        triples: Figure 3 and Table 6; None where the data have none.
+        table13: gains of ensembles; None where WMT17's human judgments are not at hand.
     """
 
+    kind: ClassVar[str] = "reproduce-kaster2021"
+
+    paper: str
+    ok: bool
     cells: tuple[PublishedCell, ...]
-    examples: tuple[PublishedExample, ...]
+    count: int
+    match: int
+    different: tuple[str, ...]
+    off: tuple[str, ...]
+    stars_unexplained: tuple[str, ...]
     lex: tuple[Recomputed, ...]
-    names: dict[str, str]
-    factor_names: dict[str, str]
-    triples: TripleReproduction | None = None
-    table13: Table13 | None = None
+    lex_notes: tuple[str, ...]
+    table1: tuple[PublishedExample, ...]
+    triples: TripleReproduction | None
+    table13: Table13 | None
 
-    @property
-    def off(self) -> list[PublishedCell]:
-        """Cells outside the documented exceptions that are more than `TOLERANCE` away."""
-        return [cell for cell in self.cells if cell.off]
 
-    @property
-    def different(self) -> list[PublishedCell]:
-        """Cells whose digits are not the paper's."""
-        return [cell for cell in self.cells if not cell.matches]
-
-    @property
-    def stars(self) -> list[PublishedCell]:
-        """Cells whose star is not the paper's."""
-        return [cell for cell in self.cells if not cell.star_matches]
-
-    @property
-    def ok(self) -> bool:
-        """Whether no cell is off, Tables 1, 6 and 13 are met, and enough of LEX is recomputed."""
-        lex = all(column.equal >= LEX_SHARE * column.rows for column in self.lex)
-        parts = (self.triples is None or self.triples.ok) and (self.table13 is None or self.table13.ok)
-        examples = all(abs(e.ours - float(e.paper)) <= TOLERANCE for e in self.examples)
-        return not self.off and lex and parts and examples
-
-    def to_text(self) -> str:
-        """Return paper, ours and difference side by side, then what does not match and why."""
-        blocks = []
-        parts = dict.fromkeys((cell.table, cell.part) for cell in self.cells)
-        for table, part in parts:
-            cells = [cell for cell in self.cells if (cell.table, cell.part) == (table, part)]
-            terms = list(dict.fromkeys(cell.term for cell in cells))
-            heads = [self.factor_names.get(term, "R²") for term in terms]
-            rows = [["", *(f"| {head:<4} {'ours':>7} {'diff':>8}" for head in heads)]]
-            for metric in dict.fromkeys(cell.metric for cell in cells):
-                row = [cell for cell in cells if cell.metric == metric]
-                shown = (f"| {c.paper:>5} {c.ours:7.4f} {c.difference:+8.4f}{' ' if c.matches else '!'}" for c in row)
-                rows.append([self.names.get(metric, metric), *shown])
-            blocks.append(f"Table {table}, {part}\n{text_table(rows, 'l')}")
-        matching = len(self.cells) - len(self.different)
-        summary = [
-            f"{matching} of {len(self.cells)} cells have the paper's digits once printed as it prints them (cut off "
-            "after two decimals; R² rounded to three first). The others (!):"
-        ]
-        summary += [
-            f"  {_name(c)}: paper {c.paper}, ours {c.ours:.4f}; {c.exception or 'not a documented exception'}"
-            for c in self.different
-        ]
-        blocks.append("\n".join(summary))
-        coefficients = [cell for cell in self.cells if cell.p is not None]
-        starred = [cell.p for cell in coefficients if cell.paper.endswith("*") and cell.p is not None]
-        bare = [cell.p for cell in coefficients if not cell.paper.endswith("*") and cell.p is not None]
-        stars = [
-            f"For {len(self.stars)} of {len(coefficients)} coefficients the star is not explained by the caption's "
-            f"p >= 0.05 (the smallest p with a star is {min(starred):.5f}, the largest without one {max(bare):.5f}):"
-        ]
-        stars += [f"  {_name(c)}: paper {c.paper}, p = {c.p:.5f}" for c in self.stars]
-        blocks.append("\n".join(stars))
-        lines = ["Table 1, z-scores of the examples (paper / ours)"]
-        for file, place in dict.fromkeys((e.file, e.row) for e in self.examples):
-            own = [e for e in self.examples if (e.file, e.row) == (file, place)]
-            scores = ", ".join(
-                f"{self.factor_names[e.term]} {e.paper} / {e.ours:.3f}{'' if e.matches else ' !'}" for e in own
-            )
-            lines.append(f"  {file} row {place}: {scores}")
-        blocks.append("\n".join(lines))
-        if self.lex:
-            lines = ["LEX recomputed from the texts (BLEU-1, sentence 1 as reference, case kept, brevity penalty)"]
-            for c in self.lex:
-                off = ", ".join(map(str, c.different_rows[:20])) or "none"
-                lines.append(
-                    f"  {c.file}: {c.equal} of {c.rows} rows equal the published score "
-                    f"({100 * c.equal / c.rows:.2f} %); rows {off} differ by up to {c.largest:.3f}; "
-                    f"Table 3 moves by up to {c.coefficients:.5f} with it"
-                )
-            lines += [
-                f"  Why not all: {WHY_LEX}.",
-                f"  Mind: {FITTED_LEX}.",
-                f"  {WHY_NOT_LEX[0].upper()}{WHY_NOT_LEX[1:]}.",
-            ]
-            blocks.append("\n".join(lines))
-        if self.triples is not None:
-            blocks += triples_text(self.triples, self.names)
-        else:
-            blocks.append("Figure 3 and Table 6 are left out: the folder has no freitag.tsv and paws.tsv.")
-        missing = f"Table 13 needs the human judgments of WMT17: give {FILE} with `wmt17=`"
-        blocks.append(self.table13.to_text() if self.table13 is not None else missing)
-        if self.off:
-            lines = [f"NOT REPRODUCED: {len(self.off)} cells are off by more than {TOLERANCE}"]
-            blocks.append("\n".join([*lines, *(f"  {_name(c)}: paper {c.paper}, ours {c.ours:.4f}" for c in self.off)]))
-        else:
-            blocks.append(f"No cell outside the documented exceptions is off by more than {TOLERANCE}.")
-        return "\n\n".join(blocks)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything as plain values for JSON."""
-        return {
-            "paper": "kaster2021",
-            "ok": self.ok,
-            "cells": [asdict(cell) for cell in self.cells],
-            "count": len(self.cells),
-            "match": len(self.cells) - len(self.different),
-            "different": [_name(cell) for cell in self.different],
-            "off": [_name(cell) for cell in self.off],
-            "stars_unexplained": [_name(cell) for cell in self.stars],
-            "lex": [asdict(column) for column in self.lex],
-            "lex_notes": [WHY_LEX, FITTED_LEX, WHY_NOT_LEX] if self.lex else [],
-            "table1": [asdict(example) for example in self.examples],
-            "triples": self.triples.to_dict() if self.triples is not None else None,
-            "table13": self.table13.to_dict() if self.table13 is not None else None,
-        }
+def summed_up(
+    cells: Sequence[PublishedCell],
+    examples: Sequence[PublishedExample],
+    lex: Sequence[Recomputed],
+    triples: TripleReproduction | None,
+    table13: Table13 | None,
+) -> Reproduction:
+    """Return everything recomputed with what does not match."""
+    enough = all(column.equal >= LEX_SHARE * column.rows for column in lex)
+    met = (triples is None or not any(cell.off for cell in triples.table6)) and (table13 is None or table13.ok)
+    near = all(abs(example.ours - float(example.paper)) <= TOLERANCE for example in examples)
+    return Reproduction(
+        paper="kaster2021",
+        ok=not any(cell.off for cell in cells) and enough and met and near,
+        cells=tuple(cells),
+        count=len(cells),
+        match=sum(cell.matches for cell in cells),
+        different=tuple(name_of(cell) for cell in cells if not cell.matches),
+        off=tuple(name_of(cell) for cell in cells if cell.off),
+        stars_unexplained=tuple(name_of(cell) for cell in cells if not cell.star_matches),
+        lex=tuple(lex),
+        lex_notes=(WHY_LEX, FITTED_LEX, WHY_NOT_LEX) if lex else (),
+        table1=tuple(examples),
+        triples=triples,
+        table13=table13,
+    )
 
 
 def published_cell(
@@ -228,7 +169,7 @@ def published_cell(
 ) -> PublishedCell:
     """Return a cell: where it is, what is printed there, our figure with its p, and why it may not match."""
     value, starred = float(paper.removesuffix("*")), paper.endswith("*")
-    shown = explained(ours, 2, truncate=True) if p is None else figure(ours, 2, truncate=True)
+    shown = cut_off(round(ours, 3) if p is None else ours)
     star = p is not None and p >= 0.05
     return PublishedCell(
         *key,
@@ -244,5 +185,17 @@ def published_cell(
     )
 
 
-def _name(cell: PublishedCell) -> str:
+def cut_off(value: float) -> str:
+    """Return a figure with two decimals, the others cut off; a zero has no sign.
+
+    >>> cut_off(-0.0596), cut_off(0.29), cut_off(-0.004)
+    ('-0.05', '0.29', '0.00')
+    """
+    # The detour over 12 decimals keeps 0.29, which is held as 0.28999…, from being cut to 0.28.
+    shown = Decimal(f"{value:.12f}").quantize(Decimal("0.01"), rounding=ROUND_DOWN)
+    return str(abs(shown) if shown == 0 else shown)
+
+
+def name_of(cell: PublishedCell) -> str:
+    """Return where a cell is."""
     return f"Table {cell.table} {cell.part}: {cell.metric} {cell.term}"

@@ -11,7 +11,7 @@ from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.result import AverageAgreement, AverageTest, GroupResult, MetaResult, PairTest
 from bsx.analysis.agreement.rows import CorpusScores
 from bsx.analysis.agreement.settings import MetaOptions
-from bsx.analysis.documents.cards import AgreementRow
+from bsx.analysis.cards.result import AgreementRow
 from bsx.analysis.stats.folds import Rows
 from bsx.errors import InputError
 from bsx.jobs.carding.data import DataSet, JudgedRows, RowTexts
@@ -20,6 +20,7 @@ from bsx.jobs.carding.people import people
 from bsx.jobs.carding.rows import CONSTANT, sentinel_row, test_row
 from bsx.jobs.carding.scoring import Problem, Scored
 from bsx.support.checks import Array
+from bsx.support.result import as_json
 from bsx.support.untyped import JsonObject
 
 _LEVELS = {"seg": "segment", "sys": "system"}
@@ -199,11 +200,11 @@ def _varied(values: Array, groups: Array, kept: Array) -> Array:
     return found
 
 
-def _row(result: MetaResult, group: GroupResult, name: str, data: str, level: str) -> dict[str, object]:
+def _row(result: MetaResult, group: GroupResult, name: str, data: str, level: str) -> JsonObject:
     own = group[name]
     ranks = group.clusters.ranks if group.clusters is not None else {}
     figures = {key: value for key, value in own.figures.items() if not isinstance(value, tuple)}
-    return AgreementRow(
+    row = AgreementRow(
         data=data,
         level=_LEVELS[level],
         group=group.group,
@@ -215,27 +216,30 @@ def _row(result: MetaResult, group: GroupResult, name: str, data: str, level: st
         of=len(ranks) or None,
         others={key: value for key, value in figures.items() if key != result.headline},
         method=own.method,
-    ).to_dict()
+    )
+    return as_json(row)
 
 
-def _average(result: MetaResult, own: AverageAgreement, data: str, level: str) -> list[dict[str, object]]:
+def _average(result: MetaResult, own: AverageAgreement, data: str, level: str) -> list[JsonObject]:
     if own.value != own.value:
         return []
-    return [
-        AgreementRow(
-            data=data,
-            level=_LEVELS[level],
-            group="average",
-            n=sum(group.n for group in result.groups),
-            statistic=result.headline,
-            value=own.value,
-            ci=own.ci,
-            method=f"mean of {len(result.groups)} groups",
-        ).to_dict()
-    ]
+    row = AgreementRow(
+        data=data,
+        level=_LEVELS[level],
+        group="average",
+        n=sum(group.n for group in result.groups),
+        statistic=result.headline,
+        value=own.value,
+        ci=own.ci,
+        rank=None,
+        of=None,
+        others={},
+        method=f"mean of {len(result.groups)} groups",
+    )
+    return [as_json(row)]
 
 
-def _test(test: PairTest, result: MetaResult, data: str, level: str, group: str) -> list[dict[str, object]]:
+def _test(test: PairTest, result: MetaResult, data: str, level: str, group: str) -> list[JsonObject]:
     return test_row(
         data=data,
         level=_LEVELS[level],
@@ -250,7 +254,7 @@ def _test(test: PairTest, result: MetaResult, data: str, level: str, group: str)
     )
 
 
-def _average_test(test: AverageTest, name: str, result: MetaResult, data: str, level: str) -> list[dict[str, object]]:
+def _average_test(test: AverageTest, name: str, result: MetaResult, data: str, level: str) -> list[JsonObject]:
     turned = test.a != name
     sign = -1 if turned else 1
     return test_row(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
-from bsx.analysis.documents.cards import SCHEMA, CardDocument, CardParts, PartName
+from bsx.analysis.cards.result import SCHEMA, Card, PartName
 from bsx.analysis.stats.clusters import Correction, adjust
 from bsx.jobs.carding.data import DataSet, JudgedRows
 from bsx.jobs.carding.desk import CardFindings, Desk, Subject
@@ -26,7 +26,7 @@ def assemble(
     wanted: set[str],
     files: Sequence[Path],
     notes: Sequence[str],
-) -> CardDocument:
+) -> Card:
     """Return the card of a subject from what all steps found; parts that were not wanted are left out."""
     name = subject.name
     parts: dict[str, JsonObject] = {}
@@ -63,11 +63,11 @@ def assemble(
     if subject.column:
         signatures = {"any": f"column:{name}|published:yes"}
     first = next(iter(built.values()), None)
-    return CardDocument.model_validate(
+    return Card.from_dict(
         {
             "schema_version": SCHEMA,
             "metric": name,
-            "kind": "column" if subject.column else "metric",
+            "of": "column" if subject.column else "metric",
             "signature": next(iter(signatures.values()), ""),
             "signatures": signatures,
             "higher_is_better": not subject.lower if first is None else first.higher_is_better,
@@ -75,7 +75,7 @@ def assemble(
             "data": [_described(one) for one in desk.data],
             "against": [one.name for one in desk.subjects if one.name != name],
             "status": status,
-            "parts": CardParts.model_validate(parts).to_dict(),
+            "parts": parts,
             "multiplicity": family,
             "settings": desk.asked,
             "notes": list(notes),

@@ -9,11 +9,12 @@ import sys
 import time
 from pathlib import Path
 
-from bsx.analysis.documents.cards import CostRow
+from bsx.analysis.cards.result import CostRow
 from bsx.jobs.carding.data import DataSet, JudgedRows, RowTexts
 from bsx.jobs.carding.desk import CardFindings, Desk
 from bsx.jobs.carding.scoring import Problem
 from bsx.support.children import run_code
+from bsx.support.result import as_json
 from bsx.support.settings import set_fields
 from bsx.support.untyped import JsonObject, Untyped
 
@@ -147,7 +148,7 @@ def main() -> None:
         memory_before=before,
         runs=len(seconds),
     )
-    print(json.dumps(row.to_dict()))
+    print(json.dumps(as_json(row)))
 
 
 def _own(run: JsonObject) -> JsonObject:

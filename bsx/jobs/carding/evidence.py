@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from bsx.analysis.cards.leaderboard import CHALLENGE, SECONDS, TOLD_APART, TRIPLES, card_figures
 from bsx.analysis.cards.reading import read_cards
-from bsx.analysis.documents.cards import CardDocument
+from bsx.analysis.cards.result import Card
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.evidence import Aspect, Evidence
 from bsx.catalog.entries.metrics import MetricEntry
@@ -116,7 +117,7 @@ def _entry(name: str, catalog: Catalog) -> ModelEntry | MetricEntry:
     return entry
 
 
-def evidence_of(card: CardDocument, name: str, catalog: Catalog, *, source: str | None = None) -> list[Evidence]:
+def evidence_of(card: Card, name: str, catalog: Catalog, *, source: str | None = None) -> list[Evidence]:
     """Return what a card says for a model or metric.
 
     Args:
@@ -156,7 +157,7 @@ def evidence_of(card: CardDocument, name: str, catalog: Catalog, *, source: str 
         if ci is None or n is None or lang not in langs or at.group == "average" or at.figure == SECONDS:
             continue
         digest = next((data.sha256[:8] for data in card.data if data.name == at.data), "")
-        ends = [float(end) for end in ci if end is not None]
+        ends = [end for end in ci if not math.isnan(end)]
         name = _STATISTICS.get(at.figure, at.figure)
         if at.figure == TOLD_APART:
             name = f"share of changed meanings that cost more than {controls[at.data, at.group]}"
@@ -179,7 +180,7 @@ def evidence_of(card: CardDocument, name: str, catalog: Catalog, *, source: str 
     return found
 
 
-def _machine(card: CardDocument) -> str:
+def _machine(card: Card) -> str:
     machine = card.parts.cost.machine if card.parts.cost is not None else {}
     return f" on {machine.get('processor', 'a machine')}, {machine.get('threads') or 'all'} threads"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from bsx.analysis.adversarial.challenge import ChallengeResult, challenge
 from bsx.analysis.adversarial.pairs import detect_pairs
@@ -180,7 +181,7 @@ def _sets(sides: Sequence[Sequence[str]]) -> Rows | None:
     return None if len(set(of.tolist())) in (1, n) else of
 
 
-def _add(found: CardFindings, one: DataSet, part: str, name: str, **rows: object) -> None:
+def _add(found: CardFindings, one: DataSet, part: str, name: str, **rows: Any) -> None:
     """Add one row to a list of a part, and what a reader must know of the table."""
     added = {kind: [{**as_json(row), "data": one.name, "group": one.lang}] for kind, row in rows.items()}
     found.add(part, name, **added, notes=[f"{one.name}: {note}" for note in one.notes])

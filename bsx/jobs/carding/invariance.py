@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.documents.cards import InvarianceRow
+from bsx.analysis.cards.result import InvarianceRow
 from bsx.jobs.carding.data import JudgedRows, RowTexts
 from bsx.jobs.carding.desk import CardFindings, Desk
 from bsx.jobs.carding.scoring import Problem, one_line
 from bsx.support.checks import Array
+from bsx.support.result import as_json
 from bsx.support.untyped import JsonObject
 
 TOLERANCE = 1e-5
@@ -160,19 +162,24 @@ def _compared(
 def _row(
     name: str, what: str, n: int, changed: NDArray[np.bool_], difference: Array, *, kind: str = "invariance"
 ) -> JsonObject:
-    return InvarianceRow(
-        name=name,
-        what=what,
-        n=n,
-        changed=int(changed.sum()),
-        largest=float(np.nanmax(difference, initial=0.0)),
-        holds=not changed.any(),
-        kind=kind,
-    ).to_dict()
+    row: JsonObject = as_json(
+        InvarianceRow(
+            name=name,
+            what=what,
+            n=n,
+            changed=int(changed.sum()),
+            largest=float(np.nanmax(difference, initial=0.0)),
+            holds=not changed.any(),
+            kind=kind,
+        )
+    )
+    return row
 
 
 def _nothing(name: str, what: str, why: str, *, kind: str = "invariance") -> JsonObject:
-    return InvarianceRow(name=name, what=what, n=0, changed=0, largest=None, holds=None, kind=kind, note=why).to_dict()
+    none = InvarianceRow(name=name, what=what, n=0, changed=0, largest=math.nan, holds=None, kind=kind, note=why)
+    row: JsonObject = as_json(none)
+    return row
 
 
 def _each(texts: RowTexts, change: Callable[[str], str]) -> RowTexts:

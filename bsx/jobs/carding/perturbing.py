@@ -10,7 +10,7 @@ import numpy as np
 from bsx.analysis.adversarial.robustness import falls, perturbed_scores
 from bsx.analysis.adversarial.told_apart import ToldApart, told_apart
 from bsx.analysis.cards.leaderboard import TOLD_APART
-from bsx.analysis.documents.cards import ToldApartRow
+from bsx.analysis.cards.result import ToldApartRow
 from bsx.analysis.stats.preference import McNemar, mcnemar
 from bsx.errors import BsxError
 from bsx.jobs.carding.data import DataSet, JudgedRows
@@ -93,15 +93,17 @@ def _perturb(found: CardFindings, desk: Desk, one: DataSet, name: str, texts: Se
         []
         if not whole.n
         else [
-            ToldApartRow(
-                data=one.name,
-                group=one.lang,
-                control=whole.control,
-                n=whole.n,
-                texts=whole.texts,
-                rate=whole.rate,
-                ci=(whole.low, whole.high),
-            ).to_dict()
+            as_json(
+                ToldApartRow(
+                    data=one.name,
+                    group=one.lang,
+                    control=whole.control,
+                    n=whole.n,
+                    texts=whole.texts,
+                    rate=whole.rate,
+                    ci=(whole.low, whole.high),
+                )
+            )
         ]
     )
     missing = [{"perturbation": what, "why": f"{one.lang}: {why}"} for what, why in scored.left_out.items()]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from bsx.analysis.cards.result import InterventionRow, ProfileRow
 from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.documents.cards import InterventionRow, ProfileRow
 from bsx.analysis.factors.zoo import compute_factors
 from bsx.analysis.intervening.run import intervene
 from bsx.analysis.present.intervening import worded
@@ -70,10 +70,7 @@ def _intervene(found: CardFindings, desk: Desk, one: DataSet, content: JudgedRow
     except BsxError as error:
         found.add("factors", name, notes=[f"{one.name}: no interventional profile: {error}"])
         return
-    moved = [
-        InterventionRow.model_validate({**as_json(row), "data": one.name, "group": one.lang, "n": most}).to_dict()
-        for row in result.effects
-    ]
+    moved = [as_json(InterventionRow(**as_json(row), data=one.name, group=one.lang, n=most)) for row in result.effects]
     tests = [
         row
         for effect in result.effects
@@ -176,7 +173,7 @@ def _fit(
         data=one.name,
         group=one.lang,
         n=result.n,
-        factors=varied,
+        factors=tuple(varied),
         coef={**fit.coef},
         ci={**fit.ci},
         p={**fit.p},
@@ -184,7 +181,7 @@ def _fit(
         r2_ci=fit.r2_ci,
         r2_share={**fit.r2_share},
         se=f"{result.se}: {result.se_reason}" if result.se_reason else result.se,
-        warnings=list(result.warnings),
+        warnings=result.warnings,
     )
     tests = [
         row
@@ -201,4 +198,4 @@ def _fit(
             method=f"t test, {result.se} standard errors",
         )
     ]
-    found.add("factors", name, observational=[row.to_dict()], tests=tests, left_out=missing)
+    found.add("factors", name, observational=[as_json(row)], tests=tests, left_out=missing)

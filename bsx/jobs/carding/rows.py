@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from bsx.analysis.documents.base import Interval, Number
-from bsx.analysis.documents.cards import CardTest, SentinelRow
+from bsx.analysis.cards.result import CardTest, SentinelRow
 from bsx.jobs.carding.data import DataSet
 from bsx.jobs.carding.desk import CardFindings, Desk
+from bsx.support.result import Interval, as_json
 from bsx.support.untyped import JsonObject
 
 CONSTANT = "constant"
 """The sentinel that gives every text the same score."""
 
-Reached = Mapping[str, tuple[Number, Interval]]
+Reached = Mapping[str, tuple[float | None, Interval | None]]
 """Metric or sentinel -> its figure and interval."""
 
 
-def test_row(*, data: str, figure: str, a: str, b: str, p: float, **more: object) -> list[JsonObject]:
+def test_row(*, data: str, figure: str, a: str, b: str, p: float, **more: Any) -> list[JsonObject]:
     """Return a test as a list of one row, or of none where it is not defined."""
     if p != p:
         return []
-    return [CardTest.model_validate({"data": data, "figure": figure, "a": a, "b": b, "p": p, **more}).to_dict()]
+    return [as_json(CardTest(data=data, figure=figure, a=a, b=b, p=p, **more))]
 
 
-def sentinel_row(**fields: object) -> JsonObject:
-    """Return what a sentinel reaches, see `bsx.analysis.documents.cards.SentinelRow`."""
-    return SentinelRow.model_validate(fields).to_dict()
+def sentinel_row(**fields: Any) -> JsonObject:
+    """Return what a sentinel reaches, see `bsx.analysis.cards.result.SentinelRow`."""
+    row: JsonObject = as_json(SentinelRow(**fields))
+    return row
 
 
 def add_sentinels(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from bsx.analysis.documents.cards import SCHEMA
+from bsx.analysis.cards.result import SCHEMA, CardRun
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.specs import split_specs
@@ -23,14 +23,13 @@ from bsx.jobs.carding.invariance import check
 from bsx.jobs.carding.perturbing import perturbed
 from bsx.jobs.carding.profiling import profile
 from bsx.jobs.carding.reading import read_data
-from bsx.jobs.carding.result import CardRun
 from bsx.jobs.carding.scoring import Lab
 from bsx.jobs.carding.speaking import languages
 from bsx.jobs.carding.store import Store
 from bsx.metrics.zoo import find_metric
 from bsx.support.near import did_you_mean
 from bsx.support.progress import Watch, told
-from bsx.support.provenance import versions
+from bsx.support.provenance import Provenance, provenance, versions
 from bsx.support.settings import complete, takes
 
 SENTINELS = ("length", "length-qe", "overlap")
@@ -142,8 +141,10 @@ def metric_card(
     if progress is not None:
         progress("card", len(due), len(due))
     files = [one.path for one in tables if one.path is not None]
-    cards = [assemble(subject, desk, found, wanted, files, notes) for subject in subjects]
-    return CardRun(cards, list(dict.fromkeys(files)), notes)
+    files = list(dict.fromkeys(files))
+    cards = tuple(assemble(subject, desk, found, wanted, files, notes) for subject in subjects)
+    origin = provenance(CardRun.kind, files, {card.metric: card.signature for card in cards})
+    return CardRun(cards=cards, notes=tuple(notes), provenance=Provenance.read(origin))
 
 
 def _check_columns(columns: Sequence[str], tables: Sequence[DataSet]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from bsx.analysis.documents.cards import LanguageRow
+from bsx.analysis.cards.result import LanguageRow
 from bsx.jobs.carding.data import JudgedRows
 from bsx.jobs.carding.desk import CardFindings, Desk
 from bsx.jobs.carding.scoring import Problem, Scored
+from bsx.support.result import as_json
 
 
 def languages(desk: Desk) -> CardFindings:
@@ -37,14 +38,17 @@ def languages(desk: Desk) -> CardFindings:
             counts["empty"] += scored.empty
             counts["failed"] += len(scored.failed)
         measured = [
-            LanguageRow(
-                lang=lang,
-                data=files[lang],
-                **counts,
-                truncated_share=counts["truncated"] / counts["segments"],
-                declared=None if declared == "any" else lang in declared or lang.partition("-")[0] in declared,
-                notes=list(dict.fromkeys(notes[lang])),
-            ).to_dict()
+            as_json(
+                LanguageRow(
+                    lang=lang,
+                    data=tuple(files[lang]),
+                    **counts,
+                    truncated_share=counts["truncated"] / counts["segments"],
+                    agreement=None,
+                    declared=None if declared == "any" else lang in declared or lang.partition("-")[0] in declared,
+                    notes=tuple(dict.fromkeys(notes[lang])),
+                )
+            )
             for lang, counts in rows.items()
         ]
         if measured:

@@ -23,9 +23,7 @@ def test_every_kind_is_read_and_written_again_unchanged(tmp_path: Path) -> None:
     extra = []  # no part of the report whose layout is looked at
     for sample in (
         samples.challenge,
-        samples.reproduction,
         samples.intervene,
-        samples.card,
         samples.explain,
         samples.judgments,
     ):
