@@ -218,6 +218,12 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.fixture
+def any_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test see what runs encoders where nobody has said it, whatever ``--backend`` says."""
+    monkeypatch.delenv("BSX_BACKEND", raising=False)
+
+
+@pytest.fixture
 def online(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a test fetch from a server of its own, although the suite itself may ask nobody."""
     for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):

@@ -133,7 +133,7 @@ def test_the_page_on_the_index_has_no_link_to_a_file_beside_it(tmp_path: Path) -
     for name in ("README.md", "pyproject.toml"):
         (tmp_path / name).write_bytes((REPOSITORY / name).read_bytes())
     address = "https://git.example/group/bsx"
-    command = [sys.executable, REPOSITORY / "tools" / "published.py", address, "v1"]
+    command = [sys.executable, str(REPOSITORY / "tools" / "published.py"), address, "v1"]
     subprocess.run(command, cwd=tmp_path, check=True)
     links = re.findall(r"\]\(([^)]+)\)", (tmp_path / "README.md").read_text(encoding="utf-8"))
     assert all(link.startswith(("https://", "#")) for link in links)

@@ -5,7 +5,7 @@ Columns in, one named result out. `bsx meta` is this function with files around 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Unpack
 
@@ -183,8 +183,9 @@ def _group(
     people = rows.pop(human)
     if config.level == "seg" and kept < 3:
         raise InputError(f"{kept} rows are too few for a correlation, at least 3 are needed")
+    systems: tuple[Hashable, ...] = ()
     if system is not None:
-        shaped = _matrices({**rows, human: people}, missing, system, segment, config)
+        shaped, systems = _matrices({**rows, human: people}, missing, system, segment, config)
         people = shaped.pop(human)
         rows = shaped
     for name, x in {**rows, human: people}.items():
@@ -194,7 +195,7 @@ def _group(
         if np.ptp(present) == 0:
             raise InputError(f"{name} has the value {present[0]:g} in all {kept} rows: nothing can be ranked")
         refuse_rounding(name, present)
-    data = Rows(rows, people, segments=segment is not None)
+    data = Rows(rows, people, segments=segment is not None, systems=systems)
     if whole is not None:
         data = replace(data, every=whole.every, judged=whole.judged, corpus=whole.corpus)
     found = agreement(data, config)
@@ -216,12 +217,12 @@ def _matrices(
     system: Labels,
     segment: Labels | None,
     config: MetaSettings,
-) -> dict[str, Array]:
-    """Arrange rows by system and segment; without segments, one row a system."""
+) -> tuple[dict[str, Array], tuple[Hashable, ...]]:
+    """Arrange rows by system and segment; without segments, one row a system. Return the systems' names too."""
     names = [name for name, gone in zip(system, missing, strict=True) if not gone]
     if segment is None:
         if config.level == "seg":
-            return rows
+            return rows, ()
         twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
         if twice:
             raise InputError(f"system {twice[0]!r} has more than one row: name the column segment too")
@@ -234,7 +235,7 @@ def _matrices(
         raise InputError(
             f"{len(found.systems)} systems are too few for `level={config.level}`, at least {least} are needed"
         )
-    return found.columns
+    return found.columns, found.systems
 
 
 def _whole(

@@ -236,7 +236,14 @@ def _order_of_systems(rows: Rows, name: str, x: Array, human: Array, settings: M
         return {**figures, "spa": math.nan, "spa_ci": (math.nan, math.nan)}
     draws = 1000 if settings.spa == "wmt" else max(1000, settings.resamples)
     spa = soft_pairwise_accuracy(
-        rows.metrics[name], rows.human, method=settings.spa, permutations=draws, resample=over, nan="omit", **options
+        rows.metrics[name],
+        rows.human,
+        method=settings.spa,
+        permutations=draws,
+        resample=over,
+        nan="omit",
+        names=rows.systems,
+        **options,
     )
     return {**figures, "spa": spa.estimate, "spa_ci": (spa.low, spa.high)}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -41,6 +41,7 @@ class Rows:
         every: for ``level=sys``, name -> scores of all segments, judged or not (systems, all segments).
         judged: the human scores in that arrangement.
         corpus: name -> what corpus scores are made of, in that arrangement.
+        systems: names of a matrix's rows, for messages.
     """
 
     metrics: Mapping[str, Array]
@@ -49,6 +50,7 @@ class Rows:
     every: Mapping[str, Array] = field(default_factory=dict)
     judged: Array | None = None
     corpus: Mapping[str, CorpusScores] = field(default_factory=dict)
+    systems: Sequence[Hashable] = ()
 
     @property
     def matrix(self) -> bool:

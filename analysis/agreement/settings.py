@@ -204,6 +204,12 @@ class MetaSettings(BaseModel):
         return {"darr": "tau", "hybrid": "limit"}.get(self.level, self.statistic)
 
     @property
+    def paired(self) -> bool:
+        """Whether the rows have to be of systems and segments: independent ones cannot be analysed so."""
+        of_segments = self.grouped_by != "none" or self.statistic == "acc_eq" or self.resample is not None
+        return self.level != "seg" or of_segments
+
+    @property
     def target(self) -> str:
         """What the interval and the tests speak about, in words."""
         words = {

@@ -232,7 +232,11 @@ def _table(file: NamedFile, named: TableColumns) -> ScoreRows:
     scores = {named.human, *_scored(sidecar, signature)}
     numeric = set()
     for place, name in enumerate(table.columns):
-        numbers = [row.number(name) for row in given] if name in scores else as_numbers(row[place] for row in rows)
+        numbers = None if name in scores else as_numbers(row[place] for row in rows)
+        # The usual name of human scores may be that of a column of words; one that holds a number has to hold scores.
+        usual = renamed.get(name, name) == HUMAN[0] and any(as_numbers([row[place]]) for row in rows)
+        if name in scores or (numbers is None and usual):
+            numbers = [row.number(name) for row in given]
         if numbers is not None:
             numeric.add(_clean_text(renamed.get(name, name)))
         for row, number in zip(rows, numbers or repeat(math.nan), strict=False):

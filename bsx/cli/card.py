@@ -98,8 +98,15 @@ def card(
     if compare:
         if not metrics:
             raise InputError("--compare: name the .json files of at least two cards")
-        given = {"data": data, "column": column, "lower": lower, "human": human, "part": part, "fresh": fresh}
-        given |= {name: how[name] for name in how if name not in ("alpha", "human")} | config.model_dump()
+        given: dict[str, object] = {
+            "data": data,
+            "column": column,
+            "lower": lower,
+            "human": human,
+            "part": part,
+            "fresh": fresh,
+        }
+        given |= {name: value for name, value in how.items() if name not in ("alpha", "human")} | config.model_dump()
         usual = {**dict.fromkeys(given), "fresh": False}
         usual |= {
             name: value for kind in (CardSettings, ScorerConfig) for name, (_, value) in settings_of(kind).items()

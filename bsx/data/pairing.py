@@ -53,27 +53,29 @@ def refuse_alike(names: Iterable[str], where: str) -> None:
 
 
 class Pairing:
-    """Counts what is odd about rows of systems and segments, in 24 bytes a row."""
+    """Counts what is odd about rows of systems and segments, in 32 bytes a row."""
 
     def __init__(self) -> None:
         self._systems: set[str] = set()
-        self._pairs, self._segments, self._texts = array("q"), array("q"), array("q")
+        self._pairs, self._segments, self._texts, self._names = array("q"), array("q"), array("q"), array("q")
 
-    def add(self, system: str, segment: Hashable, texts: Hashable = None) -> None:
+    def add(self, system: str, segment: Hashable, texts: Hashable = None, name: str = "") -> None:
         """Count a row in.
 
         Args:
             system: whose it is.
             segment: its segment.
             texts: the segment's references and source.
+            name: how the segment is spelled, where ``segment`` is what a reader sees of that.
         """
         self._systems.add(system)
         self._pairs.append(hash((system, segment)))
         self._segments.append(hash(segment))
         self._texts.append(hash(texts))
+        self._names.append(hash(name))
 
     def notes(self, *, missing: bool = True) -> list[str]:
-        """Return one sentence each for rows that are there twice, rows that are missing, and texts that differ.
+        """Return one sentence each for rows that are there twice or missing, and names and texts that differ.
 
         Args:
             missing: whether rows may be; what takes systems one by one, or only the segments that they share, lacks
@@ -81,7 +83,7 @@ class Pairing:
         """
         if not self._systems:
             return []
-        segments, texts = (np.frombuffer(part, dtype=np.int64) for part in (self._segments, self._texts))
+        segments = np.frombuffer(self._segments, dtype=np.int64)
         pairs, several = len(np.unique(np.frombuffer(self._pairs, dtype=np.int64))), len(np.unique(segments))
         found = []
         if twice := len(segments) - pairs:
@@ -94,16 +96,25 @@ class Pairing:
                 f"{cells - pairs} of {cells} pairs of system and segment have no row: the systems' figures are of "
                 "different segments"
             )
-        order = np.lexsort((texts, segments))
-        segments, texts = segments[order], texts[order]
-        differ = (segments[1:] == segments[:-1]) & (texts[1:] != texts[:-1])
-        if differ.any():
-            count = len(np.unique(segments[1:][differ]))
+        if count := self._differing(self._names):
+            found.append(
+                f"{count} of {several} segments have names that look the same in all rows but differ in white space or "
+                "characters that do not show: they are taken as one"
+            )
+        if count := self._differing(self._texts):
             found.append(
                 f"{count} of {several} segments have other references or sources in some rows than in others: what is "
                 "called one segment is several"
             )
         return found
+
+    def _differing(self, what: array[int]) -> int:
+        """Return how many segments have something else in some rows than in others."""
+        segments, values = (np.frombuffer(part, dtype=np.int64) for part in (self._segments, what))
+        order = np.lexsort((values, segments))
+        segments, values = segments[order], values[order]
+        differ = (segments[1:] == segments[:-1]) & (values[1:] != values[:-1])
+        return len(np.unique(segments[1:][differ]))
 
 
 def is_text_of_segment(column: str) -> bool:

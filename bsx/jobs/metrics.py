@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bsx.analysis.factors.zoo import get_factor
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.entries.metrics import MetricEntry
+from bsx.catalog.entries.metrics import FactorEntry, MetricEntry
 from bsx.catalog.specs import split_specs
 from bsx.errors import BsxError, MissingExtraError
 from bsx.metrics.base import Metric
@@ -40,7 +40,8 @@ def overlaid_code(catalog: Catalog) -> tuple[list[BsxError], list[str]]:
     """
     problems: list[BsxError] = []
     notes = []
-    for entry in (*catalog.metrics.values(), *catalog.factors.values()):
+    entries: list[MetricEntry | FactorEntry] = [*catalog.metrics.values(), *catalog.factors.values()]
+    for entry in entries:
         kind = "metric" if isinstance(entry, MetricEntry) else "factor"
         file = catalog.origins[kind, entry.name]
         if file.is_relative_to(catalog.folders[0]):

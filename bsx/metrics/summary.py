@@ -53,7 +53,7 @@ class Tally:
             if system is not None:
                 rows.setdefault(system, []).append(row)
                 segment = block.segments[row]
-                self.pairing.add(system, printed(segment.id), (segment.references, segment.source))
+                self.pairing.add(system, printed(segment.id), (segment.references, segment.source), segment.id)
         for system, some in rows.items():
             totals = self.by_system.setdefault(system, [Totals(metric, 1) for metric in self._metrics])
             _count(totals, block.select(np.array(some)))

@@ -34,7 +34,7 @@ def run_code(code: str, *arguments: str, given: str | None = None) -> subprocess
         capture_output=True,
         encoding="utf-8",
         errors="replace",
-        env={**os.environ, **SAFE_PATH, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        env={**os.environ, **SAFE_PATH, "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path))},
         check=False,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -153,6 +154,42 @@ def test_rows_that_are_there_twice_are_counted(cli: Cli, tmp_path: Path) -> None
     assert "2 of 24 rows have the system and segment" in done.err
 
 
+@pytest.mark.parametrize("source", [["t.tsv", "--column", "metric"], ["--data", "t.tsv", "--metric", "chrf"]])
+def test_a_pair_that_is_there_twice_is_named_where_rows_cannot_be_independent(
+    cli: Cli, source: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "t.tsv", {(9, "segment"): "s0"})
+    assert cli("meta", *source, "--resamples", "50").status == 0  # of independent rows
+    for how in ("--level sys", "--level hybrid", "--grouping item", "--statistic acc_eq", "--resample systems"):
+        done = cli("meta", *source, *how.split(), "--resamples", "50")
+        assert (done.status, done.err.count("\n")) == (2, 1), done.err
+        assert "'S1'" in done.err
+        assert "'s0'" in done.err
+    write(tmp_path / "t.tsv", leave=tuple(range(8, 24)))  # one system
+    done = cli("meta", *source, "--level", "sys", "--resamples", "50")
+    assert done.status == 2
+    assert "1 systems are too few" in done.err
+
+
+def test_systems_that_share_no_segment_are_named(cli: Cli, tmp_path: Path) -> None:
+    leave = (*range(4, 8), *range(8, 12))  # S0 has the first half, S1 the second
+    done = run(cli, "meta --level sys", write(tmp_path / "t.tsv", leave=leave))
+    assert (done.status, done.err.count("\n")) == (2, 1), done.err
+    assert "'S0' and 'S1'" in done.err
+
+
+def test_segments_whose_names_differ_in_nothing_that_shows_are_counted(cli: Cli, tmp_path: Path) -> None:
+    counted = ("score", "report")
+    for command in counted:
+        assert "segments have names" not in run(cli, command, write(tmp_path / "t.tsv")).err
+    table = write(tmp_path / "t.tsv", {(9, "segment"): "s1 ", (10, "segment"): "s2\u200b"})
+    for command in COMMANDS:
+        done = run(cli, command, table)
+        assert done.status == (0 if command in counted else 2), done.err
+        assert ("2 of 8 segments have names" if command in counted else "look the same") in done.err
+
+
 def test_files_columns_and_lists_of_alike_names(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("S1", "S1\u2009", "r"):
@@ -170,7 +207,7 @@ def test_files_columns_and_lists_of_alike_names(cli: Cli, tmp_path: Path, monkey
 
 def test_systems_in_memory() -> None:
     rng = np.random.default_rng(1)
-    columns = {
+    columns: dict[str, Any] = {
         "m": rng.normal(size=30),
         "h": rng.normal(size=30),
         "system": [f"S{row // 10}" for row in range(30)],

@@ -23,6 +23,7 @@ from bsx.encode.torch_encoder import TransformerEmbedder
 from bsx.errors import InputError, MissingExtraError
 
 pytest.importorskip("onnxruntime", reason="needs the extra onnx")
+pytestmark = pytest.mark.usefixtures("any_backend")
 
 CANDIDATES = [
     "The cat sat on the mat.",
@@ -204,7 +205,7 @@ def changed(folder: str, target: Path, **settings: object) -> str:
     ("settings", "why"),
     [
         ({"hidden_act": "silu"}, "its activation is silu"),
-        ({"is_decoder": True}, "is_decoder is True in its config.json"),
+        ({"talking_head": True}, "talking_head is True in its config.json"),
     ],
 )
 def test_what_the_graph_does_not_compute_is_left_to_pytorch(
@@ -212,6 +213,19 @@ def test_what_the_graph_does_not_compute_is_left_to_pytorch(
 ) -> None:
     folder = changed(tiny_model("bert"), tmp_path / "changed", **settings)
     assert bsx.Scorer(folder, layer=2).notes == (f"PyTorch runs the encoder, because ONNX Runtime cannot: {why}",)
+
+
+def test_code_that_is_not_trusted_keeps_no_graph_from_being_built(
+    tiny_model: Callable[[str], str], tmp_path: Path
+) -> None:
+    own = {"AutoModel": "somebody/code--modeling.Model"}
+    folder = changed(
+        tiny_model("bert"), tmp_path / "own", auto_map=own, hidden_dropout_prob=0, attention_probs_dropout_prob=1
+    )
+    plain = bsx.Scorer(tiny_model("bert"), layer=2, backend="onnx").score(["a cat"], ["a dog"])
+    for name in ("onnx", "torch"):
+        found = bsx.Scorer(folder, layer=2, backend=name).score(["a cat"], ["a dog"])
+        np.testing.assert_allclose(found.f1, plain.f1, atol=1e-5)
 
 
 def test_damaged_and_foreign_weights_are_errors(tiny_model: Callable[[str], str], tmp_path: Path) -> None:

@@ -147,6 +147,11 @@ def test_wrong_files_are_clear_errors(tmp_path: Path) -> None:
         np.save(tmp_path / f"{name}.npy", array)
         torch.save(torch.from_numpy(array), tmp_path / f"{name}.pt")
         Mapping("clp", array.astype(np.float32), {}).save(tmp_path / f"{name}.safetensors")
+    nothing = np.zeros((DIM, DIM), dtype=np.float32)
+    np.save(tmp_path / "zeros.npy", nothing)
+    torch.save(torch.from_numpy(nothing), tmp_path / "zeros.pt")
+    Mapping("clp", nothing, {}).save(tmp_path / "zeros.safetensors")
+    np.save(tmp_path / "tiny.npy", np.full(DIM, 1e-300))  # zeros in single precision
     np.savez(tmp_path / "one.npz", clp=rotation())
     np.save(tmp_path / "texts.npy", np.full((DIM, DIM), "a"))
     np.save(tmp_path / "complex.npy", rotation() * 1j)
@@ -162,6 +167,8 @@ def test_wrong_files_are_clear_errors(tmp_path: Path) -> None:
     wrong: dict[tuple[str, Any, int], str] = {
         **{(f"{name}.{kind}", "clp", DIM): "finite" for name in ("nan", "inf", "huge") for kind in ("npy", "pt")},
         **{(f"{name}.safetensors", "clp", DIM): "finite" for name in ("nan", "inf", "huge")},
+        **{(f"zeros.{kind}", "clp", DIM): "zeros" for kind in ("npy", "pt", "safetensors")},
+        ("tiny.npy", "umd", DIM): "zeros",
         ("one.npz", "clp", DIM): "several arrays",
         ("texts.npy", "clp", DIM): "real numbers",
         ("complex.npy", "clp", DIM): "real numbers",

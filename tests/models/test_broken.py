@@ -17,6 +17,8 @@ from tests.helpers import tiny
 Cli = Callable[..., Outcome]
 Change = Callable[[Path], object]
 
+pytestmark = pytest.mark.usefixtures("any_backend")
+
 
 def config(**changes: Any) -> Change:
     return edit("config.json", lambda content: content.update(changes))
@@ -195,13 +197,16 @@ CORRUPTIONS: dict[str, Change] = {
     "activation null": config(hidden_act=None),
     "dropout text": config(hidden_dropout_prob="little"),
     "dropout beyond": config(hidden_dropout_prob=7),
+    "dropout null": config(attention_probs_dropout_prob=None),
     "norm eps text": config(layer_norm_eps="small"),
+    "norm eps whole": config(layer_norm_eps=0),
     "pad beyond": config(pad_token_id=10**9),
     "pad text": config(pad_token_id="zero"),  # noqa: S106 - a setting of the model
     "dtype unknown": config(dtype="float99"),
     "dtype list": config(dtype=[1]),
     "quantised unknown": config(quantization_config={"quant_method": "no-such"}),
     "quantised number": config(quantization_config=3),
+    "decoder alone": config(is_decoder=True),
     "decoder": config(is_decoder=True, add_cross_attention=True),
     "tokenizer empty": put("tokenizer.json", b""),
     "tokenizer cut": cut("tokenizer.json", 0.5),
@@ -395,7 +400,7 @@ def damaged(whole: str | Path, change: Change, tmp_path: Path) -> Path:
     return folder
 
 
-HARMLESS = ("dropout text", "dropout beyond", "dtype unknown", "dtype list")
+HARMLESS = ("dtype unknown", "dtype list")
 """What PyTorch refuses, and the graphs that bsx builds have no use for."""
 
 

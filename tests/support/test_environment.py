@@ -61,7 +61,9 @@ def run(program: list[str], folder: Path, **told: str) -> tuple[str, list[str]]:
     temporary.mkdir(exist_ok=True)
     (folder / "guard").mkdir(exist_ok=True)
     (folder / "guard" / "sitecustomize.py").write_text(GUARD)
-    inherited = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "SYSTEMROOT")}
+    inherited = {
+        name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "SYSTEMROOT", "LD_LIBRARY_PATH")
+    }
     path = os.pathsep.join([str(folder / "guard"), *(part for part in sys.path if part)])
     environment = {**inherited, "HOME": str(home), "TMPDIR": str(temporary), "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     environment |= told

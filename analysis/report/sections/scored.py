@@ -12,7 +12,7 @@ from bsx.analysis.present.cells import FEWEST, decimals, listed, number, table, 
 from bsx.analysis.present.parts import Cell, Chart, Heading, Part, Section, Segments, TablePart
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.sections.contents import titles
-from bsx.data.pairing import Pairing, is_text_of_segment
+from bsx.data.pairing import Pairing, is_text_of_segment, printed
 from bsx.data.sidecar import ScoredMetricRow, SystemScoreRow
 from bsx.support.checks import Array
 from bsx.support.signature import Signature
@@ -58,8 +58,9 @@ def _odd(content: ScoreRows) -> list[str]:
     texts = [place for name, place in places.items() if is_text_of_segment(name)]
     found = Pairing()
     for row in content.rows:
-        unit = (row[places["lp"]] if "lp" in places else None, row[places["id"]])
-        found.add(str(row[places["system"]]), unit, tuple(row[place] for place in texts))
+        name = str(row[places["id"]])
+        unit = (row[places["lp"]] if "lp" in places else None, printed(name))
+        found.add(str(row[places["system"]]), unit, tuple(row[place] for place in texts), name)
     return found.notes(missing="lp" not in places)  # a system translates in some language pairs only
 
 

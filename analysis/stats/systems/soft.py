@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -30,6 +30,7 @@ def soft_pairwise_accuracy(
     resamples: int = 1000,
     seed: Seed = 1,
     nan: NanPolicy = "error",
+    names: Sequence[Hashable] = (),
 ) -> Estimate:
     """Return soft pairwise accuracy: 1 - mean |p_human - p_metric| over pairs of systems.
 
@@ -54,6 +55,7 @@ def soft_pairwise_accuracy(
             systems differ more than the observed ones do, so that interval may lie low.
         seed: of permutations and bootstrap.
         nan: ``error``, or ``omit``: a pair of systems is then compared on the segments that both have.
+        names: what messages call the systems (systems,); their places from 0 unless given.
 
     Raises:
         InputError: if shapes differ, values are missing or infinite, two systems share no segment, or cells are missing
@@ -72,7 +74,8 @@ def soft_pairwise_accuracy(
     lonely = np.isnan(differences[0]).all(axis=1)
     if lonely.any():
         first = int(np.argmax(lonely))
-        raise InputError(f"systems {i[first]} and {j[first]} share no segment, so they cannot be compared")
+        a, b = (repr(names[place]) if len(names) else place for place in (int(i[first]), int(j[first])))
+        raise InputError(f"systems {a} and {b} share no segment, so they cannot be compared")
     differences = [np.nan_to_num(d, nan=0.0) for d in differences]  # adds nothing to any sum
     rng = np.random.default_rng(seed)
     if method == "normal":

@@ -28,6 +28,8 @@ def obstacle(architecture: Architecture) -> str | None:
     said = architecture.said
     if not known(said):
         return f"bsx has no graph of the architecture {architecture.kind}"
+    if architecture.trust_remote_code and said.get("auto_map"):
+        return "it brings code of its own (auto_map in its config.json)"
     if (odd := oddity(said)) is not None:
         return odd
     if not has_safetensors(architecture.folder):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bsx.support.untyped import JsonObject
 
+_DROPOUT = ("hidden_dropout_prob", "attention_probs_dropout_prob")  # of training alone, but PyTorch checks them
 _BERT: JsonObject = {
     "vocab_size": 30522,
     "hidden_size": 768,
@@ -15,6 +16,7 @@ _BERT: JsonObject = {
     "type_vocab_size": 2,
     "layer_norm_eps": 1e-12,
     "pad_token_id": 0,
+    **dict.fromkeys(_DROPOUT, 0.1),
 }
 _ROBERTA = {**_BERT, "pad_token_id": 1}
 _DEBERTA = {
@@ -71,15 +73,14 @@ _OTHER_NAMES = {
         "n_layers": "num_hidden_layers",
         "hidden_dim": "intermediate_size",
         "activation": "hidden_act",
+        "dropout": "hidden_dropout_prob",
+        "attention_dropout": "attention_probs_dropout_prob",
     }
 }
 # What makes another computation of an architecture, and the values with which it does not.
 _PLAIN = {
-    "is_decoder": (None, False),
-    "add_cross_attention": (None, False),
     "position_embedding_type": (None, "absolute"),
     "quantization_config": (None,),
-    "auto_map": (None,),
     "conv_kernel_size": (None, 0),
     "talking_head": (None, False),
     "num_hidden_groups": (None, 1),
@@ -107,7 +108,7 @@ def filled(said: JsonObject) -> JsonObject:
         if name == "pad_token_id" and value is None:
             settings[name] = usual
         elif isinstance(usual, bool | int | float):
-            kinds = (int, float) if isinstance(usual, float) else (type(usual),)
+            kinds = (int, float) if name in _DROPOUT else (type(usual),)  # as transformers has them
             if not isinstance(value, kinds) or isinstance(value, bool) != isinstance(usual, bool):
                 raise ValueError(f"it says {name} {value!r}")
     sizes = ["vocab_size", "hidden_size", "num_attention_heads", "intermediate_size", "max_position_embeddings"]
@@ -117,6 +118,14 @@ def filled(said: JsonObject) -> JsonObject:
             raise ValueError(f"it says {name} {settings[name]}")
     if not 0 <= settings["layer_norm_eps"] < 1:
         raise ValueError(f"it says layer_norm_eps {settings['layer_norm_eps']}")
+    for name in _DROPOUT:
+        if not 0 <= settings[name] <= 1:
+            raise ValueError(f"it says {name} {settings[name]}")
+    for name in ("is_decoder", "add_cross_attention"):
+        if settings.get(name):
+            raise ValueError(
+                f"it says {name} {settings[name]!r}: it is no encoder, its tokens do not see those after them"
+            )
     if not -settings["vocab_size"] <= settings["pad_token_id"] < settings["vocab_size"]:
         raise ValueError(f"it says pad_token_id {settings['pad_token_id']}, of {settings['vocab_size']} tokens")
     return settings

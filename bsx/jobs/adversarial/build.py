@@ -81,7 +81,7 @@ def build_triples(
     """
     from bsx.analysis.adversarial.build_triples import build_paws, lexical_overlap, overlaps, permute_nouns
 
-    given = {"anchor": anchor, "paraphrase": paraphrase, "tagger": tagger, "parser_dir": parser_dir}
+    given: dict[str, object] = {"anchor": anchor, "paraphrase": paraphrase, "tagger": tagger, "parser_dir": parser_dir}
     given |= {"download": download, "seed": seed, "keep": keep, "by": by}
     usual = {name: one.default for name, one in inspect.signature(build_triples).parameters.items()}
     idle = ("keep", "by") if how == "nouns" else ("anchor", "paraphrase", "tagger", "parser_dir", "download", "seed")

@@ -88,8 +88,13 @@ class Columns:
             table.sidecar = self.sidecar
 
 
-def read_scores(file: str, wanted: Wanted) -> Columns:
-    """Read the wanted columns of a table; ``-`` is standard input.
+def read_scores(file: str, wanted: Wanted, *, paired: bool = False) -> Columns:
+    """Read the wanted columns of a table.
+
+    Args:
+        file: its name; ``-`` is standard input.
+        wanted: columns of it.
+        paired: whether rows are of systems and segments, whatever they hold; see `told_apart`.
 
     Raises:
         UnknownNameError: for a column that is not there.
@@ -109,7 +114,7 @@ def read_scores(file: str, wanted: Wanted) -> Columns:
     read = [*named.columns, *controls]
     pairs = [name for name in ("lp",) if name in table.columns and name not in (*read, *named.labels())]
     values = read_columns(table, [*read, *named.human, *categories], named.labels(), keys=pairs)
-    named, notes = told_apart(named, wanted, values)
+    named, notes = told_apart(named, wanted, values, paired=paired)
     notes += pairs_together(named, [label for name in pairs for label in values.pop(name)])
     notes += odd_rows(named, values, texts_of_rows(table))
     turned = [name for name in lower_by_sidecar(file) if name in read and name not in wanted.lower]
@@ -140,10 +145,17 @@ def with_usual(wanted: Wanted, there: Sequence[str], file: str) -> Wanted:
 
 
 def told_apart(
-    named: Wanted, wanted: Wanted, values: Mapping[str, Array | Labels | list[Cell]]
+    named: Wanted, wanted: Wanted, values: Mapping[str, Array | Labels | list[Cell]], *, paired: bool = False
 ) -> tuple[Wanted, list[str]]:
-    """Return the columns without a usual one of segments that leaves rows alike, and what is to be said of systems."""
-    if (system := named.system) is None:
+    """Return the columns without a usual one of segments that leaves rows alike, and what is to be said of systems.
+
+    Args:
+        named: the columns, the usual ones among them.
+        wanted: those that the user named.
+        values: what they hold.
+        paired: whether the analysis takes no independent rows: then usual columns stay, for it to say what is wrong.
+    """
+    if (system := named.system) is None or (paired and named.segment is not None):
         return named, []
     if named.segment is not None and wanted.segment is None:
         rows = list(zip(*(values[name] for name in named.labels()), strict=True))
@@ -151,7 +163,7 @@ def told_apart(
             alike = f"several rows have the same {system!r} and {named.segment!r}"
             named = replace(named, system=wanted.system, segment=None)
             return named, [f"{alike}: rows are taken as independent; `segment=` names a column that tells them apart"]
-    if wanted.system is None:
+    if wanted.system is None and not paired:
         judged = ~np.isnan(number_column(named.human[0], values[named.human[0]]))
         groups = values[named.group] if named.group is not None else ["all"] * len(judged)
         there = {*zip(np.array(groups, dtype=object)[judged], np.array(values[system])[judged], strict=True)}

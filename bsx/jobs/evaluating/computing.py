@@ -35,6 +35,7 @@ def score_columns(
     progress: Progress | None,
     *,
     keep: bool = False,
+    paired: bool = False,
 ) -> Columns:
     """Score a table of texts with the zoo's metrics and put the scores beside the wanted columns.
 
@@ -48,6 +49,7 @@ def score_columns(
         settings: of the run: model, language, device, …
         progress: called with phase, done and total.
         keep: the other columns of the table too, to be saved.
+        paired: whether rows are of systems and segments, whatever they hold; see `told_apart`.
 
     Raises:
         InputError: if columns do not fit together.
@@ -106,7 +108,7 @@ def score_columns(
                     statistics.setdefault(metric.spec, []).append(scores.statistics)
     lower = [metric.spec for metric in metrics if not metric.higher_is_better]
     summary = summarise(prepared, tally.totals, tally.by_system)
-    alone, apart_notes = told_apart(named, asked, values) if len(systems) == 1 else (named, [])
+    alone, apart_notes = told_apart(named, asked, values, paired=paired) if len(systems) == 1 else (named, [])
     notes = [*said, *about(metrics), *flags(prepared, tally.totals), *apart_notes, *pairs_together(named, pairs)]
     notes += odd_rows(replace(named, system=alone.system, segment=alone.segment), values, texts)
     every = Wanted(

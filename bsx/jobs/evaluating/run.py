@@ -55,7 +55,7 @@ def meta(
         InputError: for a table, column or metric that cannot be used.
     """
     progress = told(progress)
-    build_config(how, MetaSettings, spelling="`{}=`")  # before anything is read or scored
+    config = build_config(how, MetaSettings, spelling="`{}=`")  # before anything is read or scored
     if scores_out is not None:
         check_table(scores_out)
     if texts is not None and texts.test_set is not None:
@@ -71,7 +71,9 @@ def meta(
         scored = [name for name in wanted.sentinels if name.partition(":")[0] in known]
         there = [name for name in wanted.sentinels if name not in scored and name not in MADE]
         every = replace(wanted, columns=[*wanted.columns, *there])
-        columns = score_columns([*metrics, *scored], texts, every, given, progress, keep=scores_out is not None)
+        columns = score_columns(
+            [*metrics, *scored], texts, every, given, progress, keep=scores_out is not None, paired=config.paired
+        )
         if scores_out is not None:
             columns.save(scores_out)
     else:
@@ -83,7 +85,7 @@ def meta(
         for name, value in (("data", data), ("scores_out", scores_out), *columns_of_texts, *given.items()):
             if value not in (None, (), []):
                 raise InputError(f"`{name}=` goes with `metrics=`")
-        columns = read_scores(file, wanted)
+        columns = read_scores(file, wanted, paired=config.paired)
     names = columns.wanted
     results = [
         meta_evaluate(

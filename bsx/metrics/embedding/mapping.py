@@ -146,7 +146,7 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
         dimensions: size of the vectors it is for. A vector may be stored as (dim,), (1, dim) or (dim, 1).
 
     Raises:
-        InputError: if there is no such file, or it holds another kind or size of map.
+        InputError: if there is no such file, or it holds another kind or size of map, or zeros.
     """
     if not path.is_file():
         raise InputError(f"{path}: there is no such file; `bsx.jobs.fit_alignment(…)` makes one")
@@ -171,6 +171,8 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
         numbers = array.astype(np.float32)
     if not finite(numbers):
         raise InputError(f"{path}: is no map: not all of its numbers are finite")
+    if not numbers.any():
+        raise InputError(f"{path}: is no map: it holds nothing but zeros")
     written = facts.pop("digest", None)
     mapping = Mapping(kind, numbers, facts)
     if written not in (None, mapping.digest):

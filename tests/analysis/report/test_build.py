@@ -554,6 +554,20 @@ def test_many_systems_are_not_all_named_and_few_rows_rank_nobody(tmp_path: Path)
     )
 
 
+@pytest.mark.parametrize("name", ["human", "human_z", "z"])
+def test_a_usual_column_of_human_scores_holds_scores_or_words(name: str, tmp_path: Path) -> None:
+    def read(*cells: str) -> Any:
+        file = tmp_path / "scores.tsv"
+        rows = (f"{place}\t1\t{cell}\n" for place, cell in enumerate(cells))
+        file.write_text(f"segment\tchrf\t{name}\n{''.join(rows)}", encoding="utf-8")
+        return read_document(file, TableColumns(columns=["chrf"])).content
+
+    with pytest.raises(InputError, match=rf"line 3, column '{name}' is 'good'"):
+        read("1", "good", "2")
+    assert "human" in read("1", "NA", "").numeric
+    assert "human" not in read("good", "", "bad").numeric
+
+
 @pytest.mark.parametrize("name", ["segment", "sid", "id"])
 def test_segments_have_their_usual_names(name: str, tmp_path: Path) -> None:
     file = tmp_path / "scores.tsv"
