@@ -8,6 +8,7 @@ import json
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,3 +168,8 @@ class CachedEncoding:
 def _publish(stores: list[CachedVectors], *, unless_younger: float = 0.0) -> None:
     for store in stores:
         store.publish(unless_younger=unless_younger)
+
+
+def open_cache(folder: Path | None, size: str) -> VectorCache | None:
+    """Return the cache that the settings name, if they name one."""
+    return None if folder is None else VectorCache(folder, size)
