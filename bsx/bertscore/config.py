@@ -5,20 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from bsx.encode.run_config import RunConfig, RunSettings
 from bsx.models.choice import path_as_name
+from bsx.support.settings import BaseSettings, Option
 
 
-class BertScoreSettings(BaseModel):
+class BertScoreSettings(BaseSettings):
     """What BERTScore is computed with; each field's description is also the help text of its command-line option."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    model: Annotated[str | None, Field(description="Model: a registry name, a folder, or a hub id.")] = None
+    model: Annotated[
+        str | None, Field(description="Model: a registry name, a folder, or a hub id."), Option(("-m",))
+    ] = None
     lang: Annotated[
-        str | None, Field(description="Language of the texts (tag or English name), or auto; chooses the model.")
+        str | None,
+        Field(description="Language of the texts (tag or English name), or auto; chooses the model."),
+        Option(("-l",)),
     ] = None
     layer: Annotated[int | None, Field(ge=0, description="Layer to score with; the model's best unless given.")] = None
     all_layers: Annotated[bool, Field(description="Score with every layer, 0 (embeddings) to the last.")] = False

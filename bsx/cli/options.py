@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast, get_args, get_origin
 
 import typer
 from annotated_types import Ge
+from pydantic.fields import FieldInfo
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import SHORT, spelled
 from bsx.cli.output import RESULT, names
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
-from bsx.support.settings import Config, Keywords, as_model, build_config, complete
+from bsx.support.settings import (
+    BaseSettings,
+    Config,
+    Keywords,
+    Option,
+    as_model,
+    build_config,
+    complete,
+    read_spelled,
+)
 
 # Options that several commands have.
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
@@ -108,6 +119,111 @@ def with_settings(
         return command
 
     return decorate
+
+
+def command(
+    *kinds: type[BaseSettings], leave_out: Sequence[str] = ()
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a command of a function that takes settings: an option for each field, in the order of the fields.
+
+    The function takes one object for each class, in this order, and may take parameters of Typer's own after them. A
+    field that two classes have is one option.
+
+    Args:
+        kinds: the classes of settings; see `Option` for what a field may say of its option.
+        leave_out: fields that make no sense for this command.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        own = list(inspect.signature(function, eval_str=True).parameters.values())
+        every = {name: field for kind in kinds for name, field in kind.model_fields.items()}
+        fields = {name: field for name, field in every.items() if name not in leave_out and not _mark(field).python}
+        folded: dict[str, dict[str, FieldInfo]] = {}
+        parameters: list[inspect.Parameter] = []
+        for name, field in fields.items():
+            if (group := _mark(field).folded) is not None:
+                folded.setdefault(group, {})[name] = field
+            else:
+                parameters.append(_parameter(name, field))
+        parameters += [_folded(group, members) for group, members in folded.items()]
+        parameters += [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own[len(kinds) :]]
+
+        @functools.wraps(function)
+        def run(**arguments: Any) -> Any:
+            given = {name: arguments.pop(name) for name in fields if name in arguments}
+            for group, members in folded.items():
+                given |= _unfolded(group, arguments.pop(group), kinds, members)
+            for name in given:
+                if _holds_names(fields[name].annotation):
+                    given[name] = names(given[name])
+            given = {name: value for name, value in given.items() if value not in (None, [])}
+            given = {name: value for name, value in given.items() if value != fields[name].get_default()}
+            made = [build_config({n: v for n, v in given.items() if n in kind.model_fields}, kind) for kind in kinds]
+            return function(*made, **arguments)
+
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
+
+    return decorate
+
+
+def _mark(field: FieldInfo) -> Option:
+    return next((mark for mark in field.metadata if isinstance(mark, Option)), Option())
+
+
+def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
+    """Return the parameter of Typer's that a field of settings becomes."""
+    mark = _mark(field)
+    listed = _holds_names(field.annotation)
+    required = field.is_required()
+    kind: Any = (list[str] if required else list[str] | None) if listed else field.annotation
+    default = inspect.Parameter.empty if required else None if listed else field.get_default()
+    told = {"help": field.description, "metavar": mark.metavar}
+    if mark.argument:
+        made = typer.Argument(**told)  # type: ignore[arg-type]
+    else:
+        flag = f"--{name.replace('_', '-')}"
+        if name in _EITHER or (field.annotation is bool and default):
+            flag = f"{flag}/--no-{name.replace('_', '-')}"
+        made = typer.Option(
+            *mark.flags,
+            flag,
+            **told,  # type: ignore[arg-type]
+            min=next((cast(int, one.ge) for one in field.metadata if isinstance(one, Ge)), None),
+            show_default=default not in (None, False),
+            writable=mark.writable,
+            file_okay=not mark.folder,
+        )
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, made])
+
+
+def _folded(group: str, members: Mapping[str, FieldInfo]) -> inspect.Parameter:
+    """Return the one parameter that rarer settings share, ``--group name=value,…``."""
+    told = "; ".join(f"{name}: {(field.description or '').rstrip('.')}" for name, field in members.items())
+    made = typer.Option(f"--{group}", metavar="NAME=VALUE,…", help=f"{told}.")
+    kind = Annotated[list[str] | None, made]
+    return inspect.Parameter(group, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+
+
+def _unfolded(
+    group: str, given: Sequence[str] | None, kinds: Sequence[type[BaseSettings]], members: Mapping[str, FieldInfo]
+) -> dict[str, Any]:
+    """Return the settings in an option that several share.
+
+    Raises:
+        InputError: for a part that is no name=value, an unknown name, one that is named twice, or a wrong value.
+    """
+    found: dict[str, Any] = {}
+    for part in (part.strip() for text in given or () for part in text.split(",")):
+        name, equals, value = part.partition("=")
+        if not equals or name not in members:
+            raise InputError(f"--{group} {part}: write NAME=VALUE,… with {', '.join(members)}")
+        if name in found:
+            raise InputError(f"--{group}: {name} is given twice")
+        kind = next(kind for kind in kinds if name in kind.model_fields)
+        found[name] = read_spelled(kind, name, value)
+    return found
 
 
 def take(settings: dict[str, Any], kind: type[Config]) -> Config:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypedDict
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from bsx.support.settings import UserOnly
+from bsx.support.settings import BaseSettings, Option, UserOnly
+
+_RARE = Option(folded="encoder")
 
 
-class RunConfig(BaseModel):
+class RunConfig(BaseSettings):
     """Where and within what limits encoders run: settings that every metric of a run shares."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     registry: Annotated[Path | None, Field(description="Registry folder whose entries win over the shipped ones.")] = (
         None
@@ -22,29 +22,32 @@ class RunConfig(BaseModel):
     dtype: Annotated[
         Literal["auto", "fp32", "bf16", "fp16", "int8"],
         Field(description="Number format of the encoder; auto is fp32. Matching is always fp32."),
+        _RARE,
     ] = "auto"
     backend: Annotated[
         Literal["auto", "torch", "onnx"],
         Field(description="What runs the encoder; auto: ONNX Runtime if installed and able to, else PyTorch."),
+        _RARE,
     ] = "auto"
     memory: Annotated[
-        str | None,
-        Field(description="Memory for vectors, like 2GB; a quarter of what is free unless given."),
+        str | None, Field(description="Memory for vectors, like 2GB; a quarter of what is free unless given."), _RARE
     ] = None
     batch_tokens: Annotated[
-        int | None, Field(ge=1, description="Tokens of an encoder batch; the device's default unless given.")
+        int | None, Field(ge=1, description="Tokens of an encoder batch; the device's default unless given."), _RARE
     ] = None
     cache: Annotated[
         Path | None, Field(description="Folder that keeps vectors for later runs, so that no text is encoded twice.")
     ] = None
-    cache_size: Annotated[str, Field(description="Disk space for `cache=`; vectors unused for longest go first.")] = (
-        "10GB"
-    )
-    trust_remote_code: Annotated[bool, Field(description="Let a checkpoint run its own Python code."), UserOnly()] = (
-        False
-    )
+    cache_size: Annotated[
+        str, Field(description="Disk space for `cache=`; vectors unused for longest go first."), _RARE
+    ] = "10GB"
+    trust_remote_code: Annotated[
+        bool, Field(description="Let a checkpoint run its own Python code."), UserOnly(), _RARE
+    ] = False
     strict: Annotated[
-        bool, Field(description="Make errors of a truncated text and of a language that the model was not trained on.")
+        bool,
+        Field(description="Make errors of a truncated text and of a language that the model was not trained on."),
+        _RARE,
     ] = False
 
     @field_validator("cache", mode="before")

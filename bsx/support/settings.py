@@ -7,7 +7,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import TypeVar, cast, get_type_hints, is_typeddict
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, get_type_hints, is_typeddict, overload
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 from pydantic.fields import FieldInfo
@@ -24,6 +24,101 @@ class UserOnly:
     It counts from the user alone (an option, an argument, an entry of the user's own registry), never from a file that
     may have come from somebody else, such as a saved ensemble or another registry folder; see `bsx.catalog.code`.
     """
+
+
+@dataclass(frozen=True)
+class Option:
+    """How the command line takes a setting, where its name and type do not say so already.
+
+    Attributes:
+        flags: short flags beside ``--name``, such as ``-c``.
+        argument: the setting is what stands after the command, without a name.
+        metavar: what stands for the value in the help.
+        writable: it names a file or folder that is written.
+        folder: what is written is a folder.
+        folded: one of the rarer settings that share an option, ``--encoder name=value,…``: the option's name.
+        python: it exists in Python only, such as a function.
+    """
+
+    flags: tuple[str, ...] = ()
+    argument: bool = False
+    metavar: str | None = None
+    writable: bool = False
+    folder: bool = False
+    folded: str | None = None
+    python: bool = False
+
+
+class BaseSettings(BaseModel):
+    """A class of settings: fields with type, default, range and help; Python keywords and options are made of them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+Chosen = TypeVar("Chosen", bound=BaseModel)
+Keys = ParamSpec("Keys")
+First = TypeVar("First")
+Second = TypeVar("Second")
+Third = TypeVar("Third")
+Outcome = TypeVar("Outcome")
+
+
+class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
+    """Let a function that takes settings as its last argument take their fields as keywords.
+
+    >>> class TestSettings(BaseSettings):
+    ...     level: str = "seg"
+    >>> @settled(TestSettings)
+    ... def test(table: list[float], settings: TestSettings) -> str:
+    ...     return settings.level
+    >>> test([1.0], level="sys")
+    'sys'
+
+    Type checkers and editors read the keywords with types and defaults from the class; ``inspect.signature`` shows the
+    same. ``function.__wrapped__`` takes settings that were made already.
+
+    Args:
+        kind: the class of settings; a wrong or unknown keyword is an `InputError` that names it.
+    """
+
+    def __init__(self, kind: Callable[Keys, Chosen]) -> None:
+        self._kind = cast("type[Chosen]", kind)
+
+    @overload
+    def __call__(self, function: Callable[[Chosen], Outcome]) -> Callable[Keys, Outcome]: ...
+    @overload
+    def __call__(self, function: Callable[[First, Chosen], Outcome]) -> Callable[Concatenate[First, Keys], Outcome]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[First, Second, Chosen], Outcome]
+    ) -> Callable[Concatenate[First, Second, Keys], Outcome]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[First, Second, Third, Chosen], Outcome]
+    ) -> Callable[Concatenate[First, Second, Third, Keys], Outcome]: ...
+    def __call__(self, function: Callable[..., Outcome]) -> Callable[..., Outcome]:
+        """Return the function with keywords instead of its last argument."""
+        kind = self._kind
+        own = inspect.signature(function)
+        leading = list(own.parameters.values())[:-1]
+
+        @functools.wraps(function)
+        def call(*positional: object, **given: object) -> Outcome:
+            named = {one.name: given.pop(one.name) for one in leading[len(positional) :] if one.name in given}
+            bound = own.replace(parameters=leading).bind(*positional, **named)
+            return function(*bound.args, build_config(given, kind))
+
+        keywords = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, (annotation, default) in settings_of(kind).items()
+        ]
+        call.__signature__ = own.replace(parameters=[*leading, *keywords])  # type: ignore[attr-defined]
+        return call
+
+
+def part(settings: BaseModel, kind: type[Chosen]) -> dict[str, Any]:
+    """Return those fields of settings that another class has too and that were given a value, as keywords for it."""
+    return {name: value for name, value in set_fields(settings).items() if name in kind.model_fields}
 
 
 Made = TypeVar("Made")
