@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -365,7 +364,19 @@ def test_a_failure_while_scoring_leaves_an_old_output_alone(cli: Cli, files: Pat
     out = files / "o.tsv"
     out.write_text("precious")
     (files / "hyps.txt").write_text("word " * 700 + "\nb\nc\nd\n")
-    result = cli("score", "-c", files / "hyps.txt", "-r", files / "refs.txt", "-m", "minilm", "--encoder", "strict=true", "-o", out)
+    result = cli(
+        "score",
+        "-c",
+        files / "hyps.txt",
+        "-r",
+        files / "refs.txt",
+        "-m",
+        "minilm",
+        "--encoder",
+        "strict=true",
+        "-o",
+        out,
+    )
     assert result.status == 2
     assert "segment 1 (candidate, 190 tokens too many)" in result.err
     assert out.read_text() == "precious"

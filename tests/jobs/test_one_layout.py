@@ -240,7 +240,10 @@ def test_test_sets_have_names_and_say_how_to_be_had(cli: Callable[..., Outcome],
         (("score", "--test-set", "wmt17/zh-en", "--metrics", "chrf"), "`bsx data get wmt17-da` fetches it"),
         (("meta", "--test-set", "wmt17/zh-en", "--metrics", "chrf"), "`bsx data get wmt17-da` fetches it"),
         (("compare", "--test-set", "newstest2017/cs-en", "--metrics", "chrf"), "newstest2017-cs-en is not in"),
-        (("score", "--test-set", "wmt17/zhen", "--metrics", "chrf"), "unknown test set 'wmt17/zhen'. Near: wmt17/zh-en"),
+        (
+            ("score", "--test-set", "wmt17/zhen", "--metrics", "chrf"),
+            "unknown test set 'wmt17/zhen'. Near: wmt17/zh-en",
+        ),
         (("meta", "x.tsv", "--test-set", "wmt17/zh-en"), "leave FILE out"),
         (("score", "--test-set", "wmt17/zh-en", "-r", "r.txt"), "leave out --data, --references and --sources"),
     ):

@@ -261,7 +261,9 @@ def test_scores_of_the_file(cli: Run, tmp_path: Path) -> None:
         "p\tr\tg\tb\t0.9\t0.1\t10\t30\nq\tr\tg\tb\t0.5\t0.5\t10\tNA\n",
         encoding="utf-8",
     )
-    done = cli("adversarial", "challenge", file, "--columns", "a,t", "--lower", "t", "--nan", "omit", "--format", "json")
+    done = cli(
+        "adversarial", "challenge", file, "--columns", "a,t", "--lower", "t", "--nan", "omit", "--format", "json"
+    )
     assert done.status == 0, done.err
     content = json.loads(done.out)
     assert content["metrics"]["a"]["overall"]["n"] == 1

@@ -754,7 +754,10 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         (["--columns", "good", "--human", "flat"], "flat has the value 1 in all 150 rows"),
         (["--columns", "good", "--human", "human", "--group", "few"], "group b: 1 rows are too few for a correlation"),
         (["--columns", "good", "--human", "human", "--level", "darr"], "name the columns system and segment"),
-        (["--columns", "good", "--human", "human", "--level", "sys"], "--level sys correlates systems: name the column"),
+        (
+            ["--columns", "good", "--human", "human", "--level", "sys"],
+            "--level sys correlates systems: name the column",
+        ),
         (["--columns", "good", "--human", "human", "--grouping", "item"], "needs the columns system and segment"),
         (["--columns", "good", "--human", "human", "--segment", "unit"], "segment without system"),
         (
@@ -784,7 +787,10 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
             "--lower: 'poor' is none of the metrics",
         ),
         (["--columns", "good", "--human", "human", "--human", "pore"], "has no column 'pore'"),
-        (["--columns", "good", "--human", "human", "--human", "poor", "--categories", "few"], "--categories goes with one"),
+        (
+            ["--columns", "good", "--human", "human", "--human", "poor", "--categories", "few"],
+            "--categories goes with one",
+        ),
         (["--columns", "good", "--human", "human", "--plot", "x.gif"], "the name must end in .png, .svg, .pdf"),
         (["--columns", "good", "--human", "human", "--plot-tests", "x.png"], "nothing was tested"),
         (["--columns", "good", "--human", "human", "--lang", "en"], "--lang goes with --metrics"),

@@ -296,7 +296,9 @@ def test_bsx_factors(cli: Callable[..., Outcome], tiny: dict[str, Path], tmp_pat
     assert summary == json.loads((tmp_path / "out.tsv.signatures.json").read_text())
     assert summary["factors"][1]["settings"]["parses1"]["file"] == "1.conllu"
     assert summary["factors"][3]["n"] == 2
-    text = cli("factors", tiny["data"], "--factors", "sem,lex", *named[-2:], "-o", tmp_path / "o.jsonl", "--nan", "omit")
+    text = cli(
+        "factors", tiny["data"], "--factors", "sem,lex", *named[-2:], "-o", tmp_path / "o.jsonl", "--nan", "omit"
+    )
     assert text.status == 0
     assert len((tmp_path / "o.jsonl").read_text().splitlines()) == 1
 

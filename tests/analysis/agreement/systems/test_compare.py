@@ -234,7 +234,18 @@ def test_the_name_of_the_output_says_its_form(cli: Run, tmp_path: Path) -> None:
 
 
 def test_all_pairs_are_marked_against_every_system(cli: Run) -> None:
-    start = ("compare", *SYSTEMS, "--data", DATA, "--metrics", "chrf,ter", "--resamples", 200, "--all-pairs", "--format")
+    start = (
+        "compare",
+        *SYSTEMS,
+        "--data",
+        DATA,
+        "--metrics",
+        "chrf,ter",
+        "--resamples",
+        200,
+        "--all-pairs",
+        "--format",
+    )
     found = CompareResult.from_dict(json.loads(cli(*start, "json").out))
     shown = next(part for part in parts_of(found) if isinstance(part, TablePart))
     assert [row[0].text for row in shown.rows] == ["1 atlas", "2 brook", "3 cinder"]
