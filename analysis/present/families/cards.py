@@ -25,7 +25,7 @@ from bsx.analysis.cards.result import (
 )
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import NONE, interval, listed, number, p_value, percent, table, text
-from bsx.analysis.present.disentangling import worded
+from bsx.analysis.present.families.disentangling import worded
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, Prose, TablePart
 
