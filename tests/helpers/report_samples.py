@@ -118,7 +118,7 @@ def meta(groups: int = 3) -> dict[str, Any]:
         "headline": "pearson",
         "human": "human",
         "target": "other systems like these, on these segments",
-        "metrics": METRICS,
+        "metrics": list(METRICS),
         "settings": {
             **{"level": "seg", "statistic": "pearson", "alternative": "greater", "alpha": 0.05},
             **{"correction": "none", "correction_over": "group", "confidence": 0.95, "seed": 1},
