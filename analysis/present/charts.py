@@ -219,7 +219,7 @@ def lines(
         "field": "x",
         "type": "quantitative",
         "title": x,
-        "axis": {"values": list(ticks), "grid": False},
+        "axis": {"values": list(ticks), "grid": False, "format": ",~r"},
         "scale": {"type": "log", "nice": False} if log else {"zero": False},
     }
     up = {
@@ -348,7 +348,7 @@ def shades(cells: Sequence[tuple[str, str, Number]], *, alt: str, value: str) ->
     tips = [{"field": "row", "title": "of"}, {"field": "column", "title": "metric"}]
     tips.append({"field": "value", "title": _named(value), "format": ".4f"})
     shade = {"field": "value", "type": "quantitative", "legend": None, "scale": {"domain": [0, 1], "range": [0, 1]}}
-    ink = {"condition": {"test": "datum.value > 0.6", "value": "var(--on-dark)"}, "value": "var(--ink)"}
+    ink = {"condition": {"test": "datum.value > 0.6", "value": "var(--on-bar)"}, "value": "var(--ink)"}
     boxes = {
         "mark": {"type": "rect", "color": colour(0), "stroke": "var(--paper)"},
         "encoding": {"fillOpacity": shade, "tooltip": tips},

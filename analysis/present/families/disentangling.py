@@ -429,7 +429,7 @@ def _groups(result: DisentangleResult) -> Iterator[Part]:
             found.append([text(metric), text(factor or "R²"), *own, *([p_value(p)] if pooled else [])])
     heads = ["metric", "factor", *(f"{name} (n = {part.n:,})" for name, part in groups.items())]
     note = f"† p < {result.alpha:g}, {_CORRECTED[result.correction]}."
-    note += (" The last column tests whether the groups share it." if pooled else "")
+    note += " The last column tests whether the groups share it." if pooled else ""
     heads += ["p: the same"] if pooled else []
     yield table("Coefficients by group", heads, found, note=note, names=2, full=True)
     if pooled:
