@@ -11,6 +11,8 @@ from textwrap import wrap
 Number = float | None
 """A figure; None, and what is not finite, is not drawn."""
 COLOURS = 8
+DEEPEST = 0.45
+"""Opacity of the deepest shade of a matrix, on which ink is still read by day and by night."""
 # In a box from -1 to 1; a chart and the legend beside it draw the same.
 SHAPES = (
     "M0,-.7A.7,.7 0 1,1 0,.7A.7,.7 0 1,1 0,-.7Z",
@@ -332,34 +334,6 @@ def stacked(rows: Sequence[tuple[str, int, Number, str]], *, alt: str, axis: str
     return {**spec, "encoding": {"y": y, "x": x}, "layer": [bars, labels]}
 
 
-def shades(cells: Sequence[tuple[str, str, Number]], *, alt: str, value: str) -> dict[str, object]:
-    """Return a map of shares from 0 to 1: row, column and share of each cell; the darker, the larger."""
-    values: list[dict[str, object]] = [
-        {"row": row, "series": 0, "column": column, "value": _drawn(share)} for row, column, share in cells
-    ]
-    columns: dict[object, int] = {}
-    spec = _spec(alt, values, 1)
-    for one in values:
-        one["place"] = columns.setdefault(one["column"], len(columns))
-    spec["height"] = 22 * len({row for row, *_ in cells})
-    first = {"field": "place", "op": "min"}
-    axis = _heads([str(column) for column in columns])
-    x = {"field": "column", "type": "nominal", "sort": first, "title": None, "axis": axis}
-    tips = [{"field": "row", "title": "of"}, {"field": "column", "title": "metric"}]
-    tips.append({"field": "value", "title": _named(value), "format": ".4f"})
-    shade = {"field": "value", "type": "quantitative", "legend": None, "scale": {"domain": [0, 1], "range": [0, 1]}}
-    ink = {"condition": {"test": "datum.value > 0.6", "value": "var(--on-bar)"}, "value": "var(--ink)"}
-    boxes = {
-        "mark": {"type": "rect", "color": colour(0), "stroke": "var(--paper)"},
-        "encoding": {"fillOpacity": shade, "tooltip": tips},
-    }
-    figures = {
-        "mark": {"type": "text", "fontSize": 11},
-        "encoding": {"text": {"field": "value", "type": "quantitative", "format": ".2f"}, "color": ink},
-    }
-    return {**spec, "encoding": {"x": x, "y": _names(220)}, "layer": [boxes, figures]}
-
-
 def scatter(
     points: Sequence[tuple[float, float]], *, alt: str, x: str, y: str, line: Sequence[tuple[float, float]] = ()
 ) -> dict[str, object]:
@@ -460,11 +434,18 @@ def histogram(values: Sequence[float], *, alt: str, axis: str, bins: int = 30) -
     return spec
 
 
-def matrix(cells: Sequence[tuple[str, str, str, float]], *, alt: str, x: str) -> dict[str, object]:
+def matrix(cells: Sequence[tuple[str, str, str, Number]], *, alt: str, x: str) -> dict[str, object]:
     """Return a matrix of short texts on shades: row, column, text and shade from 0 to 1 of each cell."""
-    rows, columns = (list(dict.fromkeys(cell[place] for cell in cells)) for place in (0, 1))
+    rows, columns = list(dict.fromkeys(cell[0] for cell in cells)), list(dict.fromkeys(cell[1] for cell in cells))
     values: list[dict[str, object]] = [
-        {"row": row, "column": column, "text": shown, "shade": shade, "place": columns.index(column), "series": 0}
+        {
+            "row": row,
+            "column": column,
+            "text": shown,
+            "shade": _drawn(shade),
+            "place": columns.index(column),
+            "series": 0,
+        }
         for row, column, shown, shade in cells
     ]
     spec = {**_spec(alt, values, 1), "height": 30 * len(rows)}
@@ -475,7 +456,7 @@ def matrix(cells: Sequence[tuple[str, str, str, float]], *, alt: str, x: str) ->
         "field": "shade",
         "type": "quantitative",
         "legend": None,
-        "scale": {"domain": [0, 1], "range": [0, 0.6]},
+        "scale": {"domain": [0, 1], "range": [0, DEEPEST]},
     }
     tips = [{"field": "row", "title": "row"}, {"field": "column", "title": "column"}]
     tips.append({"field": "text", "title": _named(x)})
