@@ -19,8 +19,8 @@ from bsx.analysis.ensembles.result import EnsembleResult
 from bsx.analysis.explanations.result import Explanations
 from bsx.analysis.intervening.result import Interventions
 from bsx.analysis.probing.result import ProbedModel
-from bsx.analysis.published.kaster.result import Reproduction
-from bsx.analysis.published.result import Reproduced, together
+from benchmarks.published.kaster.result import Reproduction
+from bsx.analysis.published import Reproduced, together
 from bsx.analysis.report.alignments import Align, Aligner
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.result import Report

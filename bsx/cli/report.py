@@ -97,8 +97,8 @@ def reproduce(
     if not every and "kaster2021" not in (tables or ()):
         refuse_idle({"lex": lex, "wmt17": wmt17}, {"lex": True, "wmt17": None}, "without the table kaster2021")
     if tables == ["kaster2021"] and not beside:
-        from bsx.analysis.published.kaster2021 import files
-        from bsx.analysis.published.kaster2021 import reproduce as recompute
+        from benchmarks.published.kaster2021 import files
+        from benchmarks.published.kaster2021 import reproduce as recompute
 
         paper = recompute(data, lex=lex, wmt17=wmt17)
         write_shown(paper, files(data), format, output, full=full)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from bsx.analysis.published.harness import reproduce as recompute
-from bsx.analysis.published.result import Reproduced
+from benchmarks.published.harness import reproduce as recompute
+from bsx.analysis.published import Reproduced
 from bsx.analysis.report.build import build_report, has_examples
 from bsx.analysis.report.documents import TableColumns, read_document
 from bsx.analysis.report.result import which_format

@@ -16,7 +16,7 @@ import pytest
 from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
 from typing_extensions import is_typeddict
 
-from bsx.analysis.published.kaster2021 import reproduce
+from benchmarks.published.kaster2021 import reproduce
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import shipped
 from bsx.errors import InputError

@@ -7,7 +7,7 @@ import json
 from bsx.analysis import Reproduced
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer, TablePart
-from bsx.analysis.published.result import LeftOut, ReproducedCell, ReproducedTable, Verdict, together
+from bsx.analysis.published import LeftOut, ReproducedCell, ReproducedTable, Verdict, together
 
 
 def reproduced(name: str = "kaster2021", verdict: Verdict = "met", ours: float = 0.51) -> Reproduced:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
 from typing import ClassVar
 
-from bsx.analysis.published.kaster.ensembles import Table13
-from bsx.analysis.published.kaster.triples import TripleReproduction
+from benchmarks.published.kaster.ensembles import Table13
+from benchmarks.published.kaster.triples import TripleReproduction
 from bsx.support.result import Result
 
 TOLERANCE = 0.01

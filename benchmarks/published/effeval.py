@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from bsx.analysis.datasets.wmt import load_wmt_da
-from bsx.analysis.published.result import LeftOut
-from bsx.analysis.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts, same_count
+from bsx.analysis.published import LeftOut
+from benchmarks.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts, same_count
 from bsx.analysis.stats.correlation import pearson
 from bsx.data import cells
 from bsx.data.columns import Labels, read_columns
@@ -38,7 +38,7 @@ FACTS = read_facts("effeval", EffevalFacts)
 
 
 def recompute(work: Work) -> list[Figure]:
-    """Return r of every metric and encoder with people, as `bsx.analysis.published.harness.reproduce` wants them."""
+    """Return r of every metric and encoder with people, as `benchmarks.published.harness.reproduce` wants them."""
     path = work.find("effeval/published.tsv", "effeval/results/efficient-transformer-metrics")
     if path.is_dir():
         return _from_results(work, path)

@@ -11,8 +11,8 @@ import yaml
 from pydantic import ConfigDict
 
 from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.published.kaster.ensembles import FILE, EnsembleFacts, Scores, find_judgments, reproduce_ensembles
-from bsx.analysis.published.kaster.result import (
+from benchmarks.published.kaster.ensembles import FILE, EnsembleFacts, Scores, find_judgments, reproduce_ensembles
+from benchmarks.published.kaster.result import (
     PublishedExample,
     Recomputed,
     Reproduction,
@@ -20,9 +20,9 @@ from bsx.analysis.published.kaster.result import (
     published_cell,
     summed_up,
 )
-from bsx.analysis.published.kaster.triples import WHY_300, TripleFacts, reproduce_triples
-from bsx.analysis.published.result import LeftOut
-from bsx.analysis.published.table import Figure, PublishedFacts, Work, read_facts
+from benchmarks.published.kaster.triples import WHY_300, TripleFacts, reproduce_triples
+from bsx.analysis.published import LeftOut
+from benchmarks.published.table import Figure, PublishedFacts, Work, read_facts
 from bsx.data.columns import read_columns, standardise
 from bsx.data.tables import Table
 from bsx.errors import DataUnavailableError, InputError
@@ -90,7 +90,7 @@ FACTS = read_facts("kaster2021", KasterFacts)
 
 
 def recompute(work: Work) -> list[Figure]:
-    """Return the printed figures with ours, as `bsx.analysis.published.harness.reproduce` wants them."""
+    """Return the printed figures with ours, as `benchmarks.published.harness.reproduce` wants them."""
     first, theirs = "kaster2021/wmt-en.tsv", "data/scored/out_wmt_mono.tsv"
     folder = work.find(first, theirs).parent
     work.read += [file for file in files(folder) if file not in work.read]

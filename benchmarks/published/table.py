@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from bsx.analysis.published.result import LeftOut, ReproducedCell, ReproducedTable, Verdict
+from bsx.analysis.published import LeftOut, ReproducedCell, ReproducedTable, Verdict
 from bsx.analysis.stats.correlation import pearson
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.checks import Array

@@ -14,9 +14,9 @@ import pytest
 pytest.importorskip("statsmodels")
 import bsx
 from bsx.analysis import reproduce
-from bsx.analysis.published import demetr, effeval, eval4nlp, mteb, wmt22_auto
-from bsx.analysis.published.harness import TABLES
-from bsx.analysis.published.table import PublishedFacts
+from benchmarks.published import demetr, effeval, eval4nlp, mteb, wmt22_auto
+from benchmarks.published.harness import TABLES
+from benchmarks.published.table import PublishedFacts
 from bsx.errors import DataUnavailableError, InputError
 
 

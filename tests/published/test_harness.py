@@ -19,11 +19,11 @@ import bsx
 from bsx.analysis import reproduce
 from bsx.analysis.datasets.challenge import load_challenge
 from bsx.analysis.present.forms import records_of
-from bsx.analysis.published import demetr, effeval, eval4nlp, mteb, paws, wmt17, wmt22_auto
-from bsx.analysis.published.flickr8k import caption_words
-from bsx.analysis.published.harness import TABLES
-from bsx.analysis.published.result import LeftOut, Reproduced, ReproducedTable
-from bsx.analysis.published.table import FactsPart, Figure, PublishedFacts, Work, judged
+from benchmarks.published import demetr, effeval, eval4nlp, mteb, paws, wmt17, wmt22_auto
+from benchmarks.published.flickr8k import caption_words
+from benchmarks.published.harness import TABLES
+from bsx.analysis.published import LeftOut, Reproduced, ReproducedTable
+from benchmarks.published.table import FactsPart, Figure, PublishedFacts, Work, judged
 from bsx.errors import DataUnavailableError, InputError, UnknownNameError
 
 Run = Callable[..., Any]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from bsx.analysis.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts, same_count
+from benchmarks.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts, same_count
 from bsx.data.columns import read_columns
 from bsx.data.lines import line_list
 from bsx.data.tables import Table

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from bsx.analysis.datasets.challenge import MinimalPair, load_challenge
-from bsx.analysis.published.table import Figure, PublishedFacts, Work, read_facts
+from benchmarks.published.table import Figure, PublishedFacts, Work, read_facts
 
 
 class DemetrFacts(PublishedFacts):
