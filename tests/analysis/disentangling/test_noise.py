@@ -18,6 +18,8 @@ from bsx.analysis.disentangling.errors import Errors
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.disentangling.noise.correction import Moments, simex
 from bsx.analysis.disentangling.noise.reliability import Reliability, cronbach, human_factors, stated
+from bsx.analysis.present.forms import parts_of
+from bsx.analysis.present.parts import TablePart
 from bsx.data.columns import read_columns
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -112,8 +114,9 @@ def test_each_group_has_tipping_points_of_its_own() -> None:
     first = {name: values[:1500] for name, values in columns.items()}
     alone = disentangle(first, ["m"], FACTORS, reliability={"sem": 0.7}).tipping
     assert [replace(point, group="") for point in points if point.group == "a"] == list(alone)
-    text = disentangle(table, ["m"], FACTORS, reliability={"sem": 0.7}, group="lp").to_text(full=True)
-    assert "Tipping points (b): reliability of sem" in text
+    result = disentangle(table, ["m"], FACTORS, reliability={"sem": 0.7}, group="lp")
+    shown = next(p for p in parts_of(result) if isinstance(p, TablePart) and p.caption.startswith("Tipping points"))
+    assert [row[0].text for row in shown.rows] == ["all", "a", "b"]
 
 
 def test_a_planted_truth_is_found_and_the_tipping_point_is_the_true_reliability() -> None:

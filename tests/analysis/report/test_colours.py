@@ -7,11 +7,11 @@ from importlib.resources import files
 
 import pytest
 
-from bsx.analysis.render.html import html_page
+from bsx.analysis.present.html import page
 
 Colour = tuple[float, float, float]
 REPORT = files("bsx.analysis.report").joinpath("page", "report.css").read_text(encoding="utf-8")
-RESULT = html_page("", "")
+RESULT = page([], "")
 NAMED = re.compile(r"--([\w-]+): (?:light-dark\((#\w{6}), (#\w{6})\)|(#\w{6}))")
 
 

@@ -678,13 +678,14 @@ def _phenomena(metrics: Mapping[str, Challenged], names: Sequence[str], *, sever
 
 def _map(metrics: Mapping[str, Challenged], names: Sequence[str]) -> Chart:
     first = next(iter(metrics.values()))
-    cells = [
-        (f"{name} ({first.phenomena[name].severity})".replace(" ()", ""), metric, one.phenomena[name].rate)
-        for name in names
-        for metric, one in metrics.items()
-    ]
+    cells = []
+    for name in names:
+        row = f"{name} ({first.phenomena[name].severity})".replace(" ()", "")
+        for metric, one in metrics.items():
+            rate = one.phenomena[name].rate
+            cells.append((row, metric, number(rate, 2).text, rate))
     alt = "Share of rows that each metric gets right, a row for each phenomenon, a column for each metric."
-    spec = charts.shades(cells, alt=alt, value="share of rows right")
+    spec = charts.matrix(cells, alt=alt, x="share of rows right")
     return Chart("Accuracy of metrics by phenomenon", alt, (("", spec),))
 
 

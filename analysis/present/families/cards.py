@@ -10,7 +10,6 @@ from bsx.analysis.cards.leaderboard import CardFigure, CardValue, FigureRow, Lea
 from bsx.analysis.cards.result import (
     AgreementPart,
     Card,
-    CardPeople,
     CardRun,
     CardTest,
     ChallengePart,
@@ -25,7 +24,8 @@ from bsx.analysis.cards.result import (
 )
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import NONE, interval, listed, number, p_value, percent, table, text
-from bsx.analysis.present.disentangling import worded
+from bsx.analysis.present.families.agreement import people_table
+from bsx.analysis.present.families.disentangling import worded
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, Prose, TablePart
 
@@ -323,34 +323,6 @@ def _tests(tests: Sequence[CardTest]) -> Iterator[Part]:
     yield table("Tests", heads, rows, note=f"{methods}.", names=5, folded=len(rows) > 12)
 
 
-def _people(curves: Sequence[CardPeople]) -> TablePart:
-    """Return how often human judgments agree with differences of a size, one row a step."""
-    rows = [
-        [
-            text(curve.data),
-            text(curve.level),
-            text(curve.group),
-            Cell(f"{number(step.low).text} to {number(step.high).text}", step.low),
-            number(step.n),
-            percent(step.share),
-            Cell(NONE)
-            if step.ci is None
-            else Cell(f"[{percent(step.ci[0]).text}, {percent(step.ci[1]).text}]", step.ci[0]),
-        ]
-        for curve in curves
-        for step in curve.steps
-    ]
-    return table(
-        "Share of pairs in which human judgments prefer the side that scores higher, by the difference in score",
-        ["table", "pairs of", "group", "difference", "pairs", "judgments agree", "interval"],
-        rows,
-        note="Pairs with the same judgment or the same score are left out. Intervals allow for pairs that share a "
-        "system, a segment or a row.",
-        names=3,
-        folded=len(rows) > 12,
-    )
-
-
 def _agreement(part: AgreementPart) -> Iterator[Part]:
     rows = [
         [
@@ -369,7 +341,7 @@ def _agreement(part: AgreementPart) -> Iterator[Part]:
     note = "Rank: metrics of the run in clusters of significance (Holm within the group); 1 is best."
     yield table("Correlation with human judgments", heads, rows, note=note)
     if part.people:
-        yield _people(part.people)
+        yield people_table(part.people)
 
 
 def _factors(part: FactorsPart) -> Iterator[Part]:

@@ -21,6 +21,7 @@ from bsx.analysis.agreement.result import (
     PairTest,
 )
 from bsx.analysis.agreement.settings import MetaSettings
+from bsx.analysis.cards.result import CardPeople
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, NONE, estimate, interval, listed, number, p_value, percent, table, text
 from bsx.analysis.present.forms import lists, presents
@@ -580,36 +581,36 @@ def people_rows(result: PeopleCurve) -> Iterator[Mapping[str, object]]:
         yield {**known, **figures, "share_low": step.ci[0], "share_high": step.ci[1]}
 
 
-def people_table(curves: Sequence[PeopleCurve], *, metric: bool = False) -> TablePart:
-    """Return curves as a table, one row a step.
+def people_table(
+    curves: Sequence[PeopleCurve] | Sequence[CardPeople], *, metric: bool = False, full: bool = False
+) -> TablePart:
+    """Return how often human judgments agree with differences of a size, one row a step.
 
     Args:
         curves: of one metric, or of several.
         metric: name the metric of each row.
+        full: whether the table belongs to the full form only.
     """
-    found = [
-        [
-            *([text(curve.metric)] if metric else []),
-            *([text(curve.data)] if any(one.data for one in curves) else []),
-            text(curve.level),
-            text(curve.group),
-            Cell(_range(step.low, step.high), step.low),
-            number(step.n),
-            percent(step.share),
-            Cell(f"[{percent(step.ci[0]).text}, {percent(step.ci[1]).text}]", step.ci[0]),
-        ]
-        for curve in curves
-        for step in curve.steps
-    ]
-    heads = ["pairs of", "group", "difference", "pairs", "human judgments agree", "interval"]
-    heads = [*(["metric"] if metric else []), *(["table"] if any(one.data for one in curves) else []), *heads]
+    several = any(curve.data for curve in curves)
+    found = []
+    for curve in curves:
+        said = [*([curve.metric] if metric else []), *([curve.data] if several else []), curve.level, curve.group]
+        for step in curve.steps:
+            ends = Cell(NONE)
+            if step.ci is not None:
+                ends = Cell(f"[{percent(step.ci[0]).text}, {percent(step.ci[1]).text}]", step.ci[0])
+            size = Cell(_range(step.low, step.high), step.low)
+            found.append([*map(text, said), size, number(step.n), percent(step.share), ends])
+    about = [*(["metric"] if metric else []), *(["table"] if several else []), "pairs of", "group"]
     return table(
         "Share of pairs in which human judgments prefer the side that scores higher, by the difference in score",
-        heads,
+        [*about, "difference", "pairs", "human judgments agree", "interval"],
         found,
         note="Pairs that human judgments or the metric score the same are left out. Intervals allow for pairs that "
         "share a system, a segment or a row; no tests.",
+        names=len(about),
         folded=len(found) > _FEW,
+        full=full,
     )
 
 
