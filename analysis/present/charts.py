@@ -11,6 +11,8 @@ from textwrap import wrap
 Number = float | None
 """A figure; None, and what is not finite, is not drawn."""
 COLOURS = 8
+DEEPEST = 0.45
+"""Opacity of the deepest shade of a matrix, on which ink is still read by day and by night."""
 # In a box from -1 to 1; a chart and the legend beside it draw the same.
 SHAPES = (
     "M0,-.7A.7,.7 0 1,1 0,.7A.7,.7 0 1,1 0,-.7Z",
@@ -219,7 +221,7 @@ def lines(
         "field": "x",
         "type": "quantitative",
         "title": x,
-        "axis": {"values": list(ticks), "grid": False},
+        "axis": {"values": list(ticks), "grid": False, "format": ",~r"},
         "scale": {"type": "log", "nice": False} if log else {"zero": False},
     }
     up = {
@@ -436,7 +438,14 @@ def matrix(cells: Sequence[tuple[str, str, str, Number]], *, alt: str, x: str) -
     """Return a matrix of short texts on shades: row, column, text and shade from 0 to 1 of each cell."""
     rows, columns = list(dict.fromkeys(cell[0] for cell in cells)), list(dict.fromkeys(cell[1] for cell in cells))
     values: list[dict[str, object]] = [
-        {"row": row, "column": column, "text": shown, "shade": _drawn(shade), "place": columns.index(column), "series": 0}
+        {
+            "row": row,
+            "column": column,
+            "text": shown,
+            "shade": _drawn(shade),
+            "place": columns.index(column),
+            "series": 0,
+        }
         for row, column, shown, shade in cells
     ]
     spec = {**_spec(alt, values, 1), "height": 30 * len(rows)}
@@ -447,7 +456,7 @@ def matrix(cells: Sequence[tuple[str, str, str, Number]], *, alt: str, x: str) -
         "field": "shade",
         "type": "quantitative",
         "legend": None,
-        "scale": {"domain": [0, 1], "range": [0, 0.6]},
+        "scale": {"domain": [0, 1], "range": [0, DEEPEST]},
     }
     tips = [{"field": "row", "title": "row"}, {"field": "column", "title": "column"}]
     tips.append({"field": "text", "title": _named(x)})

@@ -267,6 +267,8 @@ def _counted(result: MetaResult) -> str:
     if len(counts) == 1 or result.average is None:
         left = result.groups[0].left_out
         return f"n = {counts[0]:,}" + (f", {left:,} rows left out" if left else "")
+    if len(set(counts)) == 1:
+        return f"n = {counts[0]:,} in each of {len(counts)} groups"
     if len(counts) <= _NAMED:
         return ", ".join(f"n = {group.n:,} ({group.group})" for group in result.groups)
     return f"n = {min(counts):,} to {max(counts):,} in {len(counts)} groups"
@@ -391,7 +393,7 @@ def _chart(result: MetaResult) -> Chart:
     alt = f"{_finding(result)} The tables hold every figure."
     axis = f"{_statistic(result)} with {result.human}, {_level(result)}"
     spec = charts.intervals(points, alt=alt, axis=axis, series=len(names) if several else 1)
-    return Chart("Agreement with human judgments", alt, (("", spec),), tuple(names) if several else ())
+    return Chart("Agreement of each metric", alt, (("", spec),), tuple(names) if several else ())
 
 
 def _judgments_chart(result: Judgments) -> Chart:
@@ -526,7 +528,7 @@ def raters(result: RaterAgreement) -> Iterator[Part]:
     level = f"{100 * result.confidence:g} % interval"
     yield table(
         f"Agreement of raters, {result.ratings:,} ratings of {result.items:,} translations{single}",
-        ["", "value", level],
+        ["figure", "value", level],
         [[text(name), number(value), interval(own)] for name, value, own in named],
         note="Intervals: bootstrap over translations; no tests.",
     )
@@ -541,7 +543,7 @@ def raters(result: RaterAgreement) -> Iterator[Part]:
     points = [charts.Point(name, 0, value, *own) for name, value, own in named]
     alt = "Alpha and both reliabilities with their intervals."
     spec = charts.intervals(points, alt=alt, axis=level, series=1)
-    yield Chart("Agreement of raters", alt, (("", spec),))
+    yield Chart("Alpha and reliabilities", alt, (("", spec),))
 
 
 @lists(RaterAgreement)
@@ -666,7 +668,7 @@ def learning(result: LearningCurve) -> Iterator[Part]:
         log=True,
         height=240,
     )
-    title = f"{result.architecture} on {result.model}" if result.architecture else "Agreement and training data"
+    title = f"{result.architecture} on {result.model}" if result.architecture else "Learning curve"
     yield Chart(title, alt, (("", spec),), names)
 
 

@@ -81,9 +81,7 @@ def board(result: Leaderboard) -> Iterator[Part]:
         f"Bold: no metric with a better figure is significantly better, p < {result.alpha:g}, Holm correction over the "
         "pairs of a row; in brackets behind: cluster. The interval of a cost is the range of several runs."
     )
-    yield table(
-        "Metric cards compared", ["part", "table", "where", "figure", *result.metrics], rows, note=note, names=4
-    )
+    yield table("Figures of all cards", ["part", "table", "where", "figure", *result.metrics], rows, note=note, names=4)
     yield from _noted([f"{note}." for note in result.notes])
     panels = []
     for figure in result.figures[:_PANELS]:
@@ -264,7 +262,7 @@ def _chart(found: Sequence[Card]) -> Iterator[Chart]:
         names = tuple(card.metric for card in found)
         alt = "Agreement with human judgments on every table, level and language pair, with intervals."
         spec = charts.intervals(points, alt=alt, axis="agreement with human judgments", series=len(names))
-        yield Chart("Agreement with human judgments", alt, (("", spec),), names if len(names) > 1 else ())
+        yield Chart("Agreement of each metric", alt, (("", spec),), names if len(names) > 1 else ())
 
 
 def _whole(card: Card, before: str = "") -> Iterator[Part]:
@@ -292,7 +290,7 @@ def _whole(card: Card, before: str = "") -> Iterator[Part]:
     for name, title in _TITLES.items():
         if name in made:
             yield Heading(f"{before}{title}", full=True)
-            for part in (*_PARTS[name](made[name]), *_tests(made[name].tests), *_noted(made[name].notes)):
+            for part in (*_PARTS[name](made[name]), *_tests(made[name].tests, title), *_noted(made[name].notes)):
                 yield replace(part, full=True)
 
 
@@ -301,7 +299,7 @@ def _noted(notes: Sequence[str]) -> list[Notes]:
     return [Notes(tuple(dict.fromkeys(notes)))] if notes else []
 
 
-def _tests(tests: Sequence[CardTest]) -> Iterator[Part]:
+def _tests(tests: Sequence[CardTest], of: str) -> Iterator[Part]:
     if not tests:
         return
     rows = [
@@ -320,7 +318,8 @@ def _tests(tests: Sequence[CardTest]) -> Iterator[Part]:
     ]
     heads = ["table", "where", "figure", "A", "B", "A less B", "interval", "p", "p (all tests of the card)"]
     methods = "; ".join(dict.fromkeys(test.method for test in tests if test.method))
-    yield table("Tests", heads, rows, note=f"{methods}.", names=5, folded=len(rows) > 12)
+    note = f"{methods}." if methods else ""
+    yield table(f"Tests: {of[0].lower()}{of[1:]}", heads, rows, note=note, names=5, folded=len(rows) > 12)
 
 
 def _agreement(part: AgreementPart) -> Iterator[Part]:
@@ -494,7 +493,7 @@ def _sentinels(part: SentinelsPart) -> Iterator[Part]:
         ]
         for row in part.rows
     ]
-    heads = ["sentinel", "table", "level", "group", "figure", "reaches", "interval", "this metric", ""]
+    heads = ["sentinel", "table", "level", "group", "figure", "reaches", "interval", "this metric", "note"]
     yield table("What metrics reach that cannot know anything", heads, rows)
 
 
@@ -512,7 +511,7 @@ def _invariance(part: InvariancePart) -> Iterator[Part]:
         ]
         for row in part.checks
     ]
-    heads = ["language", "check", "what should hold", "", "rows", "differ", "largest difference"]
+    heads = ["language", "check", "what should hold", "found", "rows", "differ", "largest difference"]
     yield table("Invariance and determinism", heads, rows, sortable=False)
 
 
