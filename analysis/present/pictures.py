@@ -25,14 +25,7 @@ _NAMED = {
     **{f"c{place}": f"#{value}" for place, value in enumerate(_INKS)},
     **{f"f{place}": f"#{value}" for place, value in enumerate(_FILLS)},
     **{"paper": "#fffefb", "ink": "#1d2126", "ink-soft": "#52585f", "line": "#e4e1d8", "line-strong": "#8d8f8f"},
-    **{
-        "bar": "#9db6cc",
-        "share": "#dfe8f0",
-        "on-bar": "#ffffff",
-        "on-dark": "#ffffff",
-        "on-light": "#1d2126",
-        "mark": "#ffe9a8",
-    },
+    **{"bar": "#9db6cc", "share": "#dfe8f0", "on-dark": "#ffffff", "on-light": "#1d2126", "mark": "#ffe9a8"},
 }
 _VARIABLE = re.compile(r"var\(--([\w-]+)\)")
 

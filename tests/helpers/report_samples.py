@@ -585,7 +585,7 @@ def spoiler(payload: str) -> Callable[[Any], Any]:
     def spoil(value: Any, key: str = "", *, inside: bool = False) -> Any:
         if isinstance(value, str):
             return value if key in fixed else value + payload
-        if isinstance(value, list):
+        if isinstance(value, list | tuple):
             return [spoil(item, key) for item in value]
         if not isinstance(value, dict):
             return value

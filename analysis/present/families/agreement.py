@@ -87,7 +87,7 @@ def rows(result: MetaResult) -> Iterator[Mapping[str, object]]:
     """Yield one row a group and metric, then one of averages a metric, whose group is ``average``."""
     names = {"pairs" if name == "n" else name: name for name in _names(result)}
 
-    def row(group: str, found: MetricAgreement | AverageAgreement, n: object, more: dict[str, object]) -> Row:
+    def row(group: str, found: MetricAgreement | AverageAgreement, n: object, more: Row) -> Row:
         figures = {shown: _plain(found.figures.get(name)) for shown, name in names.items()}
         low, high = found.ci
         control = {"control": int(found.control)} if result.sentinels else {}

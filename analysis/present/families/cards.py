@@ -251,7 +251,7 @@ def _trivial(found: Sequence[Card], at: CardFigure) -> Cell:
 def _chart(found: Sequence[Card]) -> Iterator[Chart]:
     """Yield agreement on every table, metrics in colours."""
     points = [
-        charts.Point(" ".join(filter(None, (at.data, at.level, at.group))), place, value, *(ends or ()), card.metric)
+        charts.Point(" ".join(filter(None, (at.data, at.level, at.group))), place, value, *ends, card.metric)
         if ends is not None
         else charts.Point(" ".join(filter(None, (at.data, at.level, at.group))), place, value, label=card.metric)
         for place, card in enumerate(found)

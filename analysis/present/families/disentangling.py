@@ -513,6 +513,9 @@ def _components(variant: Variant) -> TablePart:
 def _tipping(result: DisentangleResult) -> Iterator[Part]:
     for noisy in dict.fromkeys(point.noisy for point in result.tipping):
         points = [point for point in result.tipping if point.noisy == noisy]
+        whole = [point for point in points if not point.group]
+        if whole:
+            yield _tipping_chart(noisy, list(dict.fromkeys(point.metric for point in whole)), whole)
         own: dict[tuple[str, str], dict[str, TippingPoint]] = {}
         for point in points:
             own.setdefault((point.group, point.metric), {})[point.factor] = point
@@ -530,9 +533,6 @@ def _tipping(result: DisentangleResult) -> Iterator[Part]:
         caption = f"Tipping points: reliability of {noisy} below which a coefficient is no longer significant"
         heads = [*(["group"] if several else []), "metric", *factors, "lowest possible"]
         yield table(caption, heads, found, note=note, names=1 + several, full=True)
-        whole = [point for point in points if not point.group]
-        if whole:
-            yield _tipping_chart(noisy, list(dict.fromkeys(point.metric for point in whole)), whole)
 
 
 def _tips_at(point: TippingPoint) -> str:

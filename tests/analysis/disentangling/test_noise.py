@@ -17,7 +17,7 @@ pytest.importorskip("statsmodels")
 from bsx.analysis.disentangling.errors import Errors
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.disentangling.noise.correction import Moments, simex
-from bsx.analysis.disentangling.noise.reliability import Reliability, cronbach, human_factors, stated
+from bsx.analysis.disentangling.noise.reliability import cronbach, human_factors, stated
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import TablePart
 from bsx.data.columns import read_columns
@@ -74,7 +74,7 @@ def test_standard_errors_are_those_of_the_jackknife_also_for_estimated_reliabili
         return found
 
     for known in (True, False):
-        own: Reliability = stated("sem", 0.7, 250) if known else cronbach("sem", repeats)
+        own = stated("sem", 0.7, 250) if known else cronbach("sem", repeats)
         left_out = np.array([estimate(np.delete(np.arange(250), i), known) for i in range(250)])
         jackknife = np.sqrt(249 / 250 * np.square(left_out - left_out.mean(axis=0)).sum(axis=0))
         found = Moments(x, y, {0: own}, none).correct({0: own})

@@ -62,6 +62,14 @@ NO_RESULTS = {
 
 
 @cache
+def made(name: str) -> Any:
+    found = BUILDERS[name]()
+    assert type(found).__name__ == name
+    assert isinstance(found, Shown)
+    return found
+
+
+@cache
 def table() -> Mapping[str, Any]:
     draw = np.random.default_rng(3)
     human, other = draw.normal(size=(2, 40))
@@ -205,14 +213,6 @@ BUILDERS: dict[str, Callable[[], object]] = {
         table(), "good", "50%_x", ["poor & slow"], resamples=20
     ),
 }
-
-
-@cache
-def made(name: str) -> Any:
-    found = BUILDERS[name]()
-    assert type(found).__name__ == name
-    assert isinstance(found, Shown)
-    return found
 
 
 def public() -> dict[str, type]:
