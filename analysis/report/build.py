@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from benchmarks.published.kaster.result import Reproduction
 from bsx.analysis.adversarial.challenge import ChallengeResult
 from bsx.analysis.adversarial.pairs import PairsResult
 from bsx.analysis.adversarial.result import Robustness
@@ -19,7 +20,6 @@ from bsx.analysis.ensembles.result import EnsembleResult
 from bsx.analysis.explanations.result import Explanations
 from bsx.analysis.intervening.result import Interventions
 from bsx.analysis.probing.result import ProbedModel
-from benchmarks.published.kaster.result import Reproduction
 from bsx.analysis.published import Reproduced, together
 from bsx.analysis.report.alignments import Align, Aligner
 from bsx.analysis.report.documents import Document, ScoreRows

@@ -6,8 +6,8 @@ from collections import Counter
 
 import numpy as np
 
-from bsx.analysis.datasets.challenge import MinimalPair, load_challenge
 from benchmarks.published.table import Figure, PublishedFacts, Work, read_facts
+from bsx.analysis.datasets.challenge import MinimalPair, load_challenge
 
 
 class DemetrFacts(PublishedFacts):

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts, same_count
 from bsx.analysis.datasets.wmt import load_wmt_da
 from bsx.analysis.published import LeftOut
-from benchmarks.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts, same_count
 from bsx.analysis.stats.correlation import pearson
 from bsx.data import cells
 from bsx.data.columns import Labels, read_columns

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.published.table import Figure, PublishedFacts, Work, read_facts, same_count
 from bsx.analysis.datasets.eval4nlp import load_eval4nlp
 from bsx.analysis.datasets.pickled import pickled
 from bsx.analysis.explanations.marks import sentence_figures
-from benchmarks.published.table import Figure, PublishedFacts, Work, read_facts, same_count
 from bsx.data.lines import NamedFile
 from bsx.data.tables import Table
 from bsx.errors import InputError

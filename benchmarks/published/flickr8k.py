@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts, same_count
 from bsx.analysis.datasets.flickr8k import load_flickr8k
 from bsx.analysis.factors.treebank import treebank_tokens
-from benchmarks.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts, same_count
 from bsx.analysis.stats.correlation import kendall
 
 # What the captioning toolkit leaves out of the Penn Treebank's tokens.

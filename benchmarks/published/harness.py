@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.published import demetr, effeval, eval4nlp, flickr8k, kaster2021, mteb, paws, wmt17, wmt22_auto
-from bsx.analysis.published import LeftOut, Reproduced, ReproducedTable
 from benchmarks.published.table import Figure, PublishedFacts, Score, Work, judged
+from bsx.analysis.published import LeftOut, Reproduced, ReproducedTable
 from bsx.errors import DataUnavailableError, InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 from bsx.support.progress import Watch, told

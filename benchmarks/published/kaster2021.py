@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 from typing import TypedDict, cast
 
@@ -10,7 +9,6 @@ import numpy as np
 import yaml
 from pydantic import ConfigDict
 
-from bsx.analysis.disentangling.fit import disentangle
 from benchmarks.published.kaster.ensembles import FILE, EnsembleFacts, Scores, find_judgments, reproduce_ensembles
 from benchmarks.published.kaster.result import (
     PublishedExample,
@@ -21,8 +19,9 @@ from benchmarks.published.kaster.result import (
     summed_up,
 )
 from benchmarks.published.kaster.triples import WHY_300, TripleFacts, reproduce_triples
-from bsx.analysis.published import LeftOut
 from benchmarks.published.table import Figure, PublishedFacts, Work, read_facts
+from bsx.analysis.disentangling.fit import disentangle
+from bsx.analysis.published import LeftOut
 from bsx.data.columns import read_columns, standardise
 from bsx.data.tables import Table
 from bsx.errors import DataUnavailableError, InputError
@@ -130,7 +129,7 @@ def files(folder: Path) -> list[Path]:
 
 def published() -> Published:
     """Return the figures printed in the paper and where its data are."""
-    file = resources.files("bsx.analysis.published") / "kaster2021.yaml"
+    file = Path(__file__).with_name("kaster2021.yaml")
     content: Published = yaml.safe_load(file.read_text(encoding="utf-8"))
     return content
 

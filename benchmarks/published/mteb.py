@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from bsx.analysis.datasets.pairs import load_paws, load_stsb
 from benchmarks.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts
+from bsx.analysis.datasets.pairs import load_paws, load_stsb
 from bsx.analysis.stats.correlation import pearson, spearman
 from bsx.analysis.stats.detection.labelled import cuts
 from bsx.data.columns import read_columns

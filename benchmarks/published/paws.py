@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bsx.analysis.datasets.pairs import load_paws
 from benchmarks.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts, same_count
+from bsx.analysis.datasets.pairs import load_paws
 from bsx.analysis.stats.detection.roc import roc_auc
 
 

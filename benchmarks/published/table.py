@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, TypeVar
 
@@ -63,7 +62,7 @@ Facts = TypeVar("Facts", bound=PublishedFacts)
 
 def read_facts(name: str, shape: type[Facts]) -> Facts:
     """Return what the YAML of a table states."""
-    file = resources.files("bsx.analysis.published") / f"{name}.yaml"
+    file = Path(__file__).with_name(f"{name}.yaml")
     return shape.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
 
 

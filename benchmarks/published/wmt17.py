@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from bsx.analysis.datasets.judged import JudgedTable
-from bsx.analysis.datasets.wmt import load_wmt_da, load_wmt_da_system
 from benchmarks.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts
 from benchmarks.published.wmt22_auto import outputs_of
+from bsx.analysis.datasets.judged import JudgedTable
+from bsx.analysis.datasets.wmt import load_wmt_da, load_wmt_da_system
 from bsx.analysis.stats.correlation import pearson
 from bsx.data.columns import read_columns
 from bsx.errors import InputError

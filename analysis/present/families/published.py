@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import NONE, estimate, interval, number, p_value, table, text
+from bsx.analysis.present.cells import NONE, number, table, text
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Commands, Heading, Notes, Part, Prose, TablePart
-from benchmarks.published.kaster.ensembles import FILE, Table13
-from benchmarks.published.kaster.result import TOLERANCE, PublishedCell, Reproduction, name_of
-from benchmarks.published.kaster.triples import WHY_300, TripleReproduction
-from benchmarks.published.kaster2021 import published
 from bsx.analysis.published import Reproduced, ReproducedCell, ReproducedTable
 from bsx.support.provenance import Provenance
 
@@ -44,7 +40,7 @@ def rows(result: Reproduced) -> Iterator[Mapping[str, object]]:
         for cell in one.cells:
             at = {f"at_{key}": value for key, value in cell.at.items()}
             what = ("published", "ours", "difference", "tolerance", "verdict")
-            yield {"table": name, **at} | {key: getattr(cell, key) for key in what}
+            yield {"table": name, "called": one.called, **at} | {key: getattr(cell, key) for key in what}
 
 
 def _summary(result: Reproduced) -> str:
@@ -151,5 +147,3 @@ def _repeated(origin: Provenance) -> Iterator[Part]:
     yield table("Data that were read", ["file", "sha256"], files, sortable=False, folded=True, full=True)
     versions = ", ".join(f"{package} {version}" for package, version in origin.versions.items())
     yield Prose(f"Versions: {versions}.", full=True)
-
-

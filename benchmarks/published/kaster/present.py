@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bsx.analysis.present import charts
-from bsx.analysis.present.cells import NONE, estimate, interval, number, p_value, table, text
-from bsx.analysis.present.forms import lists, presents
-from bsx.analysis.present.parts import Answer, Cell, Chart, Commands, Heading, Notes, Part, Prose, TablePart
 from benchmarks.published.kaster.ensembles import FILE, Table13
 from benchmarks.published.kaster.result import TOLERANCE, PublishedCell, Reproduction, name_of
 from benchmarks.published.kaster.triples import WHY_300, TripleReproduction
 from benchmarks.published.kaster2021 import published
-from bsx.analysis.published import Reproduced, ReproducedCell, ReproducedTable
-from bsx.support.provenance import Provenance
+from bsx.analysis.present.cells import estimate, interval, number, p_value, table, text
+from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.parts import Answer, Cell, Notes, Part, TablePart
 
 
 @presents(Reproduction, section=("kaster2021", "Tables of Kaster, Zhao & Eger 2021"))
@@ -121,7 +118,7 @@ def _triples(result: TripleReproduction, names: Mapping[str, str]) -> Iterator[P
     found = []
     for metric in dict.fromkeys(one.metric for one in result.figure3):
         own = {(one.set, one.n): one for one in result.figure3 if one.metric == metric}
-        rates = (estimate(own[key].rate, (own[key].low, own[key].high), 3) for key in sets)
+        rates = (estimate(own[key].rate, own[key].ci, 3) for key in sets)
         found.append([text(names.get(metric, metric)), *rates])
     caption = "Figure 3, share of triples with m(A, B) > m(A, C) and its 95 % Wilson interval (the paper prints none)"
     yield table(caption, ["metric", *(f"{name} {n}" for name, n in sets)], found, full=True)
