@@ -108,7 +108,6 @@ if TYPE_CHECKING:
     from bsx.analysis.probing.result import SideBySide as SideBySide, Transferred as Transferred
     from bsx.analysis.probing.transfer import TestData as TestData
     from bsx.analysis.probing.tasks import ProbingTask as ProbingTask
-    from benchmarks.published.harness import reproduce as reproduce
     from bsx.analysis.published import Reproduced as Reproduced
     from bsx.analysis.report.build import build_report as build_report
     from bsx.analysis.report.documents import Document as Document, parse_document as parse_document

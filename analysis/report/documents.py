@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from bsx.analysis.present.forms import load_presenters
 from bsx.data.cells import as_numbers, spelled
@@ -18,6 +21,7 @@ from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 from bsx.support.result import Result
+from bsx.support.settings import BaseSettings
 
 _COMMANDS = (
     "bsx meta, compare, disentangle, intervene, adversarial triples, pairs, perturb or challenge, ensemble, explain, "
@@ -55,23 +59,18 @@ def _scored(sidecar: Sidecar | None, signature: str | None) -> list[str]:
     return [*named, *(FIGURES if signature is not None else ())]
 
 
-@dataclass(frozen=True)
-class TableColumns:
-    """Which columns of tables of scores are what.
+class TableColumns(BaseSettings):
+    """Which columns of tables of scores are what."""
 
-    Attributes:
-        columns: scores of metrics; those that are known by what lies beside a table unless given.
-        lower: those of them of which lower is better, beside those that are known.
-        system: systems; ``system`` unless given.
-        segment: segments; ``segment``, ``sid`` or ``id`` unless given.
-        human: human scores; ``human``, ``human_z`` or ``z`` unless given.
-    """
-
-    columns: Sequence[str] = ()
-    lower: Sequence[str] = ()
-    system: str | None = None
-    segment: str | None = None
-    human: str | None = None
+    columns: Annotated[
+        Sequence[str], Field(description="Columns of metrics' scores. [those that bsx score wrote]")
+    ] = ()
+    lower: Annotated[
+        Sequence[str], Field(description="Those of them of which lower is better: their sign is turned.")
+    ] = ()
+    system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
+    segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
+    human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
 
     def check(self, files: Sequence[str | Path]) -> None:
         """Check that some table has each column that is named.
@@ -82,7 +81,9 @@ class TableColumns:
         """
         for name in self.lower:
             if name not in self.columns:
-                raise InputError(f"`lower={name}`: is none of the columns of scores ({', '.join(self.columns)})")
+                raise InputError(
+                    f"lower: {name!r} is none of the columns of scores ({', '.join(self.columns)})", setting="lower"
+                )
         named = [name for name in (*self.columns, self.system, self.segment, self.human) if name is not None]
         if not named:
             return
@@ -170,7 +171,7 @@ def parse_document(content: object, name: str) -> Result:
     if not isinstance(content, Mapping) or not isinstance(content.get("provenance"), Mapping):
         raise InputError(
             f"{name}: has no key 'provenance' that says what it is; a report reads what {_COMMANDS} print "
-            "with `format='json'`"
+            "with --format json"
         )
     kind = content["provenance"].get("kind")
     if kind == "score":

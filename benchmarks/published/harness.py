@@ -69,7 +69,7 @@ def reproduce(
         if name not in TABLES:
             raise UnknownNameError(f"{name}: no such table; known are {', '.join(TABLES)}.{did_you_mean(name, TABLES)}")
     if beside and names is not None and not set(names) & set(WITH_TEXTS):
-        raise InputError(f"`beside=` needs a table that other metrics can stand in: {', '.join(WITH_TEXTS)}")
+        raise InputError(f"beside needs a table that other metrics can stand in: {', '.join(WITH_TEXTS)}")
     tables: dict[str, ReproducedTable] = {}
     left_out: list[LeftOut] = []
     read: list[Path] = []

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypedDict, cast
+from typing import cast
 
 import numpy as np
-import yaml
 from pydantic import ConfigDict
 
-from benchmarks.published.kaster.ensembles import FILE, EnsembleFacts, Scores, find_judgments, reproduce_ensembles
+from benchmarks.published.kaster import present as present  # shows what comes out
+from benchmarks.published.kaster.ensembles import FILE, Scores, find_judgments, reproduce_ensembles
 from benchmarks.published.kaster.result import (
+    FileFacts,
     PublishedExample,
     Recomputed,
     Reproduction,
+    TableFacts,
     cut_off,
+    published,
     published_cell,
     summed_up,
 )
-from benchmarks.published.kaster.triples import WHY_300, TripleFacts, reproduce_triples
+from benchmarks.published.kaster.triples import WHY_300, reproduce_triples
 from benchmarks.published.table import Figure, PublishedFacts, Work, read_facts
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.published import LeftOut
@@ -26,57 +29,6 @@ from bsx.data.columns import read_columns, standardise
 from bsx.data.tables import Table
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.checks import Array
-
-
-class FileFacts(TypedDict):
-    """A file of scores: its name in the authors' repository, its size, its columns."""
-
-    file: str
-    rows: int
-    columns: list[str]
-
-
-class TableFacts(TypedDict):
-    """A table as printed: for each metric the coefficients in the order of the factors, then R²."""
-
-    table: str
-    part: str
-    file: str
-    factors: list[str]
-    cells: dict[str, list[str]]
-
-
-class ExceptionFacts(TypedDict):
-    """A cell known not to match, and why."""
-
-    table: str
-    part: str
-    metric: str
-    term: str
-    reason: str
-
-
-class ExampleFacts(TypedDict):
-    """An example pair with its printed z-scores; rows counted from 1."""
-
-    file: str
-    row: int
-    terms: list[str]
-    printed: list[str]
-
-
-class Published(TypedDict):
-    """``kaster2021.yaml``."""
-
-    files: dict[str, FileFacts]
-    metrics: dict[str, str]
-    factors: dict[str, str]
-    tables: list[TableFacts]
-    digits: list[ExceptionFacts]
-    exceptions: list[ExceptionFacts]
-    examples: list[ExampleFacts]
-    triples: dict[str, TripleFacts]
-    table13: EnsembleFacts
 
 
 class KasterFacts(PublishedFacts):
@@ -114,7 +66,7 @@ def recompute(work: Work) -> list[Figure]:
         at = {"table": "13", "part": gain.ensemble, "metric": "gain", "term": gain.group}
         figures.append(Figure(at, float(gain.paper), gain.ours, tolerance=0.5))
     if found.table13 is None:
-        work.left_out.append(LeftOut(what="Table 13", reason=f"{FILE} is neither there nor given as `wmt17=`"))
+        work.left_out.append(LeftOut(what="Table 13", reason=f"{FILE} is neither there nor given as wmt17"))
     return figures
 
 
@@ -125,13 +77,6 @@ def files(folder: Path) -> list[Path]:
     names += [file["file"] for file in facts["files"].values()]
     names += [f"data/scored/{file['file']}" for file in facts["files"].values()]
     return [folder / name for name in names if (folder / name).is_file()]
-
-
-def published() -> Published:
-    """Return the figures printed in the paper and where its data are."""
-    file = Path(__file__).with_name("kaster2021.yaml")
-    content: Published = yaml.safe_load(file.read_text(encoding="utf-8"))
-    return content
 
 
 def reproduce(folder: Path | str, *, lex: bool = True, wmt17: Path | None = None) -> Reproduction:

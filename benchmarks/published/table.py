@@ -156,7 +156,7 @@ class Work:
         """
         if self.score is None:
             raise DataUnavailableError(
-                f"{metric} is to be computed: give `score=…`, or use `bsx.jobs.reproduce(…)`, which has the metrics"
+                f"{metric} is to be computed: give score, or use bsx.jobs.reproduce, which has the metrics"
             )
         return self.score(metric, candidates, references)
 

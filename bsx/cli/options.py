@@ -159,7 +159,7 @@ def command(
             for group, members in folded.items():
                 given |= _unfolded(group, arguments.pop(group), kinds, members)
             for name in given:
-                if _holds_names(fields[name].annotation):
+                if _holds_names(fields[name].annotation) and not _holds_paths(fields[name].annotation):
                     given[name] = names(given[name])
             given = {name: value for name, value in given.items() if value not in (None, [])}
             given = {name: value for name, value in given.items() if value != fields[name].get_default()}
@@ -185,7 +185,8 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
         annotation = Path | None if type(None) in get_args(annotation) else Path
     listed = _holds_names(annotation)
     required = field.is_required()
-    kind: Any = (list[str] if required else list[str] | None) if listed else annotation
+    item = Path if _holds_paths(annotation) else str  # a comma may be part of a file's name
+    kind: Any = (list[item] if required else list[item] | None) if listed else annotation  # type: ignore[valid-type]
     default = inspect.Parameter.empty if required else None if listed else field.get_default()
     told = {"help": field.description, "metavar": mark.metavar}
     if mark.argument:
@@ -250,6 +251,13 @@ def _of(settings: dict[str, Any], kind: type) -> dict[str, Any]:
 
 def _holds_names(annotation: object) -> bool:
     return any(get_origin(kind) is Sequence for kind in (annotation, *get_args(annotation)))
+
+
+def _holds_paths(annotation: object) -> bool:
+    return any(
+        get_origin(kind) is Sequence and Path in (get_args(kind)[0], *get_args(get_args(kind)[0]))
+        for kind in (annotation, *get_args(annotation))
+    )
 
 
 def specs(parts: Iterable[str] | None) -> list[str]:

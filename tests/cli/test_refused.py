@@ -82,7 +82,7 @@ IDLE = [
     ("mbr judged.tsv --metrics chrf --check 3", "--check"),
     ("meta scores.tsv --columns a --human-ties 1", "--human-ties"),
     ("meta scores.tsv --columns a --test none --correction holm", "--correction"),
-    ("reproduce paws --data . --no-lex", "--no-lex"),
+    ("reproduce paws --data-dir . --no-lex", "lex"),
     ("ensemble scores.tsv --columns a,x --human human --how z --folds 5", "--folds"),
 ]
 

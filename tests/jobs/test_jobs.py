@@ -224,7 +224,7 @@ def test_factors_then_disentangle_then_report(judged: str, tmp_path: Path) -> No
     with pytest.raises(InputError, match="`compare=a,a`: name two of the metrics a, b, as A,B"):
         bsx.jobs.disentangle(table, ["a", "b"], ["lex"], compare=("a", "a"))
     document, page = tmp_path / "disentangle.json", tmp_path / "report.md"
-    assert bsx.jobs.report([document], page, align="minilm") == ["no document has examples to align"]
+    assert bsx.jobs.report(files=[document], output=page, align="minilm") == ["no document has examples to align"]
     assert page.read_text(encoding="utf-8").startswith("# Evaluation report")
 
 

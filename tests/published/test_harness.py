@@ -16,6 +16,7 @@ import pytest
 
 pytest.importorskip("statsmodels")
 import bsx
+import bsx.jobs
 from benchmarks.published import demetr, effeval, eval4nlp, mteb, paws, wmt17, wmt22_auto
 from benchmarks.published.flickr8k import caption_words
 from benchmarks.published.harness import TABLES, reproduce
@@ -25,6 +26,7 @@ from bsx.analysis.present.forms import parts_of, records_of
 from bsx.analysis.present.parts import TablePart
 from bsx.analysis.published import LeftOut, Reproduced, ReproducedTable
 from bsx.errors import DataUnavailableError, InputError, UnknownNameError
+from bsx.jobs import reporting
 
 Run = Callable[..., Any]
 
@@ -156,13 +158,13 @@ def test_word_level_figures_by_hand(small: Path) -> None:
 
 
 def test_all_lists_what_it_left_out(cli: Run, small: Path) -> None:
-    done = cli("reproduce", "--all", "--data", small)
+    done = cli("reproduce", "--all", "--data-dir", small)
     assert done.status == 0, done.err
     assert "6 of 6 published figures in 1 table are met" in done.out
     for name in TABLES:
         assert (f"Left out: {name}: {small}: has no " in done.out) == (name != "eval4nlp")
     (small / "eval4nlp/et-en-dev.tsv").unlink()
-    done = cli("reproduce", "--all", "--data", small, "--format", "json")
+    done = cli("reproduce", "--all", "--data-dir", small, "--format", "json")
     content = json.loads(done.out)
     assert (done.status, content["ok"], len(content["tables"]["eval4nlp"]["cells"])) == (0, True, 3)
     assert content["tables"]["eval4nlp"]["left_out"][-1]["what"] == "et-en"
@@ -173,7 +175,7 @@ def test_all_lists_what_it_left_out(cli: Run, small: Path) -> None:
 
 def test_a_cell_that_is_off_fails_the_command(cli: Run, small: Path) -> None:
     tags(small, lost="0.05")
-    done = cli("reproduce", "eval4nlp", "--data", small)
+    done = cli("reproduce", "eval4nlp", "--data-dir", small)
     assert done.status == 1
     assert "Off without a reason: 4." in done.out
     assert sum(line.startswith("eval4nlp") and "-en A" in line for line in done.out.splitlines()) == 4
@@ -182,9 +184,9 @@ def test_a_cell_that_is_off_fails_the_command(cli: Run, small: Path) -> None:
 def test_every_way_out_says_the_same(cli: Run, small: Path, tmp_path: Path) -> None:
     files = [tmp_path / f"out.{suffix}" for suffix in ("txt", "md", "json")]
     for file in files:
-        assert cli("reproduce", "eval4nlp", "--data", small, "-o", file).status == 0
+        assert cli("reproduce", "eval4nlp", "--data-dir", small, "-o", file).status == 0
     text, markdown, content = (file.read_text(encoding="utf-8") for file in files)
-    shown = cli("reproduce", "eval4nlp", "--data", small, "--full").out
+    shown = cli("reproduce", "eval4nlp", "--data-dir", small, "--full").out
     assert shown.partition("How to repeat")[0] == text.partition("How to repeat")[0]  # the commands differ
     summary = "6 of 6 published figures in 1 table are met within their tolerance."
     assert summary in text
@@ -207,26 +209,26 @@ def test_every_way_out_says_the_same(cli: Run, small: Path, tmp_path: Path) -> N
     assert "Left out: paws: no data" in both
     assert "| eval4nlp | no data |" not in both
     pytest.importorskip("jinja2")
-    done = cli("reproduce", "eval4nlp", "--data", small, "-o", tmp_path / "out.html")
+    done = cli("reproduce", "eval4nlp", "--data-dir", small, "-o", tmp_path / "out.html")
     assert done.status == 0, done.err
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
     assert summary in page
-    assert summary in cli("reproduce", "eval4nlp", "--data", small, "--format", "html").out
+    assert summary in cli("reproduce", "eval4nlp", "--data-dir", small, "--format", "html").out
 
 
 def test_wrong_use_is_one_line(cli: Run, small: Path, tmp_path: Path) -> None:
     cases: list[tuple[list[object], str]] = [
-        (["--data", small], "name tables, or give --all"),
-        (["eval4nlp", "--all", "--data", small], "name tables, or give --all"),
-        (["eval4nlp"], "--data DIR is missing"),
-        (["eval4npl", "--data", small], "eval4npl: no such table; known are kaster2021"),
-        (["eval4npl", "--data", small], "Near: eval4nlp."),
-        (["eval4nlp", "--data", small / "none"], "none: there is no such folder of data"),
-        (["eval4nlp", "--data", small, "--beside", "chrf"], "--beside needs a table that other metrics can stand in"),
-        (["paws", "--data", small, "--beside", "chfr"], "chfr"),
-        (["paws", "--data", small], "has no paws/paws-qqp-dev.tsv"),
-        (["kaster2021", "paws", "--data", small], "has no kaster2021/wmt-en.tsv (or data/scored/out_wmt_mono.tsv)"),
+        (["--data-dir", small], "name tables, or give all"),
+        (["eval4nlp", "--all", "--data-dir", small], "name tables, or give all"),
+        (["eval4nlp"], "data-dir"),
+        (["eval4npl", "--data-dir", small], "eval4npl: no such table; known are kaster2021"),
+        (["eval4npl", "--data-dir", small], "Near: eval4nlp."),
+        (["eval4nlp", "--data-dir", small / "none"], "none: there is no such folder of data"),
+        (["eval4nlp", "--data-dir", small, "--beside", "chrf"], "beside needs a table that other metrics can stand in"),
+        (["paws", "--data-dir", small, "--beside", "chfr"], "chfr"),
+        (["paws", "--data-dir", small], "has no paws/paws-qqp-dev.tsv"),
+        (["kaster2021", "paws", "--data-dir", small], "has no kaster2021/wmt-en.tsv (or data/scored/out_wmt_mono.tsv)"),
     ]
     for arguments, message in cases:
         done = cli("reproduce", *arguments)
@@ -234,9 +236,23 @@ def test_wrong_use_is_one_line(cli: Run, small: Path, tmp_path: Path) -> None:
         assert message in done.err
         assert done.err.count("\n") == 1
     (tmp_path / "empty").mkdir()
-    done = cli("reproduce", "--all", "--data", tmp_path / "empty")
+    done = cli("reproduce", "--all", "--data-dir", tmp_path / "empty")
     assert (done.status, done.out) == (2, "")
     assert "has the data of no published table" in done.err
+
+
+def test_without_a_clone_one_line_says_so(
+    cli: Run, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli("reproduce", "eval4nlp", "--data-dir", small, "-o", tmp_path / "found.json").status == 0
+    monkeypatch.setattr(reporting, "_CLONE", tmp_path / "benchmarks" / "published")
+    with pytest.raises(DataUnavailableError, match="clone"):
+        bsx.jobs.reproduce(tables=["eval4nlp"], data_dir=small)
+    for tables in (["eval4nlp"], ["kaster2021"], ["--all"]):
+        done = cli("reproduce", *tables, "--data-dir", small)
+        assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+        assert "a clone of the repository" in done.err
+    assert cli("report", tmp_path / "found.json", "-o", tmp_path / "report.md").status == 0
 
 
 @pytest.mark.parametrize(
@@ -252,7 +268,7 @@ def test_wrong_use_is_one_line(cli: Run, small: Path, tmp_path: Path) -> None:
 def test_damaged_data_are_named(cli: Run, small: Path, tmp_path: Path, cells: dict[str, str], message: str) -> None:
     write(small / "eval4nlp/et-en-dev.tsv", [cells])
     output = tmp_path / "out.md"
-    done = cli("reproduce", "--all", "--data", small, "-o", output)
+    done = cli("reproduce", "--all", "--data-dir", small, "-o", output)
     assert done.status == 2
     assert "et-en-dev.tsv" in done.err
     assert message in done.err
@@ -260,7 +276,7 @@ def test_damaged_data_are_named(cli: Run, small: Path, tmp_path: Path, cells: di
 
 
 def test_scoring_is_needed_where_texts_are_scored(shared: Path) -> None:
-    with pytest.raises(DataUnavailableError, match=r"sentbleu.* is to be computed: give `score=…`"):
+    with pytest.raises(DataUnavailableError, match=r"sentbleu.* is to be computed: give score"):
         reproduce(["paws"], shared / "data")
 
 
@@ -356,7 +372,7 @@ def test_metrics_beside_the_published_ones(
     rows = fields(shared / "data/paws/paws-qqp-dev.tsv")[:60]
     write(tmp_path / "paws-qqp-dev.tsv", rows)
     stated(monkeypatch, paws, "paws", rows=60)
-    done = cli("reproduce", "paws", "--data", tmp_path, "--beside", "chrf,ter", "--format", "json")
+    done = cli("reproduce", "paws", "--data-dir", tmp_path, "--beside", "chrf,ter", "--format", "json")
     assert done.status == 1  # a slice has other areas than the whole
     content = json.loads(done.out)
     own = {cell["at"]["metric"]: cell for cell in content["tables"]["paws"]["cells"] if cell["verdict"] == "ours"}

@@ -150,7 +150,7 @@ def theirs(source: Path, target: Path) -> None:
 
 def test_a_checkout_of_the_authors_works_too(cli: Run, shared: Path, tmp_path: Path) -> None:
     theirs(shared / "data/kaster2021", tmp_path / "data/scored")
-    done = cli("reproduce", "kaster2021", "--data", tmp_path, "--no-lex", "--format", "json")
+    done = cli("reproduce", "kaster2021", "--data-dir", tmp_path, "--no-lex", "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)
     assert (content["ok"], content["count"], content["match"]) == (True, 225, 222)
@@ -169,7 +169,7 @@ def test_a_cell_that_is_off_fails_the_command(cli: Run, shared: Path, tmp_path: 
     for row in rows[1:200]:
         row[column] = "0.9"
     file.write_text("\n".join("\t".join(row) for row in rows) + "\n", encoding="utf-8")
-    done = cli("reproduce", "kaster2021", "--data", tmp_path, "--no-lex")
+    done = cli("reproduce", "kaster2021", "--data-dir", tmp_path, "--no-lex")
     assert done.status == 1
     assert "NOT REPRODUCED" in done.out
     assert "Table 12 MLQE zh: laser" in done.out.partition("NOT REPRODUCED")[2]
@@ -179,7 +179,7 @@ def test_a_cell_that_is_off_fails_the_command(cli: Run, shared: Path, tmp_path: 
 
 
 def test_a_folder_without_the_data_is_named(cli: Run, tmp_path: Path) -> None:
-    done = cli("reproduce", "kaster2021", "--data", tmp_path)
+    done = cli("reproduce", "kaster2021", "--data-dir", tmp_path)
     assert done.status == 2
     assert "has neither wmt-en.tsv nor data/scored/out_wmt_mono.tsv" in done.err
-    assert cli("reproduce", "other", "--data", tmp_path).status == 2
+    assert cli("reproduce", "other", "--data-dir", tmp_path).status == 2

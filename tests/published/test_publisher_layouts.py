@@ -14,9 +14,8 @@ import pytest
 pytest.importorskip("statsmodels")
 import bsx
 from benchmarks.published import demetr, effeval, eval4nlp, mteb, wmt22_auto
-from benchmarks.published.harness import TABLES
+from benchmarks.published.harness import TABLES, reproduce
 from benchmarks.published.table import PublishedFacts
-from bsx.analysis import reproduce
 from bsx.errors import DataUnavailableError, InputError
 
 

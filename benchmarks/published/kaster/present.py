@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from benchmarks.published.kaster.ensembles import FILE, Table13
-from benchmarks.published.kaster.result import TOLERANCE, PublishedCell, Reproduction, name_of
+from benchmarks.published.kaster.result import TOLERANCE, PublishedCell, Reproduction, name_of, published
 from benchmarks.published.kaster.triples import WHY_300, TripleReproduction
-from benchmarks.published.kaster2021 import published
 from bsx.analysis.present.cells import estimate, interval, number, p_value, table, text
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Notes, Part, TablePart
@@ -32,7 +31,7 @@ def kaster(result: Reproduction) -> Iterator[Part]:
         yield table("Cells with other digits than the paper's", heads, found)
     remarks = [] if result.triples is not None else ["Figure 3 and Table 6 need freitag.tsv and paws.tsv."]
     if result.table13 is None:
-        remarks.append(f"Table 13 needs the human judgments of WMT17: give {FILE} with `wmt17=`.")
+        remarks.append(f"Table 13 needs the human judgments of WMT17: give {FILE} with wmt17.")
     if remarks:
         yield Notes(tuple(remarks))
     facts = published()

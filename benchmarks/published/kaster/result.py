@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
-from typing import ClassVar
+from pathlib import Path
+from typing import ClassVar, TypedDict
 
-from benchmarks.published.kaster.ensembles import Table13
-from benchmarks.published.kaster.triples import TripleReproduction
+import yaml
+
+from benchmarks.published.kaster.ensembles import EnsembleFacts, Table13
+from benchmarks.published.kaster.triples import TripleFacts, TripleReproduction
 from bsx.support.result import Result
 
 TOLERANCE = 0.01
@@ -28,6 +31,64 @@ FITTED_LEX = (
     "with an empty list 8368 rows (WMT) and 5523 rows (STS) are equal, with the list 8590 and 5744"
 )
 WHY_NOT_LEX = "the translations behind the cross-lingual LEX columns are not published, so only English is recomputed"
+
+
+class FileFacts(TypedDict):
+    """A file of scores: its name in the authors' repository, its size, its columns."""
+
+    file: str
+    rows: int
+    columns: list[str]
+
+
+class TableFacts(TypedDict):
+    """A table as printed: for each metric the coefficients in the order of the factors, then R²."""
+
+    table: str
+    part: str
+    file: str
+    factors: list[str]
+    cells: dict[str, list[str]]
+
+
+class ExceptionFacts(TypedDict):
+    """A cell known not to match, and why."""
+
+    table: str
+    part: str
+    metric: str
+    term: str
+    reason: str
+
+
+class ExampleFacts(TypedDict):
+    """An example pair with its printed z-scores; rows counted from 1."""
+
+    file: str
+    row: int
+    terms: list[str]
+    printed: list[str]
+
+
+class Published(TypedDict):
+    """``kaster2021.yaml``."""
+
+    files: dict[str, FileFacts]
+    metrics: dict[str, str]
+    factors: dict[str, str]
+    tables: list[TableFacts]
+    digits: list[ExceptionFacts]
+    exceptions: list[ExceptionFacts]
+    examples: list[ExampleFacts]
+    triples: dict[str, TripleFacts]
+    table13: EnsembleFacts
+
+
+def published() -> Published:
+    """Return the figures printed in the paper and where its data are."""
+    file = Path(__file__).parent.with_name("kaster2021.yaml")
+    content: Published = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return content
 
 
 @dataclass(frozen=True)
