@@ -148,7 +148,7 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.systems.paired import bootstrap_systems as bootstrap_systems
     from bsx.analysis.stats.systems.paired import randomise_systems as randomise_systems
 
-    from bsx.jobs.carding.run import metric_card as metric_card
+    from bsx.jobs.cards.run import metric_card as metric_card
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
     __getattr__, __dir__ = public_face(__name__)

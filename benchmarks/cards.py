@@ -15,18 +15,17 @@ import gzip
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from bsx.analysis import Card, compare_cards, metric_card
 from bsx.analysis.present.cells import number, percent
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.markdown import markdown
 from bsx.analysis.present.parts import Answer, Heading, Part, Prose, TablePart
-from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import shipped
 from bsx.catalog.entries.evidence import Evidence
 from bsx.data.output import atomic_text
-from bsx.jobs.carding.desk import CardSettings
-from bsx.jobs.carding.evidence import evidence_of
+from bsx.jobs.cards.evidence import evidence_of
 from bsx.support.json_text import to_json
 
 METRICS = {
@@ -38,7 +37,7 @@ METRICS = {
 }
 """Spec -> the registry's entry that its figures speak for."""
 LIMIT = 200
-SETTINGS: CardSettings = {"limit": LIMIT, "perturbed": 30, "checked": 20, "timed": 100, "resamples": 5000}
+SETTINGS: dict[str, Any] = {"limit": LIMIT, "perturbed": 30, "checked": 20, "timed": 100, "resamples": 5000}
 PAIRS = ("de-en", "zh-en", "en-ru", "en-zh")
 PACKAGES = ("bsx", "torch", "transformers", "onnxruntime", "numpy")
 LONG = {
@@ -125,7 +124,7 @@ def people(cards: Sequence[Card]) -> list[str]:
         "| --- | --- | --- | --- | ---: | --- | ---: | --- | ---: |",
     ]
     for card in cards:
-        for curve in card.parts.agreement.people if card.parts.agreement is not None else ():
+        for curve in card.parts.agreement.human if card.parts.agreement is not None else ():
             if curve.group == "all" or len(curve.steps) < 2:
                 continue
             ends = [
@@ -234,10 +233,10 @@ def main() -> None:
     asked = parser.parse_args()
     asked.work.mkdir(parents=True, exist_ok=True)
     found = metric_card(
-        list(METRICS),
-        tables(asked.data, asked.work),
+        metrics=list(METRICS),
+        tables=tables(asked.data, asked.work),
         store=asked.work / "cards",
-        settings=ScorerConfig(memory="1GB"),
+        memory="1GB",
         **SETTINGS,
         progress=lambda phase, done, total: (
             print(f"{time.strftime('%H:%M:%S')} {phase}: {done} of {total}", flush=True) if phase == "card" else None

@@ -28,7 +28,7 @@ def _cards(path: str | Path) -> Iterator[Card]:
     for one in several:
         version = one.get("schema_version") if isinstance(one, Mapping) else None
         if version is None:
-            raise InputError(f"{file.name}: is no metric card, as `bsx.analysis.metric_card(…)` returns them")
+            raise InputError(f"{file.name}: is no metric card, as bsx card writes them")
         if version != SCHEMA:
             raise InputError(
                 f"{file.name}: is a card of version {version!r}, and this bsx reads version {SCHEMA}: make it anew"

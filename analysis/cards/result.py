@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from bsx.errors import UnknownNameError
 from bsx.support.result import Interval, Notice, Number, Result
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of a card's shape; another one is refused where cards are read."""
 
 PartName = Literal[
@@ -73,7 +73,7 @@ class AgreementRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CardPeopleStep:
+class CardHumanStep:
     """Pairs whose scores differ by about as much, and how often human judgments have the sign of the difference."""
 
     low: Number
@@ -84,7 +84,7 @@ class CardPeopleStep:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CardPeople:
+class CardHumanCurve:
     """How often human judgments agree with the metric, by how far two scores differ."""
 
     metric: str
@@ -95,7 +95,7 @@ class CardPeople:
     metric_ties: int
     human_ties: int
     confidence: float
-    steps: tuple[CardPeopleStep, ...]
+    steps: tuple[CardHumanStep, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +103,7 @@ class AgreementPart(CardPart):
     """Agreement by language pair and level, and how often human judgments agree with a difference that large."""
 
     rows: tuple[AgreementRow, ...]
-    people: tuple[CardPeople, ...] = ()
+    human: tuple[CardHumanCurve, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

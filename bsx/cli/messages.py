@@ -22,7 +22,6 @@ SHORT = {
     "sentinels": ["--sentinels"],
     "metrics": ["--metrics"],
     "factor_columns": ["--factor-columns"],
-    "parts": ["--parts"],  # of a card
     "precision": ["--vector-precision"],  # of stored vectors, beside the encoder's
     "id": ["--segment", "--id"],
     "segment": ["--id", "--segment"],

@@ -10,10 +10,12 @@ import typer
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
-from bsx.cli.options import Format, take, take_keywords, with_settings
+from bsx.cli.options import Format, command, take, take_keywords, with_settings
 from bsx.cli.output import group, progress_bar, show
+from bsx.jobs.cards.evidence import EvidenceSettings, add_evidence
 from bsx.jobs.settings.layers import BaselineSettings, TuneSettings
 from bsx.jobs.settings.shared import LANG
+from bsx.support.settings import set_fields
 
 registry = group()
 Overlay = Annotated[Path | None, typer.Option("--registry", help="Overlay folder to read and write; the user's own.")]
@@ -95,20 +97,12 @@ def baseline(
 
 
 @registry.command()
-def evidence(
-    name: Annotated[str, typer.Argument(metavar="MODEL", help="A model that the cards' metrics ran on, or a metric.")],
-    cards: Annotated[list[Path], typer.Option("--from", help="Card that bsx card wrote as JSON; repeatable.")],
-    registry: Overlay = None,
-    format: Format = "text",
-) -> None:
+@command(EvidenceSettings)
+def evidence(settings: EvidenceSettings, format: Format = "text") -> None:
     """Add what metric cards measured to a model's or metric's entry, as evidence that bsx models ranks by."""
-    from bsx.catalog.overlay import overlay_folder
-    from bsx.jobs.carding.evidence import add_evidence
-
-    overlay_folder(registry)  # a folder that cannot be written to is refused before anything is read
-    found = add_evidence(name, cards, registry=registry)
-    show(found.to_dict(), found.to_text, format)
-    print(f"written: {found.file}", file=sys.stderr)
+    added = add_evidence(**set_fields(settings))
+    show(added.to_dict(), added.to_text, format)
+    print(f"written: {added.file}", file=sys.stderr)
 
 
 @registry.command()

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from bsx.jobs.ablation import Ablation as Ablation, ablate as ablate
     from bsx.jobs.alignment import fit_alignment as fit_alignment
     from bsx.jobs.baselines import ComputedBaseline as ComputedBaseline, baseline as baseline
-    from bsx.jobs.carding.evidence import AddedEvidence as AddedEvidence, add_evidence as add_evidence
-    from bsx.jobs.carding.run import metric_card as metric_card
+    from bsx.jobs.cards.evidence import AddedEvidence as AddedEvidence, add_evidence as add_evidence
+    from bsx.jobs.cards.run import metric_card as metric_card
     from bsx.jobs.comparing import ScoresFile as ScoresFile, compare as compare
     from bsx.jobs.combining.run import ensemble as ensemble
     from bsx.jobs.deciding import Decided as Decided, mbr as mbr

@@ -23,10 +23,9 @@ from bsx.data.pairing import texts_of_rows
 from bsx.data.sidecar import known_metrics, known_signatures
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.carding.data import JudgedRows
-from bsx.jobs.carding.people import curves
-from bsx.jobs.carding.reading import read_data
-from bsx.jobs.carding.scoring import score_rows
+from bsx.jobs.cards.agreement import curves
+from bsx.jobs.cards.data import JudgedRows, read_data
+from bsx.jobs.cards.scoring import score_rows
 from bsx.jobs.scoring.input import Input
 from bsx.jobs.scoring.metrics import load_metrics, wanted_sides
 from bsx.metrics.base import Metric

@@ -105,7 +105,7 @@ COMMANDS = {
     "meta --level sys": "meta {file} --columns metric --human human --level sys --resamples 50",
     "ensemble": "ensemble {file} --columns metric,other --human human --how mean --resamples 50",
     "report": "report {file} --columns metric -o {file}.html",
-    "card": "card chrf --data {file} --parts agreement --resamples 50 --format json",
+    "card": "card {file} --metrics chrf --parts agreement --resamples 50 --format json",
 }
 
 

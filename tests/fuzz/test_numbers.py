@@ -26,7 +26,7 @@ from bsx.catalog.catalog import load_registry
 from bsx.cli.commands import COMMANDS, build
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
-from bsx.jobs.carding.desk import CardSettings
+from bsx.jobs.cards.inputs import CardSettings
 from bsx.metrics.zoo import find_metric
 from bsx.support.settings import RANGES, as_model, check_ranges, in_range
 from tests.fuzz.world import RIGHT, command

@@ -393,7 +393,7 @@ def card() -> dict[str, Any]:
     check = {"name": "order", "what": "rows in reverse order", "n": 9, "changed": 0, "largest": 0.0, "holds": True}
     check |= {"kind": "invariance"}
     return {
-        "schema_version": 2,
+        "schema_version": 3,
         "metric": "chrf",
         "of": "metric",
         "signature": "metric:chrf|refs:1|bsx:0.1.0",

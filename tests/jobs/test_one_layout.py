@@ -361,8 +361,7 @@ def test_a_card_knows_systems_segments_and_directions(chain: Path, tmp_path: Pat
     file = write(tmp_path / "s.tsv", [{own.get(k, k): v for k, v in row.items()} for row in rows_of(chain / "s.tsv")])
     (tmp_path / "s.tsv.signatures.json").write_bytes((chain / "s.tsv.signatures.json").read_bytes())
     found = metric_card(
-        [],
-        file,
+        tables=[file],
         columns=["chrf", "ter"],
         parts=["agreement"],
         store=tmp_path / "store",

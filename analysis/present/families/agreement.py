@@ -21,7 +21,7 @@ from bsx.analysis.agreement.result import (
     PairTest,
 )
 from bsx.analysis.agreement.settings import MetaSettings
-from bsx.analysis.cards.result import CardPeople
+from bsx.analysis.cards.result import CardHumanCurve
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, NONE, estimate, interval, listed, number, p_value, percent, table, text
 from bsx.analysis.present.forms import lists, presents
@@ -584,7 +584,7 @@ def people_rows(result: PeopleCurve) -> Iterator[Mapping[str, object]]:
 
 
 def people_table(
-    curves: Sequence[PeopleCurve] | Sequence[CardPeople], *, metric: bool = False, full: bool = False
+    curves: Sequence[PeopleCurve] | Sequence[CardHumanCurve], *, metric: bool = False, full: bool = False
 ) -> TablePart:
     """Return how often human judgments agree with differences of a size, one row a step.
 

@@ -339,8 +339,8 @@ def _agreement(part: AgreementPart) -> Iterator[Part]:
     heads = ["table", "level", "group", "rows", "statistic", "value", "interval", "rank"]
     note = "Rank: metrics of the run in clusters of significance (Holm within the group); 1 is best."
     yield table("Correlation with human judgments", heads, rows, note=note)
-    if part.people:
-        yield people_table(part.people)
+    if part.human:
+        yield people_table(part.human)
 
 
 def _factors(part: FactorsPart) -> Iterator[Part]:

@@ -1,33 +1,90 @@
-"""Metrics of a card: built once for each language, asked for scores of texts, and never asked twice for the same."""
+"""Metrics of a card, built once for each language; scores and finished steps are kept, never computed twice."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from bsx.analysis.agreement.rows import CorpusScores
-from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import Catalog
 from bsx.data.corpus import MemoryCorpus
+from bsx.data.output import atomic_path, atomic_text, make_folder
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError
-from bsx.jobs.carding.data import RowTexts
-from bsx.jobs.carding.store import Store, digest_of
+from bsx.jobs.cards.data import SegmentTexts
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Values
 from bsx.metrics.failures import score_without_failures
 from bsx.metrics.run import prepare, stream
 from bsx.metrics.zoo import get_metric
 from bsx.support.checks import Array
+from bsx.support.folders import cache_folder, claim_cache
+from bsx.support.json_text import to_json
 from bsx.support.progress import Progress
 from bsx.support.provenance import file_digest, versions
-from bsx.support.settings import set_fields
+from bsx.support.untyped import JsonObject
+
+
+def digest_of(value: object) -> str:
+    """Return the sha256 of anything that JSON can hold, in hexadecimal."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class CardStore:
+    """A folder of scores and finished steps of cards, which can be made again.
+
+    Args:
+        folder: where; ``cards`` in the folder of caches unless given.
+        fresh: take nothing that is there; what is made is kept all the same.
+    """
+
+    def __init__(self, folder: Path | None = None, *, fresh: bool = False) -> None:
+        self.folder = cache_folder() / "cards" if folder is None else claim_cache(folder, "[0-9a-f]" * 40 + ".*")
+        self._fresh = fresh
+
+    def _file(self, key: Mapping[str, object], ending: str) -> Path:
+        return self.folder / f"{digest_of(key)[:40]}.{ending}"
+
+    def part(self, key: Mapping[str, object]) -> JsonObject | None:
+        """Return a finished part, or None; a damaged file is none."""
+        if self._fresh:
+            return None
+        with contextlib.suppress(OSError, ValueError):
+            content = json.loads(self._file(key, "json").read_text(encoding="utf-8"))
+            return content if isinstance(content, dict) else None
+        return None
+
+    def keep_part(self, key: Mapping[str, object], content: Mapping[str, object]) -> None:
+        """Keep a finished part."""
+        make_folder(self.folder)
+        with atomic_text(self._file(key, "json"), own=True) as stream:
+            stream.write(to_json(content))
+
+    def arrays(self, key: Mapping[str, object]) -> dict[str, Array] | None:
+        """Return kept arrays, or None."""
+        if self._fresh:
+            return None
+        with contextlib.suppress(OSError, ValueError, KeyError, EOFError), np.load(self._file(key, "npz")) as kept:
+            return {name: kept[name] for name in kept.files}
+        return None
+
+    def keep_arrays(self, key: Mapping[str, object], arrays: Mapping[str, Array]) -> None:
+        """Keep arrays."""
+        make_folder(self.folder)
+        with (
+            atomic_path(self._file(key, "npz"), own=True) as temporary,
+            temporary.open("wb") as stream,
+        ):
+            np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -74,12 +131,12 @@ class Scored:
         ]
 
 
-class Lab:
+class CardMetrics:
     """The metrics of a run.
 
     Args:
         specs: their names.
-        settings: model, and where and within what limits to run.
+        run: model, and where and within what limits to run, as `bsx.encode.session.Encoders` takes them.
         catalog: the registry.
         store: where scores are kept.
         progress: called with phase, done and total.
@@ -88,13 +145,13 @@ class Lab:
     def __init__(
         self,
         specs: Sequence[str],
-        settings: ScorerConfig,
+        run: Mapping[str, Any],
         catalog: Catalog,
-        store: Store,
+        store: CardStore,
         progress: Progress | None,
     ) -> None:
         self.specs = list(specs)
-        self._settings = settings
+        self._run = run
         self._catalog = catalog
         self._store = store
         self._progress = progress
@@ -112,20 +169,20 @@ class Lab:
         if lang not in self._built:
             # Steps score the same references, and candidates in another order, again and again: vectors are remembered.
             if self._encoders is None:
-                run = set_fields(self._settings, "registry", "lang")
+                run = {name: value for name, value in self._run.items() if name not in ("registry", "lang")}
                 self._encoders = Encoders(registry=self._catalog, lang=lang, **run)
             encoders = self._encoders.in_language(lang)
-            found: dict[str, Metric | Problem] = {}
+            built: dict[str, Metric | Problem] = {}
             for spec in self.specs:
                 try:
-                    found[spec] = get_metric(spec, encoders=encoders)
+                    built[spec] = get_metric(spec, encoders=encoders)
                 except Exception as error:  # a metric may be anybody's code and raise anything
                     if strict and isinstance(error, BsxError):
                         raise
                     if strict:
                         raise InputError(f"{spec} cannot be built: {one_line(error)}") from error
-                    found[spec] = Problem(True, one_line(error))
-            self._built[lang] = found
+                    built[spec] = Problem(True, one_line(error))
+            self._built[lang] = built
         return self._built[lang]
 
     def identity(self, lang: str, spec: str) -> dict[str, object]:
@@ -145,33 +202,33 @@ class Lab:
             "versions": self._versions,
         }
 
-    def score(self, lang: str, texts: RowTexts, specs: Sequence[str] | None = None) -> dict[str, Scored | Problem]:
+    def score(self, lang: str, texts: SegmentTexts, specs: Sequence[str] | None = None) -> dict[str, Scored | Problem]:
         """Return every metric's scores of texts, those on one model with one encoding."""
         built = self.build(lang)
         of_texts = digest_of([texts.candidates, texts.references, texts.sources])
-        found: dict[str, Scored | Problem] = {}
+        scores: dict[str, Scored | Problem] = {}
         waiting: list[Metric] = []
         for spec in self.specs if specs is None else specs:
             metric = built[spec]
             if isinstance(metric, Problem):
-                found[spec] = metric
+                scores[spec] = metric
                 continue
             lacks = metric.needs - texts.has
             if lacks:
-                found[spec] = Problem(False, f"{spec} needs {' and '.join(sorted(lacks))}s, and there are none here")
+                scores[spec] = Problem(False, f"{spec} needs {' and '.join(sorted(lacks))}s, and there are none here")
                 continue
             kept = self._store.arrays(self._key(lang, spec, of_texts))
             if kept is None:
                 waiting.append(metric)
             else:
-                found[spec] = _unpack(kept, metric)
+                scores[spec] = _unpack(kept, metric)
         for metric, scored in self._compute(waiting, texts):
-            found[metric.spec] = scored
+            scores[metric.spec] = scored
             if isinstance(scored, Scored):
                 self._store.keep_arrays(self._key(lang, metric.spec, of_texts), _pack(scored))
-        return found
+        return scores
 
-    def function(self, lang: str, spec: str) -> Callable[[RowTexts], Array]:
+    def function(self, lang: str, spec: str) -> Callable[[SegmentTexts], Array]:
         """Return a metric as a function of texts that is asked anew each time, higher is better.
 
         Raises:
@@ -181,7 +238,7 @@ class Lab:
         if isinstance(metric, Problem):
             raise InputError(metric.reason)
 
-        def score(texts: RowTexts) -> Array:
+        def score(texts: SegmentTexts) -> Array:
             if self._encoders is not None:
                 self._encoders.forget()  # what is remembered would always be the same
             (scored,) = score_rows([metric], texts, None)
@@ -197,7 +254,7 @@ class Lab:
         """
 
         def score(candidates: Sequence[str], references: Sequence[str]) -> Array:
-            asked = RowTexts(list(candidates), [(text,) for text in references])
+            asked = SegmentTexts(list(candidates), [(text,) for text in references])
             scored = self.score(lang, asked, [spec])[spec]
             if isinstance(scored, Problem):
                 raise InputError(scored.reason)
@@ -208,7 +265,7 @@ class Lab:
     def _key(self, lang: str, spec: str, texts: str) -> dict[str, object]:
         return {"what": "scores", "texts": texts, **self.identity(lang, spec)}
 
-    def _compute(self, metrics: Sequence[Metric], texts: RowTexts) -> list[tuple[Metric, Scored | Problem]]:
+    def _compute(self, metrics: Sequence[Metric], texts: SegmentTexts) -> list[tuple[Metric, Scored | Problem]]:
         if not metrics:
             return []
         try:
@@ -216,7 +273,7 @@ class Lab:
         except Exception:  # noqa: BLE001 - whose fault it is, and on which row, comes out below
             return [(metric, self._alone(metric, texts)) for metric in metrics]
 
-    def _alone(self, metric: Metric, texts: RowTexts) -> Scored | Problem:
+    def _alone(self, metric: Metric, texts: SegmentTexts) -> Scored | Problem:
         try:
             scored, good, failed = score_without_failures(
                 metric.spec,
@@ -237,7 +294,7 @@ class Lab:
         return replace(scored, values=values, corpus=corpus, failed=failed)
 
 
-def score_rows(metrics: Sequence[Metric], texts: RowTexts, progress: Progress | None) -> list[Scored]:
+def score_rows(metrics: Sequence[Metric], texts: SegmentTexts, progress: Progress | None) -> list[Scored]:
     """Return each metric's scores of texts."""
     corpus = MemoryCorpus({"candidate": texts.candidates}, texts.references, texts.sources)
     prepared = prepare(metrics, corpus, progress=progress)

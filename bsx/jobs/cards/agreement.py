@@ -1,24 +1,24 @@
-"""The step of a card on judged segments: agreement with people, beside what sentinels reach."""
+"""The step of a card on judged segments: agreement with human judgments, beside what sentinels reach."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from bsx.analysis.agreement.evaluate import meta_evaluate
+from bsx.analysis.agreement.people import Level, PeopleCurve, people_curve
 from bsx.analysis.agreement.result import AverageAgreement, AverageTest, GroupResult, MetaResult, PairTest
 from bsx.analysis.agreement.rows import CorpusScores
 from bsx.analysis.agreement.settings import MetaOptions
 from bsx.analysis.cards.result import AgreementRow
 from bsx.analysis.stats.folds import Rows
 from bsx.errors import InputError
-from bsx.jobs.carding.data import DataSet, JudgedRows, RowTexts
-from bsx.jobs.carding.desk import CardFindings, Desk, Subject
-from bsx.jobs.carding.people import people
-from bsx.jobs.carding.rows import CONSTANT, sentinel_row, test_row
-from bsx.jobs.carding.scoring import Problem, Scored
+from bsx.jobs.cards.data import DataSet, JudgedRows, SegmentTexts
+from bsx.jobs.cards.inputs import CONSTANT, CardFindings, CardInputs, Subject, sentinel_row, test_row
+from bsx.jobs.cards.scoring import Problem, Scored
 from bsx.support.checks import Array
 from bsx.support.result import as_json
 from bsx.support.untyped import JsonObject
@@ -27,48 +27,56 @@ _LEVELS = {"seg": "segment", "sys": "system"}
 _SHUFFLED = "shuffled candidates"
 
 
-def agree(desk: Desk) -> CardFindings:
-    """Correlate every subject and sentinel with people, by language pair and level, and test them."""
-    found = CardFindings()
-    for one, content in desk.of(JudgedRows):
+def measure_agreement(inputs: CardInputs) -> CardFindings:
+    """Correlate every subject and sentinel with human judgments, by language pair and level, and test them."""
+    findings = CardFindings()
+    for data, content in inputs.tables(JudgedRows):
         if content.human is None:
-            reason = Problem(False, f"{one.name} has no human scores (a column human)")
-            for subject in desk.subjects:
-                found.miss("agreement", subject.name, reason)
+            reason = Problem(False, f"{data.name} has no human scores (a column human)")
+            for subject in inputs.subjects:
+                findings.miss("agreement", subject.name, reason)
             continue
-        scored = desk.judged(one, content)
+        scored = inputs.judged(data, content)
         here = {name: scores for name, scores in scored.items() if isinstance(scores, Scored)}
-        for subject in desk.subjects:
+        for subject in inputs.subjects:
             problem = scored[subject.name]
             if isinstance(problem, Problem):
-                found.miss("agreement", subject.name, problem)
+                findings.miss("agreement", subject.name, problem)
             else:
-                said = [*(f"{one.name}: {note}" for note in one.notes), *problem.notes(f"{one.name}: {subject.name}")]
-                found.add("agreement", subject.name, notes=said)
-        if any(subject.name in here for subject in desk.subjects):
+                said = [
+                    *(f"{data.name}: {note}" for note in data.notes),
+                    *problem.notes(f"{data.name}: {subject.name}"),
+                ]
+                findings.add("agreement", subject.name, notes=said)
+        if any(subject.name in here for subject in inputs.subjects):
             for level in ("seg", "sys") if content.system is not None else ("seg",):
-                _level(found, desk, one, content, here, level)
-            for subject in desk.subjects:
+                _level(findings, inputs, data, content, here, level)
+            for subject in inputs.subjects:
                 if subject.name in here:
-                    curves = people(content, subject.name, here[subject.name], desk.how["confidence"])
-                    rows = [replace(curve, data=one.name).to_dict() for curve in curves]
-                    found.add("agreement", subject.name, people=rows)
+                    curves = human_curves(content, subject.name, here[subject.name], inputs.settings.confidence)
+                    rows = [replace(curve, data=data.name).to_dict() for curve in curves]
+                    findings.add("agreement", subject.name, human=rows)
                     if not subject.column:
-                        _shuffle(found, desk, one, content, subject, here[subject.name])
-    return found
+                        _shuffle(findings, inputs, data, content, subject, here[subject.name])
+    return findings
 
 
 def _level(
-    found: CardFindings, desk: Desk, one: DataSet, content: JudgedRows, here: Mapping[str, Scored], level: str
+    findings: CardFindings,
+    inputs: CardInputs,
+    data: DataSet,
+    content: JudgedRows,
+    here: Mapping[str, Scored],
+    level: str,
 ) -> None:
-    result, notes = _evaluated(content, here, level, desk, [name for name in desk.sentinels if name in here])
-    where = f"{one.name}, {_LEVELS[level]} level"
+    result, notes = _evaluated(content, here, level, inputs, [name for name in inputs.sentinels if name in here])
+    where = f"{data.name}, {_LEVELS[level]} level"
     if result is None:
-        for subject in desk.subjects:
+        for subject in inputs.subjects:
             if subject.name in here:
-                found.add("agreement", subject.name, notes=[f"{where}: {note}" for note in notes])
+                findings.add("agreement", subject.name, notes=[f"{where}: {note}" for note in notes])
         return
-    for subject in desk.subjects:
+    for subject in inputs.subjects:
         if subject.name not in here:
             continue
         name = subject.name
@@ -77,23 +85,23 @@ def _level(
         against: list[JsonObject] = []
         for group in result.groups:
             if group.find(name) is not None:
-                rows.append(_row(result, group, name, one.name, level))
+                rows.append(_row(result, group, name, data.name, level))
             for into, of in ((tests, group.tests), (against, group.control_tests)):
                 for test in of:
                     if test.a == name:
-                        into += _test(test, result, one.name, level, group.group)
+                        into += _test(test, result, data.name, level, group.group)
         if len(result.groups) > 1 and result.average is not None:
-            rows += _average(result, result.average[name], one.name, level)
+            rows += _average(result, result.average[name], data.name, level)
             for into, means in ((tests, result.average.tests), (against, result.average.control_tests)):
                 for mean in means:
                     if name in (mean.a, mean.b):
-                        into += _average_test(mean, name, result, one.name, level)
+                        into += _average_test(mean, name, result, data.name, level)
         said = [f"{where}: {note}" for note in dict.fromkeys([*notes, *result.notes])]
-        found.add("agreement", name, rows=rows, tests=tests, notes=said)
+        findings.add("agreement", name, rows=rows, tests=tests, notes=said)
         still = [
             sentinel_row(
                 sentinel=CONSTANT,
-                data=one.name,
+                data=data.name,
                 level=_LEVELS[level],
                 group=group.group,
                 figure=result.headline,
@@ -104,8 +112,8 @@ def _level(
             for group in result.groups
             if (own := group.find(name)) is not None
         ]
-        reached = _reached(result, name, one.name, level, desk.sentinels)
-        found.add("sentinels", name, rows=[*reached, *still], tests=against)
+        reached = _reached(result, name, data.name, level, inputs.sentinels)
+        findings.add("sentinels", name, rows=[*reached, *still], tests=against)
 
 
 def _reached(result: MetaResult, name: str, data: str, level: str, sentinels: Sequence[str]) -> list[JsonObject]:
@@ -129,7 +137,7 @@ def _reached(result: MetaResult, name: str, data: str, level: str, sentinels: Se
 
 
 def _evaluated(
-    content: JudgedRows, here: Mapping[str, Scored], level: str, desk: Desk, sentinels: Sequence[str]
+    content: JudgedRows, here: Mapping[str, Scored], level: str, inputs: CardInputs, sentinels: Sequence[str]
 ) -> tuple[MetaResult | None, list[str]]:
     """Return the agreement in all groups where it is defined, and notes on the others."""
     notes: list[str] = []
@@ -150,10 +158,10 @@ def _evaluated(
         how: MetaOptions = {
             "level": "sys" if level == "sys" else "seg",
             "nan": "omit",
-            "resamples": desk.how["resamples"],
-            "confidence": desk.how["confidence"],
-            "alpha": desk.how["alpha"],
-            "seed": desk.how["seed"],
+            "resamples": inputs.settings.resamples,
+            "confidence": inputs.settings.confidence,
+            "alpha": inputs.settings.alpha,
+            "seed": inputs.settings.seed,
             "correction": "holm" if tested and len(here) - len(sentinels) > 1 else "none",
         }
         if not tested:
@@ -191,13 +199,13 @@ def _evaluated(
 
 def _varied(values: Array, groups: Array, kept: Array) -> Array:
     """Return the values with NaN in groups where all are the same: nothing can be ranked there."""
-    found = values.copy()
+    findings = values.copy()
     for label in set(groups[kept].tolist()):
         inside = groups == label
         there = values[inside][~np.isnan(values[inside])]
         if len(there) and np.ptp(there) == 0:
-            found[inside] = np.nan
-    return found
+            findings[inside] = np.nan
+    return findings
 
 
 def _row(result: MetaResult, group: GroupResult, name: str, data: str, level: str) -> JsonObject:
@@ -273,42 +281,116 @@ def _average_test(test: AverageTest, name: str, result: MetaResult, data: str, l
 
 
 def _shuffle(
-    found: CardFindings, desk: Desk, one: DataSet, content: JudgedRows, subject: Subject, scored: Scored
+    findings: CardFindings, inputs: CardInputs, data: DataSet, content: JudgedRows, subject: Subject, scored: Scored
 ) -> None:
     """Let the metric score another row's candidate: what is left of its agreement is not about the candidate."""
     texts = content.texts
     if texts.candidates is None:
         return
     order = np.arange(len(content))
-    draw = np.random.default_rng(desk.how["seed"])
+    draw = np.random.default_rng(inputs.settings.seed)
     for label in dict.fromkeys(content.group):
         rows = np.flatnonzero([group == label for group in content.group])
         order[rows] = _deranged(rows, draw)
-    moved = RowTexts([texts.candidates[i] for i in order], texts.references, texts.sources)
-    other = desk.lab.score(one.lang, moved, [subject.name])[subject.name]
+    moved = SegmentTexts([texts.candidates[i] for i in order], texts.references, texts.sources)
+    other = inputs.metrics.score(data.lang, moved, [subject.name])[subject.name]
     if isinstance(other, Problem):
-        found.add("sentinels", subject.name, notes=[f"{one.name}: {_SHUFFLED}: {other.reason}"])
+        findings.add("sentinels", subject.name, notes=[f"{data.name}: {_SHUFFLED}: {other.reason}"])
         return
     plain = Scored(other.values, other.signature)
-    result, notes = _evaluated(content, {subject.name: scored, _SHUFFLED: plain}, "seg", desk, [_SHUFFLED])
+    result, notes = _evaluated(content, {subject.name: scored, _SHUFFLED: plain}, "seg", inputs, [_SHUFFLED])
     if result is None:
-        found.add("sentinels", subject.name, notes=[f"{one.name}: {_SHUFFLED}: {note}" for note in notes])
+        findings.add("sentinels", subject.name, notes=[f"{data.name}: {_SHUFFLED}: {note}" for note in notes])
         return
-    reached = _reached(result, subject.name, one.name, "seg", [_SHUFFLED])
+    reached = _reached(result, subject.name, data.name, "seg", [_SHUFFLED])
     tests = [
         row
         for group in result.groups
         for test in group.control_tests
-        for row in _test(test, result, one.name, "seg", group.group)
+        for row in _test(test, result, data.name, "seg", group.group)
     ]
-    found.add("sentinels", subject.name, rows=reached, tests=tests)
+    findings.add("sentinels", subject.name, rows=reached, tests=tests)
 
 
 def _deranged(rows: Rows, draw: np.random.Generator) -> Rows:
     """Return the rows in an order in which none stands in its place: one cycle through all, drawn at random."""
     cycle = draw.permutation(rows)
-    found = np.empty_like(rows)
+    findings = np.empty_like(rows)
     place = {int(row): i for i, row in enumerate(rows)}
     for row, after in zip(cycle, np.roll(cycle, 1), strict=True):
-        found[place[int(row)]] = after
-    return found
+        findings[place[int(row)]] = after
+    return findings
+
+
+def human_curves(content: JudgedRows, name: str, scored: Scored, confidence: float) -> list[PeopleCurve]:
+    """Return how often human judgments agree with differences of a metric: of systems, and of segments, by group."""
+    return [
+        *curves(content, name, scored, "systems", confidence),
+        *curves(content, name, scored, "segments", confidence),
+    ]
+
+
+def curves(content: JudgedRows, name: str, scored: Scored, level: Level, confidence: float) -> list[PeopleCurve]:
+    """Return one curve for all groups, if there are several, and one for each; none where there is no pair."""
+    groups = list(dict.fromkeys(content.group))
+    parts = [("all", list(range(len(content))))] if len(groups) > 1 else []
+    parts += [(g, [i for i, group in enumerate(content.group) if group == g]) for g in groups]
+    findings = []
+    for group, rows in parts:
+        # Two items at least, which human judgments and the metric both tell apart.
+        with contextlib.suppress(InputError):
+            findings.append(_curve(content, name, scored, group, rows, level, confidence))
+    return findings
+
+
+def _curve(
+    content: JudgedRows,
+    name: str,
+    scored: Scored,
+    group: str,
+    rows: Sequence[int],
+    level: Level,
+    confidence: float,
+) -> PeopleCurve:
+    human = content.human
+    if human is None or (level == "systems" and content.system is None):
+        raise InputError("nothing to compare")
+    if level == "systems" and content.system is not None:
+        values, judged, within = system_scores(content, scored, rows)
+        return people_curve(values, judged, within=within, level=level, metric=name, group=group, confidence=confidence)
+    lps = [content.group[i] for i in rows]
+    units = None
+    if content.segment is not None:
+        units = [f"{lp}\t{content.segment[i]}" for lp, i in zip(lps, rows, strict=True)]
+        if len(set(units)) == len(units):
+            units = None
+    return people_curve(
+        scored.values[list(rows)],
+        human[list(rows)],
+        of=units,
+        within=units if units is not None else lps,
+        metric=name,
+        group=group,
+        confidence=confidence,
+    )
+
+
+def system_scores(
+    content: JudgedRows, scored: Scored, rows: Sequence[int]
+) -> tuple[list[float], list[float], list[str]]:
+    """Return each system's score, its mean human score, and its group; on the segments that have both."""
+    assert content.system is not None  # noqa: S101 - for the type checker
+    assert content.human is not None  # noqa: S101
+    by_system: dict[tuple[str, str], list[int]] = {}
+    for row in rows:
+        if scored.values[row] == scored.values[row] and content.human[row] == content.human[row]:
+            by_system.setdefault((content.group[row], content.system[row]), []).append(row)
+    values, judged, within = [], [], []
+    for (group, _), own in by_system.items():
+        corpus = scored.corpus
+        values.append(
+            float(scored.values[own].mean()) if corpus is None else corpus.score(corpus.statistics[own].sum(axis=0))
+        )
+        judged.append(float(content.human[own].mean()))
+        within.append(group)
+    return values, judged, within

@@ -7,6 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from bsx.analysis.cards.leaderboard import CHALLENGE, SECONDS, TOLD_APART, TRIPLES, card_figures
 from bsx.analysis.cards.reading import read_cards
@@ -15,12 +18,13 @@ from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.evidence import Aspect, Evidence
 from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.entries.models import ModelEntry
-from bsx.catalog.overlay import write_metric, write_model
+from bsx.catalog.overlay import overlay_folder, write_metric, write_model
 from bsx.catalog.specs import read_spec
 from bsx.data.run import as_one_run
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.aligned import text_table
 from bsx.support.near import did_you_mean
+from bsx.support.settings import BaseSettings, Option, settled
 from bsx.support.signature import Signature
 
 _STATISTICS = {
@@ -58,7 +62,7 @@ class AddedEvidence:
         return {"name": self.name, "evidence": figures, "file": str(self.file)}
 
     def to_text(self) -> str:
-        """Return a table, for people."""
+        """Return a table, to be read."""
         rows = [["aspect", "language", "on", "n", "figure", "value", "interval"]]
         for one in self.evidence:
             ends = "" if one.interval is None else f"[{one.interval[0]:.3f}, {one.interval[1]:.3f}]"
@@ -67,25 +71,41 @@ class AddedEvidence:
         return text_table(rows, "lllrlr")
 
 
+class EvidenceSettings(BaseSettings):
+    """Which cards become evidence, for which entry, and where it is written."""
+
+    name: Annotated[
+        str, Field(description="A model that the cards' metrics ran on, or a metric."), Option(argument=True)
+    ]
+    cards: Annotated[
+        Sequence[Path | str],
+        Field(description="Cards that bsx card wrote as JSON; of several in a file, those of this model or metric."),
+    ]
+    registry: Annotated[Path | None, Field(description="Registry folder to write in; the user's own unless given.")] = (
+        None
+    )
+
+
+@settled(EvidenceSettings)
 @as_one_run
-def add_evidence(name: str, cards: Sequence[str | Path], *, registry: Path | None = None) -> AddedEvidence:
+def add_evidence(settings: EvidenceSettings) -> AddedEvidence:
     """Write the figures of cards into an entry of the user's own registry, as measured evidence.
 
     A figure of the same test (table, rows, statistic) that is there already is replaced. Cards on the shipped examples
     are no evidence and are refused.
 
     Args:
-        name: of a model, whose figures are those of the cards of metrics that ran on it; or of a metric.
-        cards: JSON files of cards; of a file with several, those count that are of this model or metric.
-        registry: folder to write in; the user's own unless given.
+        settings: see `EvidenceSettings`.
 
     Raises:
-        UnknownNameError: for a name that is neither.
+        UnknownNameError: for a name that is neither a model nor a metric.
         InputError: for a file with cards of other models or metrics only, or for a card of the shipped examples.
     """
+    name, registry = settings.name, settings.registry
+    overlay_folder(registry)  # a folder that cannot be written to is refused before anything is read
     catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
-    found: dict[object, Evidence] = {}
-    for file in cards:
+    added: dict[object, Evidence] = {}
+    for file in settings.cards:
         read, others = read_cards([file]), list[InputError]()
         for card in read:
             try:
@@ -95,16 +115,16 @@ def add_evidence(name: str, cards: Sequence[str | Path], *, registry: Path | Non
                 continue
             if any(one.examples for one in card.data):
                 raise InputError(f"the card of {card.metric} rests on the shipped examples, which are no evidence")
-            found |= {(one.aspect, one.test): one for one in figures}
+            added |= {(one.aspect, one.test): one for one in figures}
         if len(others) == len(read):
             raise others[0]
-    if not found:
+    if not added:
         raise InputError(f"the cards hold no figure that could speak for {name}")
     entry = _entry(name, catalog)
-    kept = [one for one in entry.evidence if (one.aspect, one.test) not in found]
-    changed = entry.model_copy(update={"evidence": [*kept, *found.values()]})
+    kept = [one for one in entry.evidence if (one.aspect, one.test) not in added]
+    changed = entry.model_copy(update={"evidence": [*kept, *added.values()]})
     file = write_model(changed, registry) if isinstance(changed, ModelEntry) else write_metric(changed, registry)
-    return AddedEvidence(entry.name, tuple(found.values()), file)
+    return AddedEvidence(entry.name, tuple(added.values()), file)
 
 
 def _entry(name: str, catalog: Catalog) -> ModelEntry | MetricEntry:
@@ -148,7 +168,7 @@ def evidence_of(card: Card, name: str, catalog: Catalog, *, source: str | None =
     alone = {one.name: one.languages[0] for one in card.data if one.languages}
     told = card.parts.perturbations.overall if card.parts.perturbations is not None else []
     controls = {(row.data, row.group): row.control for row in told}
-    found = []
+    evidence = []
     for at, value, ci, n in sorted(card_figures(card), key=lambda one: list(_ASPECTS).index(one.at.part)):
         judged = at.part == "agreement"
         lang = at.group
@@ -161,7 +181,7 @@ def evidence_of(card: Card, name: str, catalog: Catalog, *, source: str | None =
         name = _STATISTICS.get(at.figure, at.figure)
         if at.figure == TOLD_APART:
             name = f"share of changed meanings that cost more than {controls[at.data, at.group]}"
-        found.append(
+        evidence.append(
             Evidence(
                 dataset=f"{at.data} ({digest}){_machine(card) if at.part == 'cost' else ''}",
                 language=lang,
@@ -177,7 +197,7 @@ def evidence_of(card: Card, name: str, catalog: Catalog, *, source: str | None =
                 versions=versions,
             )
         )
-    return found
+    return evidence
 
 
 def _machine(card: Card) -> str:

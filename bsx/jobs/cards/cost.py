@@ -10,12 +10,11 @@ import time
 from pathlib import Path
 
 from bsx.analysis.cards.result import CostRow
-from bsx.jobs.carding.data import DataSet, JudgedRows, RowTexts
-from bsx.jobs.carding.desk import CardFindings, Desk
-from bsx.jobs.carding.scoring import Problem
+from bsx.jobs.cards.data import DataSet, JudgedRows, SegmentTexts
+from bsx.jobs.cards.inputs import CardFindings, CardInputs
+from bsx.jobs.cards.scoring import Problem
 from bsx.support.children import run_code
 from bsx.support.result import as_json
-from bsx.support.settings import set_fields
 from bsx.support.untyped import JsonObject, Untyped
 
 _RUNS = 3
@@ -24,40 +23,38 @@ _IDLE = 0.02  # of the time, in which processors work for this process: another 
 _REFERENCE = "chrf"
 
 
-def costs(desk: Desk) -> CardFindings:
+def measure_costs(inputs: CardInputs) -> CardFindings:
     """Time every metric, each in a process of its own, and chrF on the same texts."""
-    found = CardFindings()
+    findings = CardFindings()
     of_chrf: dict[str, JsonObject] = {}
-    for name in desk.scorable(found, "cost", ", which costs nothing to read"):
-        every = ((one, content.texts) for one, content in desk.of(JudgedRows))
-        one, texts = next((pair for pair in every if _fits(desk, *pair, name)), (None, RowTexts()))
-        if one is None:
-            found.miss("cost", name, Problem(False, f"no table has what {name} compares"))
+    for name in inputs.scorable(findings, "cost", ", which costs nothing to read"):
+        every = ((data, content.texts) for data, content in inputs.tables(JudgedRows))
+        data, texts = next((pair for pair in every if _fits(inputs, *pair, name)), (None, SegmentTexts()))
+        if data is None:
+            findings.miss("cost", name, Problem(False, f"no table has what {name} compares"))
             continue
-        texts = texts.at(list(range(min(len(texts), desk.how["timed"]))))
-        run = {
-            key: str(value) if isinstance(value, Path) else value for key, value in set_fields(desk.settings).items()
-        }
-        run["lang"] = one.lang
+        texts = texts.at(list(range(min(len(texts), inputs.settings.timed))))
+        run = {key: str(value) if isinstance(value, Path) else value for key, value in inputs.settings.run.items()}
+        run["lang"] = data.lang
         try:
             own = measure(name, texts, run)
-            if texts.references is not None and one.name not in of_chrf:
+            if texts.references is not None and data.name not in of_chrf:
                 alone = {key: value for key, value in run.items() if key in ("registry", "lang")}
-                of_chrf[one.name] = own if name == _REFERENCE else measure(_REFERENCE, texts, alone)
+                of_chrf[data.name] = own if name == _REFERENCE else measure(_REFERENCE, texts, alone)
         except _FailedError as error:
-            found.miss("cost", name, Problem(True, str(error)))
+            findings.miss("cost", name, Problem(True, str(error)))
             continue
-        beside = of_chrf.get(one.name)
+        beside = of_chrf.get(data.name)
         times, times_range = (None, None) if beside is None else _times(own, beside)
         machine = {"processor": _processor(), "cores": os.cpu_count(), "platform": platform.platform(terse=True)}
         machine["threads"] = os.environ.get("OMP_NUM_THREADS", "")
-        note = f"{one.name}: {len(texts)} segments in {one.lang}; seconds are for 1,000"
-        found.add(
+        note = f"{data.name}: {len(texts)} segments in {data.lang}; seconds are for 1,000"
+        findings.add(
             "cost",
             name,
             n=len(texts),
-            data=one.name,
-            group=one.lang,
+            data=data.name,
+            group=data.lang,
             metric=own,
             chrf=beside,
             times_chrf=times,
@@ -65,7 +62,7 @@ def costs(desk: Desk) -> CardFindings:
             machine=machine,
             notes=[note],
         )
-    return found
+    return findings
 
 
 def _times(own: JsonObject, chrf: JsonObject) -> tuple[float, tuple[float, float]]:
@@ -82,12 +79,12 @@ class _FailedError(Exception):
     """A process that measures did not come to an end."""
 
 
-def _fits(desk: Desk, one: DataSet, texts: RowTexts, name: str) -> bool:
-    metric = desk.lab.build(one.lang)[name] if texts.candidates is not None else None
+def _fits(inputs: CardInputs, data: DataSet, texts: SegmentTexts, name: str) -> bool:
+    metric = inputs.metrics.build(data.lang)[name] if texts.candidates is not None else None
     return metric is not None and not isinstance(metric, Problem) and metric.needs <= texts.has
 
 
-def measure(spec: str, texts: RowTexts, run: JsonObject) -> JsonObject:
+def measure(spec: str, texts: SegmentTexts, run: JsonObject) -> JsonObject:
     """Return the cost of scoring texts with one metric, measured in a process of its own.
 
     Args:
@@ -105,12 +102,12 @@ def measure(spec: str, texts: RowTexts, run: JsonObject) -> JsonObject:
         "sources": texts.sources,
         "run": run,
     }
-    done = run_code("from bsx.jobs.carding.cost import main; main()", given=json.dumps(asked))
+    done = run_code("from bsx.jobs.cards.cost import main; main()", given=json.dumps(asked))
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
         raise _FailedError(f"the process that measures {spec} failed: {last}")
-    found: JsonObject = json.loads(done.stdout.splitlines()[-1])
-    return found
+    findings: JsonObject = json.loads(done.stdout.splitlines()[-1])
+    return findings
 
 
 def main() -> None:
@@ -128,7 +125,7 @@ def main() -> None:
     runs: list[float] = []
     busy: list[float] = []
     while len(runs) < _RUNS and not (runs and runs[-1] > _LONG):
-        # RowTexts are remembered from call to call; a metric built anew knows none.
+        # SegmentTexts are remembered from call to call; a metric built anew knows none.
         metric = get_metric(asked["spec"], run={**asked["run"], **_own(asked["run"])})
         metric.score(*few)
         begin, own = time.perf_counter(), time.process_time()
@@ -153,8 +150,8 @@ def main() -> None:
 
 def _own(run: JsonObject) -> JsonObject:
     """Return settings of paths as paths; a cache of vectors would hide what it takes to compute them."""
-    found: JsonObject = {name: Path(run[name]) for name in ("registry",) if run.get(name) is not None}
-    return {**found, "cache": None} if "cache" in run else found
+    findings: JsonObject = {name: Path(run[name]) for name in ("registry",) if run.get(name) is not None}
+    return {**findings, "cache": None} if "cache" in run else findings
 
 
 def _memory() -> float:

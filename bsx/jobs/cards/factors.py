@@ -12,65 +12,68 @@ from bsx.analysis.factors.zoo import compute_factors
 from bsx.analysis.intervening.run import intervene
 from bsx.analysis.present.families.intervening import worded
 from bsx.errors import BsxError
-from bsx.jobs.carding.data import DataSet, JudgedRows
-from bsx.jobs.carding.desk import CardFindings, Desk
-from bsx.jobs.carding.rows import test_row
-from bsx.jobs.carding.scoring import Problem, Scored
+from bsx.jobs.cards.data import DataSet, JudgedRows
+from bsx.jobs.cards.inputs import CardFindings, CardInputs, test_row
+from bsx.jobs.cards.scoring import Problem, Scored
 from bsx.support.checks import Array
 from bsx.support.result import as_json
 
 _NEED_PARSES = ("syn", "mor")
 
 
-def profile(desk: Desk) -> CardFindings:
+def measure_factors(inputs: CardInputs) -> CardFindings:
     """Regress every subject's scores on meaning (human scores), words, and with a parser structure and word forms."""
-    found = CardFindings()
-    for one, content in desk.of(JudgedRows):
+    findings = CardFindings()
+    for data, content in inputs.tables(JudgedRows):
         texts = content.texts
         if texts.candidates is None or texts.references is None:
-            reason = Problem(False, f"{one.name} has no candidates with references: factors compare their texts")
-            for subject in desk.subjects:
-                found.miss("factors", subject.name, reason)
+            reason = Problem(False, f"{data.name} has no candidates with references: factors compare their texts")
+            for subject in inputs.subjects:
+                findings.miss("factors", subject.name, reason)
             continue
-        factors, missing = _factors(desk, one, content)
-        for subject in desk.subjects:
-            scored = desk.judged(one, content)[subject.name]
+        factors, missing = _factors(inputs, data, content)
+        for subject in inputs.subjects:
+            scored = inputs.judged(data, content)[subject.name]
             if isinstance(scored, Problem):
-                found.miss("factors", subject.name, scored)
+                findings.miss("factors", subject.name, scored)
             elif len(factors) < 1:
-                found.miss("factors", subject.name, Problem(False, "; ".join(missing.values())))
+                findings.miss("factors", subject.name, Problem(False, "; ".join(missing.values())))
             else:
-                _fit(found, desk, one, content, subject.name, scored, factors, missing)
+                _fit(findings, inputs, data, content, subject.name, scored, factors, missing)
                 if not subject.column:
-                    _intervene(found, desk, one, content, subject.name)
-    return found
+                    _intervene(findings, inputs, data, content, subject.name)
+    return findings
 
 
-def _intervene(found: CardFindings, desk: Desk, one: DataSet, content: JudgedRows, name: str) -> None:
+def _intervene(findings: CardFindings, inputs: CardInputs, data: DataSet, content: JudgedRows, name: str) -> None:
     """Edit references factor by factor, and explain how far the metric's scores fall by what was changed."""
-    metric = desk.lab.build(one.lang)[name]
+    metric = inputs.metrics.build(data.lang)[name]
     if isinstance(metric, Problem) or "source" in metric.needs:
-        found.add("factors", name, notes=[f"{one.name}: {name} reads sources, so there is no interventional profile"])
+        findings.add(
+            "factors", name, notes=[f"{data.name}: {name} reads sources, so there is no interventional profile"]
+        )
         return
-    most, texts = min(desk.how["perturbed"], len(content)), content.texts
-    rows = sorted(np.random.default_rng(desk.how["seed"]).choice(len(content), most, replace=False).tolist())
+    most, texts = min(inputs.settings.perturbed, len(content)), content.texts
+    rows = sorted(np.random.default_rng(inputs.settings.seed).choice(len(content), most, replace=False).tolist())
     some = texts.at(rows)
     human = None if content.human is None else content.human[rows].tolist()
     try:
         result = intervene(
             [several[0] for several in some.references or []],
-            {name: desk.lab.pairwise(one.lang, name)},
+            {name: inputs.metrics.pairwise(data.lang, name)},
             candidates=some.candidates,
             human=human,
-            lang=one.lang,
-            seed=desk.how["seed"],
-            confidence=desk.how["confidence"],
+            lang=data.lang,
+            seed=inputs.settings.seed,
+            confidence=inputs.settings.confidence,
             nan="omit",
         )
     except BsxError as error:
-        found.add("factors", name, notes=[f"{one.name}: no interventional profile: {error}"])
+        findings.add("factors", name, notes=[f"{data.name}: no interventional profile: {error}"])
         return
-    moved = [as_json(InterventionRow(**as_json(row), data=one.name, group=one.lang, n=most)) for row in result.effects]
+    moved = [
+        as_json(InterventionRow(**as_json(row), data=data.name, group=data.lang, n=most)) for row in result.effects
+    ]
     tests = [
         row
         for effect in result.effects
@@ -80,8 +83,8 @@ def _intervene(found: CardFindings, desk: Desk, one: DataSet, content: JudgedRow
         )
         if p is not None
         for row in test_row(
-            data=one.name,
-            group=one.lang,
+            data=data.name,
+            group=data.lang,
             figure=kind,
             a=effect.factor,
             b="0",
@@ -93,48 +96,48 @@ def _intervene(found: CardFindings, desk: Desk, one: DataSet, content: JudgedRow
     ]
     reasons = dict.fromkeys(result.left_out.values())
     left = [
-        f"{one.lang}: edits left out: {', '.join(edit for edit, own in result.left_out.items() if own == why)}: {why}"
+        f"{data.lang}: edits left out: {', '.join(edit for edit, own in result.left_out.items() if own == why)}: {why}"
         for why in reasons
     ]
-    found.add(
+    findings.add(
         "factors", name, interventional=moved, tests=tests, notes=[*result.notes, *map(worded, result.warnings), *left]
     )
 
 
-def _factors(desk: Desk, one: DataSet, content: JudgedRows) -> tuple[dict[str, Array], dict[str, str]]:
+def _factors(inputs: CardInputs, data: DataSet, content: JudgedRows) -> tuple[dict[str, Array], dict[str, str]]:
     """Return the factors that can be computed, and why others are missing."""
-    found: dict[str, Array] = {}
+    findings: dict[str, Array] = {}
     missing: dict[str, str] = {}
     if content.human is not None:
-        found["sem"] = content.human
+        findings["sem"] = content.human
     else:
         missing["sem"] = "meaning is taken from human scores, and there are none"
     candidates, references = content.texts.candidates or [], content.texts.references or []
     first = [several[0] for several in references]
-    parser, folder = desk.how["parser"], desk.how["parser_dir"]
+    parser, folder = inputs.settings.parser, inputs.settings.parser_dir
     for name in ("lex", *_NEED_PARSES):
         if name in _NEED_PARSES and parser is None:
-            missing[name] = "needs parses: `parser=` names a parser"
+            missing[name] = "needs parses: parser names one"
             continue
         more: dict[str, object] = {}
         if parser is not None:
             more = {"parser": parser, "parser_dir": None if folder is None else Path(folder), "train_vectors": True}
         try:
-            scores = compute_factors(name, first, candidates, lang=one.lang, **more)[name]  # type: ignore[arg-type]
+            scores = compute_factors(name, first, candidates, lang=data.lang, **more)[name]  # type: ignore[arg-type]
         except BsxError as error:
             missing[name] = str(error)
             continue
         if scores.excluded is not None:
             missing[name] = scores.excluded
         else:
-            found[name] = scores.values
-    return found, missing
+            findings[name] = scores.values
+    return findings, missing
 
 
 def _fit(
-    found: CardFindings,
-    desk: Desk,
-    one: DataSet,
+    findings: CardFindings,
+    inputs: CardInputs,
+    data: DataSet,
     content: JudgedRows,
     name: str,
     scored: Scored,
@@ -153,7 +156,7 @@ def _fit(
         table["segment"] = content.segment
     varied = [factor for factor, values in factors.items() if len(np.unique(values[~np.isnan(values)])) > 1]
     if not varied:
-        found.miss("factors", name, Problem(False, f"{one.name}: no factor differs between rows"))
+        findings.miss("factors", name, Problem(False, f"{data.name}: no factor differs between rows"))
         return
     try:
         result = disentangle(
@@ -161,17 +164,17 @@ def _fit(
             ["score"],
             varied,
             nan="omit",
-            confidence=desk.how["confidence"],
-            alpha=desk.how["alpha"],
-            seed=desk.how["seed"],
+            confidence=inputs.settings.confidence,
+            alpha=inputs.settings.alpha,
+            seed=inputs.settings.seed,
         )
     except BsxError as error:
-        found.miss("factors", name, Problem(True, f"{one.name}: {error}"))
+        findings.miss("factors", name, Problem(True, f"{data.name}: {error}"))
         return
     fit = result.results[0]
     row = ProfileRow(
-        data=one.name,
-        group=one.lang,
+        data=data.name,
+        group=data.lang,
         n=result.n,
         factors=tuple(varied),
         coef={**fit.coef},
@@ -187,8 +190,8 @@ def _fit(
         row
         for factor in varied
         for row in test_row(
-            data=one.name,
-            group=one.lang,
+            data=data.name,
+            group=data.lang,
             figure="standardised coefficient",
             a=factor,
             b="0",
@@ -198,4 +201,4 @@ def _fit(
             method=f"t test, {result.se} standard errors",
         )
     ]
-    found.add("factors", name, observational=[as_json(row)], tests=tests, left_out=missing)
+    findings.add("factors", name, observational=[as_json(row)], tests=tests, left_out=missing)

@@ -1,11 +1,14 @@
-"""Tables for cards, told apart by their columns, and the shipped examples."""
+"""What a card is made from: tables told apart by their columns, and the shipped examples."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -20,7 +23,149 @@ from bsx.data.long import HUMAN, SEGMENTS, SYSTEM
 from bsx.data.pairing import Pairing, refuse_alike
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError, UnknownNameError
-from bsx.jobs.carding.data import DataSet, JudgedRows, Kind, LabelledPairs, RowTexts
+from bsx.support.checks import Array
+
+Kind = Literal["judged", "pairs", "triples", "challenge"]
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentTexts:
+    """Rows to score, all in one language.
+
+    Attributes:
+        candidates: n texts; None if the table holds none.
+        references: n lists of texts, or None.
+        sources: n texts, or None.
+    """
+
+    candidates: list[str] | None = None
+    references: Sequence[tuple[str, ...]] | None = None
+    sources: list[str] | None = None
+
+    @property
+    def has(self) -> frozenset[str]:
+        """What there is."""
+        sides = {"candidate": self.candidates, "reference": self.references, "source": self.sources}
+        return frozenset(name for name, texts in sides.items() if texts is not None)
+
+    def at(self, rows: Sequence[int]) -> SegmentTexts:
+        """Return some rows."""
+        return SegmentTexts(
+            None if self.candidates is None else [self.candidates[i] for i in rows],
+            None if self.references is None else [self.references[i] for i in rows],
+            None if self.sources is None else [self.sources[i] for i in rows],
+        )
+
+    def __len__(self) -> int:
+        return 0 if self.candidates is None else len(self.candidates)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRows:
+    """Segments, with human scores if there are any, in one language.
+
+    Attributes:
+        texts: the rows.
+        human: (n,), or None.
+        group: language pair of each row.
+        system: system of each row, or None.
+        segment: segment of each row; None if each row is one.
+        columns: the table's other columns (n cells each).
+    """
+
+    texts: SegmentTexts
+    human: Array | None
+    group: list[str]
+    system: list[str] | None
+    segment: list[str] | None
+    columns: Mapping[str, list[object]]
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+    def at(self, rows: Sequence[int]) -> JudgedRows:
+        """Return some rows."""
+        return JudgedRows(
+            self.texts.at(rows),
+            None if self.human is None else self.human[list(rows)],
+            [self.group[i] for i in rows],
+            None if self.system is None else [self.system[i] for i in rows],
+            None if self.segment is None else [self.segment[i] for i in rows],
+            {name: [cells[i] for i in rows] for name, cells in self.columns.items()},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledPairs:
+    """Labelled pairs: the second sentence is the candidate, the first what it is compared with.
+
+    Attributes:
+        texts: the rows.
+        labels: 1 for a paraphrase (n,).
+        columns: published scores, by name.
+        notes: what a reader must know.
+    """
+
+    texts: SegmentTexts
+    labels: Array
+    columns: Mapping[str, Array] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def at(self, rows: Sequence[int]) -> LabelledPairs:
+        """Return some rows."""
+        columns = {name: values[rows] for name, values in self.columns.items()}
+        return LabelledPairs(self.texts.at(rows), self.labels[rows], columns, self.notes)
+
+
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    """One table, or one language of it.
+
+    Attributes:
+        name: the file's name.
+        kind: what it holds.
+        lang: language of the texts.
+        sha256: digest of the file.
+        content: what was read, by kind.
+        n: rows.
+        examples: whether it is one of the shipped examples.
+        notes: what a reader must know.
+        path: the file.
+    """
+
+    name: str
+    kind: Kind
+    lang: str
+    sha256: str
+    content: JudgedRows | TripleTable | ChallengeSet | LabelledPairs
+    n: int
+    examples: bool = False
+    notes: tuple[str, ...] = ()
+    path: Path | None = None
+
+    def limited(self, limit: int | None, seed: int) -> DataSet:
+        """Return at most so many rows, drawn at random and left in their order.
+
+        Where systems translated the same segments, whole segments are drawn: systems are compared on those they share.
+        """
+        if limit is None or self.n <= limit:
+            return self
+        draw = np.random.default_rng(seed)
+        rows, what = sorted(draw.choice(self.n, limit, replace=False).tolist()), "rows"
+        if isinstance(self.content, JudgedRows) and self.content.segment is not None:
+            units = list(zip(self.content.group, self.content.segment, strict=True))
+            sizes = Counter(units)
+            if len(sizes) < 0.8 * self.n and min(sizes.values()) <= limit:
+                order = list(sizes)
+                kept, left = set(), limit
+                for unit in (order[place] for place in draw.permutation(len(order))):
+                    if sizes[unit] <= left:
+                        kept.add(unit)
+                        left -= sizes[unit]
+                rows, what = [row for row, unit in enumerate(units) if unit in kept], "rows, whole segments"
+        note = f"{len(rows)} of {self.n} {what}, drawn at random (limit {limit}, seed {seed})"
+        return replace(self, content=self.content.at(rows), n=len(rows), notes=(*self.notes, note))
+
 
 _LAYOUTS = (
     "judged texts: candidate, reference or source, human, and perhaps lp, system, segment; published scores: human and "
@@ -61,46 +206,46 @@ def read_data(
         InputError: naming a file that cannot be read, or is nothing that a card can be made from.
     """
     wanted = find_language(lang, catalog).code if lang is not None else None
-    found: list[DataSet] = []
+    tables: list[DataSet] = []
     notes: list[str] = []
     for path in paths:
         for file in _files(path):
             try:
-                found += _read(file, catalog, wanted, (human, system, segment), columns)
+                tables += _read(file, catalog, wanted, (human, system, segment), columns)
             except _UnknownError as error:
                 if not path.is_dir():
                     raise InputError(str(error)) from error
                 notes.append(f"left out: {error}")
     if not paths:
-        found = [one for one in _examples() if wanted is None or one.lang == wanted]
-        if not found:
-            raise InputError(f"the shipped examples hold no texts in {wanted}: name tables with `data=`")
+        tables = [data for data in _examples() if wanted is None or data.lang == wanted]
+        if not tables:
+            raise InputError(f"the shipped examples hold no texts in {wanted}: name tables")
         notes.append(
             "these are the shipped examples, invented sentences with the grades that their authors meant: figures on "
-            "them show how a card looks and are no evidence; `data=FILE` names tables of your own"
+            "them show how a card looks and are no evidence; give tables of your own"
         )
-    if not found:
+    if not tables:
         named = ", ".join(map(str, paths))
         raise InputError(f"{named}: holds no table with rows {'in ' + wanted if wanted else ''} to make a card from")
     notes += [
-        f"{one.name}: {note}" for one in found if isinstance(one.content, JudgedRows) for note in _odd(one.content)
+        f"{data.name}: {note}" for data in tables if isinstance(data.content, JudgedRows) for note in _odd(data.content)
     ]
-    return [one.limited(limit, seed) for one in found], notes
+    return [data.limited(limit, seed) for data in tables], notes
 
 
 def _odd(rows: JudgedRows) -> Iterator[str]:
     """Say what is odd about the rows of systems, in each language pair; see `Pairing`."""
     if rows.system is None or rows.segment is None:
         return
-    found: dict[str, Pairing] = {}
+    pairings: dict[str, Pairing] = {}
     for place, group in enumerate(rows.group):
         texts = (
             None if rows.texts.references is None else rows.texts.references[place],
             None if rows.texts.sources is None else rows.texts.sources[place],
         )
-        found.setdefault(group, Pairing()).add(rows.system[place], rows.segment[place], texts)
-    for group, pairing in found.items():
-        yield from (f"{group}: {note}" if len(found) > 1 else note for note in pairing.notes())
+        pairings.setdefault(group, Pairing()).add(rows.system[place], rows.segment[place], texts)
+    for group, pairing in pairings.items():
+        yield from (f"{group}: {note}" if len(pairings) > 1 else note for note in pairing.notes())
 
 
 class _UnknownError(Exception):
@@ -194,7 +339,7 @@ def _labelled(
         yield from _triples(path, digest, lang, triples, langs)
         return
     pairs = load_pairs(path, metrics=columns)
-    texts = RowTexts(pairs.texts("reference"), [(text,) for text in pairs.texts("candidate")])
+    texts = SegmentTexts(pairs.texts("reference"), [(text,) for text in pairs.texts("candidate")])
     scores = {name: pairs.numbers(name) for name in columns}
     every = LabelledPairs(texts, pairs.numbers("label"), scores, pairs.notes)
     yield from _by_language(path, "pairs", digest, lang, langs or [lang or "en"] * len(pairs), every)
@@ -215,11 +360,11 @@ def _judged(
     lang: str | None,
     named: tuple[str | None, str | None, str | None],
 ) -> Iterator[DataSet]:
-    candidate, references, source, people = _sides(table)
+    candidate, references, source, usual = _sides(table)
     human, system, segment = named
     table.require(*(name for name in named if name is not None))
-    people = human if human is not None else people
-    if candidate is None and people is None:
+    human = human if human is not None else usual
+    if candidate is None and human is None:
         columns = ", ".join(table.columns[:12]) + (", …" if len(table.columns) > 12 else "")
         raise _UnknownError(f"{path}: has the columns {columns}, by which a card knows no table; it knows {_LAYOUTS}")
     if candidate is not None and not references and source is None:
@@ -240,9 +385,9 @@ def _judged(
         if lang is not None and _code(target, catalog) != lang:
             continue
         some = [rows[i] for i in places]
-        texts = RowTexts()
+        texts = SegmentTexts()
         if candidate is not None:
-            texts = RowTexts(
+            texts = SegmentTexts(
                 [row.text(candidate) for row in some],
                 [tuple(text for name in references for text in row.texts(name) if text) for row in some]
                 if references
@@ -254,7 +399,7 @@ def _judged(
             units = texts.sources or ([refs[0] for refs in texts.references] if texts.references else None)
         content = JudgedRows(
             texts,
-            None if people is None else np.array([row.number(people) for row in some]),
+            None if human is None else np.array([row.number(human) for row in some]),
             [groups[i] for i in places],
             None if system is None or units is None else [row.name(system) for row in some],
             units if system is not None else None,
@@ -292,7 +437,9 @@ def _examples() -> Iterator[DataSet]:
                 yield DataSet(name, "triples", lang, _digest(path), triples, len(triples.triples), True)
                 continue
             rows = [(row, system) for row in Table(path).rows() for system in _SYSTEMS]
-            texts = RowTexts([row.text(system) for row, system in rows], [(row.text("reference"),) for row, _ in rows])
+            texts = SegmentTexts(
+                [row.text(system) for row, system in rows], [(row.text("reference"),) for row, _ in rows]
+            )
             human = np.array([row.number(f"{system}_grade") for row, system in rows])
             segments = [row.name("id") for row, _ in rows]
             content = JudgedRows(texts, human, ["all"] * len(rows), [system for _, system in rows], segments, {})
