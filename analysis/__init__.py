@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bsx.analysis.agreement.settings import MetaSettings as MetaSettings
     from bsx.analysis.agreement.people import PeopleCurve as PeopleCurve, people_curve as people_curve
     from bsx.analysis.cards.leaderboard import Leaderboard as Leaderboard, compare_cards as compare_cards
-    from bsx.analysis.cards.reading import read_cards as read_cards
+    from bsx.analysis.cards.result import read_cards as read_cards
     from bsx.analysis.cards.result import Card as Card, CardRun as CardRun
     from bsx.analysis.datasets.appraise import load_da_sqm as load_da_sqm, load_esa as load_esa
     from bsx.analysis.datasets.challenge import ChallengeSet as ChallengeSet, MinimalPair as MinimalPair

@@ -5,10 +5,13 @@ A card holds figures of other families as rows of its own, so that its shape doe
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from bsx.errors import UnknownNameError
+from bsx.data.lines import NamedFile
+from bsx.errors import InputError, UnknownNameError
 from bsx.support.result import Interval, Notice, Number, Result
 
 SCHEMA = 3
@@ -534,3 +537,32 @@ class CardRun(Result):
             if card.metric == metric:
                 return card
         raise UnknownNameError(f"there is no card of {metric!r}: there are {', '.join(c.metric for c in self.cards)}")
+
+
+def read_cards(paths: Sequence[str | Path]) -> list[Card]:
+    """Read the cards in JSON files, each with one card, or with several under ``cards``.
+
+    Raises:
+        InputError: naming a file that holds none, or one of another version.
+    """
+    return [card for path in paths for card in _cards(path)]
+
+
+def _cards(path: str | Path) -> Iterator[Card]:
+    file = NamedFile(path)
+    content: object = file.json()
+    several = content.get("cards") if isinstance(content, Mapping) and "cards" in content else [content]
+    if not isinstance(several, list) or not several:
+        raise InputError(f"{file.name}: holds no card")
+    for one in several:
+        version = one.get("schema_version") if isinstance(one, Mapping) else None
+        if version is None:
+            raise InputError(f"{file.name}: is no metric card, as bsx card writes them")
+        if version != SCHEMA:
+            raise InputError(
+                f"{file.name}: is a card of version {version!r}, and this bsx reads version {SCHEMA}: make it anew"
+            )
+        try:
+            yield Card.from_dict(one)
+        except InputError as error:
+            raise InputError(f"{file.name}: {error}") from error

@@ -28,7 +28,7 @@ def card(
     """Measure all that can be measured of metrics: one card each, step by step, with all tests corrected together."""
     if compare:
         from bsx.analysis.cards.leaderboard import compare_cards
-        from bsx.analysis.cards.reading import read_cards
+        from bsx.analysis.cards.result import read_cards
 
         for name in set_fields(settings, "tables", "alpha"):
             raise InputError(f"{name} has no effect with compare, which reads cards: leave it out", setting=name)

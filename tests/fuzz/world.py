@@ -66,7 +66,7 @@ RIGHT: dict[str, str] = {
     "data list": "--format json",
     "data show": "paws-wiki-test --format json",
     "data raters": "ratings.tsv --resamples 20 --format json",
-    "card": "chrf --data judged.tsv --parts agreement --resamples 20 --format json",
+    "card": "judged.tsv --metrics chrf --parts agreement --resamples 20 --format json",
     "explain": "--data judged.tsv --metrics chrf --method erasure --format json",
 }
 

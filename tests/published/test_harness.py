@@ -431,6 +431,6 @@ def test_whole_tables(shared: Path, name: str) -> None:
         pytest.importorskip(package)
     from bsx.jobs import reproduce as with_metrics
 
-    table: ReproducedTable = with_metrics([name], shared / "data")[name]
+    table: ReproducedTable = with_metrics(tables=[name], data_dir=shared / "data")[name]
     counts = (len(table.cells), table.count("met"), table.count("exception"))
     assert counts == MEASURED[name]

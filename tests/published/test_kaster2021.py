@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 pytest.importorskip("statsmodels")
-from benchmarks.published.kaster.result import Reproduction
-from benchmarks.published.kaster2021 import published, reproduce
+from benchmarks.published.kaster.result import Reproduction, published
+from benchmarks.published.kaster2021 import reproduce
 from bsx.errors import InputError
 
 Run = Callable[..., Any]

@@ -12,8 +12,7 @@ from typing import Annotated
 from pydantic import Field
 
 from bsx.analysis.cards.leaderboard import CHALLENGE, SECONDS, TOLD_APART, TRIPLES, card_figures
-from bsx.analysis.cards.reading import read_cards
-from bsx.analysis.cards.result import Card
+from bsx.analysis.cards.result import Card, read_cards
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.evidence import Aspect, Evidence
 from bsx.catalog.entries.metrics import MetricEntry
