@@ -253,9 +253,9 @@ def _holds_names(annotation: object) -> bool:
 
 
 def _listed(annotation: object) -> type | None:
-    """Return what a list of names or of whole numbers consists of; None if a type is neither, nor may be."""
+    """Return what a list of names, of whole numbers or of NAME=VALUE consists of; None for any other type."""
     for kind in (annotation, *get_args(annotation)):
-        if get_origin(kind) is Sequence or (get_origin(kind) is tuple and get_args(kind)[1:] == (...,)):
+        if get_origin(kind) in (Sequence, Mapping) or (get_origin(kind) is tuple and get_args(kind)[1:] == (...,)):
             return int if get_args(kind)[0] is int else str
     return None
 

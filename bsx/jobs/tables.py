@@ -5,7 +5,7 @@ Commands put their settings together from the classes here, so that an option me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -18,11 +18,12 @@ from bsx.data.tables import Table
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
+from bsx.metrics.base import Metric
 from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
 from bsx.support.progress import Progress, Watch
-from bsx.support.settings import BaseSettings, Option
+from bsx.support.settings import BaseSettings, Option, build_config, part
 
 FORMATS = ".tsv (unquoted), .csv, .jsonl or .parquet; - is standard input"
 
@@ -138,6 +139,12 @@ class MetricSettings(RunConfig):
     ] = None
 
 
+class Skipping(BaseSettings):
+    """What becomes of rows on which a metric fails."""
+
+    skip_errors: Annotated[bool, Field(description="Leave out rows on which a metric fails, and name them.")] = False
+
+
 def find_columns(
     columns: Sequence[str], asked: Mapping[str, str | Sequence[str] | None], *roles: str
 ) -> dict[str, list[str]]:
@@ -214,6 +221,32 @@ def read_scores(table: Table, columns: Sequence[str], lower: Sequence[str]) -> T
     return TableScores(values, known_signatures(table.name, columns), notes)
 
 
+def open_distinct(settings: MetricSettings, columns: Iterable[str] = (), *without: str) -> list[Metric]:
+    """Build the metrics that are to score; none if none is named.
+
+    Args:
+        settings: the metrics, and where they run.
+        columns: of scores that are there already.
+        without: settings that have a use without metrics too, such as ``lang``.
+
+    Raises:
+        InputError: for an unknown metric, one that is named twice or called like a column, or settings of metrics where
+            none is named.
+    """
+    given = part(settings, MetricSettings)
+    if not settings.metrics:
+        for name in given:
+            if name not in ("metrics", *without):
+                raise InputError(f"{name} goes with metrics: name some, or leave it out", setting=name)
+        return []
+    metrics = open_metrics(settings.metrics, build_config(given, MetricSettings))
+    wanted = [*columns, *(metric.spec for metric in metrics)]
+    for metric in metrics:
+        if wanted.count(metric.spec) > 1:
+            raise InputError(f"the metric {metric.spec} is asked for twice", setting="metrics")
+    return metrics
+
+
 def compute_scores(
     settings: MetricSettings,
     candidates: Sequence[str],
@@ -224,10 +257,29 @@ def compute_scores(
     where: Callable[[int], str] = lambda place: f"row {place + 1}",
     progress: Progress | None = None,
 ) -> TableScores:
-    """Compute metrics' scores of rows of texts.
+    """Compute metrics' scores of rows of texts; see `open_distinct` and `score_texts`."""
+    metrics = open_distinct(settings)
+    scores = score_texts(
+        metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress
+    )
+    scores.notes += about(metrics)
+    return scores
+
+
+def score_texts(
+    metrics: Sequence[Metric],
+    candidates: Sequence[str],
+    references: Sequence[str] | None,
+    sources: Sequence[str] | None = None,
+    *,
+    skip_errors: bool = False,
+    where: Callable[[int], str] = lambda place: f"row {place + 1}",
+    progress: Progress | None = None,
+) -> TableScores:
+    """Score rows of texts with metrics that are open, which may so score several tables.
 
     Args:
-        settings: the metrics, and where they run.
+        metrics: of `open_distinct`; none give no scores.
         candidates: n texts.
         references: n texts; None if there are none.
         sources: n texts; None if there are none.
@@ -236,18 +288,16 @@ def compute_scores(
         progress: called with phase, done and total.
 
     Raises:
-        InputError: for an unknown metric, one that is named twice, or one that fails.
+        InputError: for a metric that fails.
     """
-    metrics = open_metrics(settings.metrics, settings)
-    for metric in metrics:
-        if [one.spec for one in metrics].count(metric.spec) > 1:
-            raise InputError(f"the metric {metric.spec} is asked for twice")
+    if not metrics:
+        return TableScores()
     rows: list[RowScores] = score_all(
         metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress
     )
     return TableScores(
         {one.metric: one.values for one in rows},
         {one.metric: one.signature for one in rows},
-        [*(note for one in rows for note in one.notes), *about(metrics)],
+        [note for one in rows for note in one.notes],
         any(one.failed for one in rows),
     )
