@@ -19,11 +19,11 @@ from bsx.data.output import ScoreTable, check_table, refuse_taken
 from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
 from bsx.jobs.settings.adversarial import PerturbSettings
-from bsx.jobs.settings.shared import ParseSettings
+from bsx.jobs.tables import ParseSettings
 from bsx.metrics.failures import score_without_failures
 from bsx.metrics.summary import about
 from bsx.support.progress import Progress, Watch, told
-from bsx.support.settings import complete, refuse_idle, takes
+from bsx.support.settings import build_config, complete, refuse_idle, takes
 
 if TYPE_CHECKING:
     from bsx.analysis.factors.parses import Parse
@@ -98,19 +98,16 @@ def find_parses(
     from bsx.analysis.factors.parsers import make_parser
     from bsx.analysis.factors.parses import ParseCache, match_parses
 
-    parses, parser = how["parses"], how["parser"]
-    if parses is not None:
-        if parser is not None:
-            raise InputError("give `parses=FILE` or `parser=NAME`, not both")
-        return list(match_parses(parses, texts.clean, column)), {
-            "file": parses.name,
-            "sha256": NamedFile(parses).digest(),
-        }
-    if parser is None:
+    if how.parses is not None:
+        parses = Path(how.parses)
+        origin: dict[str, object] = {"file": parses.name, "sha256": NamedFile(parses).digest()}
+        return list(match_parses(parses, texts.clean, column)), origin
+    if how.parser is None:
         return None, None
     if lang is None:
-        raise InputError("`parser=` needs to know the language: say `lang=`")
-    made = make_parser(parser, lang, "parse", pretokenized=False, folder=how["parser_dir"], download=how["download"])
+        raise InputError("parser needs to know the language: say lang")
+    folder = None if how.parser_dir is None else Path(how.parser_dir)
+    made = make_parser(how.parser, lang, "parse", pretokenized=False, folder=folder, download=how.download)
     identity = made.identity
     # Caches of parses without relations are kept under the plain identity.
     store = ParseCache(cache, {**identity, "relations": True})
@@ -239,7 +236,8 @@ def perturb(
         refuse_taken(set(texts.rows[0]) - {asked["reference"]}, [*_SAVED, *made])
     column = asked["candidate"] or asked["reference"]
     cache = None if settings.cache is None else settings.cache / "parses"
-    parses, origin = find_parses(texts, column, settings.lang, asked, cache, progress)
+    how_parsed = build_config({name: asked[name] for name in ParseSettings.model_fields}, ParseSettings)  # type: ignore[literal-required]
+    parses, origin = find_parses(texts, column, settings.lang, how_parsed, cache, progress)
     functions = MetricFunctions.of(open_metrics(metrics, settings), texts.sources, skip=asked["skip_errors"])
     found = perturbed_scores(
         texts.references,

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bsx.data.sidecar import known_signatures, lower_by_sidecar, scored_columns
 from bsx.data.tables import Table
@@ -21,7 +21,7 @@ from bsx.jobs.metrics import open_metrics
 from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
-from bsx.support.progress import Progress
+from bsx.support.progress import Progress, Watch
 from bsx.support.settings import BaseSettings, Option
 
 FORMATS = ".tsv (unquoted), .csv, .jsonl or .parquet; - is standard input"
@@ -97,6 +97,29 @@ class HumanColumns(BaseSettings):
     """Columns of human judgments."""
 
     human: Annotated[Sequence[str], Field(description="Columns of human scores. [human, human_z or z]")] = ()
+
+
+class ParseSettings(BaseSettings):
+    """Where parses of the texts to change come from."""
+
+    parses: Annotated[Path | str | None, Field(description="CoNLL-U file with parses of the texts to change.")] = None
+    parser: Annotated[Literal["stanza", "spacy"] | None, Field(description="Or parse them with this.")] = None
+    parser_dir: Annotated[Path | str | None, Field(description="Its models.")] = None
+    download: Annotated[bool, Field(description="Let stanza fetch its model.")] = False
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Self:
+        if self.parses is not None and self.parser is not None:
+            raise ValueError("give parses or parser, not both")
+        return self
+
+
+class Watched(BaseSettings):
+    """Who is told how far the work is."""
+
+    progress: Annotated[
+        Watch, Field(description="Called with phase, done and total; True draws bars."), Option(python=True)
+    ] = None
 
 
 class MetricSettings(RunConfig):
