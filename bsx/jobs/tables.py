@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -164,19 +164,62 @@ def find_columns(
 
 @dataclass(eq=False)
 class TableScores:
-    """Metrics' scores of a table's rows, higher is better.
+    """Metrics' scores of a table's rows, higher is better unless it was asked for scores as they are.
 
     Attributes:
         values: metric or column -> scores (rows,); NaN where there is none.
         signatures: metric -> signature, where known.
+        lower: those of which lower is better.
         notes: what the user should know.
         failed: whether a metric failed on some rows, which were left out.
     """
 
     values: dict[str, Array] = field(default_factory=dict)
     signatures: dict[str, str] = field(default_factory=dict)
+    lower: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
     failed: bool = False
+
+
+class RowTexts(NamedTuple):
+    """The texts of a table's rows.
+
+    Attributes:
+        candidates: n texts.
+        references: n texts, or None.
+        sources: n texts, or None.
+    """
+
+    candidates: list[str]
+    references: list[str] | None
+    sources: list[str] | None
+
+    def of(self, rows: Sequence[int]) -> RowTexts:
+        """Return the texts of some of the rows."""
+        _, references, sources = (None if column is None else [column[row] for row in rows] for column in self)
+        return RowTexts([self.candidates[row] for row in rows], references, sources)
+
+
+def read_row_texts(table: Table, settings: TextColumns) -> RowTexts:
+    """Read the one candidate, and where there are columns of them the reference and the source, of each row.
+
+    Raises:
+        UnknownNameError: for a column that is not there.
+        InputError: without a column of candidates, or with several of a role.
+    """
+    from bsx.data.columns import read_columns
+
+    roles = ("candidate", "reference", "source")
+    columns = find_columns(table.columns, {role: getattr(settings, role) for role in roles}, *roles)
+    for role, names in columns.items():
+        if len(names) > 1:
+            raise InputError(f"{role}: name one column, not {len(names)}: a row has one text of each kind here")
+    if not columns["candidate"]:
+        raise InputError(
+            f"{table.name}: candidate names the column of texts to score; it has {', '.join(table.columns)}"
+        )
+    read = read_columns(table, [], texts=[name for names in columns.values() for name in names])
+    return RowTexts(*([str(cell) for cell in read[names[0]]] if names else None for names in columns.values()))  # type: ignore[arg-type]
 
 
 def known_columns(table: Table, columns: Sequence[str], *but: str) -> list[str]:
@@ -211,7 +254,7 @@ def read_scores(table: Table, columns: Sequence[str], lower: Sequence[str]) -> T
     less, notes = turned(table, columns, lower)
     read = read_columns(table, list(columns))
     values = {name: np.asarray(read[name], dtype=np.float64) * (-1 if name in less else 1) for name in columns}
-    return TableScores(values, known_signatures(table.name, columns), notes)
+    return TableScores(values, known_signatures(table.name, columns), frozenset(less), notes)
 
 
 def compute_scores(
@@ -221,6 +264,7 @@ def compute_scores(
     sources: Sequence[str] | None = None,
     *,
     skip_errors: bool = False,
+    turn: bool = True,
     where: Callable[[int], str] = lambda place: f"row {place + 1}",
     progress: Progress | None = None,
 ) -> TableScores:
@@ -232,6 +276,7 @@ def compute_scores(
         references: n texts; None if there are none.
         sources: n texts; None if there are none.
         skip_errors: leave rows out on which a metric fails instead of ending.
+        turn: turn the sign of metrics of which lower is better.
         where: says where a row is, for messages.
         progress: called with phase, done and total.
 
@@ -246,8 +291,9 @@ def compute_scores(
         metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress
     )
     return TableScores(
-        {one.metric: one.values for one in rows},
+        {one.metric: -one.values if one.turned and not turn else one.values for one in rows},
         {one.metric: one.signature for one in rows},
-        [*(note for one in rows for note in one.notes), *about(metrics)],
+        frozenset(one.metric for one in rows if one.turned),
+        [*(note for one in rows for note in one.notes[int(one.turned and not turn) :]), *about(metrics)],
         any(one.failed for one in rows),
     )

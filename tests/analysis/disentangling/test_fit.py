@@ -16,9 +16,8 @@ import pytest
 
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangling.bootstrap import bootstrap_regressions, compare_coefficients
-from bsx.analysis.disentangling.checks import linearity_checks, nested_test
+from bsx.analysis.disentangling.checks import linearity_checks, nested_test, residuals
 from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.disentangling.residuals import residuals
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.present.disentangling import paper_table, worded
 from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 pytest.importorskip("statsmodels")
-from bsx.analysis.disentangling.controls import lengths
-from bsx.analysis.disentangling.errors import Errors
 from bsx.analysis.disentangling.fit import disentangle
+from bsx.analysis.disentangling.further import lengths
+from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.analysis.disentangling.variance import out_of_sample
 from bsx.analysis.stats.folds import unit_folds
 from bsx.data.columns import read_columns
