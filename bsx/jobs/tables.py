@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from bsx.data.sidecar import known_signatures, lower_by_sidecar, scored_columns
 from bsx.data.tables import Table
@@ -45,6 +45,11 @@ class TableSettings(BaseSettings):
     table: Annotated[str | None, Field(description=f"Table: {FORMATS}."), Option(argument=True)] = None
     system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
     segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
+
+    @field_validator("table", mode="before")
+    @classmethod
+    def _path_as_text(cls, value: object) -> object:
+        return str(value) if isinstance(value, Path) else value
 
 
 class TextColumns(BaseSettings):
