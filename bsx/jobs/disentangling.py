@@ -27,7 +27,16 @@ from bsx.data.long import SYSTEM, together
 from bsx.data.sidecar import factor_columns, known_signatures, scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.tables import FORMATS, MetricSettings, TableSettings, TextColumns, Watched, compute_scores, read_row_texts
+from bsx.jobs.tables import (
+    FORMATS,
+    MetricSettings,
+    TableSettings,
+    TextColumns,
+    Watched,
+    compute_scores,
+    read_row_texts,
+    refuse_without_metrics,
+)
 from bsx.support.checks import Array
 from bsx.support.progress import told
 from bsx.support.settings import Option, part, settled
@@ -130,6 +139,7 @@ def read_regression(settings: DisentangleRun) -> Regression:
     Raises:
         InputError: for a table that cannot be used.
     """
+    refuse_without_metrics(settings, "lang")
     opened = Table(settings.table)
     columns = list(settings.columns) or ([] if settings.metrics else scored_columns(opened.name, opened.columns))
     factors = list(settings.factor_columns) or factor_columns(opened.name, opened.columns)

@@ -22,7 +22,7 @@ from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
 from bsx.support.progress import Progress, Watch
-from bsx.support.settings import BaseSettings, Option
+from bsx.support.settings import BaseSettings, Option, set_fields
 
 FORMATS = ".tsv (unquoted), .csv, .jsonl or .parquet; - is standard input"
 
@@ -141,6 +141,22 @@ class MetricSettings(RunConfig):
         Field(description="Language of the texts (tag or English name), or auto; chooses the model."),
         Option(("-l",)),
     ] = None
+
+
+def refuse_without_metrics(settings: MetricSettings, *useful: str) -> None:
+    """Refuse settings that only scores which are computed need, where no metrics are named.
+
+    Args:
+        settings: of a command that takes scores from columns too.
+        useful: settings that have an effect all the same.
+
+    Raises:
+        InputError: naming the first that was given nevertheless.
+    """
+    idle = {*MetricSettings.model_fields, *TextColumns.model_fields}.difference(useful)
+    for name in [] if settings.metrics else set_fields(settings, *useful):
+        if name in idle:
+            raise InputError(f"{name} has no effect without metrics: leave it out")
 
 
 def find_columns(

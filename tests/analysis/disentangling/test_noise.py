@@ -154,7 +154,7 @@ def test_noise_that_nobody_states_is_warned_of() -> None:
         ({"repeat": {"sem": ["sem"]}}, "name at least two columns that measure sem"),
         ({"repeat": {"lex": ["sem", "again"]}}, "there is a column 'lex' already"),
         ({"repeat": {"sem": ["sem", "x"]}}, "there is no column 'x'"),
-        ({"simex": 20}, "`simex=` needs to know how much noise there is"),
+        ({"simex": 20}, "^simex needs"),
         ({"reliability": {"sem": 0.8}, "repeat": {"sem": ["sem", "again"]}}, "not both"),
     ],
 )
