@@ -63,11 +63,11 @@ if TYPE_CHECKING:
     from bsx.analysis.datasets.wmt import load_darr as load_darr, load_wmt_da as load_wmt_da
     from bsx.analysis.datasets.wmt import load_wmt_da_system as load_wmt_da_system
     from bsx.analysis.disentangling.bootstrap import compare_coefficients as compare_coefficients
-    from bsx.analysis.disentangling.checks import NestedTest as NestedTest, linearity_checks as linearity_checks
-    from bsx.analysis.disentangling.checks import nested_test as nested_test
+    from bsx.analysis.disentangling.checks import Residuals as Residuals, linearity_checks as linearity_checks
+    from bsx.analysis.disentangling.checks import nested_test as nested_test, residuals as residuals
     from bsx.analysis.disentangling.fit import disentangle as disentangle
-    from bsx.analysis.disentangling.residuals import Residuals as Residuals, residuals as residuals
-    from bsx.analysis.disentangling.result import DisentangleResult as DisentangleResult
+    from bsx.analysis.disentangling.result import DisentangleResult as DisentangleResult, NestedTest as NestedTest
+    from bsx.analysis.disentangling.settings import DisentangleSettings as DisentangleSettings
     from bsx.analysis.ensembles.fit import Training as Training, learn_weights as learn_weights
     from bsx.analysis.ensembles.fit import out_of_fold as out_of_fold
     from bsx.analysis.ensembles.result import EnsembleResult as EnsembleResult

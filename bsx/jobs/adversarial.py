@@ -102,7 +102,7 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
         columns = scored_columns(first, Table(first).columns)
     if not columns and not settings.metrics:
         raise InputError(_NO_SCORES)
-    metrics = _comparing_references(open_distinct(settings, columns))
+    metrics = _comparing_references(open_distinct(settings, columns, "candidate", "reference"))
     files = [first] if settings.against is None else [first, Path(settings.against)]
     read: list[tuple[Array, dict[str, Array]]] = []
     clusters: list[Rows | None] = []
@@ -382,7 +382,7 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
         if name not in scores:
             raise InputError(f"lower: {name!r} is none of the columns of scores ({', '.join(scores)})", setting="lower")
         scores[name] = (-scores[name][0], -scores[name][1])
-    metrics = open_distinct(settings, scores)
+    metrics = open_distinct(settings, scores, "reference", "source")
     for metric in metrics:
         lacks = metric.needs - {"candidate"} - found.has
         if lacks:

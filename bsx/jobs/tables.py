@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from bsx.data.sidecar import known_signatures, lower_by_sidecar, scored_columns
 from bsx.data.tables import Table
@@ -23,7 +23,7 @@ from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
 from bsx.support.progress import Progress, Watch
-from bsx.support.settings import BaseSettings, Option, build_config, part
+from bsx.support.settings import BaseSettings, Option, build_config, part, set_fields
 
 FORMATS = ".tsv (unquoted), .csv, .jsonl or .parquet; - is standard input"
 
@@ -46,6 +46,11 @@ class TableSettings(BaseSettings):
     table: Annotated[str | None, Field(description=f"Table: {FORMATS}."), Option(argument=True)] = None
     system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
     segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
+
+    @field_validator("table", mode="before")
+    @classmethod
+    def _path_as_text(cls, value: object) -> object:
+        return str(value) if isinstance(value, Path) else value
 
 
 class TextColumns(BaseSettings):
@@ -145,6 +150,22 @@ class Skipping(BaseSettings):
     skip_errors: Annotated[bool, Field(description="Leave out rows on which a metric fails, and name them.")] = False
 
 
+def refuse_without_metrics(settings: MetricSettings, *useful: str) -> None:
+    """Refuse settings that only scores which are computed need, where no metrics are named.
+
+    Args:
+        settings: of a command that takes scores from columns too.
+        useful: settings that have an effect all the same.
+
+    Raises:
+        InputError: naming the first that was given nevertheless.
+    """
+    idle = {*MetricSettings.model_fields, *TextColumns.model_fields}.difference(useful)
+    for name in [] if settings.metrics else set_fields(settings, *useful):
+        if name in idle:
+            raise InputError(f"{name} has no effect without metrics: leave it out")
+
+
 def find_columns(
     columns: Sequence[str], asked: Mapping[str, str | Sequence[str] | None], *roles: str
 ) -> dict[str, list[str]]:
@@ -171,19 +192,62 @@ def find_columns(
 
 @dataclass(eq=False)
 class TableScores:
-    """Metrics' scores of a table's rows, higher is better.
+    """Metrics' scores of a table's rows, higher is better unless it was asked for scores as they are.
 
     Attributes:
         values: metric or column -> scores (rows,); NaN where there is none.
         signatures: metric -> signature, where known.
+        lower: those of which lower is better.
         notes: what the user should know.
         failed: whether a metric failed on some rows, which were left out.
     """
 
     values: dict[str, Array] = field(default_factory=dict)
     signatures: dict[str, str] = field(default_factory=dict)
+    lower: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
     failed: bool = False
+
+
+class RowTexts(NamedTuple):
+    """The texts of a table's rows.
+
+    Attributes:
+        candidates: n texts.
+        references: n texts, or None.
+        sources: n texts, or None.
+    """
+
+    candidates: list[str]
+    references: list[str] | None
+    sources: list[str] | None
+
+    def of(self, rows: Sequence[int]) -> RowTexts:
+        """Return the texts of some of the rows."""
+        _, references, sources = (None if column is None else [column[row] for row in rows] for column in self)
+        return RowTexts([self.candidates[row] for row in rows], references, sources)
+
+
+def read_row_texts(table: Table, settings: TextColumns) -> RowTexts:
+    """Read the one candidate, and where there are columns of them the reference and the source, of each row.
+
+    Raises:
+        UnknownNameError: for a column that is not there.
+        InputError: without a column of candidates, or with several of a role.
+    """
+    from bsx.data.columns import read_columns
+
+    roles = ("candidate", "reference", "source")
+    columns = find_columns(table.columns, {role: getattr(settings, role) for role in roles}, *roles)
+    for role, names in columns.items():
+        if len(names) > 1:
+            raise InputError(f"{role}: name one column, not {len(names)}: a row has one text of each kind here")
+    if not columns["candidate"]:
+        raise InputError(
+            f"{table.name}: candidate names the column of texts to score; it has {', '.join(table.columns)}"
+        )
+    read = read_columns(table, [], texts=[name for names in columns.values() for name in names])
+    return RowTexts(*([str(cell) for cell in read[names[0]]] if names else None for names in columns.values()))  # type: ignore[arg-type]
 
 
 def known_columns(table: Table, columns: Sequence[str], *but: str) -> list[str]:
@@ -218,28 +282,25 @@ def read_scores(table: Table, columns: Sequence[str], lower: Sequence[str]) -> T
     less, notes = turned(table, columns, lower)
     read = read_columns(table, list(columns))
     values = {name: np.asarray(read[name], dtype=np.float64) * (-1 if name in less else 1) for name in columns}
-    return TableScores(values, known_signatures(table.name, columns), notes)
+    return TableScores(values, known_signatures(table.name, columns), frozenset(less), notes)
 
 
-def open_distinct(settings: MetricSettings, columns: Iterable[str] = (), *without: str) -> list[Metric]:
+def open_distinct(settings: MetricSettings, columns: Iterable[str] = (), *useful: str) -> list[Metric]:
     """Build the metrics that are to score; none if none is named.
 
     Args:
         settings: the metrics, and where they run.
         columns: of scores that are there already.
-        without: settings that have a use without metrics too, such as ``lang``.
+        useful: settings that have an effect without metrics too; see `refuse_without_metrics`.
 
     Raises:
         InputError: for an unknown metric, one that is named twice or called like a column, or settings of metrics where
             none is named.
     """
-    given = part(settings, MetricSettings)
+    refuse_without_metrics(settings, *useful)
     if not settings.metrics:
-        for name in given:
-            if name not in ("metrics", *without):
-                raise InputError(f"{name} goes with metrics: name some, or leave it out", setting=name)
         return []
-    metrics = open_metrics(settings.metrics, build_config(given, MetricSettings))
+    metrics = open_metrics(settings.metrics, build_config(part(settings, MetricSettings), MetricSettings))
     wanted = [*columns, *(metric.spec for metric in metrics)]
     for metric in metrics:
         if wanted.count(metric.spec) > 1:
@@ -254,13 +315,14 @@ def compute_scores(
     sources: Sequence[str] | None = None,
     *,
     skip_errors: bool = False,
+    turn: bool = True,
     where: Callable[[int], str] = lambda place: f"row {place + 1}",
     progress: Progress | None = None,
 ) -> TableScores:
     """Compute metrics' scores of rows of texts; see `open_distinct` and `score_texts`."""
     metrics = open_distinct(settings)
     scores = score_texts(
-        metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress
+        metrics, candidates, references, sources, skip_errors=skip_errors, turn=turn, where=where, progress=progress
     )
     scores.notes += about(metrics)
     return scores
@@ -273,10 +335,11 @@ def score_texts(
     sources: Sequence[str] | None = None,
     *,
     skip_errors: bool = False,
+    turn: bool = True,
     where: Callable[[int], str] = lambda place: f"row {place + 1}",
     progress: Progress | None = None,
 ) -> TableScores:
-    """Score rows of texts with metrics that are open, which may so score several tables.
+    """Score rows of texts with metrics that are open, and so may score several tables.
 
     Args:
         metrics: of `open_distinct`; none give no scores.
@@ -284,6 +347,7 @@ def score_texts(
         references: n texts; None if there are none.
         sources: n texts; None if there are none.
         skip_errors: leave rows out on which a metric fails instead of ending.
+        turn: turn the sign of metrics of which lower is better.
         where: says where a row is, for messages.
         progress: called with phase, done and total.
 
@@ -296,8 +360,9 @@ def score_texts(
         metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress
     )
     return TableScores(
-        {one.metric: one.values for one in rows},
+        {one.metric: -one.values if one.turned and not turn else one.values for one in rows},
         {one.metric: one.signature for one in rows},
-        [note for one in rows for note in one.notes],
+        frozenset(one.metric for one in rows if one.turned),
+        [note for one in rows for note in one.notes[int(one.turned and not turn) :]],
         any(one.failed for one in rows),
     )

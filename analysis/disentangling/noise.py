@@ -1,19 +1,111 @@
-"""What coefficients would be without the noise in factors: the method of moments, and simulation (SIMEX)."""
+"""Noise in factors: how much of their variance it is, coefficients without it, and when others would vanish."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 
-from bsx.analysis.disentangling.errors import Errors
-from bsx.analysis.disentangling.noise.reliability import ReliabilityEstimate
+from bsx.analysis.disentangling.result import Reliability, TippingPoint
+from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.analysis.stats.resample import Seed
+from bsx.data.columns import TableLike, column_names, number_column, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
+
+_HUMAN = re.compile(r"(?:^|[^a-z])(sem|human)(?:$|[^a-z])")
+
+
+@dataclass(frozen=True)
+class ReliabilityEstimate(Reliability):
+    """A reliability with what it rests on.
+
+    Attributes:
+        influence: of each row on it (n,); all 0 for a stated one.
+    """
+
+    influence: Array = field(repr=False, compare=False)
+
+
+def human_factors(factors: Sequence[str]) -> list[str]:
+    """Return the factors whose name says that they are human judgments: ``sem`` or ``human`` as a word of it."""
+    return [name for name in factors if _HUMAN.search(name.casefold())]
+
+
+def with_repeats(table: TableLike, repeat: Mapping[str, Sequence[str]]) -> TableLike:
+    """Return a table to which every factor that was measured repeatedly is added: the mean of its standardised columns.
+
+    Args:
+        table: mapping name -> (n,), DataFrame or `JudgedTable`.
+        repeat: factor -> the columns that measure it.
+
+    Raises:
+        InputError: for under two columns, or a column in the table that has the factor's name and is none of them.
+    """
+    if not repeat:
+        return table
+    found = {name: table[name] for name in column_names(table)}
+    for factor, names in repeat.items():
+        if len(set(names)) < 2:
+            raise InputError(f"repeat: {factor}: name at least two columns that measure {factor}")
+        unknown = [name for name in names if name not in found]
+        if unknown:
+            raise InputError(f"repeat: {factor}: there is no column {unknown[0]!r}")
+        if factor in found and factor not in names:
+            raise InputError(
+                f"repeat: {factor}: there is a column {factor!r} already, which is none of {', '.join(names)}; give "
+                "the mean of these a name of its own"
+            )
+    for factor, names in repeat.items():
+        columns = [number_column(name, table[name]) for name in names]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found[factor] = np.mean([(c - np.nanmean(c)) / np.nanstd(c) for c in columns], axis=0)
+    return found
+
+
+def cronbach(factor: str, columns: Mapping[str, Array]) -> ReliabilityEstimate:
+    """Return the reliability of the mean of several standardised columns: Cronbach's alpha, here ICC(3, k).
+
+    Source: Cronbach 1951 (standardised alpha, k r / (1 + (k - 1) r) with the mean correlation r); Spearman 1910 and
+    Brown 1910 for the formula.
+
+    Raises:
+        InputError: if the columns do not go together.
+    """
+    z = [standardise(name, values) for name, values in columns.items()]
+    pairs, k = list(combinations(range(len(z)), 2)), len(z)
+    mean = float(np.mean([z[a] @ z[b] / len(z[a]) for a, b in pairs]))
+    if mean <= 0:
+        raise InputError(
+            f"repeat: {factor}: the columns {', '.join(columns)} do not measure the same thing: they correlate "
+            f"{mean:.2f} on average"
+        )
+    one = [_influence(z[a], z[b]) for a, b in pairs]
+    value = k * mean / (1 + (k - 1) * mean)
+    influence = np.mean(one, axis=0) * k / (1 + (k - 1) * mean) ** 2
+    return ReliabilityEstimate(factor, value, f"Cronbach's alpha of {', '.join(columns)}", influence)
+
+
+def stated(factor: str, value: float, rows: int) -> ReliabilityEstimate:
+    """Return a reliability that somebody states.
+
+    Raises:
+        InputError: unless it is above 0 and at most 1.
+    """
+    if not 0 < value <= 1:
+        raise InputError(f"reliability: {factor}={value:g}: a reliability is above 0 and at most 1")
+    return ReliabilityEstimate(factor, value, "as stated", np.zeros(rows))
+
+
+def _influence(a: Array, b: Array) -> Array:
+    """Return each row's influence on the correlation of two standardised columns (n,)."""
+    return a * b - float(a @ b / len(a)) * (a * a + b * b) / 2
+
 
 SIMEX_SCALES = (0.5, 1.0, 1.5, 2.0)
 VARIANCES = 10
@@ -196,3 +288,71 @@ def _summed(rows: Array, errors: Errors) -> Array:
     summed = np.column_stack([np.bincount(codes, column, many) for column in rows.T])
     corrected: Array = summed * np.sqrt(many / max(many - 1, 1))
     return corrected
+
+
+def tipping_points(
+    metrics: Sequence[str],
+    factors: Sequence[str],
+    x: Array,
+    y: Array,
+    noisy: str,
+    known: Mapping[int, ReliabilityEstimate],
+    errors: Errors,
+    alpha: float,
+    confidence: float,
+    *,
+    group: str = "",
+) -> list[TippingPoint]:
+    """Return how every coefficient beside that of the noisy factor moves with the noisy factor's reliability.
+
+    ReliabilityEstimate falls from 1 in steps of 0.02; between two steps a crossing is placed by a straight line.
+
+    Args:
+        metrics: names of the metrics.
+        factors: names of the factors.
+        x: standardised factors (n, p).
+        y: standardised metrics (n, m).
+        noisy: the factor whose reliability is varied.
+        known: place -> reliability of other factors.
+        errors: clusters, if there are any.
+        alpha: p from which a coefficient is not significant.
+        confidence: of the curves' intervals.
+        group: what to call the rows.
+    """
+    place, rows, moments = list(factors).index(noisy), len(x), Moments(x, y, known, errors)
+    quantile = reference(errors)
+    critical, wide = (float(quantile.isf(tail / 2)) for tail in (alpha, 1 - confidence))
+    steps, found = [], []
+    for value in np.round(np.arange(1.0, 0.035, -0.02), 2):
+        try:
+            found.append(moments.correct({**known, place: stated(noisy, float(value), rows)}))
+        except InputError:
+            break
+        steps.append(float(value))
+        if found[-1].r2.min() > 1:  # no metric has so much to explain
+            break
+    # As far as the factors would not explain more than all of a metric.
+    tried = [next((k for k, one in enumerate(found) if one.r2[i] > 1), len(found)) for i in range(len(metrics))]
+    points = []
+    for i, metric in enumerate(metrics):
+        for j, factor in enumerate(factors):
+            if j == place or not tried[i]:
+                continue
+            coef, se = (np.array([getattr(one, what)[i, j] for one in found[: tried[i]]]) for what in ("coef", "se"))
+            curve = tuple(
+                (steps[k], float(coef[k]), float(coef[k] - wide * se[k]), float(coef[k] + wide * se[k]))
+                for k in range(0, tried[i], 2)
+            )
+            zero, margin = _crossing(steps, coef), np.abs(coef) - critical * se
+            insignificant = 1.0 if margin[0] <= 0 else _crossing(steps, margin)
+            points.append(TippingPoint(metric, factor, noisy, zero, insignificant, steps[tried[i] - 1], curve, group))
+    return points
+
+
+def _crossing(steps: Sequence[float], values: Array) -> float | None:
+    """Return where values first change their sign."""
+    for k in range(1, len(values)):
+        if values[k] == 0 or (values[k] > 0) != (values[0] > 0):
+            part = values[k - 1] / (values[k - 1] - values[k])
+            return float(steps[k - 1] + part * (steps[k] - steps[k - 1]))
+    return None

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
+from bsx.analysis.disentangling.settings import ErrorSettings
 from bsx.analysis.stats.folds import Rows, units
 from bsx.analysis.stats.regression import StandardErrors
 from bsx.data import cells
 from bsx.data.columns import Labels, TableLike, column_names, label_column, number_column
 from bsx.errors import InputError
-from bsx.support.checks import Array, choice
+from bsx.support.checks import Array
 
-ErrorChoice = Literal["auto", "classic", "hc3", "cluster"]
-ERROR_CHOICES = ("auto", "classic", "hc3", "cluster")
 SEGMENTS = ("segment", "sid", "seg", "seg_id", "segment_id", "id")
 TEXTS = ("sentence1", "sentence2", "source", "reference", "candidate")
 BINDING = (*SEGMENTS, *TEXTS, "lp")
@@ -59,7 +57,7 @@ class Errors:
 
 
 def choose_errors(
-    table: TableLike, numbers: Sequence[str], factors: int, *, se: ErrorChoice, cluster: str | None, omitted: int = 0
+    table: TableLike, numbers: Sequence[str], factors: int, settings: ErrorSettings, omitted: int = 0
 ) -> Errors:
     """Choose standard errors.
 
@@ -73,17 +71,14 @@ def choose_errors(
         table: mapping name -> (n,), DataFrame or `JudgedTable`.
         numbers: columns of metrics and factors; rows that miss one are left out.
         factors: how many coefficients there are.
-        se: ``auto``, ``classic``, ``hc3`` or ``cluster``.
-        cluster: column of clusters.
+        settings: what was asked for.
         omitted: how many rows miss a number.
 
     Raises:
-        InputError: for a column of clusters beside ``classic`` or ``hc3``, or ``cluster`` without any clusters.
+        InputError: for ``cluster`` without any clusters.
     """
-    choice("se", se, ERROR_CHOICES)
+    se, cluster = settings.se, settings.cluster
     if cluster is not None:
-        if se not in ("auto", "cluster"):
-            raise InputError(f"`cluster={cluster}` goes with `se='cluster'`, not with `se='{se}'`")
         labels = label_column(cluster, table[cluster])
         rows = complete_rows(table, numbers, len(labels), omitted)
         own = [labels[i] for i in rows]
@@ -98,7 +93,7 @@ def choose_errors(
     if se == "cluster":
         if not sharing:
             raise InputError(
-                "`se='cluster'` needs a column of clusters, `cluster=COLUMN`: no rows share a segment or a text"
+                "se cluster needs a column of clusters, named by cluster: no rows share a segment or a text"
             )
         return Errors("cluster", clusters, of, shared)
     if se != "auto":
