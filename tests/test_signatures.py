@@ -24,7 +24,6 @@ from bsx.analysis.ensembles.settings import EnsembleOptions, EnsembleSettings
 from bsx.analysis.factors.base import ResourceOptions, Resources
 from bsx.bertscore.config import ScorerSettings
 from bsx.encode.run_config import RunSettings
-from bsx.jobs.settings.adversarial import PairSettings, TripleSettings
 from bsx.support.settings import settings_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,8 +32,6 @@ PAIRS: list[tuple[Callable[..., object], type, type]] = [
     (meta_evaluate, MetaOptions, MetaSettings),
     (bsx.jobs.meta, MetaOptions, MetaSettings),
     (bsx.jobs.compare, CompareOptions, CompareSettings),
-    (bsx.jobs.fool_pairs, PairSettings, PairSettings),
-    (bsx.jobs.fool_triples, TripleSettings, TripleSettings),
     (ensemble, EnsembleOptions, EnsembleSettings),
     (compute_factors, ResourceOptions, Resources),
 ]
@@ -65,6 +62,8 @@ bsx.analysis.robustness(["a"], {}, sed=1)
 bsx.analysis.detect_pairs([1.0], [True], sed=1)
 bsx.get_metric("bleu").signatur()
 Bleu.__new__(Bleu).config.smoothing
+bsx.jobs.detect_paraphrases(table="t.tsv", colums=["m"])
+bsx.jobs.perturb(table="t.tsv", metrics=["chrf"], strengths="much")
 bsx.jobs.compare(["chrf"], systms=["a"])
 bsx.jobs.compare(["chrf"], all_pair=True)
 bsx.jobs.compare(["chrf"]).to_htm()

@@ -428,7 +428,7 @@ class _Scored:
             values[changed] = found[changed]
             if self._nan == "error" and np.isnan(found[changed]).any():
                 row = int(np.flatnonzero(changed & np.isnan(found))[0]) + 1
-                raise InputError(f"{self._name} on {what}: row {row} has no score; `nan='omit'` leaves such rows out")
+                raise InputError(f"{self._name} on {what}: row {row} has no score; nan omit leaves such rows out")
             if np.isinf(values).any():
                 row = int(np.flatnonzero(np.isinf(values))[0]) + 1
                 raise InputError(f"{self._name} on {what}: row {row} has an infinite score")

@@ -92,7 +92,7 @@ def test_parses_let_grammar_be_edited(cli: Callable[..., Outcome], tmp_path: Pat
         (["--metrics", "chrf", "--lang", "en", "--edits", "shuffle"], "edit shuffle: it aims at no single factor"),
         (
             ["--metrics", "chrf", "--lang", "en", "--edits", "voice"],
-            "edit voice needs parses of the texts: give --parses",
+            "edit voice needs parses of the texts",
         ),
         (["--metrics", "chrf", "--lang", "en", "--factors", "mor"], "mor: needs word vectors: --vectors"),
         (["--metrics", "chrf", "--lang", "en", "--reference", "ref"], "no column 'ref'"),

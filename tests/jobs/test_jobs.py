@@ -19,7 +19,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.cli.messages import spelled
 from bsx.errors import InputError
-from bsx.jobs.settings import adversarial, combining, factors, layers
+from bsx.jobs.settings import combining, factors, layers
 from bsx.jobs.settings.layers import ProbePlan
 from bsx.support.provenance import Provenance, provenance
 from bsx.support.settings import as_model, complete
@@ -63,7 +63,6 @@ SETTINGS: list[tuple[Callable[..., object], type]] = [
     (bsx.jobs.probe, layers.PeopleColumns),
     (bsx.jobs.factors, factors.FactorSettings),
     (bsx.jobs.disentangle, factors.DisentangleSettings),
-    (bsx.jobs.perturb, adversarial.PerturbSettings),
     (bsx.jobs.mbr, combining.MbrSettings),
     (bsx.jobs.ensemble, combining.EnsembleColumns),
 ]
@@ -84,9 +83,9 @@ def test_settings_out_of_range_are_refused_before_anything_is_read() -> None:
         lambda: bsx.jobs.tune("minilm", ["absent.tsv"], "en", resamples=1),
         lambda: bsx.jobs.baseline("minilm", lang="en", corpus="absent.txt", pairs=1),
         lambda: bsx.jobs.disentangle(Path("absent.tsv"), ["a"], ["b"], confidence=1.5),
-        lambda: bsx.jobs.perturb("absent.tsv", ["chrf"], seed=-1),
+        lambda: bsx.jobs.perturb(table="absent.tsv", metrics=["chrf"], seed=-1),
     ):
-        with pytest.raises(InputError, match="`(resamples|pairs|confidence|seed)=`: "):
+        with pytest.raises(InputError, match="(resamples|pairs|confidence|seed)(=`)?: "):
             run()
 
 
@@ -150,11 +149,13 @@ def test_train(judged: str, tiny_model: Model, tmp_path: Path) -> None:
 
 
 def test_perturb(judged: str) -> None:
-    found = bsx.jobs.perturb(judged, ["chrf"], perturbations=["drop-words"], strengths=[0.3], resamples=20)
+    found = bsx.jobs.perturb(
+        table=judged, metrics=["chrf"], perturbations=["drop-words"], strengths=[0.3], resamples=20
+    )
     assert found.settings["column"] == "reference"
     assert found.skipped == ()
-    with pytest.raises(InputError, match="`lang='auto'`: perturbations have rules by language"):
-        bsx.jobs.perturb(judged, ["chrf"], settings=ScorerConfig(lang="auto"))
+    with pytest.raises(InputError, match="perturbations have rules by language"):
+        bsx.jobs.perturb(table=judged, metrics=["chrf"], lang="auto")
 
 
 def test_ensemble(judged: str) -> None:
@@ -164,7 +165,7 @@ def test_ensemble(judged: str) -> None:
         bsx.jobs.ensemble(Path(judged), ["a", "b"], "human", member=["a=chrf"])
 
 
-def test_fooled_by_pairs_and_triples(judged: str, tmp_path: Path) -> None:
+def test_pairs_and_triples(judged: str, tmp_path: Path) -> None:
     lines = ["label\tsentence1\tsentence2\ta\tb"]
     for i in range(24):
         anchor = f"the {'old' if i % 4 < 2 else 'young'} man number {i // 2} sat down"
@@ -172,18 +173,25 @@ def test_fooled_by_pairs_and_triples(judged: str, tmp_path: Path) -> None:
     file = tmp_path / "pairs.tsv"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     curves = tmp_path / "curves.tsv"
-    how = {"columns": ["a", "b"], "metrics": ["chrf"], "lower": ["a"], "resamples": 20}
-    found = bsx.jobs.fool_pairs(file, against=file, curves=curves, **how)  # type: ignore[arg-type]
+    found = bsx.jobs.detect_paraphrases(
+        table=file,
+        against=file,
+        curves=curves,
+        columns=["a", "b"],
+        metrics=["chrf"],
+        lower=["a"],
+        resamples=20,
+    )
     assert [one.metric for one in found.results] == ["a", "b", "chrf"]
     assert list(found.signatures) == ["chrf"]
     assert found.to_dict()["settings"] == {**found.settings}
     assert curves.read_text(encoding="utf-8").startswith("metric\tthreshold\tprecision\trecall\na\t")
-    with pytest.raises(InputError, match="`device=` goes with `metrics=`"):
-        bsx.jobs.fool_pairs(file, columns=["a"], settings=ScorerConfig(device="cpu"))
-    triples = bsx.jobs.fool_triples(file, columns=["b"], bins=0, resamples=20)
+    with pytest.raises(InputError, match="device has no effect without metrics"):
+        bsx.jobs.detect_paraphrases(table=file, columns=["a"], device="cpu")
+    triples = bsx.jobs.prefer_paraphrases(table=file, columns=["b"], bins=0, resamples=20)
     assert [one.metric for one in triples.results] == ["b"]
     file.write_text("label\tsentence1\tsentence2\n1\tshe rested\tshe sat down\n0\tshe sat down\tdown she sat not\n")
-    built = bsx.jobs.build_triples(file, tmp_path / "triples.tsv", keep=5)
+    built = bsx.jobs.build_triples(table=file, output=tmp_path / "triples.tsv", keep=5)
     assert built.to_text().startswith("1 triples")
     assert built.triples[0].anchor == "she sat down"
 
