@@ -5,10 +5,10 @@ Commands put their settings together from the classes here, so that an option me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
@@ -18,11 +18,12 @@ from bsx.data.tables import Table
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
+from bsx.metrics.base import Metric
 from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
-from bsx.support.progress import Progress, Watch
-from bsx.support.settings import BaseSettings, Option, set_fields
+from bsx.support.progress import Progress, Watch, told
+from bsx.support.settings import BaseSettings, Option, build_config, part
 
 FORMATS = ".tsv (unquoted), .csv, .jsonl or .parquet; - is standard input"
 
@@ -143,20 +144,10 @@ class MetricSettings(RunConfig):
     ] = None
 
 
-def refuse_without_metrics(settings: MetricSettings, *useful: str) -> None:
-    """Refuse settings that only scores which are computed need, where no metrics are named.
+class Skipping(BaseSettings):
+    """What becomes of rows on which a metric fails."""
 
-    Args:
-        settings: of a command that takes scores from columns too.
-        useful: settings that have an effect all the same.
-
-    Raises:
-        InputError: naming the first that was given nevertheless.
-    """
-    idle = {*MetricSettings.model_fields, *TextColumns.model_fields}.difference(useful)
-    for name in [] if settings.metrics else set_fields(settings, *useful):
-        if name in idle:
-            raise InputError(f"{name} has no effect without metrics: leave it out")
+    skip_errors: Annotated[bool, Field(description="Leave out rows on which a metric fails, and name them.")] = False
 
 
 def find_columns(
@@ -185,62 +176,21 @@ def find_columns(
 
 @dataclass(eq=False)
 class TableScores:
-    """Metrics' scores of a table's rows, higher is better unless it was asked for scores as they are.
+    """Metrics' scores of a table's rows, higher is better unless they were asked for as they are.
 
     Attributes:
         values: metric or column -> scores (rows,); NaN where there is none.
         signatures: metric -> signature, where known.
-        lower: those of which lower is better.
         notes: what the user should know.
+        lower: those of which lower is better, whether their sign is turned or not.
         failed: whether a metric failed on some rows, which were left out.
     """
 
     values: dict[str, Array] = field(default_factory=dict)
     signatures: dict[str, str] = field(default_factory=dict)
-    lower: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
     failed: bool = False
-
-
-class RowTexts(NamedTuple):
-    """The texts of a table's rows.
-
-    Attributes:
-        candidates: n texts.
-        references: n texts, or None.
-        sources: n texts, or None.
-    """
-
-    candidates: list[str]
-    references: list[str] | None
-    sources: list[str] | None
-
-    def of(self, rows: Sequence[int]) -> RowTexts:
-        """Return the texts of some of the rows."""
-        _, references, sources = (None if column is None else [column[row] for row in rows] for column in self)
-        return RowTexts([self.candidates[row] for row in rows], references, sources)
-
-
-def read_row_texts(table: Table, settings: TextColumns) -> RowTexts:
-    """Read the one candidate, and where there are columns of them the reference and the source, of each row.
-
-    Raises:
-        UnknownNameError: for a column that is not there.
-        InputError: without a column of candidates, or with several of a role.
-    """
-    from bsx.data.columns import read_columns
-
-    roles = ("candidate", "reference", "source")
-    columns = find_columns(table.columns, {role: getattr(settings, role) for role in roles}, *roles)
-    for role, names in columns.items():
-        if len(names) > 1:
-            raise InputError(f"{role}: name one column, not {len(names)}: a row has one text of each kind here")
-    if not columns["candidate"]:
-        raise InputError(
-            f"{table.name}: candidate names the column of texts to score; it has {', '.join(table.columns)}"
-        )
-    read = read_columns(table, [], texts=[name for names in columns.values() for name in names])
-    return RowTexts(*([str(cell) for cell in read[names[0]]] if names else None for names in columns.values()))  # type: ignore[arg-type]
+    lower: frozenset[str] = frozenset()
 
 
 def known_columns(table: Table, columns: Sequence[str], *but: str) -> list[str]:
@@ -275,7 +225,33 @@ def read_scores(table: Table, columns: Sequence[str], lower: Sequence[str]) -> T
     less, notes = turned(table, columns, lower)
     read = read_columns(table, list(columns))
     values = {name: np.asarray(read[name], dtype=np.float64) * (-1 if name in less else 1) for name in columns}
-    return TableScores(values, known_signatures(table.name, columns), frozenset(less), notes)
+    return TableScores(values, known_signatures(table.name, columns), notes, lower=frozenset(less))
+
+
+def open_distinct(settings: MetricSettings, columns: Iterable[str] = (), *without: str) -> list[Metric]:
+    """Build the metrics that are to score; none if none is named.
+
+    Args:
+        settings: the metrics, and where they run.
+        columns: of scores that are there already.
+        without: settings that have a use without metrics too, such as ``lang``.
+
+    Raises:
+        InputError: for an unknown metric, one that is named twice or called like a column, or settings of metrics where
+            none is named.
+    """
+    given = part(settings, MetricSettings)
+    if not settings.metrics:
+        for name in given:
+            if name not in ("metrics", *without):
+                raise InputError(f"{name} goes with metrics: name some, or leave it out", setting=name)
+        return []
+    metrics = open_metrics(settings.metrics, build_config(given, MetricSettings))
+    wanted = [*columns, *(metric.spec for metric in metrics)]
+    for metric in metrics:
+        if wanted.count(metric.spec) > 1:
+            raise InputError(f"the metric {metric.spec} is asked for twice", setting="metrics")
+    return metrics
 
 
 def compute_scores(
@@ -285,36 +261,113 @@ def compute_scores(
     sources: Sequence[str] | None = None,
     *,
     skip_errors: bool = False,
-    turn: bool = True,
     where: Callable[[int], str] = lambda place: f"row {place + 1}",
     progress: Progress | None = None,
 ) -> TableScores:
-    """Compute metrics' scores of rows of texts.
+    """Compute metrics' scores of rows of texts; see `open_distinct` and `score_texts`."""
+    metrics = open_distinct(settings)
+    scores = score_texts(
+        metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress
+    )
+    scores.notes += about(metrics)
+    return scores
+
+
+def score_texts(
+    metrics: Sequence[Metric],
+    candidates: Sequence[str],
+    references: Sequence[str] | None,
+    sources: Sequence[str] | None = None,
+    *,
+    turn: bool = True,
+    skip_errors: bool = False,
+    where: Callable[[int], str] = lambda place: f"row {place + 1}",
+    progress: Progress | None = None,
+) -> TableScores:
+    """Score rows of texts with metrics that are open, which may so score several tables.
 
     Args:
-        settings: the metrics, and where they run.
+        metrics: of `open_distinct`; none give no scores.
         candidates: n texts.
         references: n texts; None if there are none.
         sources: n texts; None if there are none.
-        skip_errors: leave rows out on which a metric fails instead of ending.
         turn: turn the sign of metrics of which lower is better.
+        skip_errors: leave rows out on which a metric fails instead of ending.
         where: says where a row is, for messages.
         progress: called with phase, done and total.
 
     Raises:
-        InputError: for an unknown metric, one that is named twice, or one that fails.
+        InputError: for a metric that fails.
     """
-    metrics = open_metrics(settings.metrics, settings)
-    for metric in metrics:
-        if [one.spec for one in metrics].count(metric.spec) > 1:
-            raise InputError(f"the metric {metric.spec} is asked for twice")
+    if not metrics:
+        return TableScores()
     rows: list[RowScores] = score_all(
         metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress
     )
     return TableScores(
         {one.metric: -one.values if one.turned and not turn else one.values for one in rows},
         {one.metric: one.signature for one in rows},
-        frozenset(one.metric for one in rows if one.turned),
-        [*(note for one in rows for note in one.notes[int(one.turned and not turn) :]), *about(metrics)],
+        [note for one in rows for note in one.notes[int(one.turned and not turn) :]],
         any(one.failed for one in rows),
+        frozenset(one.metric for one in rows if one.turned),
     )
+
+
+class ComputedScores(MetricSettings, TextColumns):
+    """Metrics to compute on columns of texts, beside columns that hold scores."""
+
+
+def score_table(
+    table: Table,
+    settings: ComputedScores,
+    columns: Iterable[str],
+    *without: str,
+    rows: Sequence[int] | None = None,
+    progress: Watch = None,
+) -> TableScores:
+    """Compute the metrics that settings name on the texts of a table, as they are: no sign is turned.
+
+    Args:
+        table: with the columns of texts.
+        settings: the metrics, where they run, and what columns of texts are called; no metrics give no scores.
+        columns: of scores that are there already.
+        without: settings of metrics that have a use without them too, such as ``lang``.
+        rows: places of the rows to score; all unless given.
+        progress: called with phase, done and total; True draws bars.
+
+    Raises:
+        InputError: as `open_distinct`, or without a column of candidates, with several of a role, or for settings of
+            texts where nothing is computed.
+    """
+    metrics = open_distinct(settings, columns, *without)
+    if not metrics:
+        for name in part(settings, TextColumns):
+            raise InputError(f"{name} goes with metrics: name some, or leave it out", setting=name)
+        return TableScores()
+    from bsx.data.columns import read_columns
+
+    asked = {role: getattr(settings, role) for role in TextColumns.model_fields}
+    found = find_columns(table.columns, asked, *asked)
+    for role, names in found.items():
+        if len(names) > 1:
+            raise InputError(
+                f"{role}: name one column, not {len(names)}: a row has one text of each kind", setting=role
+            )
+    if not found["candidate"]:
+        there = ", ".join(table.columns)
+        raise InputError(f"{table.name}: candidate names the column of texts to score; it has {there}")
+    read = read_columns(table, [], texts=[name for names in found.values() for name in names])
+    texts = {role: [str(cell) for cell in read[names[0]]] for role, names in found.items() if names}
+    if rows is not None:
+        texts = {role: [column[row] for row in rows] for role, column in texts.items()}
+    scores = score_texts(
+        metrics,
+        texts["candidate"],
+        texts.get("reference"),
+        texts.get("source"),
+        turn=False,
+        where=lambda place: f"row {(place if rows is None else rows[place]) + 1}",
+        progress=told(progress),
+    )
+    scores.notes += about(metrics)
+    return scores
