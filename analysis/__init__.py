@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from bsx.analysis.adversarial.pairs import easy_to_hard as easy_to_hard
     from bsx.analysis.adversarial.result import Robustness as Robustness
     from bsx.analysis.adversarial.robustness import robustness as robustness
-    from bsx.analysis.adversarial.taggers import conllu_tagger as conllu_tagger, nltk_tagger as nltk_tagger
-    from bsx.analysis.adversarial.taggers import stanza_tagger as stanza_tagger
+    from bsx.analysis.adversarial.build_triples import conllu_tagger as conllu_tagger, nltk_tagger as nltk_tagger
+    from bsx.analysis.adversarial.build_triples import stanza_tagger as stanza_tagger
     from bsx.analysis.adversarial.triples import TriplesResult as TriplesResult, prefer_paraphrase as prefer_paraphrase
     from bsx.analysis.adversarial.triples import score_pairs as score_pairs, score_triples as score_triples
     from bsx.analysis.agreement.systems.result import CompareResult as CompareResult
@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from bsx.analysis.intervening.result import Interventions as Interventions
     from bsx.analysis.intervening.run import intervene as intervene
     from bsx.analysis.perturbations.base import Perturbation as Perturbation
-    from bsx.analysis.perturbations.catalogue import get_perturbation as get_perturbation
+    from bsx.analysis.perturbations.perturb import get_perturbation as get_perturbation
     from bsx.analysis.perturbations.grammar.inflections import Inflections as Inflections
     from bsx.analysis.perturbations.perturb import Perturbed as Perturbed, perturb as perturb
     from bsx.analysis.probing.beside_people import probe_with_agreement as probe_with_agreement

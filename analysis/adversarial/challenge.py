@@ -11,17 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
+from bsx.analysis.adversarial.settings import ChallengeSettings
 from bsx.analysis.adversarial.triples import PairedTest, complete, paired_tests
 from bsx.analysis.datasets.challenge import MinimalPair
-from bsx.analysis.stats.clusters import Correction
 from bsx.analysis.stats.preference import clustered_share, mcnemar, wilson_interval
 from bsx.errors import InputError
-from bsx.support.checks import Array, NanPolicy
+from bsx.support.checks import Array
 from bsx.support.result import Interval, Number, Result
-from bsx.support.settings import in_range
+from bsx.support.settings import settled
 
-WEIGHTS: Mapping[str, float] = {"critical": 25.0, "major": 5.0, "minor": 1.0}
-"""What an error of each severity counts, as in the MQM framework (themqm.org)."""
 BASE = "base"
 """The severity of extreme cases that DEMETR has as anchors."""
 
@@ -129,16 +127,9 @@ class ChallengeResult(Result):
     examples: tuple[ChallengeExample, ...] = ()
 
 
-@in_range
+@settled(ChallengeSettings)
 def challenge(
-    pairs: Sequence[MinimalPair],
-    scores: Mapping[str, tuple[ArrayLike, ArrayLike]],
-    *,
-    weights: Mapping[str, float] | None = None,
-    anchor: str = "empty",
-    correction: Correction = "none",
-    confidence: float = 0.95,
-    nan: NanPolicy = "error",
+    pairs: Sequence[MinimalPair], scores: Mapping[str, tuple[ArrayLike, ArrayLike]], settings: ChallengeSettings
 ) -> ChallengeResult:
     """Measure how often metrics score the good translation strictly above the bad one.
 
@@ -149,11 +140,7 @@ def challenge(
     Args:
         pairs: n minimal pairs.
         scores: metric -> (scores of the good (n,), of the bad (n,)), higher is better.
-        weights: severity -> weight of its rows; critical 25, major 5, minor 1 unless given.
-        anchor: phenomenon whose drop is the unit of sensitivity; a set without it has no sensitivities.
-        correction: of the tests' p-values: ``none``, ``holm`` or ``bh``.
-        confidence: level of the intervals.
-        nan: ``error``, or ``omit`` to leave out pairs that miss any metric's score, for all metrics.
+        settings: see `ChallengeSettings`.
 
     Raises:
         InputError: if sizes differ, numbers are missing, or there is nothing to compare.
@@ -165,11 +152,11 @@ def challenge(
         sides |= {f"{name} of the good": good, f"{name} of the bad": bad}
     if any(len(np.atleast_1d(np.asarray(side))) != len(pairs) for side in sides.values()):
         raise InputError(f"{len(pairs)} pairs need as many scores of the good and of the bad")
-    columns, kept = complete(sides, nan)
+    columns, kept = complete(sides, settings.nan)
     values = list(columns.values())
     used = [pairs[place] for place in kept]
-    chosen = dict(WEIGHTS if weights is None else weights)
-    rows = _Rows(used, anchor, confidence)
+    chosen = dict(settings.weights)
+    rows = _Rows(used, settings.anchor, settings.confidence)
     found = {name: rows.of(values[2 * i], values[2 * i + 1], chosen) for i, name in enumerate(scores)}
     counted = ~rows.base
     right = {name: (values[2 * i] > values[2 * i + 1])[counted] for i, name in enumerate(scores)}
@@ -179,7 +166,7 @@ def challenge(
         if counted.any()
     }
     notes = tuple(rows.notes(chosen))
-    return ChallengeResult(found, paired_tests(tests, correction), rows.anchor, chosen, notes=notes)
+    return ChallengeResult(found, paired_tests(tests, settings.correction), rows.anchor, chosen, notes=notes)
 
 
 class _Rows:

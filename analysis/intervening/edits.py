@@ -6,36 +6,12 @@ from collections.abc import Sequence
 
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import DEFAULT_STRENGTH
-from bsx.analysis.perturbations.catalogue import get_perturbation
 from bsx.analysis.perturbations.grammar.inflections import Inflections
-from bsx.analysis.perturbations.perturb import Perturbed, perturb
+from bsx.analysis.perturbations.perturb import PERTURBATIONS, Perturbed, get_perturbation, perturb
 from bsx.errors import InputError
 
-AIMS = {
-    "negation": "sem",
-    "opposites": "sem",
-    "modality": "sem",
-    "numbers": "sem",
-    "dates": "sem",
-    "entities": "sem",
-    "subject-object": "syn",
-    "noun-swap": "syn",
-    "reorder": "syn",
-    "voice": "syn",
-    "synonyms": "lex",
-    "spelling": "lex",
-    "contractions": "lex",
-    "function-words": "lex",
-    "agreement": "mor",
-    "case": "mor",
-    "noun-number": "mor",
-    "tense": "mor",
-    "lower": "surface",
-    "no-punctuation": "surface",
-    "extra-punctuation": "surface",
-    "quotes": "surface",
-    "typos": "surface",
-}
+_ORDER = ("sem", "syn", "lex", "mor", "surface")
+AIMS = {name: one.aim for aim in _ORDER for name, one in PERTURBATIONS.items() if one.aim == aim}
 """Edit, a perturbation by name -> what it aims at: a factor, or ``surface`` for writing alone."""
 
 SURFACE = "surface"

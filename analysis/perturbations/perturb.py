@@ -1,7 +1,9 @@
-"""Texts changed on purpose, with an account of how many changed."""
+"""All perturbations by name, and texts changed by one, with an account of how many changed."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,11 +11,37 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.analysis import perturbations
 from bsx.analysis.factors.parses import Parse
-from bsx.analysis.perturbations.base import DEFAULT_STRENGTH, Perturbation
-from bsx.analysis.perturbations.catalogue import get_perturbation
+from bsx.analysis.perturbations.base import DEFAULT_STRENGTH, REGISTERED, Perturbation
 from bsx.analysis.perturbations.grammar.inflections import Inflections
+from bsx.errors import UnknownNameError
+from bsx.support.near import did_you_mean
 from bsx.support.settings import in_range
+
+for _module in pkgutil.walk_packages(perturbations.__path__, f"{perturbations.__name__}."):
+    importlib.import_module(_module.name)  # each registers its own
+PERTURBATIONS = REGISTERED
+"""Name -> perturbation: first those that keep the meaning, then those that change it, mild ones first."""
+
+DEFAULT_CONTROL = "no-punctuation"
+"""Keeps the meaning, in any language and script, changes nearly every sentence and is seen by nearly every metric."""
+
+
+def get_perturbation(name: str) -> Perturbation:
+    """Return a perturbation.
+
+    Raises:
+        UnknownNameError: if there is none of that name; lists those there are.
+
+    >>> get_perturbation("drop-words").preserves
+    False
+    """
+    if name not in PERTURBATIONS:
+        raise UnknownNameError(
+            f"unknown perturbation {name!r}; there are {', '.join(PERTURBATIONS)}.{did_you_mean(name, PERTURBATIONS)}"
+        )
+    return PERTURBATIONS[name]
 
 
 @dataclass(frozen=True)

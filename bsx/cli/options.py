@@ -159,8 +159,8 @@ def command(
             for group, members in folded.items():
                 given |= _unfolded(group, arguments.pop(group), kinds, members)
             for name in given:
-                if _holds_names(fields[name].annotation):
-                    given[name] = names(given[name])
+                if (item := _listed(fields[name].annotation)) is not None:
+                    given[name] = names(given[name]) if item is str else _numbers(given[name])
             given = {name: value for name, value in given.items() if value not in (None, [])}
             given = {name: value for name, value in given.items() if value != fields[name].get_default()}
             made = [build_config({n: v for n, v in given.items() if n in kind.model_fields}, kind) for kind in kinds]
@@ -183,7 +183,7 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     annotation = field.annotation
     if {Path, str} <= set(get_args(annotation)):  # a path in whatever form Python has it
         annotation = Path | None if type(None) in get_args(annotation) else Path
-    listed = _holds_names(annotation)
+    listed = _listed(annotation) is not None
     required = field.is_required()
     kind: Any = (list[str] if required else list[str] | None) if listed else annotation
     default = inspect.Parameter.empty if required else None if listed else field.get_default()
@@ -249,7 +249,20 @@ def _of(settings: dict[str, Any], kind: type) -> dict[str, Any]:
 
 
 def _holds_names(annotation: object) -> bool:
-    return any(get_origin(kind) is Sequence for kind in (annotation, *get_args(annotation)))
+    return _listed(annotation) is str
+
+
+def _listed(annotation: object) -> type | None:
+    """Return what a list of names, of whole numbers or of NAME=VALUE consists of; None for any other type."""
+    for kind in (annotation, *get_args(annotation)):
+        if get_origin(kind) in (Sequence, Mapping) or (get_origin(kind) is tuple and get_args(kind)[1:] == (...,)):
+            return int if get_args(kind)[0] is int else str
+    return None
+
+
+def _numbers(parts: Iterable[str] | None) -> list[int | str]:
+    """Return the whole numbers in an option that may be repeated and may hold several each time, each once."""
+    return list(dict.fromkeys(int(part) if part.removeprefix("-").isdecimal() else part for part in names(parts)))
 
 
 def specs(parts: Iterable[str] | None) -> list[str]:

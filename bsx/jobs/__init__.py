@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from bsx.jobs.evaluating.run import meta as meta
     from bsx.jobs.disentangling import disentangle as disentangle
     from bsx.jobs.factoring import Factored as Factored, factors as factors
-    from bsx.jobs.adversarial.build import BuiltTriples as BuiltTriples, build_triples as build_triples
-    from bsx.jobs.adversarial.challenge import challenge_metrics as challenge_metrics
-    from bsx.jobs.adversarial.pairs import fool_pairs as fool_pairs
-    from bsx.jobs.adversarial.triples import fool_triples as fool_triples
+    from bsx.jobs.adversarial import BuiltTriples as BuiltTriples, build_triples as build_triples
+    from bsx.jobs.adversarial import challenge_metrics as challenge_metrics
+    from bsx.jobs.adversarial import detect_paraphrases as detect_paraphrases, prefer_paraphrases as prefer_paraphrases
     from bsx.jobs.intervening import intervene as intervene
     from bsx.jobs.layers import LayerSweep as LayerSweep, sweep_layers as sweep_layers
     from bsx.jobs.perturbing import perturb as perturb

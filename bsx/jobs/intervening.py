@@ -24,8 +24,9 @@ from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
 from bsx.jobs.perturbing import MetricFunctions, Texts, find_parses
 from bsx.jobs.settings.factors import InterveneSettings
+from bsx.jobs.tables import ParseSettings
 from bsx.support.progress import Watch, told
-from bsx.support.settings import complete, refuse_idle, takes
+from bsx.support.settings import build_config, complete, refuse_idle, takes
 
 
 @takes(InterveneSettings)
@@ -95,7 +96,8 @@ def intervene(
     )
     cache = None if settings.cache is None else settings.cache / "parses"
     column = asked["candidate"] if asked["base"] == "candidate" and asked["candidate"] else asked["reference"]
-    parses, origin = find_parses(texts, column, settings.lang, asked, cache, progress)
+    how_parsed = build_config({name: asked[name] for name in ParseSettings.model_fields}, ParseSettings)  # type: ignore[literal-required]
+    parses, origin = find_parses(texts, column, settings.lang, how_parsed, cache, progress)
     resources = Resources(
         parser=asked["parser"] or "stanza",
         parser_dir=asked["parser_dir"],

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from bsx.analysis.adversarial.result import PerturbedScores, Robustness
 from bsx.analysis.adversarial.robustness import falls, perturbed_scores
-from bsx.bertscore.config import ScorerConfig
+from bsx.analysis.adversarial.settings import ChangeSettings, FallSettings
 from bsx.data.lines import NamedFile
 from bsx.data.long import together
 from bsx.data.output import ScoreTable, check_table, refuse_taken
 from bsx.errors import InputError
-from bsx.jobs.metrics import open_metrics
-from bsx.jobs.settings.adversarial import PerturbSettings
-from bsx.jobs.tables import ParseSettings
+from bsx.jobs.tables import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, open_distinct
 from bsx.metrics.failures import score_without_failures
 from bsx.metrics.summary import about
-from bsx.support.progress import Progress, Watch, told
-from bsx.support.settings import build_config, complete, refuse_idle, takes
+from bsx.support.progress import Progress, told
+from bsx.support.settings import BaseSettings, Option, part, refuse_idle, settled
 
 if TYPE_CHECKING:
     from bsx.analysis.factors.parses import Parse
@@ -148,7 +147,7 @@ class MetricFunctions:
         made = cls(about=about(metrics))
         for metric in metrics:
             if "source" in metric.needs and sources is None:
-                raise InputError(f"{metric.spec} compares candidates with sources: say which column with `source=`")
+                raise InputError(f"{metric.spec} compares candidates with sources: say which column (source)")
             if not metric.higher_is_better:
                 made.notes.append(f"{metric.spec}: lower is better, so the sign of its scores is turned")
             made.functions[metric.spec] = made._function(metric, sources, skip)
@@ -191,77 +190,78 @@ class MetricFunctions:
         return function
 
 
-@takes(PerturbSettings)
-def perturb(
-    file: str,
-    metrics: Sequence[str],
-    *,
-    perturbations: Sequence[str] | None = None,
-    strengths: Sequence[float] = (0.1, 0.3),
-    save: Path | None = None,
-    settings: ScorerConfig | None = None,
-    progress: Watch = None,
-    **how: Unpack[PerturbSettings],
-) -> Robustness:
+class PerturbColumns(BaseSettings):
+    """A table of texts to change."""
+
+    table: Annotated[str | None, Field(description=f"Table of texts: {FORMATS}."), Option(argument=True)] = None
+    candidate: Annotated[
+        str | None, Field(description="Column of texts to change; the references themselves unless given.")
+    ] = None
+    reference: Annotated[str, Field(description="Column of references.")] = "reference"
+    source: Annotated[str | None, Field(description="Column of sources, for the perturbation source.")] = None
+
+
+class ChangedRows(BaseSettings):
+    """Where changed texts are kept."""
+
+    save: Annotated[
+        Path | str | None,
+        Field(description="Keep changed texts and scores, with the table's columns: .tsv, .csv, .jsonl or .parquet."),
+        Option(writable=True),
+    ] = None
+
+
+class PerturbRun(
+    Watched, MetricSettings, ParseSettings, ChangedRows, Skipping, FallSettings, ChangeSettings, PerturbColumns
+):
+    """Everything that `perturb` takes."""
+
+
+@settled(PerturbRun)
+def perturb(settings: PerturbRun) -> Robustness:
     """Change the texts of a table on purpose and measure how far each metric's scores fall.
 
     It reads files; `bsx.analysis.perturb` works on columns.
 
     Args:
-        file: the table; ``-`` is standard input.
-        metrics: their specs.
-        perturbations: their names; all that can be applied unless given.
-        strengths: shares of words or letters.
-        save: table to write: every text that a perturbation changed, with the scores before and after; the other
-            columns of the table that was read stand between, and none may be called as one of these.
-        settings: model, language, and where and within what limits to run.
-        progress: called with phase, done and total; True draws bars.
-        **how: columns, parses, and what is measured.
+        settings: see `PerturbRun`. What it saves is every text that a perturbation changed, with the scores before and
+            after; the other columns of the table that was read stand between, and none may be called as one of these.
 
     Raises:
         InputError: for a table, metric or perturbation that cannot be used.
     """
-    progress = told(progress)
+    progress = told(settings.progress)
+    table, save = settings.table, None if settings.save is None else Path(settings.save)
+    if table is None or not settings.metrics:
+        raise InputError("give a table of texts and metrics; bsx adversarial perturb --list shows the perturbations")
     if save is not None:
         check_table(save)
-    asked = complete(how, PerturbSettings)
-    settings = settings if settings is not None else ScorerConfig()
     if settings.lang == "auto":
-        raise InputError("`lang='auto'`: perturbations have rules by language; say which it is")
-    if asked["parser"] is None:
-        refuse_idle(asked, PerturbSettings, "without `parser=`", "parser_dir", "download")
-    texts = read_texts(file, asked["candidate"], asked["reference"], asked["source"], keep=save is not None)
+        raise InputError("lang auto: perturbations have rules by language; say which it is", setting="lang")
+    if settings.parser is None:
+        refuse_idle(dict(settings), ParseSettings, "without parser", "parser_dir", "download")
+    texts = read_texts(table, settings.candidate, settings.reference, settings.source, keep=save is not None)
     if save is not None:
-        made = [f"{spec}{end}" for spec in metrics for end in ("", " original")]
-        refuse_taken(set(texts.rows[0]) - {asked["reference"]}, [*_SAVED, *made])
-    column = asked["candidate"] or asked["reference"]
+        made = [f"{spec}{end}" for spec in settings.metrics for end in ("", " original")]
+        refuse_taken(set(texts.rows[0]) - {settings.reference}, [*_SAVED, *made])
+    column = settings.candidate or settings.reference
     cache = None if settings.cache is None else settings.cache / "parses"
-    how_parsed = build_config({name: asked[name] for name in ParseSettings.model_fields}, ParseSettings)  # type: ignore[literal-required]
-    parses, origin = find_parses(texts, column, settings.lang, how_parsed, cache, progress)
-    functions = MetricFunctions.of(open_metrics(metrics, settings), texts.sources, skip=asked["skip_errors"])
+    parses, origin = find_parses(texts, column, settings.lang, settings, cache, progress)
+    functions = MetricFunctions.of(open_distinct(settings), texts.sources, skip=settings.skip_errors)
     found = perturbed_scores(
         texts.references,
         functions.functions,
-        perturbations,
+        **part(settings, ChangeSettings),
         candidates=texts.candidates,
         sources=texts.sources,
         parses=parses,
         lang=settings.lang,
-        strengths=strengths,
-        control=asked["control"],
-        seed=asked["seed"],
-        nan="omit" if asked["skip_errors"] else "error",
+        nan="omit" if settings.skip_errors else "error",
         progress=progress,
     )
     if save is not None:
         _write_cases(save, found, texts.rows)
-    result = falls(
-        found,
-        resamples=asked["resamples"],
-        confidence=asked["confidence"],
-        correction=asked["correction"],
-        worst=asked["worst"],
-    )
+    result = falls(found, **part(settings, FallSettings))
     notes = [*functions.about, *functions.notes, *texts.notes, *result.notes]
     notes += [f"{one.perturbation} is left out: it {one.why}" for one in result.left_out]
     return replace(

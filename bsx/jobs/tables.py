@@ -23,7 +23,7 @@ from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
 from bsx.support.progress import Progress, Watch, told
-from bsx.support.settings import BaseSettings, Option, build_config, part
+from bsx.support.settings import BaseSettings, Option, build_config, part, set_fields
 
 FORMATS = ".tsv (unquoted), .csv, .jsonl or .parquet; - is standard input"
 
@@ -150,6 +150,22 @@ class Skipping(BaseSettings):
     skip_errors: Annotated[bool, Field(description="Leave out rows on which a metric fails, and name them.")] = False
 
 
+def refuse_without_metrics(settings: MetricSettings, *useful: str) -> None:
+    """Refuse settings that only scores which are computed need, where no metrics are named.
+
+    Args:
+        settings: of a command that takes scores from columns too.
+        useful: settings that have an effect all the same.
+
+    Raises:
+        InputError: naming the first that was given nevertheless.
+    """
+    idle = {*MetricSettings.model_fields, *TextColumns.model_fields}.difference(useful)
+    for name in [] if settings.metrics else set_fields(settings, *useful):
+        if name in idle:
+            raise InputError(f"{name} has no effect without metrics: leave it out")
+
+
 def find_columns(
     columns: Sequence[str], asked: Mapping[str, str | Sequence[str] | None], *roles: str
 ) -> dict[str, list[str]]:
@@ -176,21 +192,21 @@ def find_columns(
 
 @dataclass(eq=False)
 class TableScores:
-    """Metrics' scores of a table's rows, higher is better unless they were asked for as they are.
+    """Metrics' scores of a table's rows, higher is better unless it was asked for scores as they are.
 
     Attributes:
         values: metric or column -> scores (rows,); NaN where there is none.
         signatures: metric -> signature, where known.
+        lower: those of which lower is better.
         notes: what the user should know.
-        lower: those of which lower is better, whether their sign is turned or not.
         failed: whether a metric failed on some rows, which were left out.
     """
 
     values: dict[str, Array] = field(default_factory=dict)
     signatures: dict[str, str] = field(default_factory=dict)
+    lower: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
     failed: bool = False
-    lower: frozenset[str] = frozenset()
 
 
 def known_columns(table: Table, columns: Sequence[str], *but: str) -> list[str]:
@@ -225,28 +241,25 @@ def read_scores(table: Table, columns: Sequence[str], lower: Sequence[str]) -> T
     less, notes = turned(table, columns, lower)
     read = read_columns(table, list(columns))
     values = {name: np.asarray(read[name], dtype=np.float64) * (-1 if name in less else 1) for name in columns}
-    return TableScores(values, known_signatures(table.name, columns), notes, lower=frozenset(less))
+    return TableScores(values, known_signatures(table.name, columns), frozenset(less), notes)
 
 
-def open_distinct(settings: MetricSettings, columns: Iterable[str] = (), *without: str) -> list[Metric]:
+def open_distinct(settings: MetricSettings, columns: Iterable[str] = (), *useful: str) -> list[Metric]:
     """Build the metrics that are to score; none if none is named.
 
     Args:
         settings: the metrics, and where they run.
         columns: of scores that are there already.
-        without: settings that have a use without metrics too, such as ``lang``.
+        useful: settings that have an effect without metrics too; see `refuse_without_metrics`.
 
     Raises:
         InputError: for an unknown metric, one that is named twice or called like a column, or settings of metrics where
             none is named.
     """
-    given = part(settings, MetricSettings)
+    refuse_without_metrics(settings, *useful)
     if not settings.metrics:
-        for name in given:
-            if name not in ("metrics", *without):
-                raise InputError(f"{name} goes with metrics: name some, or leave it out", setting=name)
         return []
-    metrics = open_metrics(settings.metrics, build_config(given, MetricSettings))
+    metrics = open_metrics(settings.metrics, build_config(part(settings, MetricSettings), MetricSettings))
     wanted = [*columns, *(metric.spec for metric in metrics)]
     for metric in metrics:
         if wanted.count(metric.spec) > 1:
@@ -261,13 +274,14 @@ def compute_scores(
     sources: Sequence[str] | None = None,
     *,
     skip_errors: bool = False,
+    turn: bool = True,
     where: Callable[[int], str] = lambda place: f"row {place + 1}",
     progress: Progress | None = None,
 ) -> TableScores:
     """Compute metrics' scores of rows of texts; see `open_distinct` and `score_texts`."""
     metrics = open_distinct(settings)
     scores = score_texts(
-        metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress
+        metrics, candidates, references, sources, skip_errors=skip_errors, turn=turn, where=where, progress=progress
     )
     scores.notes += about(metrics)
     return scores
@@ -279,20 +293,20 @@ def score_texts(
     references: Sequence[str] | None,
     sources: Sequence[str] | None = None,
     *,
-    turn: bool = True,
     skip_errors: bool = False,
+    turn: bool = True,
     where: Callable[[int], str] = lambda place: f"row {place + 1}",
     progress: Progress | None = None,
 ) -> TableScores:
-    """Score rows of texts with metrics that are open, which may so score several tables.
+    """Score rows of texts with metrics that are open, and so may score several tables.
 
     Args:
         metrics: of `open_distinct`; none give no scores.
         candidates: n texts.
         references: n texts; None if there are none.
         sources: n texts; None if there are none.
-        turn: turn the sign of metrics of which lower is better.
         skip_errors: leave rows out on which a metric fails instead of ending.
+        turn: turn the sign of metrics of which lower is better.
         where: says where a row is, for messages.
         progress: called with phase, done and total.
 
@@ -307,9 +321,9 @@ def score_texts(
     return TableScores(
         {one.metric: -one.values if one.turned and not turn else one.values for one in rows},
         {one.metric: one.signature for one in rows},
+        frozenset(one.metric for one in rows if one.turned),
         [note for one in rows for note in one.notes[int(one.turned and not turn) :]],
         any(one.failed for one in rows),
-        frozenset(one.metric for one in rows if one.turned),
     )
 
 
@@ -321,7 +335,7 @@ def score_table(
     table: Table,
     settings: ComputedScores,
     columns: Iterable[str],
-    *without: str,
+    *useful: str,
     rows: Sequence[int] | None = None,
     progress: Watch = None,
 ) -> TableScores:
@@ -331,7 +345,7 @@ def score_table(
         table: with the columns of texts.
         settings: the metrics, where they run, and what columns of texts are called; no metrics give no scores.
         columns: of scores that are there already.
-        without: settings of metrics that have a use without them too, such as ``lang``.
+        useful: settings that have an effect without metrics too; see `refuse_without_metrics`.
         rows: places of the rows to score; all unless given.
         progress: called with phase, done and total; True draws bars.
 
@@ -339,10 +353,8 @@ def score_table(
         InputError: as `open_distinct`, or without a column of candidates, with several of a role, or for settings of
             texts where nothing is computed.
     """
-    metrics = open_distinct(settings, columns, *without)
+    metrics = open_distinct(settings, columns, *useful)
     if not metrics:
-        for name in part(settings, TextColumns):
-            raise InputError(f"{name} goes with metrics: name some, or leave it out", setting=name)
         return TableScores()
     from bsx.data.columns import read_columns
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bsx.analysis.perturbations.catalogue import PERTURBATIONS
-from bsx.analysis.perturbations.perturb import perturb
+from bsx.analysis.perturbations.perturb import PERTURBATIONS, perturb
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.metrics.failures import score_without_failures
 from tests.conftest import Outcome

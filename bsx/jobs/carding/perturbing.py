@@ -7,8 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from bsx.analysis.adversarial.robustness import falls, perturbed_scores
-from bsx.analysis.adversarial.told_apart import ToldApart, told_apart
+from bsx.analysis.adversarial.robustness import ToldApart, falls, perturbed_scores, told_apart
 from bsx.analysis.cards.leaderboard import TOLD_APART
 from bsx.analysis.cards.result import ToldApartRow
 from bsx.analysis.stats.preference import McNemar, mcnemar

@@ -10,8 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bsx.analysis.adversarial.result import CaseResult, Robustness
-from bsx.analysis.adversarial.robustness import Metric, falls, perturbed_scores, robustness
-from bsx.analysis.adversarial.told_apart import told_apart
+from bsx.analysis.adversarial.robustness import Metric, falls, perturbed_scores, robustness, told_apart
 from bsx.analysis.perturbations.perturb import perturb
 from bsx.analysis.stats.clusters import adjust
 from bsx.errors import InputError, UnknownNameError

@@ -314,7 +314,7 @@ def test_the_published_permutations_are_those_of_seed_42(shared: Path) -> None:
 
 def test_taggers(tmp_path: Path) -> None:
     pytest.importorskip("nltk")
-    from bsx.analysis.adversarial.taggers import conllu_tagger, nltk_tagger
+    from bsx.analysis.adversarial.build_triples import conllu_tagger, nltk_tagger
 
     rows = [("The", "DET"), ("dog", "NOUN"), ("saw", "VERB"), ("cats", "NOUN"), (".", "PUNCT")]
     lines = [f"{i}\t{w}\t_\t{tag}\t_\t_\t{0 if i == 3 else 3}\t_\t_\t_" for i, (w, tag) in enumerate(rows, start=1)]
@@ -336,7 +336,7 @@ def test_taggers(tmp_path: Path) -> None:
 
 def test_stanza_finds_nouns(shared: Path) -> None:
     pytest.importorskip("stanza")
-    from bsx.analysis.adversarial.taggers import stanza_tagger
+    from bsx.analysis.adversarial.build_triples import stanza_tagger
 
     tagger = stanza_tagger("en", folder=shared / "data/models/stanza_en")
     first, blank = tagger(["The teacher praised the parents for their patience.", ""])

@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bsx.analysis.perturbations.catalogue import PERTURBATIONS, get_perturbation
-from bsx.analysis.perturbations.keyboards import neighbours
-from bsx.analysis.perturbations.letters import LOOKALIKES
+from bsx.analysis.perturbations.letters import LOOKALIKES, neighbours
 from bsx.analysis.perturbations.opposites import MODALITY, OPPOSITES, SET_PHRASES
-from bsx.analysis.perturbations.perturb import perturb
+from bsx.analysis.perturbations.perturb import PERTURBATIONS, get_perturbation, perturb
 from bsx.analysis.perturbations.substitutions import forms
 from bsx.analysis.perturbations.units import characters, share, units
 from bsx.errors import InputError, UnknownNameError
