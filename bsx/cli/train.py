@@ -1,4 +1,4 @@
-"""``bsx train``: a metric of one's own from human scores; ``bsx ensemble``: metrics beside the best of them."""
+"""``bsx train``: a metric of one's own from human scores."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.cli.messages import say
-from bsx.cli.options import Column, Full, Output, TableFormat, take, take_keywords, whole_numbers, with_settings
+from bsx.cli.options import Full, TableFormat, take, whole_numbers, with_settings
 from bsx.cli.output import group, progress_bar
 from bsx.encode.run_config import RunConfig
-from bsx.jobs.settings.combining import EnsembleColumns, TrainingColumns
+from bsx.jobs.settings.combining import TrainingColumns
 from bsx.support.json_text import to_json
 from bsx.train.config import ARCHITECTURES, Architecture, TrainConfig
 
@@ -157,38 +156,3 @@ def curve(
     if plot is not None:
         found.plot(plot)
     write_shown(found, job.files, format, None, full=full)
-
-
-@with_settings(config=EnsembleSettings)
-@with_settings(config=EnsembleColumns, before="format")
-def ensemble(
-    file: Annotated[Path, typer.Argument(help="Table of scores: .tsv (unquoted), .csv, .jsonl, .parquet.")],
-    column: Column = None,
-    human: Annotated[str | None, typer.Option(help="Column of human scores. [human, human_z or z]")] = None,
-    scores_out: Annotated[
-        Path | None,
-        typer.Option(help="Write the table with the ensemble's scores: .tsv, .csv, .jsonl, .parquet.", writable=True),
-    ] = None,
-    format: TableFormat = None,
-    output: Output = None,
-    full: Full = False,
-    **settings: Any,
-) -> None:
-    """Combine metrics: gains over the best of them with intervals and tests, fitted weights by cross-validation."""
-    from bsx.cli.output import names, write_shown
-    from bsx.jobs.combining.run import ensemble as combine
-    from bsx.jobs.combining.save import place_of
-
-    more = take_keywords(settings, EnsembleColumns)
-    found = combine(
-        file,
-        names(column),
-        human,
-        scores_out=scores_out,
-        settings=take(settings, EnsembleSettings),
-        **more,
-    )
-    files = [path for path in (file, more["fit"], more["profiles"]) if path is not None]
-    write_shown(found, files, format, output, full=full)
-    if (save := more["save"]) is not None:
-        print(f"bsx: saved {place_of(save, more['registry'])}; use it as --metrics ensemble:{save}", file=sys.stderr)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bsx.jobs.carding.evidence import AddedEvidence as AddedEvidence, add_evidence as add_evidence
     from bsx.jobs.carding.run import metric_card as metric_card
     from bsx.jobs.comparing import ScoresFile as ScoresFile, compare as compare
-    from bsx.jobs.combining.run import ensemble as ensemble
+    from bsx.jobs.combining import ensemble as ensemble
     from bsx.jobs.deciding import Decided as Decided, mbr as mbr
     from bsx.jobs.evaluating.columns import Wanted as Wanted
     from bsx.jobs.evaluating.run import meta as meta

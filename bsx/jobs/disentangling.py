@@ -27,22 +27,12 @@ from bsx.data.long import SYSTEM, together
 from bsx.data.sidecar import factor_columns, known_signatures, scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.tables import (
-    FORMATS,
-    MetricSettings,
-    TableSettings,
-    TextColumns,
-    Watched,
-    compute_scores,
-    read_row_texts,
-    refuse_without_metrics,
-)
+from bsx.jobs.tables import FORMATS, ComputedScores, TableSettings, Watched, score_table
 from bsx.support.checks import Array
-from bsx.support.progress import told
 from bsx.support.settings import Option, part, settled
 
 
-class DisentangleRun(DisentangleSettings, Watched, MetricSettings, TextColumns, TableSettings):
+class DisentangleRun(DisentangleSettings, Watched, ComputedScores, TableSettings):
     """Which columns of a table are explained by which, and how."""
 
     table: Annotated[str, Field(description=f"Table of scores and factors: {FORMATS}."), Option(argument=True)]
@@ -139,7 +129,6 @@ def read_regression(settings: DisentangleRun) -> Regression:
     Raises:
         InputError: for a table that cannot be used.
     """
-    refuse_without_metrics(settings, "lang")
     opened = Table(settings.table)
     columns = list(settings.columns) or ([] if settings.metrics else scored_columns(opened.name, opened.columns))
     factors = list(settings.factor_columns) or factor_columns(opened.name, opened.columns)
@@ -169,16 +158,10 @@ def read_regression(settings: DisentangleRun) -> Regression:
             name: [column[i] for i in kept] if isinstance(column, list) else column[kept]
             for name, column in table.items()
         }
-    signatures, notes = known_signatures(opened.name, [*columns, *factors]), list[str]()
-    if settings.metrics:
-        texts = read_row_texts(opened, settings)
-        scores = compute_scores(
-            settings, *(texts if kept is None else texts.of(kept)), progress=told(settings.progress)
-        )
-        table |= scores.raw
-        columns += list(scores.values)
-        signatures |= scores.signatures
-        notes += scores.notes
+    scores = score_table(opened, settings, columns, "lang", rows=kept, progress=settings.progress)
+    table |= scores.values
+    signatures = known_signatures(opened.name, [*columns, *factors]) | scores.signatures
+    columns, notes = [*columns, *scores.values], list(scores.notes)
     if system is not None:
         notes += together(list(map(str, table[system])), system, f"group {system} fits each by itself")
     return Regression(settings, columns, factors, table, signatures, tuple(notes))

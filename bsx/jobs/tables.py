@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
@@ -22,7 +22,7 @@ from bsx.metrics.base import Metric
 from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
-from bsx.support.progress import Progress, Watch
+from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import BaseSettings, Option, build_config, part, set_fields
 
 FORMATS = ".tsv (unquoted), .csv, .jsonl or .parquet; - is standard input"
@@ -209,47 +209,6 @@ class TableScores:
     failed: bool = False
 
 
-class RowTexts(NamedTuple):
-    """The texts of a table's rows.
-
-    Attributes:
-        candidates: n texts.
-        references: n texts, or None.
-        sources: n texts, or None.
-    """
-
-    candidates: list[str]
-    references: list[str] | None
-    sources: list[str] | None
-
-    def of(self, rows: Sequence[int]) -> RowTexts:
-        """Return the texts of some of the rows."""
-        _, references, sources = (None if column is None else [column[row] for row in rows] for column in self)
-        return RowTexts([self.candidates[row] for row in rows], references, sources)
-
-
-def read_row_texts(table: Table, settings: TextColumns) -> RowTexts:
-    """Read the one candidate, and where there are columns of them the reference and the source, of each row.
-
-    Raises:
-        UnknownNameError: for a column that is not there.
-        InputError: without a column of candidates, or with several of a role.
-    """
-    from bsx.data.columns import read_columns
-
-    roles = ("candidate", "reference", "source")
-    columns = find_columns(table.columns, {role: getattr(settings, role) for role in roles}, *roles)
-    for role, names in columns.items():
-        if len(names) > 1:
-            raise InputError(f"{role}: name one column, not {len(names)}: a row has one text of each kind here")
-    if not columns["candidate"]:
-        raise InputError(
-            f"{table.name}: candidate names the column of texts to score; it has {', '.join(table.columns)}"
-        )
-    read = read_columns(table, [], texts=[name for names in columns.values() for name in names])
-    return RowTexts(*([str(cell) for cell in read[names[0]]] if names else None for names in columns.values()))  # type: ignore[arg-type]
-
-
 def known_columns(table: Table, columns: Sequence[str], *but: str) -> list[str]:
     """Return the columns of scores: those that the user named, else those that ``bsx score`` wrote into the table."""
     return list(columns) or [name for name in scored_columns(table.name, table.columns) if name not in but]
@@ -366,3 +325,61 @@ def score_texts(
         [note for one in rows for note in one.notes[int(one.turned and not turn) :]],
         any(one.failed for one in rows),
     )
+
+
+class ComputedScores(MetricSettings, TextColumns):
+    """Metrics to compute on columns of texts, beside columns that hold scores."""
+
+
+def score_table(
+    table: Table,
+    settings: ComputedScores,
+    columns: Iterable[str],
+    *useful: str,
+    rows: Sequence[int] | None = None,
+    progress: Watch = None,
+) -> TableScores:
+    """Compute the metrics that settings name on the texts of a table, as they are: no sign is turned.
+
+    Args:
+        table: with the columns of texts.
+        settings: the metrics, where they run, and what columns of texts are called; no metrics give no scores.
+        columns: of scores that are there already.
+        useful: settings that have an effect without metrics too; see `refuse_without_metrics`.
+        rows: places of the rows to score; all unless given.
+        progress: called with phase, done and total; True draws bars.
+
+    Raises:
+        InputError: as `open_distinct`, or without a column of candidates, with several of a role, or for settings of
+            texts where nothing is computed.
+    """
+    metrics = open_distinct(settings, columns, *useful)
+    if not metrics:
+        return TableScores()
+    from bsx.data.columns import read_columns
+
+    asked = {role: getattr(settings, role) for role in TextColumns.model_fields}
+    found = find_columns(table.columns, asked, *asked)
+    for role, names in found.items():
+        if len(names) > 1:
+            raise InputError(
+                f"{role}: name one column, not {len(names)}: a row has one text of each kind", setting=role
+            )
+    if not found["candidate"]:
+        there = ", ".join(table.columns)
+        raise InputError(f"{table.name}: candidate names the column of texts to score; it has {there}")
+    read = read_columns(table, [], texts=[name for names in found.values() for name in names])
+    texts = {role: [str(cell) for cell in read[names[0]]] for role, names in found.items() if names}
+    if rows is not None:
+        texts = {role: [column[row] for row in rows] for role, column in texts.items()}
+    scores = score_texts(
+        metrics,
+        texts["candidate"],
+        texts.get("reference"),
+        texts.get("source"),
+        turn=False,
+        where=lambda place: f"row {(place if rows is None else rows[place]) + 1}",
+        progress=told(progress),
+    )
+    scores.notes += about(metrics)
+    return scores

@@ -147,7 +147,7 @@ def test_factors_from_columns_and_from_a_document(cli: Run, scores: Path, tmp_pa
     other_document.write_text(one.out, encoding="utf-8")
     for arguments, message in (
         (["--factor-columns", "lex", "--profiles", profiles], "not both"),
-        (["--profiles", file], "is not what `bsx disentangle` writes as JSON"),
+        (["--profiles", file], "is not what bsx disentangle writes as JSON"),
         (["--profiles", other_document], "writes as JSON (n: is missing"),
         (["--factor-columns", "nosuch"], "nosuch"),
     ):
@@ -273,7 +273,7 @@ def test_ensembles_of_ranks_and_of_columns_with_other_names(scores: Path, cli: R
     done = cli(*common, "--how", "rank", "--lower", "edits")
     assert (done.status, file.exists()) == (2, False)
     assert "unknown metric 'edits'" in done.err
-    assert "--members edits=METRIC" in done.err
+    assert "members edits=METRIC" in done.err
     done = cli(*common, "--how", "rank", "--lower", "edits", "--members", "edits=ter")
     assert done.status == 0, done.err
     metric = bsx.get_metric(f"ensemble:{file}")
@@ -290,7 +290,7 @@ def test_ensembles_of_ranks_and_of_columns_with_other_names(scores: Path, cli: R
         (["--columns", "chrf"], "at least two metrics"),
         (["--columns", "chrf,nosuch"], "nosuch"),
         (["--columns", MEMBERS, "--lower", "bleu"], "'bleu' is not one of the metrics"),
-        (["--columns", MEMBERS, "--lower", "chrf", "--save", "x"], "--lower must not name chrf"),
+        (["--columns", MEMBERS, "--lower", "chrf", "--save", "x"], "lower must not name chrf"),
         (["--columns", MEMBERS, "--save", "a/b:c"], "a name has letters"),
         (["--columns", MEMBERS, "--save", "nosuchfolder/x.yaml"], "does not exist"),
         (["--columns", MEMBERS, "--save", "x", "--members", "bleu=bleu"], "COLUMN=METRIC with one of the columns chrf"),
@@ -306,7 +306,7 @@ def test_ensembles_of_ranks_and_of_columns_with_other_names(scores: Path, cli: R
             ],
             "two members are the metric chrf",
         ),
-        (["--columns", MEMBERS, "--members", "ter=ter"], "go with --save"),
+        (["--columns", MEMBERS, "--members", "ter=ter"], "go with save"),
         (["--columns", MEMBERS, "--how", "best"], "how"),
         (["--columns", MEMBERS, "--how", "weights", "--folds", "1"], "folds"),
     ],
@@ -415,5 +415,24 @@ def test_an_ensemble_is_not_saved_with_what_a_file_may_not_set(cli: Run, tmp_pat
         "ensemble", table, "--columns", "comet:python=x/bin/python,chrf", "--human", "h", "--save", tmp_path / "e.yaml"
     )
     assert done.status == 2
-    assert "say which metric the column holds with --members comet:python=x/bin/python=METRIC" in done.err
+    assert "say which metric the column holds with members comet:python=x/bin/python=METRIC" in done.err
     assert not (tmp_path / "e.yaml").exists()
+
+
+def test_members_are_computed_where_no_column_holds_them(cli: Run, scores: Path, tmp_path: Path) -> None:
+    common = ("--human", "human", "--segment", "segment", "--how", "ridge", "--resamples", "20")
+    stored = cli("ensemble", scores, "--columns", "chrf,ter", *common, "--format", "json")
+    texts = tmp_path / "texts.tsv"
+    file = tmp_path / "computed.yaml"
+    done = cli("ensemble", texts, "--metrics", "chrf,ter", *common, "--save", file, "--format", "json")
+    assert done.status == 0, done.err
+    content, expected = json.loads(done.out), json.loads(stored.out)
+    assert (content["members"], content["lower"]) == (["chrf", "ter"], ["ter"])
+    assert content["groups"][0]["ensemble"] == pytest.approx(expected["groups"][0]["ensemble"], abs=1e-6)
+    assert content["provenance"]["signatures"] == expected["provenance"]["signatures"]
+    kept = yaml.safe_load(file.read_text(encoding="utf-8"))
+    assert [member["lower"] for member in kept["combination"]["members"]] == [False, True]
+    mixed = cli("ensemble", scores, "--columns", "chrf", "--metrics", "ter", *common, "--format", "json")
+    assert json.loads(mixed.out)["members"] == ["chrf", "ter"]
+    twice = cli("ensemble", scores, "--columns", "chrf,ter", "--metrics", "ter", *common)
+    assert (twice.status, "ter is asked for twice" in twice.err) == (2, True)

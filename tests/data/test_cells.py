@@ -29,7 +29,7 @@ from bsx.data.files import LineFiles, TableFile
 from bsx.data.lines import NamedFile
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.combining.inputs import read_table
+from bsx.jobs.combining import read_table
 from bsx.jobs.evaluating.columns import Wanted, read_scores
 from bsx.jobs.judged import read_judged
 from bsx.jobs.settings.combining import TrainingColumns
