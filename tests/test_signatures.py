@@ -22,7 +22,6 @@ from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
 from bsx.analysis.agreement.systems.settings import CompareOptions, CompareSettings
 from bsx.bertscore.config import ScorerSettings
 from bsx.encode.run_config import RunSettings
-from bsx.jobs.settings.adversarial import PairSettings, TripleSettings
 from bsx.support.settings import settings_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,8 +30,6 @@ PAIRS: list[tuple[Callable[..., object], type, type]] = [
     (meta_evaluate, MetaOptions, MetaSettings),
     (bsx.jobs.meta, MetaOptions, MetaSettings),
     (bsx.jobs.compare, CompareOptions, CompareSettings),
-    (bsx.jobs.fool_pairs, PairSettings, PairSettings),
-    (bsx.jobs.fool_triples, TripleSettings, TripleSettings),
 ]
 """A public function, what a type checker reads of its keywords, and the class of settings that it makes of them."""
 

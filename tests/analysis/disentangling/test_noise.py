@@ -16,7 +16,6 @@ import pytest
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.disentangling.noise import Moments, cronbach, human_factors, simex, stated
-from bsx.analysis.disentangling.result import Reliability
 from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import TablePart
