@@ -208,7 +208,8 @@ def test_factors_then_disentangle_then_report(judged: str, tmp_path: Path) -> No
     table = tmp_path / "factors.tsv"
     found = bsx.jobs.factors(table=judged, output=table, factors=["lex"])
     assert found.summary["written"] == found.summary["pairs"] == 24
-    together = bsx.jobs.ensemble(table=str(table), columns=["a", "lex"])  # beside the table lies what factors says of its columns
+    # beside the table lies what factors says of its columns
+    together = bsx.jobs.ensemble(table=str(table), columns=["a", "lex"])
     assert (together.signatures, list(together.weights)) == ({}, ["a", "lex"])
     asked = {"table": table, "columns": ["a", "b"]}
     explained = bsx.jobs.disentangle(
