@@ -95,9 +95,10 @@ if TYPE_CHECKING:
     from bsx.analysis.factors.vectors import train_vectors as train_vectors, write_vectors as write_vectors
     from bsx.analysis.factors.zoo import compute_factors as compute_factors, get_factor as get_factor
     from bsx.analysis.factors.zoo import get_factors as get_factors
-    from bsx.analysis.intervening.pairs import EditedText as EditedText, save_pairs as save_pairs
+    from bsx.analysis.intervening.edits import EditedText as EditedText, save_pairs as save_pairs
     from bsx.analysis.intervening.result import Interventions as Interventions
     from bsx.analysis.intervening.run import intervene as intervene
+    from bsx.analysis.intervening.settings import InterveneSettings as InterveneSettings
     from bsx.analysis.perturbations.base import Perturbation as Perturbation
     from bsx.analysis.perturbations.perturb import get_perturbation as get_perturbation
     from bsx.analysis.perturbations.grammar.inflections import Inflections as Inflections

@@ -17,11 +17,9 @@ import pytest
 
 import bsx
 import bsx.jobs
-from bsx.analysis import compute_factors, ensemble, meta_evaluate
+from bsx.analysis import meta_evaluate
 from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
 from bsx.analysis.agreement.systems.settings import CompareOptions, CompareSettings
-from bsx.analysis.ensembles.settings import EnsembleOptions, EnsembleSettings
-from bsx.analysis.factors.base import ResourceOptions, Resources
 from bsx.bertscore.config import ScorerSettings
 from bsx.encode.run_config import RunSettings
 from bsx.support.settings import settings_of
@@ -32,8 +30,6 @@ PAIRS: list[tuple[Callable[..., object], type, type]] = [
     (meta_evaluate, MetaOptions, MetaSettings),
     (bsx.jobs.meta, MetaOptions, MetaSettings),
     (bsx.jobs.compare, CompareOptions, CompareSettings),
-    (ensemble, EnsembleOptions, EnsembleSettings),
-    (compute_factors, ResourceOptions, Resources),
 ]
 """A public function, what a type checker reads of its keywords, and the class of settings that it makes of them."""
 

@@ -38,7 +38,7 @@ COMMANDS = {
         "bsx.cli.adversarial",
         "Test whether metrics can be fooled: paraphrase pairs, triples, perturbations, challenge sets.",
     ),
-    "ensemble": ("bsx.cli.ensemble", "Combine metrics and measure what that gains over the best of them."),
+    "ensemble": ("bsx.cli.disentangle", "Combine metrics and measure what that gains over the best of them."),
     "report": ("bsx.cli.report", "Write one HTML page, or Markdown, from scores and results."),
     "reproduce": ("bsx.cli.report", "Recompute published tables and set ours beside them."),
     "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),

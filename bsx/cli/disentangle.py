@@ -1,16 +1,19 @@
-"""``bsx disentangle``: which linguistic factors explain a metric's scores."""
+"""``bsx disentangle``: which linguistic factors explain a metric's scores; ``bsx ensemble``: metrics together."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bsx.cli.options import Full, TableFormat, command
+from bsx.cli.options import Full, Output, TableFormat, command
 from bsx.cli.output import FILE_OR_FOLDER, FORMS, progress_bar, write_shown
+from bsx.jobs.combining import EnsembleRun
 from bsx.jobs.disentangling import DisentangleRun
+from bsx.support.settings import set_fields
 
 
 @command(DisentangleRun)
@@ -52,3 +55,18 @@ def disentangle(
             save_pictures(left, folder)
         output = None
     write_shown(result, [settings.table], format, output, full=full)
+
+
+@command(EnsembleRun)
+def ensemble(settings: EnsembleRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
+    """Combine metrics: gains over the best of them with intervals and tests, fitted weights by cross-validation."""
+    from bsx.jobs.combining import ensemble as combine
+    from bsx.jobs.combining import place_of
+
+    with progress_bar() as report:
+        result = combine(**{**set_fields(settings), "progress": report})
+    files = [path for path in (settings.table, settings.fit, settings.profiles) if path is not None]
+    write_shown(result, files, format, output, full=full)
+    if settings.save is not None:
+        place = place_of(settings.save, settings.registry)
+        print(f"bsx: saved {place}; use it as --metrics ensemble:{settings.save}", file=sys.stderr)

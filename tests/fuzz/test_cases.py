@@ -33,7 +33,7 @@ MENDED = {
     "meta average.tsv --human h --columns a --group g": "a group is called 'average', as the mean of all groups is",
     "meta scores.tsv --human h --columns a --lower c": "--lower: 'c' is none of the metrics a",
     "meta scores.tsv --human h --columns ''": "an option for names is given without any",
-    "factors scores.tsv -o {out}/f.tsv --factors lex --sentence1 reference --sentence2 reference": "both name the",
+    "factors scores.tsv -o {out}/f.tsv --factors lex --reference reference --candidate reference": "both name the",
     "report scores.tsv ./scores.tsv -o {out}/r.html": "scores.tsv: is named twice",
     "ensemble shared.tsv --columns a,b --human h --resamples 20 --save {out}/e.yaml": "lists all of them; say which",
 }

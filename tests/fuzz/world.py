@@ -41,7 +41,7 @@ RIGHT: dict[str, str] = {
     "compare": "cand.txt other.txt -r ref.txt --metrics chrf --resamples 20 --format json",
     "match": "a\\ cat the\\ dog -m bert --layer 1 --json",
     "probe": "first.te.txt -m bert --layers 1 --repeats 1 --resamples 20 --no-control --format json",
-    "factors": "scores.tsv -o {out}/f.tsv --factors lex --sentence1 reference --sentence2 candidate --format json",
+    "factors": "scores.tsv -o {out}/f.tsv --factors lex --reference reference --candidate candidate --format json",
     "disentangle": "scores.tsv --columns a,b --factor-columns x1,x2 --format json -o {out}/d.json",
     "ensemble": "scores.tsv --columns a,b --human h --segment seg --how ridge --folds 3 --resamples 20 --format json",
     "ensemble factors": "scores.tsv --columns a,b --human h --how factors --factor-columns x1,x2 --resamples 20",

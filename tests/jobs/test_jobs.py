@@ -13,13 +13,12 @@ import pytest
 
 import bsx.jobs
 from bsx.analysis.agreement.result import MetaResult
-from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.analysis.present.forms import save
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.cli.messages import spelled
 from bsx.errors import InputError
-from bsx.jobs.settings import combining, factors, layers
+from bsx.jobs.settings import combining, layers
 from bsx.jobs.settings.layers import ProbePlan
 from bsx.support.provenance import Provenance, provenance
 from bsx.support.settings import as_model, complete
@@ -61,10 +60,7 @@ SETTINGS: list[tuple[Callable[..., object], type]] = [
     (bsx.jobs.sweep_layers, layers.SweepSettings),
     (bsx.jobs.ablate, layers.AblationSettings),
     (bsx.jobs.probe, layers.PeopleColumns),
-    (bsx.jobs.factors, factors.FactorSettings),
-    (bsx.jobs.disentangle, factors.DisentangleSettings),
     (bsx.jobs.mbr, combining.MbrSettings),
-    (bsx.jobs.ensemble, combining.EnsembleColumns),
 ]
 
 
@@ -82,10 +78,10 @@ def test_settings_out_of_range_are_refused_before_anything_is_read() -> None:
     for run in (
         lambda: bsx.jobs.tune("minilm", ["absent.tsv"], "en", resamples=1),
         lambda: bsx.jobs.baseline("minilm", lang="en", corpus="absent.txt", pairs=1),
-        lambda: bsx.jobs.disentangle(Path("absent.tsv"), ["a"], ["b"], confidence=1.5),
+        lambda: bsx.jobs.disentangle(table="absent.tsv", columns=["a"], factor_columns=["b"], confidence=1.5),
         lambda: bsx.jobs.perturb(table="absent.tsv", metrics=["chrf"], seed=-1),
     ):
-        with pytest.raises(InputError, match="(resamples|pairs|confidence|seed)(=`)?: "):
+        with pytest.raises(InputError, match="`?(resamples|pairs|confidence|seed)(=`)?: "):
             run()
 
 
@@ -159,10 +155,10 @@ def test_perturb(judged: str) -> None:
 
 
 def test_ensemble(judged: str) -> None:
-    found = bsx.jobs.ensemble(Path(judged), ["a", "b"], "human", settings=EnsembleSettings(resamples=20))
+    found = bsx.jobs.ensemble(table=judged, columns=["a", "b"], human="human", resamples=20)
     assert found.members == ("a", "b")
-    with pytest.raises(InputError, match="`member=` and `registry=` go with `save=`"):
-        bsx.jobs.ensemble(Path(judged), ["a", "b"], "human", member=["a=chrf"])
+    with pytest.raises(InputError, match="members and registry go with save"):
+        bsx.jobs.ensemble(table=judged, columns=["a", "b"], members=["a=chrf"])
 
 
 def test_pairs_and_triples(judged: str, tmp_path: Path) -> None:
@@ -219,18 +215,21 @@ def test_compare(judged: str) -> None:
 
 def test_factors_then_disentangle_then_report(judged: str, tmp_path: Path) -> None:
     table = tmp_path / "factors.tsv"
-    found = bsx.jobs.factors(Path(judged), table, "lex", sentence1="reference", sentence2="candidate")
+    found = bsx.jobs.factors(table=judged, output=table, factors=["lex"])
     assert found.summary["written"] == found.summary["pairs"] == 24
-    together = bsx.jobs.ensemble(table, ["a", "lex"], "human")  # beside the table lies what factors says of its columns
+    # beside the table lies what factors says of its columns
+    together = bsx.jobs.ensemble(table=str(table), columns=["a", "lex"])
     assert (together.signatures, list(together.weights)) == ({}, ["a", "lex"])
+    asked = {"table": table, "columns": ["a", "b"]}
     explained = bsx.jobs.disentangle(
-        table, ["a", "b"], ["lex", "human"], checks=True, add=[["human"]], compare=("a", "b")
+        **asked, factor_columns=["lex", "human"], checks=True, add=["human", "lex+human"], compare=["a", "b"]
     )
     assert [("human",) in [tuple(test.added) for test in own] for own in explained.tests.values()] == [True, True]
+    assert [test.added for test in explained.tests["a"][:2]] == [("human",), ("lex", "human")]
     origin = Provenance.read(provenance("disentangle", [table]))
     save(replace(explained, provenance=origin), tmp_path, "disentangle")
-    with pytest.raises(InputError, match="`compare=a,a`: name two of the metrics a, b, as A,B"):
-        bsx.jobs.disentangle(table, ["a", "b"], ["lex"], compare=("a", "a"))
+    with pytest.raises(InputError, match="^compare: a,a: name two of the metrics a, b"):
+        bsx.jobs.disentangle(**asked, factor_columns=["lex"], compare=["a", "a"])
     document, page = tmp_path / "disentangle.json", tmp_path / "report.md"
     assert bsx.jobs.report([document], page, align="minilm") == ["no document has examples to align"]
     assert page.read_text(encoding="utf-8").startswith("# Evaluation report")

@@ -675,7 +675,8 @@ def test_the_published_regression_of_stack_loss() -> None:
 
 def test_scores_are_computed_where_no_column_holds_them(cli: Run, tmp_path: Path) -> None:
     pytest.importorskip("sacrebleu")
-    rng, words = np.random.default_rng(3), ["a", "big", "dog", "saw", "the", "small", "cat", "in", "our", "old", "house"]
+    rng = np.random.default_rng(3)
+    words = ["a", "big", "dog", "saw", "the", "small", "cat", "in", "our", "old", "house"]
     lines = ["lp\tcandidate\treference\tsem"]
     lines += [
         "\t".join([("de-en", "en-de")[i % 2], *(" ".join(rng.choice(words, 6)) for _ in "cr"), f"{rng.normal():.3f}"])

@@ -1,4 +1,4 @@
-"""What all metrics of a run share, the texts, their edits and their factors, and what one metric makes of it."""
+"""Both sides of an intervention, texts as they come and edited ones: what metrics share, and each one's regressions."""
 
 from __future__ import annotations
 
@@ -8,20 +8,134 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.intervening.edits import AIMS, SURFACE
-from bsx.analysis.intervening.estimate import Difference, FactorSample, compare_sides, inflation, mean_by_sentence
-from bsx.analysis.intervening.pairs import EditedText
-from bsx.analysis.intervening.result import Edit, EditDrop, Effect, EffectFit, FactorScale
+from bsx.analysis.intervening.edits import AIMS, SURFACE, EditedText
+from bsx.analysis.intervening.result import VIF_LIMIT, Edit, EditDrop, Effect, EffectFit, FactorScale
 from bsx.analysis.perturbations.perturb import Perturbed
-from bsx.analysis.stats.regression import Ols, WaldTest
+from bsx.analysis.stats.regression import Ols, WaldTest, fit_ols, wald
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
+from bsx.support.optional import need
 from bsx.support.result import Interval, Notice
 
 Function = Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]]
 """A metric: candidates and references -> scores (n,), higher is better."""
 SEM = "sem"
-VIF_LIMIT = 10.0  # Marquardt 1970
+
+
+@dataclass(frozen=True, eq=False)
+class FactorSample:
+    """One of the two samples, on the scale that both share.
+
+    Attributes:
+        y: responses (n,): scores less their mean, or falls of scores.
+        x: factors (n, p), likewise.
+        names: of the factors (p,).
+        clusters: sentence of each row (n,).
+    """
+
+    y: Array
+    x: Array
+    names: Sequence[str]
+    clusters: Array
+
+    def fit(self, confidence: float) -> Ols:
+        """Fit by least squares without an intercept, standard errors by sentence.
+
+        Raises:
+            InputError: for too few rows or sentences, or a factor that the others determine.
+        """
+        rank = 0
+        for place, name in enumerate(self.names):
+            now = int(np.linalg.matrix_rank(self.x[:, : place + 1], tol=1e-7 * np.abs(self.x).max()))
+            if now == rank:
+                others = ", ".join(self.names[:place]) or "nothing"
+                raise InputError(f"factor {name!r} cannot be told from {others}: leave one of them out, or add edits")
+            rank = now
+        return fit_ols(self.y, self.x, se="cluster", clusters=_names(self.clusters), confidence=confidence)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What an edit does less what data show, for one factor.
+
+    Attributes:
+        value: the difference of the coefficients.
+        low: lower end of its interval.
+        high: upper end.
+        p: two-sided p-value of "both are the same".
+    """
+
+    value: float
+    low: float
+    high: float
+    p: float
+
+
+def compare_sides(
+    observed: FactorSample, edited: FactorSample, confidence: float
+) -> tuple[dict[str, Difference], WaldTest]:
+    """Test whether the coefficients of two samples of the same sentences agree.
+
+    Both regressions are one: the rows of both samples are stacked, and factors that both have come twice, once for all
+    rows and once for the edited rows alone. The coefficients of the second set are the differences; standard errors by
+    sentence take account of sentences that are in both samples. (Seemingly unrelated estimation: Weesie 1999; Clogg,
+    Petkova & Haritou 1995.)
+
+    Args:
+        observed: scores as they come.
+        edited: falls of scores under edits, with the same names of sentences.
+        confidence: level of the intervals.
+
+    Returns:
+        Factor -> difference, and the test that all are 0.
+
+    Raises:
+        InputError: if they share no factor, or there are too few sentences.
+    """
+    shared = [name for name in observed.names if name in edited.names]
+    if not shared:
+        raise InputError("observed and edited texts have no factor in common")
+    own = [list(observed.names).index(name) for name in shared]
+    other = [list(edited.names).index(name) for name in shared]
+    rest = [place for place in range(len(edited.names)) if place not in other]
+    p = len(observed.names)
+    top = np.column_stack([observed.x, np.zeros((len(observed.y), len(shared) + len(rest)))])
+    moved = np.zeros((len(edited.y), p))
+    moved[:, own] = edited.x[:, other]
+    below = np.column_stack([moved, edited.x[:, other], edited.x[:, rest]])
+    clusters = _names(np.concatenate([observed.clusters, edited.clusters]))
+    fit = fit_ols(
+        np.concatenate([observed.y, edited.y]),
+        np.vstack([top, below]),
+        se="cluster",
+        clusters=clusters,
+        confidence=confidence,
+    )
+    places = range(p, p + len(shared))
+    found = {
+        name: Difference(float(fit.coef[at]), float(fit.low[at]), float(fit.high[at]), float(fit.p[at]))
+        for name, at in zip(shared, places, strict=True)
+    }
+    return found, wald(fit, list(places))
+
+
+def mean_by_sentence(values: Array, clusters: Array, confidence: float) -> tuple[float, float, float]:
+    """Return a mean and its interval, with standard errors by sentence; NaN ends if there is one sentence."""
+    if len(np.unique(clusters)) < 2:
+        return (float(values.mean()) if len(values) else float("nan")), float("nan"), float("nan")
+    fit = fit_ols(values, np.ones((len(values), 1)), se="cluster", clusters=_names(clusters), confidence=confidence)
+    return float(fit.coef[0]), float(fit.low[0]), float(fit.high[0])
+
+
+def inflation(x: Array) -> Array:
+    """Return how much each column's coefficient varies more than if it stood alone (p,), without an intercept."""
+    scale = np.sqrt(np.square(x).sum(axis=0))
+    linalg = need("scipy.linalg", "the regression")
+    return np.asarray(np.diag(linalg.pinvh((x.T @ x) / np.outer(scale, scale))))
+
+
+def _names(clusters: Array) -> list[str]:
+    return [str(int(one)) for one in clusters]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +148,7 @@ class MetricEffects:
     falls: list[Array]
 
 
-class World:
+class Sides:
     """The texts, their edits and their factors: everything that metrics share."""
 
     def __init__(
@@ -196,7 +310,7 @@ class World:
         moved = edited.fit(confidence)
         test: WaldTest | None = None
         differences: dict[str, Difference] = {}
-        # A meaning that is declared without a unit is another factor than the one that people rated.
+        # A meaning that is declared without a unit is another factor than the one that was judged.
         own_names = ["" if name == SEM and self._meaning is None else name for name in self._moved]
         if observed is not None and set(self._seen) & set(own_names):
             differences, test = compare_sides(observed, replace(edited, names=own_names), confidence)
@@ -259,7 +373,7 @@ class World:
             values[wanted] = found[wanted]
             if nan == "error" and np.isnan(found[wanted]).any():
                 row = int(np.flatnonzero(wanted & np.isnan(found))[0]) + 1
-                raise InputError(f"{name}: row {row} has no score; `nan='omit'` leaves such pairs out")
+                raise InputError(f"{name}: row {row} has no score; nan omit leaves such pairs out")
             if np.isinf(values).any():
                 raise InputError(f"{name}: row {int(np.flatnonzero(np.isinf(values))[0]) + 1} has an infinite score")
         return values
