@@ -58,6 +58,8 @@ bsx.analysis.robustness(["a"], {}, sed=1)
 bsx.analysis.detect_pairs([1.0], [True], sed=1)
 bsx.get_metric("bleu").signatur()
 Bleu.__new__(Bleu).config.smoothing
+bsx.jobs.detect_paraphrases(table="t.tsv", colums=["m"])
+bsx.jobs.perturb(table="t.tsv", metrics=["chrf"], strengths="much")
 bsx.jobs.compare(["chrf"], systms=["a"])
 bsx.jobs.compare(["chrf"], all_pair=True)
 bsx.jobs.compare(["chrf"]).to_htm()

@@ -70,7 +70,7 @@ for wrong in next(iter(metrics.values()))["phenomena"]:
 PYTHON
 "$bsx" adversarial perturb "$data/en-systems.tsv" --candidate atlas --parses "$data/en-atlas.conllu" --lang en \
   --metrics $metrics --model minilm --perturbations typos,negation,numbers,entities,noun-swap,shuffle \
-  --strength 0.2 --format json -o $out/perturbations.json
+  --strengths 0.2 --format json -o $out/perturbations.json
 documents+=("$out/perturbations.json")
 "$bsx" ensemble $out/judged.tsv --columns $metrics --human human --segment id --how z \
   --format json -o $out/ensemble.json

@@ -134,7 +134,7 @@ def build_paws(
         else:
             others.setdefault(first, []).append((second, row))
     used: set[str] = set()
-    found: list[tuple[float, float, Triple]] = []
+    built: list[tuple[float, float, Triple]] = []
     for anchor in dict.fromkeys(sentence for first, second, _ in pairs for sentence in (first, second)):
         if anchor in used:
             continue
@@ -145,15 +145,15 @@ def build_paws(
         low, b = min(((overlap(anchor, text), text) for text in good), key=lambda item: item[0])
         high, (c, row) = max(((overlap(anchor, item[0]), item) for item in bad), key=lambda item: item[0])
         if low < high:
-            found.append((low, high, Triple(anchor, b, c, row)))
+            built.append((low, high, Triple(anchor, b, c, row)))
             used |= {anchor, b, c}
-    if not found:
+    if not built:
         raise InputError(
             "no triple can be built: no sentence is the second of a paraphrase pair and the first of another pair "
             "whose sentences share more words"
         )
-    found.sort(key=lambda item: item[0] if by == "overlap" else item[0] - item[1])
-    return tuple(triple for _, _, triple in found[:keep])
+    built.sort(key=lambda item: item[0] if by == "overlap" else item[0] - item[1])
+    return tuple(triple for _, _, triple in built[:keep])
 
 
 def permute_nouns(

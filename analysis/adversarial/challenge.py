@@ -157,7 +157,7 @@ def challenge(
     used = [pairs[place] for place in kept]
     chosen = dict(settings.weights)
     rows = _Rows(used, settings.anchor, settings.confidence)
-    found = {name: rows.of(values[2 * i], values[2 * i + 1], chosen) for i, name in enumerate(scores)}
+    by_metric = {name: rows.of(values[2 * i], values[2 * i + 1], chosen) for i, name in enumerate(scores)}
     counted = ~rows.base
     right = {name: (values[2 * i] > values[2 * i + 1])[counted] for i, name in enumerate(scores)}
     tests = {
@@ -166,7 +166,7 @@ def challenge(
         if counted.any()
     }
     notes = tuple(rows.notes(chosen))
-    return ChallengeResult(found, paired_tests(tests, settings.correction), rows.anchor, chosen, notes=notes)
+    return ChallengeResult(by_metric, paired_tests(tests, settings.correction), rows.anchor, chosen, notes=notes)
 
 
 class _Rows:
@@ -243,21 +243,21 @@ class _Rows:
 
     def notes(self, weights: Mapping[str, float]) -> list[str]:
         """Return what a reader must know."""
-        said = []
+        notes = []
         if self.base.any():
-            said.append(
+            notes.append(
                 f"{int(self.base.sum())} rows of severity {BASE} are anchors: not in the overall and weighted rates, "
                 "nor in the tests"
             )
         same = [name for name in self.severity_of if all(p.bad == p.reference for p in self._named(name))]
-        said += [f"in {name} the 'bad' text is the reference itself, which is not worse" for name in same]
+        notes += [f"in {name} the 'bad' text is the reference itself, which is not worse" for name in same]
         equal = sum(pair.good == pair.bad for pair in self.pairs)
         if equal:
-            said.append(f"in {equal} rows both texts are the same, so that every metric ties")
+            notes.append(f"in {equal} rows both texts are the same, so that every metric ties")
         unknown = sorted({str(name) for name in self.severity.tolist() if name not in (*weights, BASE, "")})
         if unknown:
-            said.append(f"severities without a weight are not in the weighted rate: {', '.join(unknown)}")
-        return said
+            notes.append(f"severities without a weight are not in the weighted rate: {', '.join(unknown)}")
+        return notes
 
     def _named(self, phenomenon: str) -> list[MinimalPair]:
         return [pair for pair in self.pairs if pair.phenomenon == phenomenon]

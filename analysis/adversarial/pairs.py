@@ -264,7 +264,7 @@ def easy_to_hard(
     """
     if set(easy[1]) != set(hard[1]):
         raise InputError(f"the two sets have other metrics: {', '.join(easy[1])} and {', '.join(hard[1])}")
-    found: dict[str, Comparison] = {}
+    drops: dict[str, Comparison] = {}
     marks: list[Array] = []
     tables: list[dict[str, Array]] = []
     sets: list[NDArray[np.float64] | None] = []
@@ -275,5 +275,5 @@ def easy_to_hard(
         tables.append(columns)
     for name in tables[0]:
         a, b = ((marks[i], tables[i][name]) for i in (0, 1))
-        found[name] = compare_auc_between(*a, *b, cluster_a=sets[0], cluster_b=sets[1], confidence=confidence)
-    return found
+        drops[name] = compare_auc_between(*a, *b, cluster_a=sets[0], cluster_b=sets[1], confidence=confidence)
+    return drops

@@ -56,8 +56,8 @@ def robustness(references: Sequence[str], metrics: Mapping[str, Metric], setting
         InputError: if sizes differ, a perturbation that was named lacks something, scores are missing or infinite, or a
             setting is wrong.
     """
-    found = perturbed_scores(references, metrics, **part(settings, ChangedTexts))
-    return falls(found, **part(settings, FallSettings))
+    scored = perturbed_scores(references, metrics, **part(settings, ChangedTexts))
+    return falls(scored, **part(settings, FallSettings))
 
 
 @settled(ChangedTexts)
@@ -125,35 +125,37 @@ def perturbed_scores(
 
 
 @settled(FallSettings)
-def falls(found: PerturbedScores, settings: FallSettings) -> Robustness:
+def falls(scored: PerturbedScores, settings: FallSettings) -> Robustness:
     """Return how far scores fall under each perturbation, beside the control.
 
     Args:
-        found: of `perturbed_scores`.
+        scored: of `perturbed_scores`.
         settings: see `FallSettings`.
     """
-    references, clean, cases = found.references, found.clean, found.cases
-    base = cases[found.control].perturbation
+    references, clean, cases = scored.references, scored.clean, scored.cases
+    base = cases[scored.control].perturbation
     towards = [_towards(case, clean, references) for case in cases]
-    notes = _notes(cases, len(clean), found.settings["clean"] == "references", sum(int(rows.sum()) for rows in towards))
+    notes = _notes(
+        cases, len(clean), scored.settings["clean"] == "references", sum(int(rows.sum()) for rows in towards)
+    )
     how: Resampling = {
         "resamples": settings.resamples,
         "confidence": settings.confidence,
-        "seed": found.settings["seed"],
+        "seed": scored.settings["seed"],
     }
     results: list[CaseResult] = []
     examples: list[DropExample] = []
     ranges = []
-    for name, before in found.clean_scores.items():
-        after = found.case_scores[name]
-        scale = _metric_range(name, before, found.unrelated_scores[name])
+    for name, before in scored.clean_scores.items():
+        after = scored.case_scores[name]
+        scale = _metric_range(name, before, scored.unrelated_scores[name])
         ranges.append(scale)
         if not scale.range > 0:
             why = "unrelated texts score no lower than clean ones" if scale.n else "there is no unrelated text"
             notes.append(f"{name}: {why}, so relative drops are undefined")
-        own = before - after[found.control]
+        own = before - after[scored.control]
         for place, (case, nearer) in enumerate(zip(cases, towards, strict=True)):
-            every = {other: (found.clean_scores[other], rows[place]) for other, rows in found.case_scores.items()}
+            every = {other: (scored.clean_scores[other], rows[place]) for other, rows in scored.case_scores.items()}
             results.append(_fall(name, case, before, after[place], own, scale, base, how, nearer))
             examples += _worst_rows(name, case, before, after[place], references, clean, settings.worst, nearer, every)
     adjusted = adjust([result.p for result in results], settings.correction)
@@ -161,10 +163,10 @@ def falls(found: PerturbedScores, settings: FallSettings) -> Robustness:
         tuple(replace(one, p_adjusted=float(p)) for one, p in zip(results, adjusted, strict=True)),
         tuple(examples),
         tuple(ranges),
-        tuple(NotApplied(name, why) for name, why in found.left_out.items()),
+        tuple(NotApplied(name, why) for name, why in scored.left_out.items()),
         (),
         notes=tuple(notes),
-        settings={**found.settings, "correction": settings.correction, **how},
+        settings={**scored.settings, "correction": settings.correction, **how},
     )
 
 
@@ -193,7 +195,7 @@ class ToldApart:
     right: Array = field(repr=False)
 
 
-def told_apart(found: PerturbedScores, metric: str, *, confidence: float = 0.95) -> ToldApart:
+def told_apart(scored: PerturbedScores, metric: str, *, confidence: float = 0.95) -> ToldApart:
     """Return how often a metric takes off more for a changed meaning than for the control's change of the same text.
 
     Counted are single changes of meaning, such as a negation or another number, in texts that the control changed too;
@@ -201,21 +203,21 @@ def told_apart(found: PerturbedScores, metric: str, *, confidence: float = 0.95)
     is Wilson's, with as many changes as would be as informative if no two were of the same text.
 
     Args:
-        found: of `perturbed_scores`.
+        scored: of `perturbed_scores`.
         metric: one of its metrics.
         confidence: level of the interval.
     """
     counted = [
         place
-        for place, case in enumerate(found.cases)
+        for place, case in enumerate(scored.cases)
         if not (case.perturbation.preserves or case.perturbation.graded or not case.perturbation.related)
     ]
-    scores, control = found.case_scores[metric], found.control
-    there = ~np.isnan(scores[counted]) & ~np.isnan(scores[control]) & ~np.isnan(found.clean_scores[metric])
+    scores, control = scored.case_scores[metric], scored.control
+    there = ~np.isnan(scores[counted]) & ~np.isnan(scores[control]) & ~np.isnan(scored.clean_scores[metric])
     rounding = ROUNDING * np.maximum(1.0, np.abs(scores[control]))
     right = np.where(there, scores[control] - scores[counted] > rounding, np.nan)
     _, texts = np.nonzero(there)
-    name, n = found.cases[control].perturbation.name, len(texts)
+    name, n = scored.cases[control].perturbation.name, len(texts)
     if not n:
         return ToldApart(metric, name, 0, 0, float("nan"), float("nan"), float("nan"), right)
     costly = right[there] == 1
@@ -265,13 +267,13 @@ def _notes(cases: Sequence[Perturbed], rows: int, self_scored: bool, nearer: int
 
 def _towards(case: Perturbed, clean: Sequence[str], references: Sequence[str]) -> NDArray[np.bool_]:
     """Return where a change of meaning left a text more like its reference than the clean text is, (n,)."""
-    found = np.zeros(len(clean), dtype=np.bool_)
+    nearer = np.zeros(len(clean), dtype=np.bool_)
     if case.perturbation.preserves:
-        return found
+        return nearer
     for row in map(int, np.flatnonzero(case.changed)):
         before, wanted = _words(clean[row]), _words(references[row])
-        found[row] = before != wanted and _alike(_words(case.texts[row]), wanted) > _alike(before, wanted)
-    return found
+        nearer[row] = before != wanted and _alike(_words(case.texts[row]), wanted) > _alike(before, wanted)
+    return nearer
 
 
 def _words(text: str) -> list[str]:
@@ -422,13 +424,13 @@ class _Scored:
         self._done += 1
         values = np.full(len(texts), np.nan)
         if changed.any():
-            found = np.asarray(self._metric(texts, self._references), dtype=np.float64)
-            if found.shape != values.shape:
-                raise InputError(f"{self._name} on {what}: {len(texts)} rows, scores of shape {found.shape}")
-            values[changed] = found[changed]
-            if self._nan == "error" and np.isnan(found[changed]).any():
-                row = int(np.flatnonzero(changed & np.isnan(found))[0]) + 1
-                raise InputError(f"{self._name} on {what}: row {row} has no score; `nan='omit'` leaves such rows out")
+            returned = np.asarray(self._metric(texts, self._references), dtype=np.float64)
+            if returned.shape != values.shape:
+                raise InputError(f"{self._name} on {what}: {len(texts)} rows, scores of shape {returned.shape}")
+            values[changed] = returned[changed]
+            if self._nan == "error" and np.isnan(returned[changed]).any():
+                row = int(np.flatnonzero(changed & np.isnan(returned))[0]) + 1
+                raise InputError(f"{self._name} on {what}: row {row} has no score; nan omit leaves such rows out")
             if np.isinf(values).any():
                 row = int(np.flatnonzero(np.isinf(values))[0]) + 1
                 raise InputError(f"{self._name} on {what}: row {row} has an infinite score")

@@ -166,13 +166,13 @@ def score_pairs(
     """
     if len(candidates) != len(references):
         raise InputError(f"{len(candidates)} candidates, {len(references)} references: the numbers must be the same")
-    found = {}
+    scores = {}
     for name, metric in metrics.items():
         values = np.asarray(metric(candidates, references), dtype=np.float64)
         if values.shape != (len(candidates),):
             raise InputError(f"{name}: returned scores of shape {values.shape} for {len(candidates)} pairs")
-        found[name] = values
-    return found
+        scores[name] = values
+    return scores
 
 
 def score_triples(metrics: Mapping[str, Metric], triples: Sequence[Triple]) -> dict[str, tuple[Array, Array]]:
@@ -212,21 +212,23 @@ def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], setting
     of = None if settings.cluster is None else np.asarray(settings.cluster)[kept]
     results = []
     for name, (good, bad) in pairs.items():
-        one = preference(good, bad, cluster=of, confidence=confidence, resamples=settings.resamples, seed=settings.seed)
+        preferred = preference(
+            good, bad, cluster=of, confidence=confidence, resamples=settings.resamples, seed=settings.seed
+        )
         results.append(
             TriplePreference(
                 metric=name,
-                n=one.n,
-                prefers_paraphrase=one.first,
-                ties=one.ties,
-                rate=one.rate,
-                ci=(one.low, one.high),
+                n=preferred.n,
+                prefers_paraphrase=preferred.first,
+                ties=preferred.ties,
+                rate=preferred.rate,
+                ci=(preferred.low, preferred.high),
                 mean_paraphrase=float(good.mean()),
                 mean_nonparaphrase=float(bad.mean()),
-                mean_margin=one.margin,
-                margin_ci=(one.margin_low, one.margin_high),
-                p=one.p,
-                p_two_sided=one.p_two_sided,
+                mean_margin=preferred.margin,
+                margin_ci=(preferred.margin_low, preferred.margin_high),
+                p=preferred.p,
+                p_two_sided=preferred.p_two_sided,
             )
         )
     right = {name: good > bad for name, (good, bad) in pairs.items()}
@@ -265,14 +267,14 @@ def paired_tests(tests: Mapping[tuple[str, str], McNemar], correction: Correctio
 def _split(right: Mapping[str, NDArray[np.bool_]], gaps: Array, bins: int, confidence: float) -> list[Split]:
     edges = np.unique(np.quantile(gaps, np.linspace(0, 1, bins + 1), method="inverted_cdf"))
     place = np.clip(np.searchsorted(edges, gaps, side="right") - 1, 0, max(len(edges) - 2, 0))
-    found = []
+    splits = []
     for name, correct in right.items():
         for i in range(max(len(edges) - 1, 1)):
             inside = correct[place == i]
             ends = wilson_interval(int(inside.sum()), len(inside), confidence)
             high = float(edges[min(i + 1, len(edges) - 1)])
-            found.append(Split(name, float(edges[i]), high, len(inside), float(inside.mean()), ends))
-    return found
+            splits.append(Split(name, float(edges[i]), high, len(inside), float(inside.mean()), ends))
+    return splits
 
 
 def complete(columns: Mapping[str, ArrayLike], nan: NanPolicy) -> tuple[dict[str, Array], NDArray[np.int64]]:

@@ -101,11 +101,11 @@ def perturb(
     >>> perturb(["The cat sat.", "…"], "drop-words", strength=0.3).texts
     ('cat sat.', '…')
     """
-    found = get_perturbation(perturbation) if isinstance(perturbation, str) else perturbation
-    made = found.apply(
+    chosen = get_perturbation(perturbation) if isinstance(perturbation, str) else perturbation
+    made = chosen.apply(
         texts, strength=strength, seed=seed, lang=lang, sources=sources, parses=parses, inflections=inflections
     )
-    used = (DEFAULT_STRENGTH if strength is None else float(strength)) if found.graded else None
+    used = (DEFAULT_STRENGTH if strength is None else float(strength)) if chosen.graded else None
     changed = np.array(
         [new is not None and not _same(new, old) for new, old in zip(made, texts, strict=True)], dtype=np.bool_
     )
@@ -113,7 +113,7 @@ def perturb(
         new if is_changed and new is not None else old
         for new, old, is_changed in zip(made, texts, changed.tolist(), strict=True)
     )
-    return Perturbed(found, used, seed, after, changed, sum(new is None for new in made))
+    return Perturbed(chosen, used, seed, after, changed, sum(new is None for new in made))
 
 
 def _same(a: str, b: str) -> bool:

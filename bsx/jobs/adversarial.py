@@ -124,16 +124,16 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
         notes += [f"{file.name}: {note}" for note in pairs.notes]
         read.append((pairs.labels, pairs.scores))
         results.append(result)
-    found = results[0]
+    answer = results[0]
     if settings.against is not None:
         of = (clusters[0], clusters[1])
         drops = easy_to_hard(read[0], read[1], clusters=of, confidence=settings.confidence, nan=asked["nan"])
         lost = tuple(HarderDrop(name, d.a, d.b, d.difference, (d.low, d.high), d.p) for name, d in drops.items())
-        found = replace(found, against=HarderSet(files[1].name, results[1].results, results[1].tests), drops=lost)
+        answer = replace(answer, against=HarderSet(files[1].name, results[1].results, results[1].tests), drops=lost)
     if settings.curves is not None:
         _write_curves(Path(settings.curves), precision_by_threshold(*read[0], nan=asked["nan"]))
     asked |= {name: getattr(settings, name) for name in ("cluster", "label", "reference", "candidate")}
-    return replace(found, settings=asked | _ran(settings), signatures=signatures, notes=tuple(notes))
+    return replace(answer, settings=asked | _ran(settings), signatures=signatures, notes=tuple(notes))
 
 
 def _every(settings: BaseSettings, kind: type[BaseSettings], *but: str) -> dict[str, Any]:
@@ -266,8 +266,8 @@ def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
         raise InputError("has no column of scores: compute some (metrics)", file=settings.table)
     triples, n = table.triples, len(table.triples)
     metrics = _comparing_references(open_distinct(settings, table.scores, "lang"))
-    lower, said = turned(file, list(table.scores), settings.lower)
-    notes = [*table.notes, *said, *systems_together(file)]
+    lower, signs = turned(file, list(table.scores), settings.lower)
+    notes = [*table.notes, *signs, *systems_together(file)]
     scores = {name: (-good, -bad) if name in lower else (good, bad) for name, (good, bad) in table.scores.items()}
 
     def where(place: int) -> str:
@@ -375,16 +375,16 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
         raise InputError(_NO_SCORES)
     columns = _every(settings, ChallengeColumns, "table")
     named = {"lang" if role == "lang_column" else role: name for role, name in columns.items() if name is not None}
-    found = load_challenge(settings.table, settings.columns, named)
-    pairs, n = found.pairs, len(found.pairs)
-    scores = dict(found.scores)
+    challenge_set = load_challenge(settings.table, settings.columns, named)
+    pairs, n = challenge_set.pairs, len(challenge_set.pairs)
+    scores = dict(challenge_set.scores)
     for name in settings.lower:
         if name not in scores:
             raise InputError(f"lower: {name!r} is none of the columns of scores ({', '.join(scores)})", setting="lower")
         scores[name] = (-scores[name][0], -scores[name][1])
     metrics = open_distinct(settings, scores, "reference", "source")
     for metric in metrics:
-        lacks = metric.needs - {"candidate"} - found.has
+        lacks = metric.needs - {"candidate"} - challenge_set.has
         if lacks:
             place = next(p.where for p in pairs if any(getattr(p, kind) is None for kind in lacks))
             raise InputError(
@@ -395,7 +395,7 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
         return f"the {'good' if place < n else 'bad'} text of {pairs[place % n].where}"
 
     references, sources = (
-        [str(getattr(pair, kind)) for pair in pairs] * 2 if kind in found.has else None
+        [str(getattr(pair, kind)) for pair in pairs] * 2 if kind in challenge_set.has else None
         for kind in ("reference", "source")
     )
     computed = score_texts(
@@ -414,12 +414,12 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
     nan = "omit" if missing and settings.skip_errors else settings.nan
     result = challenge(pairs, scores, **{**asked, "nan": nan})
     kept = np.flatnonzero(complete).tolist()
-    notes = [*about(metrics), *found.notes, *computed.notes]
+    notes = [*about(metrics), *challenge_set.notes, *computed.notes]
     if len(kept) < n:
         notes.append(f"{n - len(kept)} of {n} pairs miss a score and are left out for all metrics")
     return replace(
         result,
-        examples=_examples(found, scores, kept, settings.examples),
+        examples=_examples(challenge_set, scores, kept, settings.examples),
         settings={
             **columns,
             **asked,
@@ -434,22 +434,22 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
 
 
 def _examples(
-    found: ChallengeSet, scores: Mapping[str, tuple[Array, Array]], kept: Sequence[int], most: int
+    challenge_set: ChallengeSet, scores: Mapping[str, tuple[Array, Array]], kept: Sequence[int], most: int
 ) -> tuple[ChallengeExample, ...]:
     """Return rows of each phenomenon: those that metrics disagree on, then those that fool all; most fooled first."""
     fooled = np.sum([~(good > bad) for good, bad in scores.values()], axis=0)
     rows: dict[str, list[int]] = {}
     for place in sorted(kept, key=lambda i: (fooled[i] == len(scores), -fooled[i])):
         if fooled[place]:
-            rows.setdefault(found.pairs[place].phenomenon, []).append(place)
+            rows.setdefault(challenge_set.pairs[place].phenomenon, []).append(place)
     return tuple(
         ChallengeExample(
             row=place + 1,
             phenomenon=name,
-            reference=found.pairs[place].reference,
-            source=found.pairs[place].source,
-            good=found.pairs[place].good,
-            bad=found.pairs[place].bad,
+            reference=challenge_set.pairs[place].reference,
+            source=challenge_set.pairs[place].source,
+            good=challenge_set.pairs[place].good,
+            bad=challenge_set.pairs[place].bad,
             scores={metric: (float(good[place]), float(bad[place])) for metric, (good, bad) in scores.items()},
         )
         for turn in range(most)

@@ -176,11 +176,11 @@ class MetricFunctions:
                 self.signatures.setdefault(metric.spec, str(scores.signature))
                 return sign * np.asarray(scores, dtype=np.float64)
 
-            found, good, failed = score_without_failures(
+            scored, good, failed = score_without_failures(
                 metric.spec, score, len(candidates), skip_errors=skip, where=lambda place: f"row {place + 1}"
             )
             values = np.full(len(candidates), np.nan)
-            values[good] = found
+            values[good] = scored
             for row, why in failed.items():
                 entry = {"metric": metric.spec, "row": row + 1, "text": candidates[row], "error": why}
                 if entry not in self.skipped:  # an unchanged text fails again under every perturbation
@@ -248,7 +248,7 @@ def perturb(settings: PerturbRun) -> Robustness:
     cache = None if settings.cache is None else settings.cache / "parses"
     parses, origin = find_parses(texts, column, settings.lang, settings, cache, progress)
     functions = MetricFunctions.of(open_distinct(settings), texts.sources, skip=settings.skip_errors)
-    found = perturbed_scores(
+    changed = perturbed_scores(
         texts.references,
         functions.functions,
         **part(settings, ChangeSettings),
@@ -260,8 +260,8 @@ def perturb(settings: PerturbRun) -> Robustness:
         progress=progress,
     )
     if save is not None:
-        _write_cases(save, found, texts.rows)
-    result = falls(found, **part(settings, FallSettings))
+        _write_cases(save, changed, texts.rows)
+    result = falls(changed, **part(settings, FallSettings))
     notes = [*functions.about, *functions.notes, *texts.notes, *result.notes]
     notes += [f"{one.perturbation} is left out: it {one.why}" for one in result.left_out]
     return replace(
@@ -273,10 +273,10 @@ def perturb(settings: PerturbRun) -> Robustness:
     )
 
 
-def _write_cases(path: Path, found: PerturbedScores, kept: Sequence[Mapping[str, object]]) -> None:
+def _write_cases(path: Path, changed: PerturbedScores, kept: Sequence[Mapping[str, object]]) -> None:
     """Write every text that a perturbation changed, with the scores before and after, and the kept rows' columns."""
     with ScoreTable(path) as table:
-        for number, case in enumerate(found.cases):
+        for number, case in enumerate(changed.cases):
             for row in map(int, case.changed.nonzero()[0]):
                 cells: dict[str, object] = {
                     "row": row + 1,
@@ -284,12 +284,12 @@ def _write_cases(path: Path, found: PerturbedScores, kept: Sequence[Mapping[str,
                     "strength": "" if case.strength is None else f"{case.strength:g}",
                     "seed": case.seed,
                     "preserves": str(case.perturbation.preserves).lower(),
-                    "reference": found.references[row],
-                    "original": found.clean[row],
+                    "reference": changed.references[row],
+                    "original": changed.clean[row],
                     "perturbed": case.texts[row],
                 }
                 cells |= {n: v for n, v in (kept[row] if kept else {}).items() if n not in cells}
-                for metric, scores in found.case_scores.items():
-                    cells[f"{metric} original"] = float(found.clean_scores[metric][row])
+                for metric, scores in changed.case_scores.items():
+                    cells[f"{metric} original"] = float(changed.clean_scores[metric][row])
                     cells[metric] = float(scores[number, row])
                 table.write(cells)

@@ -67,7 +67,7 @@ IDLE = [
     ("adversarial build-triples paws.tsv -o o.tsv --tagger nltk", "--tagger"),
     ("adversarial build-triples paws.tsv -o o.tsv --how nouns --keep 3", "--keep"),
     ("adversarial build-triples paws.tsv -o o.tsv --how nouns --tagger nltk --download", "--download"),
-    ("adversarial perturb judged.tsv --metrics chrf --stanza-dir x", "--parser-dir"),
+    ("adversarial perturb judged.tsv --metrics chrf --parser-dir x", "--parser-dir"),
     ("adversarial perturb --list --metrics chrf", "--metrics"),
     ("models --languages --licence MIT", "--licence"),
     ("models --lang de show minilm", "--lang"),

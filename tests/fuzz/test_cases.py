@@ -63,7 +63,7 @@ KNOWN = {
     "ensemble shared.tsv --columns a,b --human h --fit shared.tsv --how weights --resamples 20": "leak: ",
     "adversarial pairs three.tsv --label label --columns a": "'2', not 0 or 1",
     "adversarial triples loose.tsv --metrics chrf": "2 paraphrases (label 1) and 0 non-paraphrases",
-    "adversarial perturb texts.tsv --metrics chrf --perturbations negation": "say which language",
+    "adversarial perturb texts.tsv --metrics chrf --perturbations negation": "say which it is",
     "probe first.te.txt ./first.te.txt -m bert --layers 1": "would both be the task 'first'",
     "metrics layers --data judged.tsv -m bert --metrics chrf": "needs a metric with a setting layer",
     "train esim --train judged.tsv --valid judged.tsv -o bert -m bert": "is there already and holds no training",

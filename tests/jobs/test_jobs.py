@@ -145,11 +145,13 @@ def test_train(judged: str, tiny_model: Model, tmp_path: Path) -> None:
 
 
 def test_perturb(judged: str) -> None:
-    found = bsx.jobs.perturb(judged, ["chrf"], perturbations=["drop-words"], strengths=[0.3], resamples=20)
+    found = bsx.jobs.perturb(
+        table=judged, metrics=["chrf"], perturbations=["drop-words"], strengths=[0.3], resamples=20
+    )
     assert found.settings["column"] == "reference"
     assert found.skipped == ()
-    with pytest.raises(InputError, match="`lang='auto'`: perturbations have rules by language"):
-        bsx.jobs.perturb(judged, ["chrf"], settings=ScorerConfig(lang="auto"))
+    with pytest.raises(InputError, match="perturbations have rules by language"):
+        bsx.jobs.perturb(table=judged, metrics=["chrf"], lang="auto")
 
 
 def test_ensemble(judged: str) -> None:
@@ -159,7 +161,7 @@ def test_ensemble(judged: str) -> None:
         bsx.jobs.ensemble(table=judged, columns=["a", "b"], members=["a=chrf"])
 
 
-def test_fooled_by_pairs_and_triples(judged: str, tmp_path: Path) -> None:
+def test_pairs_and_triples(judged: str, tmp_path: Path) -> None:
     lines = ["label\tsentence1\tsentence2\ta\tb"]
     for i in range(24):
         anchor = f"the {'old' if i % 4 < 2 else 'young'} man number {i // 2} sat down"
@@ -167,18 +169,25 @@ def test_fooled_by_pairs_and_triples(judged: str, tmp_path: Path) -> None:
     file = tmp_path / "pairs.tsv"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     curves = tmp_path / "curves.tsv"
-    how = {"columns": ["a", "b"], "metrics": ["chrf"], "lower": ["a"], "resamples": 20}
-    found = bsx.jobs.fool_pairs(file, against=file, curves=curves, **how)  # type: ignore[arg-type]
+    found = bsx.jobs.detect_paraphrases(
+        table=file,
+        against=file,
+        curves=curves,
+        columns=["a", "b"],
+        metrics=["chrf"],
+        lower=["a"],
+        resamples=20,
+    )
     assert [one.metric for one in found.results] == ["a", "b", "chrf"]
     assert list(found.signatures) == ["chrf"]
     assert found.to_dict()["settings"] == {**found.settings}
     assert curves.read_text(encoding="utf-8").startswith("metric\tthreshold\tprecision\trecall\na\t")
-    with pytest.raises(InputError, match="`device=` goes with `metrics=`"):
-        bsx.jobs.fool_pairs(file, columns=["a"], settings=ScorerConfig(device="cpu"))
-    triples = bsx.jobs.fool_triples(file, columns=["b"], bins=0, resamples=20)
+    with pytest.raises(InputError, match="device has no effect without metrics"):
+        bsx.jobs.detect_paraphrases(table=file, columns=["a"], device="cpu")
+    triples = bsx.jobs.prefer_paraphrases(table=file, columns=["b"], bins=0, resamples=20)
     assert [one.metric for one in triples.results] == ["b"]
     file.write_text("label\tsentence1\tsentence2\n1\tshe rested\tshe sat down\n0\tshe sat down\tdown she sat not\n")
-    built = bsx.jobs.build_triples(file, tmp_path / "triples.tsv", keep=5)
+    built = bsx.jobs.build_triples(table=file, output=tmp_path / "triples.tsv", keep=5)
     assert built.to_text().startswith("1 triples")
     assert built.triples[0].anchor == "she sat down"
 

@@ -213,7 +213,7 @@ def test_nothing_is_pooled_unsaid(chain: Path, cli: Callable[..., Outcome], tmp_
 
 def test_rows_that_were_changed_keep_their_columns(table: Path, cli: Callable[..., Outcome], tmp_path: Path) -> None:
     perturb = ("adversarial", "perturb", table, "--metrics", "chrf", "--perturbations", "shuffle", "--resamples", "20")
-    assert cli(*perturb, "--strength", "0.5", "--save", tmp_path / "p.tsv").status == 0
+    assert cli(*perturb, "--strengths", "0.5", "--save", tmp_path / "p.tsv").status == 0
     edit = ("intervene", table, "--metrics", "chrf", "-l", "en")
     assert cli(*edit, "--save", tmp_path / "i.tsv").status == 0
     marks = [row["mark"] for row in rows_of(table)]

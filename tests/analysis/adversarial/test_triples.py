@@ -199,7 +199,7 @@ def test_paws_triples_follow_the_rule(shared: Path) -> None:
     assert (low < high).all()
     assert (np.diff(high - low) <= 1e-12).all()
     rows = load_pairs(shared / "data/paws/paws-wiki-test.tsv")
-    pairs = list(zip(rows.texts("candidate"), rows.texts("reference"), map(int, rows.numbers("label")), strict=True))
+    pairs = list(zip(rows.texts("reference"), rows.texts("candidate"), map(int, rows.numbers("label")), strict=True))
     built = build_paws(pairs, overlap=overlap)
     assert len(built) == 300
     ours_low, ours_high = overlaps(built, overlap)
@@ -376,8 +376,8 @@ def test_loading_triples(tmp_path: Path) -> None:
 def test_loading_pairs(tmp_path: Path) -> None:
     file = write(tmp_path / "p.tsv", "id\tquestion1\tquestion2\tis_duplicate\tm", "1\ta\tb\t1\t2", "2\tc\tNS\t0\t")
     table = load_pairs(file, metrics=["m"])
-    assert table.texts("candidate") == ["a", "c"]
-    assert table.texts("reference") == ["b", "NS"]
+    assert table.texts("reference") == ["a", "c"]
+    assert table.texts("candidate") == ["b", "NS"]
     assert table.numbers("m") == pytest.approx([2, np.nan], nan_ok=True)
     assert any("1 rows with the placeholder 'NS'" in note for note in table.notes)
     bare = load_pairs(write(tmp_path / "q.tsv", "L\tm", "1\t2", "0\t3"), label="L", metrics=["m"])

@@ -200,7 +200,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "Robustness": lambda: analysis.robustness(
         ["The cat sat on 3 mats.", "A dog ran home late."] * 3,
         {"m_1": lambda c, r: np.array([len(set(a.split()) & set(b.split())) / 5 for a, b in zip(c, r, strict=True)])},
-        ["typos", "negation"],
+        perturbations=["typos", "negation"],
         resamples=20,
         strengths=[0.3],
         lang="en",
