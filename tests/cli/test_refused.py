@@ -83,7 +83,7 @@ IDLE = [
     ("meta scores.tsv --columns a --human-ties 1", "--human-ties"),
     ("meta scores.tsv --columns a --test none --correction holm", "--correction"),
     ("reproduce paws --data . --no-lex", "--no-lex"),
-    ("ensemble scores.tsv --columns a,x --human human --how z --folds 5", "--folds"),
+    ("ensemble scores.tsv --columns a,x --human human --how z --folds 5", "folds"),
 ]
 
 

@@ -50,7 +50,7 @@ PAST_IT = {  # file -> what it calls, and why it may
 INPUTS = {  # options and arguments of commands that name a file or folder to read, or one that bsx keeps things in
     *("file", "files", "against", "parses", "parses1", "parses2", "dictionary", "lexicon", "vectors", "profiles"),
     *("fit", "cache", "registry", "data_dir", "source", "parser_dir", "folder", "baseline"),
-    *("data", "wmt17", "judged", "references", "treebank", "cards"),
+    *("data", "wmt17", "judged", "references", "treebank", "cards", "table"),
 }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bsx
-from bsx.analysis import EnsembleSettings, Judgments, MetaResult, load_test_set, meta_evaluate, metric_card
+from bsx.analysis import Judgments, MetaResult, load_test_set, meta_evaluate, metric_card
 from bsx.analysis import test_sets as every_test_set
 from bsx.data.sidecar import factor_columns, scored_columns
 from bsx.jobs import Input, Wanted, ensemble, factors, meta, score_files
@@ -71,7 +71,7 @@ def chain(table: Path) -> Path:
     """The folder of that table, scored and then measured by a factor, without a word on columns."""
     folder = table.parent
     score_files(Input(data=str(table)), ["chrf", "ter"], output=folder / "s.tsv")
-    factors(folder / "s.tsv", folder / "f.tsv", "lex")
+    factors(table=folder / "s.tsv", output=folder / "f.tsv", factors=["lex"])
     return folder
 
 
@@ -94,7 +94,7 @@ def test_the_chain_needs_no_option_for_columns(chain: Path, cli: Callable[..., O
 
 def test_every_column_stays_from_the_first_table_to_the_last(table: Path, chain: Path, tmp_path: Path) -> None:
     given = rows_of(table)
-    ensemble(chain / "f.tsv", scores_out=tmp_path / "e.tsv", settings=EnsembleSettings(resamples=20))
+    ensemble(table=str(chain / "f.tsv"), scores_out=tmp_path / "e.tsv", resamples=20)
     for file, more in ((chain / "s.tsv", 2), (chain / "f.tsv", 3), (tmp_path / "e.tsv", 4)):
         found = rows_of(file)
         assert [{name: row[name] for name in LAYOUT} for row in found] == given
@@ -104,12 +104,12 @@ def test_every_column_stays_from_the_first_table_to_the_last(table: Path, chain:
 
 
 def test_the_scores_of_an_ensemble_are_those_it_is_measured_by(chain: Path, tmp_path: Path) -> None:
-    found = ensemble(chain / "f.tsv", scores_out=tmp_path / "e.tsv", settings=EnsembleSettings(how="ridge", folds=3))
+    found = ensemble(table=str(chain / "f.tsv"), scores_out=tmp_path / "e.tsv", how="ridge", folds=3)
     rows = rows_of(tmp_path / "e.tsv")
     own, people = (np.array([float(row[name]) for row in rows]) for name in ("ensemble", "human"))
     assert np.corrcoef(own, people)[0, 1] == pytest.approx(found.groups[0].ensemble, abs=1e-8)  # nine digits
     with pytest.raises(bsx.InputError, match="has a column 'ensemble' already"):
-        ensemble(tmp_path / "e.tsv", ["chrf", "ter"], scores_out=tmp_path / "again.tsv")
+        ensemble(table=str(tmp_path / "e.tsv"), columns=["chrf", "ter"], scores_out=tmp_path / "again.tsv")
     assert not (tmp_path / "again.tsv").exists()
 
 

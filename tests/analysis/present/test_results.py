@@ -43,7 +43,9 @@ NO_RESULTS = {
     *("Signature", "TestData", "TrainConfig", "Training", "Triple", "TripleTable", "VectorStore", "CorpusScores"),
     *(
         "CompareSettings",
+        "DisentangleSettings",
         "EnsembleSettings",
+        "InterveneSettings",
         "MetaSettings",
         "BaselineRun",
         "PermutedNouns",
@@ -112,7 +114,7 @@ def _interventions() -> analysis.Interventions:
     return analysis.intervene(
         references,
         {"m_1": shared},
-        ["synonyms", "opposites"],
+        edits=["synonyms", "opposites"],
         factors={"lex": shared},
         candidates=candidates,
         lang="en",
