@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from bsx.analysis.adversarial.pairs import easy_to_hard as easy_to_hard
     from bsx.analysis.adversarial.result import Robustness as Robustness
     from bsx.analysis.adversarial.robustness import robustness as robustness
+    from bsx.analysis.adversarial.settings import ChallengeSettings as ChallengeSettings, PairSettings as PairSettings
+    from bsx.analysis.adversarial.settings import RobustnessSettings as RobustnessSettings
+    from bsx.analysis.adversarial.settings import TripleSettings as TripleSettings
     from bsx.analysis.adversarial.build_triples import conllu_tagger as conllu_tagger, nltk_tagger as nltk_tagger
     from bsx.analysis.adversarial.build_triples import stanza_tagger as stanza_tagger
     from bsx.analysis.adversarial.triples import TriplesResult as TriplesResult, prefer_paraphrase as prefer_paraphrase

@@ -11,7 +11,7 @@ from bsx.cli.options import Format, Full, Output, TableFormat, command
 from bsx.cli.output import form_of, group, progress_bar, refuse_beside, show, write_result, write_shown
 from bsx.jobs import adversarial as jobs
 from bsx.jobs import perturbing
-from bsx.jobs.adversarial import BuildSettings, ChallengeRun, PairsRun, TriplesRun
+from bsx.jobs.adversarial import BuildTriplesRun, ChallengeRun, PairsRun, TriplesRun
 from bsx.jobs.perturbing import PerturbRun
 from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
@@ -71,8 +71,8 @@ def challenge(
 
 
 @adversarial.command()
-@command(BuildSettings)
-def build_triples(settings: BuildSettings, format: Format = "text") -> None:
+@command(BuildTriplesRun)
+def build_triples(settings: BuildTriplesRun, format: Format = "text") -> None:
     """Build triples of an anchor, a paraphrase and a misleading sentence, for bsx adversarial triples."""
     made = jobs.build_triples(**set_fields(settings))
     show(made.summary, made.to_text, format)
@@ -107,6 +107,7 @@ def _listing(format: str) -> str:
         {
             "name": one.name,
             "preserves": one.preserves,
+            "aim": one.aim,
             "strength": one.graded,
             "needs": sorted(one.needs),
             "languages": list(one.languages) if one.languages is not None else None,

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from bsx.jobs.evaluating.run import meta as meta
     from bsx.jobs.disentangling import disentangle as disentangle
     from bsx.jobs.factoring import Factored as Factored, factors as factors
-    from bsx.jobs.adversarial import BuiltTriples as BuiltTriples, build_triples as build_triples
-    from bsx.jobs.adversarial import challenge_metrics as challenge_metrics
-    from bsx.jobs.adversarial import detect_paraphrases as detect_paraphrases, prefer_paraphrases as prefer_paraphrases
+    from bsx.jobs.adversarial import BuildTriplesRun as BuildTriplesRun, BuiltTriples as BuiltTriples
+    from bsx.jobs.adversarial import ChallengeRun as ChallengeRun, challenge_metrics as challenge_metrics
+    from bsx.jobs.adversarial import PairsRun as PairsRun, detect_paraphrases as detect_paraphrases
+    from bsx.jobs.adversarial import TriplesRun as TriplesRun, build_triples as build_triples
+    from bsx.jobs.adversarial import prefer_paraphrases as prefer_paraphrases
     from bsx.jobs.intervening import intervene as intervene
     from bsx.jobs.layers import LayerSweep as LayerSweep, sweep_layers as sweep_layers
-    from bsx.jobs.perturbing import perturb as perturb
+    from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
     from bsx.jobs.probing.run import probe as probe
     from bsx.jobs.reporting import report as report, reproduce as reproduce
     from bsx.jobs.scoring.by_language import ScoredLanguages as ScoredLanguages, score_languages as score_languages

@@ -458,7 +458,7 @@ def _examples(
     )
 
 
-class BuildSettings(BaseSettings):
+class BuildTriplesRun(BaseSettings):
     """How triples are built."""
 
     table: Annotated[
@@ -516,13 +516,13 @@ class BuiltTriples:
         return "\n".join([*lines, f"mean overlap with the anchor: paraphrase {low:.4f}, non-paraphrase {high:.4f}"])
 
 
-@settled(BuildSettings)
+@settled(BuildTriplesRun)
 @as_one_run
-def build_triples(settings: BuildSettings) -> BuiltTriples:
+def build_triples(settings: BuildTriplesRun) -> BuiltTriples:
     """Build triples of an anchor, a paraphrase and a misleading sentence, and write them as a table.
 
     Args:
-        settings: see `BuildSettings`.
+        settings: see `BuildTriplesRun`.
 
     Raises:
         InputError: for tables that cannot be read or written, and settings without effect.
@@ -531,9 +531,9 @@ def build_triples(settings: BuildSettings) -> BuiltTriples:
 
     how, tagger, given = settings.how, settings.tagger, dict(settings)
     idle = ("keep", "by") if how == "nouns" else ("anchor", "paraphrase", "tagger", "parser_dir", "download", "seed")
-    refuse_idle(given, BuildSettings, f"with how {how}", *idle)
+    refuse_idle(given, BuildTriplesRun, f"with how {how}", *idle)
     if tagger != "stanza":
-        refuse_idle(given, BuildSettings, f"with tagger {tagger}", "parser_dir", "download")
+        refuse_idle(given, BuildTriplesRun, f"with tagger {tagger}", "parser_dir", "download")
     check_table(Path(settings.output))
     overlap = lexical_overlap(settings.lang)
     summary: dict[str, object] = {"how": how, "lang": settings.lang}
@@ -565,7 +565,7 @@ def build_triples(settings: BuildSettings) -> BuiltTriples:
     return BuiltTriples(triples, summary)
 
 
-def _tagger(settings: BuildSettings) -> Tagger:
+def _tagger(settings: BuildTriplesRun) -> Tagger:
     from bsx.analysis.adversarial.build_triples import conllu_tagger, nltk_tagger, stanza_tagger
 
     if settings.tagger == "stanza":

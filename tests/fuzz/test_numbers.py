@@ -27,7 +27,7 @@ from bsx.catalog.catalog import load_registry
 from bsx.cli.commands import COMMANDS, build
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
-from bsx.jobs.adversarial import BuildSettings, ChallengeRun, PairsRun, TriplesRun
+from bsx.jobs.adversarial import BuildTriplesRun, ChallengeRun, PairsRun, TriplesRun
 from bsx.jobs.carding.desk import CardSettings
 from bsx.jobs.perturbing import PerturbRun
 from bsx.metrics.zoo import find_metric
@@ -154,7 +154,7 @@ def _settings() -> Iterator[tuple[type, str, Any]]:
     kinds: list[type] = [find_metric(name, catalog)[0].Config for name in sorted(catalog.metrics)]
     for module in pkgutil.iter_modules(bsx.jobs.settings.__path__, "bsx.jobs.settings."):
         kinds += [one for one in vars(importlib.import_module(module.name)).values() if inspect.isclass(one)]
-    kinds += [PairsRun, TriplesRun, ChallengeRun, BuildSettings, PerturbRun, RobustnessSettings]
+    kinds += [PairsRun, TriplesRun, ChallengeRun, BuildTriplesRun, PerturbRun, RobustnessSettings]
     kinds += [ScorerConfig, MetaSettings, CompareSettings, CardSettings, EnsembleSettings, RunConfig]
     for kind in dict.fromkeys(kinds):
         if typing.is_typeddict(kind) or issubclass(kind, BaseModel):
