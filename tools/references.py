@@ -2,7 +2,8 @@
 
 docs/reference/cli.md gets every command with its options, from the commands themselves; docs/reference/bsx.md,
 analysis.md and jobs.md get a section for every name that `bsx`, `bsx.analysis` and `bsx.jobs` export;
-docs/attack/perturbations.md gets the table of perturbations. All are made anew in each build, so they cannot go stale.
+docs/attack/perturbations.md gets the table of perturbations, docs/explain/factors.md that of factors. All are made
+anew in each build, so they cannot go stale.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import griffe
 import typer
 
 from bsx.analysis.perturbations.perturb import PERTURBATIONS
+from bsx.catalog.catalog import load_registry
 from bsx.cli.commands import COMMANDS, build
 from bsx.support.faces import exports
 
@@ -100,12 +102,23 @@ def perturbations() -> str:
     return "\n".join(lines)
 
 
+def factors() -> str:
+    """Return the table of all factors, from their entries in the registry."""
+    lines = ["| factor | what it is | reads beside the texts | range |", "|---|---|---|---|"]
+    for entry in sorted(load_registry().factors.values(), key=lambda entry: entry.name):
+        ends = "any" if entry.low is None or entry.high is None else f"{entry.low:g} to {entry.high:g}"
+        lines.append(f"| `{entry.name}` | {cell(entry.title)} | {', '.join(entry.reads) or 'nothing'} | {ends} |")
+    return "\n".join(lines)
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Fill the mark on a generated page; mkdocs calls this for every page."""
     if page.file.src_uri == "reference/cli.md":
         return markdown.replace(MARK, commands())
     if page.file.src_uri == "attack/perturbations.md":
         return markdown.replace(MARK, perturbations())
+    if page.file.src_uri == "explain/factors.md":
+        return markdown.replace(MARK, factors())
     if page.file.src_uri in FACES:
         return markdown.replace(MARK, members(FACES[page.file.src_uri]))
     return markdown

@@ -21,7 +21,6 @@ import bsx.jobs.settings
 from bsx.analysis.adversarial.settings import RobustnessSettings
 from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.agreement.systems.settings import CompareSettings
-from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.cli.commands import COMMANDS, build
@@ -29,6 +28,10 @@ from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
 from bsx.jobs.adversarial import BuildTriplesRun, ChallengeRun, PairsRun, TriplesRun
 from bsx.jobs.carding.desk import CardSettings
+from bsx.jobs.combining import EnsembleRun
+from bsx.jobs.disentangling import DisentangleRun
+from bsx.jobs.factoring import FactorRun
+from bsx.jobs.intervening import InterveneRun
 from bsx.jobs.perturbing import PerturbRun
 from bsx.metrics.zoo import find_metric
 from bsx.support.settings import RANGES, as_model, check_ranges, in_range
@@ -155,7 +158,8 @@ def _settings() -> Iterator[tuple[type, str, Any]]:
     for module in pkgutil.iter_modules(bsx.jobs.settings.__path__, "bsx.jobs.settings."):
         kinds += [one for one in vars(importlib.import_module(module.name)).values() if inspect.isclass(one)]
     kinds += [PairsRun, TriplesRun, ChallengeRun, BuildTriplesRun, PerturbRun, RobustnessSettings]
-    kinds += [ScorerConfig, MetaSettings, CompareSettings, CardSettings, EnsembleSettings, RunConfig]
+    kinds += [DisentangleRun, EnsembleRun, FactorRun, InterveneRun]
+    kinds += [ScorerConfig, MetaSettings, CompareSettings, CardSettings, RunConfig]
     for kind in dict.fromkeys(kinds):
         if typing.is_typeddict(kind) or issubclass(kind, BaseModel):
             yield from ((kind, *item) for item in as_model(kind).model_fields.items())
