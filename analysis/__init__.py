@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from bsx.analysis.adversarial.taggers import stanza_tagger as stanza_tagger
     from bsx.analysis.adversarial.triples import TriplesResult as TriplesResult, prefer_paraphrase as prefer_paraphrase
     from bsx.analysis.adversarial.triples import score_pairs as score_pairs, score_triples as score_triples
-    from bsx.analysis.agreement.systems.result import CompareResult as CompareResult
-    from bsx.analysis.agreement.systems.result import MetricComparison as MetricComparison
-    from bsx.analysis.agreement.systems.compare import compare_systems as compare_systems
-    from bsx.analysis.agreement.systems.settings import CompareSettings as CompareSettings
+    from bsx.analysis.agreement.result import CompareResult as CompareResult
+    from bsx.analysis.agreement.result import MetricComparison as MetricComparison
+    from bsx.analysis.agreement.compare import compare_systems as compare_systems
+    from bsx.analysis.agreement.settings import CompareSettings as CompareSettings
     from bsx.analysis.agreement.evaluate import meta_evaluate as meta_evaluate
     from bsx.analysis.agreement.rows import CorpusScores as CorpusScores
     from bsx.analysis.agreement.learning_curve import LearningCurve as LearningCurve, learning_curve as learning_curve
     from bsx.analysis.agreement.raters import RaterAgreement as RaterAgreement, rater_agreement as rater_agreement
     from bsx.analysis.agreement.result import Judgments as Judgments, MetaResult as MetaResult
     from bsx.analysis.agreement.settings import MetaSettings as MetaSettings
-    from bsx.analysis.agreement.people import PeopleCurve as PeopleCurve, people_curve as people_curve
+    from bsx.analysis.agreement.human_curve import HumanCurve as HumanCurve, human_curve as human_curve
     from bsx.analysis.cards.leaderboard import Leaderboard as Leaderboard, compare_cards as compare_cards
     from bsx.analysis.cards.reading import read_cards as read_cards
     from bsx.analysis.cards.result import Card as Card, CardRun as CardRun

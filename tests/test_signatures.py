@@ -18,8 +18,7 @@ import pytest
 import bsx
 import bsx.jobs
 from bsx.analysis import compute_factors, ensemble, meta_evaluate
-from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
-from bsx.analysis.agreement.systems.settings import CompareOptions, CompareSettings
+from bsx.analysis.agreement.settings import CompareOptions, CompareSettings, MetaOptions, MetaSettings
 from bsx.analysis.ensembles.settings import EnsembleOptions, EnsembleSettings
 from bsx.analysis.factors.base import ResourceOptions, Resources
 from bsx.bertscore.config import ScorerSettings

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bsx.analysis.agreement.settings import MetaSettings
-from bsx.analysis.agreement.systems.settings import CompareSettings
+from bsx.analysis.agreement.settings import CompareSettings, MetaSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.options import (
     OF_ONE_METRIC,

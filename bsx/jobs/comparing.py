@@ -10,10 +10,10 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.agreement.people import PeopleCurve
-from bsx.analysis.agreement.systems.compare import compare_systems, together
-from bsx.analysis.agreement.systems.result import CompareResult
-from bsx.analysis.agreement.systems.settings import CompareOptions, CompareSettings
+from bsx.analysis.agreement.compare import compare_systems, together
+from bsx.analysis.agreement.human_curve import HumanCurve
+from bsx.analysis.agreement.result import CompareResult
+from bsx.analysis.agreement.settings import CompareOptions, CompareSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.data.columns import read_columns
@@ -206,8 +206,8 @@ def _judged(path: Path, lang: str | None, catalog: Catalog) -> JudgedRows:
 
 def _people(
     rows: JudgedRows, metrics: Sequence[Metric], confidence: float, progress: Progress | None
-) -> tuple[PeopleCurve, ...]:
-    found: list[PeopleCurve] = []
+) -> tuple[HumanCurve, ...]:
+    found: list[HumanCurve] = []
     for metric, scored in zip(metrics, score_rows(metrics, rows.texts, progress), strict=True):
         found += curves(rows, metric.spec, scored, "systems", confidence)
     return tuple(found)

@@ -14,8 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 import bsx.jobs
-from bsx.analysis.agreement.settings import MetaSettings
-from bsx.analysis.agreement.systems.settings import CompareSettings
+from bsx.analysis.agreement.settings import CompareSettings, MetaSettings
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.analysis.factors.base import Resources
 from bsx.bertscore.config import ScorerConfig

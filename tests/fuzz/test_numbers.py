@@ -18,8 +18,7 @@ from pydantic import BaseModel
 from typer.main import get_command
 
 import bsx.jobs.settings
-from bsx.analysis.agreement.settings import MetaSettings
-from bsx.analysis.agreement.systems.settings import CompareSettings
+from bsx.analysis.agreement.settings import CompareSettings, MetaSettings
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry

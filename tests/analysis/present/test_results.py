@@ -153,7 +153,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "ModelSelection": lambda: analysis.expected_model_selection(table()["good"], table()["human"], sample=5),
     "NestedTest": lambda: analysis.nested_test(table(), "good", ["50%_x"], ["poor & slow"]),
     "PairsResult": lambda: analysis.detect_pairs([0, 1] * 20, {name: table()[name] for name in NAMES}, resamples=20),
-    "PeopleCurve": lambda: analysis.people_curve(table()["good"], table()["human"], metric="m_1"),
+    "HumanCurve": lambda: analysis.human_curve(table()["good"], table()["human"], metric="m_1"),
     "ProbeResult": lambda: analysis.probe_layers(
         np.random.default_rng(1).normal(size=(2, 60, 3)).astype(np.float32),
         [0, 1] * 30,
