@@ -93,9 +93,9 @@ def human_curve(
 
     Every pair of items of one set, see ``within``, is a pair; one of more than 200,000 pairs in all is drawn at random.
     Pairs that human judgments or the metric score the same have no sign and are counted. The others are cut into
-    ranges of the difference with about equally many pairs. If ``of`` names the text that each item is of and pairs are of one text
-    (``within`` is the same), texts are independent of one another; otherwise pairs depend on each other through the
-    items that they share.
+    ranges of the difference with about equally many pairs. If ``of`` names the text that each item is of and pairs are
+    of one text (``within`` is the same), texts are independent of one another; otherwise pairs depend on each other
+    through the items that they share.
 
     Source: Kocmi, Zouhar, Federmann & Post 2024, who fit such curves to differences of systems, here as they are;
     Aronow, Samii & Assenova 2015 and `bsx.analysis.stats.preference` for the intervals.

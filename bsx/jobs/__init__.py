@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from bsx.jobs.baselines import ComputedBaseline as ComputedBaseline, baseline as baseline
     from bsx.jobs.carding.evidence import AddedEvidence as AddedEvidence, add_evidence as add_evidence
     from bsx.jobs.carding.run import metric_card as metric_card
-    from bsx.jobs.comparing import ScoresFile as ScoresFile, compare as compare
+    from bsx.jobs.comparing import CompareRun as CompareRun, compare as compare
     from bsx.jobs.combining.run import ensemble as ensemble
     from bsx.jobs.deciding import Decided as Decided, mbr as mbr
-    from bsx.jobs.evaluating.columns import Wanted as Wanted
-    from bsx.jobs.evaluating.run import meta as meta
+    from bsx.jobs.evaluating import MetaRun as MetaRun, meta as meta
     from bsx.jobs.disentangling import disentangle as disentangle
     from bsx.jobs.factoring import Factored as Factored, factors as factors
     from bsx.jobs.adversarial.build import BuiltTriples as BuiltTriples, build_triples as build_triples

@@ -21,7 +21,7 @@ from bsx.jobs.metrics import open_metrics
 from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
-from bsx.support.progress import Progress
+from bsx.support.progress import Progress, Watch
 from bsx.support.settings import BaseSettings, Option
 
 FORMATS = ".tsv (unquoted), .csv, .jsonl or .parquet; - is standard input"
@@ -99,6 +99,14 @@ class HumanColumns(BaseSettings):
     human: Annotated[Sequence[str], Field(description="Columns of human scores. [human, human_z or z]")] = ()
 
 
+class Watched(BaseSettings):
+    """Who is told how far the work is."""
+
+    progress: Annotated[
+        Watch, Field(description="Called with phase, done and total; True draws bars."), Option(python=True)
+    ] = None
+
+
 class MetricSettings(RunConfig):
     """Metrics to compute, and where and within what limits their encoders run."""
 
@@ -161,7 +169,7 @@ def known_columns(table: Table, columns: Sequence[str], *but: str) -> list[str]:
     return list(columns) or [name for name in scored_columns(table.name, table.columns) if name not in but]
 
 
-def turned(table: Table, columns: Sequence[str], lower: Sequence[str]) -> tuple[set[str], list[str]]:
+def turned(table: Table, columns: Sequence[str], lower: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the columns of scores of which lower is better, as the user or the table's sidecar says, and notes.
 
     Raises:
@@ -173,7 +181,7 @@ def turned(table: Table, columns: Sequence[str], lower: Sequence[str]) -> tuple[
     known = [name for name in lower_by_sidecar(table.name) if name in columns and name not in lower]
     notes = [f"the sign of {name} is turned: lower is better" for name in lower]
     notes += [f"the sign of {name} is turned: lower is better, as {table.name}.signatures.json says" for name in known]
-    return {*lower, *known}, notes
+    return [*lower, *known], notes
 
 
 def read_scores(table: Table, columns: Sequence[str], lower: Sequence[str]) -> TableScores:
