@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from bsx.analysis.datasets.fetch import copy, unpack
+from bsx.analysis.datasets.settings import FetchSettings
 from bsx.analysis.datasets.store import find_layout, how_to_get
 from bsx.catalog.datasets import DatasetEntry, DatasetFile, load_dataset_catalog
 from bsx.data.output import atomic_text, make_folder
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.download import check, download
 from bsx.support.folders import data_folder
-from bsx.support.progress import Progress
 from bsx.support.provenance import file_digest
+from bsx.support.settings import settled
 
 LOCK = "bsx-data.lock.json"
 _BY_HAND = "; without a network, `bsx.analysis.get_dataset(…, source=FOLDER)` takes a folder that has {name}"
@@ -36,19 +37,15 @@ class _Wanted(NamedTuple):
     sha256: str | None = None
 
 
-def get_dataset(
-    name: str, *, data_dir: Path | str | None = None, source: Path | str | None = None, report: Progress | None = None
-) -> Path:
+@settled(FetchSettings)
+def get_dataset(name: str, settings: FetchSettings) -> Path:
     """Fetch a data set's files, check and unpack them, and write down their checksums in a lock file.
 
     A file that is here already and is what the registry or the lock file says is not fetched again.
 
     Args:
         name: its name.
-        data_dir: see `data_folder`.
-        source: a local folder to copy from instead of the network. It must have either the published files or the local
-            tables of the registry's entry, at their paths below it or directly in it.
-        report: called with (file, bytes so far, bytes in all or 0).
+        settings: see `FetchSettings`.
 
     Returns:
         The data set's folder.
@@ -59,9 +56,9 @@ def get_dataset(
         InputError: if a file is not what it should be.
     """
     entry = load_dataset_catalog().entry(name)
-    folder = data_folder(data_dir) / name
-    if source is not None:
-        wanted = _in_folder(entry, Path(source).expanduser())
+    folder = data_folder(settings.data_dir) / name
+    if settings.source is not None:
+        wanted = _in_folder(entry, Path(settings.source).expanduser())
     elif entry.files:
         wanted = [_Wanted(file.path, file, None) for file in entry.files]
     else:
@@ -75,7 +72,7 @@ def get_dataset(
             make_folder(target.parent)
             copy(origin, target, *known)
         elif file is not None and not _is_right(target, file.sha256 or lock["files"].get(path, {}).get("sha256")):
-            download(file.url, target, *known, report, otherwise=_BY_HAND.format(name=target.name))
+            download(file.url, target, *known, settings.progress, otherwise=_BY_HAND.format(name=target.name))
         lock["files"][path] = _facts(target)
         if file is not None and file.is_archive:
             inside = f"{file.folder}/"

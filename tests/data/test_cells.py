@@ -117,7 +117,7 @@ def in_memory(file: Path) -> list[float]:
 def meta_in_memory(file: Path) -> list[float]:
     rows: list[Any] = [*Table(file).rows(), {"human": "5", "other": "1"}, {"human": "6", "other": "2"}]
     seen: dict[str, Any] = {name: [row[name] for row in rows] for name in ("human", "other")}
-    result = meta_evaluate(seen, metrics=["other"], human="human", nan="omit", test="none", resamples=20)
+    result = meta_evaluate(seen, ["other"], "human", nan="omit", test="none", resamples=20)
     human = number_column("human", seen["human"])
     assert result.groups[0].n == np.isfinite(human).sum()
     return human[np.isfinite(human)][:-2].tolist()

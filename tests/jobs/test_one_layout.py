@@ -286,9 +286,7 @@ def test_a_test_set_is_a_table(small_set: Path, cli: Callable[..., Outcome], tmp
     found = json.loads(cli("meta", *named, "--metrics", "chrf", "--test", "none", "--format", "json").out)
     table = load_test_set("wmt17/zh-en", small_set)
     scores = bsx.get_metric("chrf").score(table.texts("candidate"), table.texts("reference"))
-    direct = meta_evaluate(
-        {"chrf": np.asarray(scores), "human": table.numbers("human")}, metrics=["chrf"], human="human"
-    )
+    direct = meta_evaluate({"chrf": np.asarray(scores), "human": table.numbers("human")}, ["chrf"], "human")
     assert found["groups"][0]["metrics"][0]["value"] == pytest.approx(direct.groups[0]["chrf"].value, rel=1e-6)
 
 

@@ -79,7 +79,7 @@ def test_the_command_takes_a_pattern(cli: Run, tmp_path: Path) -> None:
     assert groups == ["human", "human_mistranslation", "human_omission"]
     wrong = cli("meta", file, *columns, "--categories", "mqm_*")
     assert (wrong.status, wrong.err.count("\n")) == (2, 1)
-    assert "--categories: there is no column 'mqm_*'" in wrong.err
+    assert "categories: there is no column 'mqm_*'" in wrong.err
 
 
 @pytest.mark.parametrize("level", ["seg", "sys"])

@@ -111,9 +111,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "AllComparisons": lambda: analysis.compare_all({n: table()[n] for n in NAMES}, table()["human"], analysis.williams),
     "Calibration": lambda: analysis.calibration([[0.1, 0.9], [0.4, 0.2]], [[0, 1], [0, 1]], resamples=20),
     "ChallengeResult": _challenge,
-    "CompareResult": lambda: analysis.compare_systems(
-        _scores(), metric="m_1", settings=analysis.CompareSettings(resamples=40, all_pairs=True)
-    ),
+    "CompareResult": lambda: analysis.compare_systems(_scores(), metric="m_1", resamples=40, all_pairs=True),
     "Clusters": lambda: analysis.significance_clusters({"a_1": 0.5, "b": 0.4}, np.array([[1, 0.01], [0.9, 1]])),
     "DarrTau": lambda: analysis.darr_from_pairs([1.0, 2, 3, 4], [0.0, 1, 4, 2], [1, 2, 3, 4], resamples=20),
     "Dominance": lambda: analysis.dominance(["a_1", "b"], np.array([0, 0.3, 0.2, 0.4])),
@@ -139,7 +137,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
         "m_1", {"candidate": "erasure"}, {"candidate": False}, (analysis.ExplainedRow("a b_c", (0.1, 0.9)),)
     ),
     "Judgments": lambda: analysis.Judgments(
-        tuple(analysis.meta_evaluate(table(), metrics=NAMES[1:], human=human) for human in ("human", "good"))
+        tuple(analysis.meta_evaluate(table(), NAMES[1:], human) for human in ("human", "good"))
     ),
     "LayerAgreement": lambda: analysis.layer_agreement(
         *(np.stack([table()["good"], table()["50%_x"]]),) * 3, table()["human"], table()["lp"], resamples=20
@@ -148,7 +146,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
         lambda sample: table()["good"], table()["human"], table()["human"], table()["lp"], sizes=[10, 20], seeds=(1, 2)
     ),
     "MarkAgreement": lambda: analysis.mark_agreement([[0.1, 0.9], [0.4, 0.2]], [[0, 1], [0, 1]], resamples=20),
-    "MetaResult": lambda: analysis.meta_evaluate(table(), metrics=NAMES, human="human", group="lp"),
+    "MetaResult": lambda: analysis.meta_evaluate(table(), NAMES, "human", group="lp"),
     "MetricScores": lambda: bsx.get_metric("chrf").score(["a cat", "a dog"], ["a cat", "the dog"]),
     "ModelSelection": lambda: analysis.expected_model_selection(table()["good"], table()["human"], sample=5),
     "NestedTest": lambda: analysis.nested_test(table(), "good", ["50%_x"], ["poor & slow"]),
