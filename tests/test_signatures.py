@@ -17,8 +17,7 @@ import pytest
 
 import bsx
 import bsx.jobs
-from bsx.analysis import compute_factors, ensemble, meta_evaluate
-from bsx.analysis.agreement.settings import CompareOptions, CompareSettings, MetaOptions, MetaSettings
+from bsx.analysis import compute_factors, ensemble
 from bsx.analysis.ensembles.settings import EnsembleOptions, EnsembleSettings
 from bsx.analysis.factors.base import ResourceOptions, Resources
 from bsx.bertscore.config import ScorerSettings
@@ -29,9 +28,6 @@ from bsx.support.settings import settings_of
 ROOT = Path(__file__).resolve().parent.parent
 
 PAIRS: list[tuple[Callable[..., object], type, type]] = [
-    (meta_evaluate, MetaOptions, MetaSettings),
-    (bsx.jobs.meta, MetaOptions, MetaSettings),
-    (bsx.jobs.compare, CompareOptions, CompareSettings),
     (bsx.jobs.fool_pairs, PairSettings, PairSettings),
     (bsx.jobs.fool_triples, TripleSettings, TripleSettings),
     (ensemble, EnsembleOptions, EnsembleSettings),
@@ -54,8 +50,8 @@ bsx.scroe(["a"], ["a"])
 bsx.analysis.meta_evalute
 bsx.select_model("en", licnce="MIT")
 bsx.select_model("en", prefer="best")
-bsx.analysis.meta_evaluate({}, metrics=["m"], human="h", levle="sys")
-bsx.analysis.meta_evaluate({}, metrics=["m"], human="h", level="system")
+bsx.analysis.meta_evaluate({}, ["m"], "h", levle="sys")
+bsx.analysis.meta_evaluate({}, ["m"], "h", level="system")
 bsx.analysis.ensemble({}, ["a", "b"], "h", hwo="z")
 bsx.analysis.ensemble({}, ["a", "b"], "h", folds="ten")
 bsx.analysis.compute_factors("lex", ["a"], ["b"], parsr="spacy")
@@ -64,11 +60,12 @@ bsx.analysis.robustness(["a"], {}, sed=1)
 bsx.analysis.detect_pairs([1.0], [True], sed=1)
 bsx.get_metric("bleu").signatur()
 Bleu.__new__(Bleu).config.smoothing
-bsx.jobs.compare(["chrf"], systms=["a"])
-bsx.jobs.compare(["chrf"], all_pair=True)
-bsx.jobs.compare(["chrf"]).to_htm()
-bsx.jobs.compare(["chrf"]).to_pandas(deep=True)
-bsx.jobs.ScoresFile("t.tsv", colums=["chrf"])
+bsx.jobs.compare(metrics=["chrf"], systms=["a"])
+bsx.jobs.compare(metrics=["chrf"], all_pair=True)
+bsx.jobs.compare(metrics=["chrf"]).to_htm()
+bsx.jobs.compare(metrics=["chrf"]).to_pandas(deep=True)
+bsx.jobs.meta(table="t.tsv", colums=["chrf"])
+bsx.analysis.load_data("stsb", lpp="de")
 bert_score.score(["a"], ["b"], model_typ="minilm")
 bert_score.BERTScorer("minilm", idf_sent=["a"])
 bert_score.BERTScorer("minilm").baseline_val

@@ -200,7 +200,7 @@ def test_a_saved_ensemble_is_a_metric_everywhere(saved: Path, scores: Path, cli:
     done = cli("score", "--data", texts, "--metrics", "ensemble:mine,chrf", "-o", out)
     assert done.status == 0, done.err
     assert list(columns(out))[-2:] == ["ensemble:mine", "chrf"]
-    done = cli("meta", "--data", texts, "--metrics", "ensemble:mine,chrf", "--human", "human", "--format", "json")
+    done = cli("meta", texts, "--metrics", "ensemble:mine,chrf", "--human", "human", "--format", "json")
     assert done.status == 0, done.err
     assert "ensemble:mine" in done.out
     metric = bsx.get_metric("ensemble:mine")

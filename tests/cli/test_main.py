@@ -489,7 +489,7 @@ def test_settings_that_the_library_names_are_spelled_as_options() -> None:
     assert spelled("`bsx.jobs.baseline('x', lang='de', corpus=FILE, write=True)` makes one") == (
         "`bsx registry baseline x --lang de --corpus FILE --write` makes one"
     )
-    assert spelled("`bsx.analysis.get_dataset(…, source=FOLDER)`") == "`bsx data get … --from FOLDER`"
+    assert spelled("`bsx.analysis.get_dataset(…, source=FOLDER)`") == "`bsx data get … --source FOLDER`"
     assert spelled("the metric `bertscore` and layer=3 stay") == "the metric `bertscore` and layer=3 stay"
 
 

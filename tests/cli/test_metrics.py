@@ -126,8 +126,8 @@ def test_a_model_that_no_metric_uses_is_said(cli: Run, tiny_model: Run, tmp_path
     assert "is not used: every metric has a model of its own or none" in done.err
     assert "is not used" not in cli("score", "--data", data, "--metrics", "chrf").err
     (tmp_path / "graded.tsv").write_text("candidate\treference\th\na b\ta b\t1\nc\td c\t2\ne\tf\t3\ng\tg h\t4\n")
-    meta = ("meta", "--data", tmp_path / "graded.tsv", "--human", "h", "--metrics", "chrf", "-m", "minilm")
-    compare = ("compare", "h", "candidate", "--data", tmp_path / "graded.tsv", "--metrics", "chrf", "-m", "minilm")
+    meta = ("meta", tmp_path / "graded.tsv", "--human", "h", "--metrics", "chrf", "-m", "minilm")
+    compare = ("compare", tmp_path / "graded.tsv", "--candidate", "h,candidate", "--metrics", "chrf", "-m", "minilm")
     for command in (meta, compare):
         done = cli(*command, "--resamples", 20)
         assert done.status == 0, done.err

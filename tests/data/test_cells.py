@@ -30,7 +30,7 @@ from bsx.data.lines import NamedFile
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.combining.inputs import read_table
-from bsx.jobs.evaluating.columns import Wanted, read_scores
+from bsx.jobs.evaluating import MetaRun, read_scores
 from bsx.jobs.judged import read_judged
 from bsx.jobs.settings.combining import TrainingColumns
 from bsx.jobs.settings.layers import JudgedColumns
@@ -79,9 +79,8 @@ SEVERAL = ("candidate", "reference", "human", "other")
 
 
 def meta(file: Path) -> list[float]:
-    return [
-        float(x) for x in read_scores(str(file), Wanted(["other"], ["human"], None, None, None, [])).values["human"]
-    ]
+    settings = MetaRun(columns=["other"], human=["human"])
+    return [float(x) for x in read_scores(str(file), settings).values["human"]]
 
 
 def table(file: Path) -> list[float]:
