@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from bsx.analysis.datasets.mtme import Level
-from bsx.support.progress import Progress
+from bsx.support.progress import Watch
 from bsx.support.settings import BaseSettings, Option
 
 _PYTHON = Option(python=True)
@@ -34,7 +34,7 @@ class FetchSettings(DataFolder):
         ),
     ] = None
     progress: Annotated[
-        Progress | None, Field(description="Called with file, bytes so far, bytes in all or 0."), _PYTHON
+        Watch, Field(description="Called with file, bytes so far, bytes in all or 0; True draws bars."), _PYTHON
     ] = None
 
 

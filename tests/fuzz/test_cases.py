@@ -50,7 +50,7 @@ KNOWN = {
     "score -c cand.txt -r ref.txt -m bert --layer 1 --rescale": "add --lang",
     "score --data nameless.tsv --metrics chrf": "line 2, column 'system' is empty",
     "compare -c cand.txt -c cand.txt -r ref.txt --metrics chrf": "two candidate files are called 'cand'",
-    "compare -c cand.txt -c other.txt -r ref.txt --metrics chrf --confidence 0.99999": "takes at least 100000 resamples",
+    "compare -c cand.txt -c other.txt -r ref.txt --metrics chrf --confidence .99999": "takes at least 100000 resamples",
     "meta constant.tsv --human h --columns a": "h has the value 1 in all 12 rows",
     "meta mirrored.tsv --human h --columns a,b": "one metric is the other upside down",
     "meta twice.tsv --human h --columns a --system s --segment seg": "segment '1' more than once",
