@@ -1,7 +1,7 @@
 """Analysis of metric scores: works on tables, arrays and callables; only `metric_card`, a job, builds scorers.
 
-Agreement with human judgments, tests between systems, what layers know, what a metric measures, whether it can be fooled,
-ensembles, reports, and data with human judgments. Each name is imported when it is first asked for.
+Agreement with human judgments, tests between systems, what layers know, what a metric measures, whether it can be
+fooled, ensembles, reports, and data with human judgments. Each name is imported when it is first asked for.
 """
 
 # ruff: noqa: I001
