@@ -361,28 +361,31 @@ def test_systems_and_groupings_on_wmt20(shared: Path, pair: str) -> None:
     columns: dict[str, Any] = {name: x.ravel() for name, x in g.columns.items()}
     columns["system"] = np.repeat(np.array(g.systems), shape[1])
     columns["segment"] = np.tile(np.array(g.segments), shape[0])
-    where: dict[str, Any] = {"metrics": list(expected), "human": "human_z", "system": "system", "segment": "segment"}
-    systems = meta_evaluate(columns, level="sys", spa="wmt", test="none", **where).groups[0]
+    names = list(expected)
+    where: dict[str, Any] = {"system": "system", "segment": "segment"}
+    systems = meta_evaluate(columns, names, "human_z", level="sys", spa="wmt", test="none", **where).groups[0]
     for found in systems.metrics:
         known = expected[found.metric]
         assert found.figures["spa"] == pytest.approx(known["spa_mtme_seed4_k1000_z"], abs=2e-5)
         assert found.figures["pairwise_accuracy"] == pytest.approx(known["pairwise_acc_sys_z"], abs=1e-6)
-    drawn = meta_evaluate(columns, level="sys", test="none", **where).groups[0]
+    drawn = meta_evaluate(columns, names, "human_z", level="sys", test="none", **where).groups[0]
     for found in drawn.metrics:
         assert found.figures["spa"] == pytest.approx(
             expected[found.metric]["spa_k100000_z"], abs=values["_tolerances"]["spa_other_rng"]
         )
     for by in ("none", "item", "sys"):
         named: dict[str, Any] = {} if by == "none" else {"grouping": by}
-        for found in meta_evaluate(columns, test="none", resamples=50, **named, **where).groups[0].metrics:
+        for found in (
+            meta_evaluate(columns, names, "human_z", test="none", resamples=50, **named, **where).groups[0].metrics
+        ):
             assert found.value == pytest.approx(expected[found.metric][f"pearson_{by}_z"], abs=1e-6)
-    hybrid = meta_evaluate(columns, level="hybrid", test="none", resamples=50, **where).groups[0]
+    hybrid = meta_evaluate(columns, names, "human_z", level="hybrid", test="none", resamples=50, **where).groups[0]
     for found in hybrid.metrics:
         known = values["hybrid_correlation_limit"][f"hybrid_{pair}_{found.metric}"]
         assert found.value == pytest.approx(known["limit"], abs=1e-6)
         assert found.figures["pearson"] == pytest.approx(known["limit"], abs=0.035)  # one draw of 10,000
-    pooled: dict[str, Any] = {**where, "metrics": ["chrF", "YiSi-2", "parbleu", "parchrf++"]}
-    tests = meta_evaluate(columns, test="perm-both", **pooled).groups[0].tests
+    pooled = ["chrF", "YiSi-2", "parbleu", "parchrf++"]
+    tests = meta_evaluate(columns, pooled, "human_z", test="perm-both", **where).groups[0].tests
     for test in tests:
         known = values["perm_both"].get(f"{pair}|perm|{test.b}|{test.a}")
         if known is not None:
@@ -616,15 +619,16 @@ def answer(result: MetaResult) -> Answer:
 
 def test_a_best_metric_is_named_only_with_a_test_behind_it() -> None:
     columns = invented(7)
-    named = {"human": "human", "system": "system", "segment": "segment"}
-    for how, best in (({}, True), ({"test": "none"}, False), ({"alpha": 1e-9}, False)):
-        found = meta_evaluate(columns, metrics=["good", "poor"], **named, **how)  # type: ignore[arg-type]
+    named: dict[str, Any] = {"system": "system", "segment": "segment"}
+    hows: list[tuple[dict[str, Any], bool]] = [({}, True), ({"test": "none"}, False), ({"alpha": 1e-9}, False)]
+    for how, best in hows:
+        found = meta_evaluate(columns, ["good", "poor"], "human", **named, **how)
         assert answer(found).answers
         assert answer(found).text.startswith("good agrees best") == best
-    alike = meta_evaluate({**columns, "twin": columns["good"][::-1]}, metrics=["good", "poor"], **named)  # type: ignore[arg-type]
+    alike = meta_evaluate({**columns, "twin": columns["good"][::-1]}, ["good", "poor"], "human", **named)
     assert answer(alike).text.startswith("good")
     columns["near"] = (np.array(columns["good"]) + 0.01 * np.random.default_rng(1).normal(size=150)).tolist()
-    near = meta_evaluate(columns, metrics=["good", "near", "poor"], **named)  # type: ignore[arg-type]
+    near = meta_evaluate(columns, ["good", "near", "poor"], "human", **named)
     assert not answer(near).text.startswith(("good agrees", "near agrees"))
     few = meta_evaluate({name: cells[:6] for name, cells in columns.items()}, ["good", "poor"], "human")
     assert "agrees best with" not in answer(few).text.partition("which")[0]
@@ -858,7 +862,7 @@ def several(seed: int, groups: int = 2) -> dict[str, Any]:
     return columns
 
 
-PLACES: dict[str, Any] = {"human": "human", "system": "system", "segment": "segment", "group": "lp"}
+PLACES: dict[str, Any] = {"system": "system", "segment": "segment", "group": "lp"}
 
 
 @pytest.mark.parametrize(
@@ -875,7 +879,7 @@ PLACES: dict[str, Any] = {"human": "human", "system": "system", "segment": "segm
     ],
 )
 def test_interval_and_test_have_one_target_that_the_caption_names(how: dict[str, Any], target: str, test: str) -> None:
-    result = meta_evaluate(several(1), metrics=["good", "poor"], resamples=60, **how, **PLACES)
+    result = meta_evaluate(several(1), ["good", "poor"], "human", resamples=60, **how, **PLACES)
     assert test in result.groups[0].tests[0].method
     assert f"speak about {target}" in result.to_text()
     assert target in result.target
@@ -886,7 +890,7 @@ def test_interval_and_test_have_one_target_that_the_caption_names(how: dict[str,
 def test_the_average_is_tested_and_shared_sources_make_it_harder() -> None:
     table = several(2, 3)
     found = {
-        sources: meta_evaluate(table, metrics=["good", "poor"], resamples=99, sources=sources, **PLACES)
+        sources: meta_evaluate(table, ["good", "poor"], "human", resamples=99, sources=sources, **PLACES)
         for sources in ("independent", "shared")
     }
     independent, shared = (found[name].average for name in ("independent", "shared"))
@@ -899,7 +903,7 @@ def test_the_average_is_tested_and_shared_sources_make_it_harder() -> None:
     assert np.ptp(shared["good"].ci) > np.ptp(independent["good"].ci)
     assert parts_of(found["shared"])[0].text.startswith("good agrees best")  # type: ignore[union-attr]
     family = meta_evaluate(
-        table, metrics=["good", "poor"], resamples=99, correction="holm", correction_over="all", **PLACES
+        table, ["good", "poor"], "human", resamples=99, correction="holm", correction_over="all", **PLACES
     )
     plain = sorted(group.tests[0].p_two_sided for group in family.groups)
     adjusted = sorted(test.p_adjusted for group in family.groups for test in group.tests if test.p_adjusted is not None)
@@ -914,7 +918,7 @@ def test_accuracy_with_ties_beside_chance() -> None:
         how: dict[str, Any] = {"statistic": "acc_eq", "resamples": 60}
         if by is not None:
             how["grouping"] = by
-        result = meta_evaluate(table, metrics=["good", "poor"], **how, **PLACES)
+        result = meta_evaluate(table, ["good", "poor"], "human", **how, **PLACES)
         good, poor = result.groups[0].metrics
         expected = calibrate_ties(g.columns["good"], g.columns["human"], by=by or "item")
         assert (good.value, good.figures["epsilon"]) == (expected.acc_eq, expected.epsilon)
