@@ -15,13 +15,10 @@ from pydantic import Field
 
 from bsx.data.sidecar import known_signatures, lower_by_sidecar, scored_columns
 from bsx.data.tables import Table
-from bsx.encode.run_config import RunConfig
+from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
-from bsx.jobs.metrics import open_metrics
-from bsx.metrics.failures import RowScores, score_all
-from bsx.metrics.summary import about
 from bsx.support.checks import Array
-from bsx.support.progress import Progress
+from bsx.support.progress import Progress, Say, Watch, nothing
 from bsx.support.settings import BaseSettings, Option
 
 FORMATS = ".tsv (unquoted), .csv, .jsonl or .parquet; - is standard input"
@@ -99,20 +96,25 @@ class HumanColumns(BaseSettings):
     human: Annotated[Sequence[str], Field(description="Columns of human scores. [human, human_z or z]")] = ()
 
 
-class MetricSettings(RunConfig):
+class MetricSettings(EncoderSettings):
     """Metrics to compute, and where and within what limits their encoders run."""
 
     metrics: Annotated[
         Sequence[str], Field(description="Metrics to compute: NAME[:field=value,…]; see bsx metrics.")
     ] = ()
-    model: Annotated[
-        str | None, Field(description="Their model: a registry name, a folder, or a hub id."), Option(("-m",))
+
+
+class Watched(BaseSettings):
+    """Who is told how far a run is, and what its user should know."""
+
+    progress: Annotated[
+        Watch,
+        Field(description="Called with a phase's name, what is done and what there is in all; True draws bars."),
+        Option(python=True),
     ] = None
-    lang: Annotated[
-        str | None,
-        Field(description="Language of the texts (tag or English name), or auto; chooses the model."),
-        Option(("-l",)),
-    ] = None
+    say: Annotated[Say, Field(description="Told what the user should know while it runs."), Option(python=True)] = (
+        nothing
+    )
 
 
 def find_columns(
@@ -215,11 +217,15 @@ def compute_scores(
     Raises:
         InputError: for an unknown metric, one that is named twice, or one that fails.
     """
+    from bsx.jobs.metrics import open_metrics
+    from bsx.metrics.failures import score_all
+    from bsx.metrics.summary import about
+
     metrics = open_metrics(settings.metrics, settings)
     for metric in metrics:
         if [one.spec for one in metrics].count(metric.spec) > 1:
             raise InputError(f"the metric {metric.spec} is asked for twice")
-    rows: list[RowScores] = score_all(
+    rows = score_all(
         metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress
     )
     return TableScores(

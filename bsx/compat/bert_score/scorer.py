@@ -103,7 +103,7 @@ class BERTScorer:
             "final_norm": not all_layers,
             "device": device or "auto",
         }
-        self._scorer = Scorer(model_type, idf=bool(idf), **settings)
+        self._scorer = Scorer(model=model_type, idf=bool(idf), **settings)
         entry = self._scorer.metric.choice.entry
         self.batch_size, self.nthreads, self.all_layers = batch_size, nthreads, all_layers
         self._model_type = model_type or (self._scorer.model if entry is None else spelled(entry))
