@@ -25,7 +25,7 @@ from bsx.metrics.core import Figures
 from bsx.metrics.zoo import find_metric
 from bsx.models.choice import choose
 from bsx.support.provenance import VERSION
-from bsx.support.settings import part
+from bsx.support.settings import narrowed, part
 from bsx.support.signature import Signature
 
 FIGURES = ("precision", "recall", "f1")
@@ -140,7 +140,9 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
     def signature(self, fitted: Idf | None = None, references: tuple[int, int] | None = None) -> Signature:
         """Return everything that changes these scores; see `Metric.signature`."""
         settings, idf = self.config, fitted or self.given_idf
-        idf_text = "no" if settings.idf is False else "references" if idf is None else f"{idf.digest[:12]}({idf.documents})"
+        idf_text = (
+            "no" if settings.idf is False else "references" if idf is None else f"{idf.digest[:12]}({idf.documents})"
+        )
         fewest, most = references or (1, 1)
         fields = {
             "metric": "bertscore",
@@ -226,4 +228,4 @@ def by_itself(config: ScorerConfig, encoders: Encoders | None = None) -> BertSco
     """
     if encoders is None:
         encoders = Encoders(remember=False, **part(config, RunConfig))
-    return BertScore(find_metric("bertscore", encoders.catalog)[1], config, encoders)
+    return BertScore(find_metric("bertscore", encoders.catalog)[1], narrowed(config, ScorerConfig), encoders)

@@ -82,7 +82,9 @@ class Scorer:
         given = set_fields(self.config, "model", "lang", "encoders", "registry")
         shown = {name: value for name, value in given.items() if value != type(self.config).model_fields[name].default}
         shown |= {} if self.config.idf is False else {"idf": True}
-        named = {name: value for name, value in (("lang", self.config.lang), *sorted(shown.items())) if value is not None}
+        named = {
+            name: value for name, value in (("lang", self.config.lang), *sorted(shown.items())) if value is not None
+        }
         return f"Scorer(model={self.model!r}{''.join(f', {name}={value!r}' for name, value in named.items())})"
 
     @property

@@ -106,7 +106,7 @@ def meta(
         if path is not None:
             check_picture(path)
     texts = Input(
-        data=data,
+        table=data,
         candidate=candidate or [],
         reference=reference or [],
         source=source,
@@ -201,15 +201,15 @@ def compare(
     if scores is None and (column or lower):
         raise InputError("--columns and --lower name columns of --scores, which is missing")
     texts = Input(
-        named if data is None and not long else [],
-        references or [],
-        sources,
-        data,
-        columns,
-        reference or [],
-        source,
-        None if scores is not None else segment,
-        None if scores is not None else system,
+        candidates=named if data is None and not long else [],
+        references=references or [],
+        sources=sources,
+        table=data,
+        candidate=columns,
+        reference=reference or [],
+        source=source,
+        segment=None if scores is not None else segment,
+        system=None if scores is not None else system,
         test_set=test_set,
         data_dir=data_dir,
     )

@@ -58,15 +58,14 @@ def open_corpus(
     """
     if data is not None:
         if candidates or references or source_file is not None:
-            raise InputError("give either `candidates=` and `references=`, or `data=` with its columns, not both")
+            raise InputError("give either candidates and references, or a table with its columns, not both")
     elif (
         candidate_columns
         or reference_columns
         or any(name is not None for name in (id_column, source_column, system_column, document_column))
     ):
         raise InputError(
-            "`candidate=`, `reference=`, `source=`, `system=`, `segment=` and `document=` name columns of `data=FILE`, "
-            "which is missing"
+            "candidate, reference, source, system, segment and document name columns of a table, which is missing"
         )
     else:
         _check_files(candidates, references, source_file, wants)

@@ -32,7 +32,9 @@ class RunConfig(BaseSettings):
         _RARE,
     ] = "auto"
     memory: Annotated[
-        str | int | None, Field(description="Memory for vectors, like 2GB; a quarter of what is free unless given."), _RARE
+        str | int | None,
+        Field(description="Memory for vectors, like 2GB; a quarter of what is free unless given."),
+        _RARE,
     ] = None
     batch_tokens: Annotated[
         int | None, Field(ge=1, description="Tokens of an encoder batch; the device's default unless given."), _RARE
@@ -70,7 +72,6 @@ class RunConfig(BaseSettings):
         if self.cache is None and self.cache_size != RunConfig.model_fields["cache_size"].default:
             raise ValueError("cache_size goes with cache")
         return self
-
 
 
 class EncoderSettings(RunConfig):

@@ -101,18 +101,21 @@ def compare(
     if texts.test_set is not None:
         said: list[str] = []
         with texts.opened(said.append) as opened:
-            run = compare(metrics, opened, systems=systems, judged=judged, settings=settings, progress=progress, **how)
-        return replace(run, notes=(*said, *run.notes))
+            compared = compare(
+                metrics, opened, systems=systems, judged=judged, settings=settings, progress=progress, **how
+            )
+        return replace(compared, notes=(*said, *compared.notes))
     if not metrics:
         raise InputError("name what to compare by: `metrics=` with texts, or `scores=FILE`")
-    below = texts.data is not None and len(texts.candidate) < 2
-    if not below and len(texts.candidates if texts.data is None else texts.candidate) < 2:
+    below = texts.table is not None and len(texts.candidate) < 2
+    if not below and len(texts.candidates if texts.table is None else texts.candidate) < 2:
         raise InputError("name at least two systems to compare")
     notes: list[str] = []
-    rows = None if judged is None else _judged(Path(judged), given.get("lang"), load_registry(given.get("registry")))
-    with texts.open(wanted_sides(metrics, given), keep_rows=False) as corpus:
-        built, plan = load_metrics(metrics, given, corpus, notes.append)
-        places = _places(corpus, str(texts.data), systems) if below else {}  # before anything is scored
+    run = settings if settings is not None else ScorerConfig()
+    rows = None if judged is None else _judged(Path(judged), run.lang, load_registry(run.registry))
+    with texts.open(wanted_sides(metrics, run), keep_rows=False) as corpus:
+        built, plan = load_metrics(metrics, run, corpus, notes.append)
+        places = _places(corpus, str(texts.table), systems) if below else {}  # before anything is scored
         prepared, totals, scored = paired_scores(built, corpus, plan=plan, progress=progress)
     scored = [split(paired, places) for paired in scored] if below else scored
     signatures = {paired.metric.spec: str(prepared.signature(i)) for i, paired in enumerate(scored)}

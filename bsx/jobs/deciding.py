@@ -8,26 +8,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, TextIO, TypedDict
+from typing import TYPE_CHECKING, Annotated, TextIO, TypedDict
 
 import numpy as np
 from pydantic import Field
 
-from bsx.analysis.stats.preference import wilson_interval
-from bsx.data.journal import Arrays, continued
 from bsx.data.nbest import NBest, NBestColumns, NBestFile, beside
-from bsx.data.output import ScoreTable, atomic_text, check_table
 from bsx.data.run import as_one_run, check_output, is_stream
 from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
-from bsx.jobs.scoring.resume import keeping, taken_up
 from bsx.jobs.tables import Watched
 from bsx.metrics.risk import Decision, Decoder, MbrSettings, Utilities, drawn
-from bsx.metrics.summary import about
 from bsx.metrics.zoo import get_metrics
 from bsx.support.aligned import text_table
 from bsx.support.progress import told
 from bsx.support.settings import Option, part, refuse_idle, settled
+
+if TYPE_CHECKING:
+    from bsx.data.journal import Arrays
 
 _CHOICES = (
     *("segment", "candidate", "source", "model_score", "weight", "temperature", "method", "proposer", "keep", "check"),
@@ -116,7 +114,7 @@ class _Lists:
 _Rows = list[tuple[NBest, Decision, Utilities | None]]
 
 
-class MbrRun(MbrSettings, EncoderSettings, Watched):
+class MbrRun(Watched, EncoderSettings, MbrSettings):
     """Which lists of candidates are decided, how, and what is written."""
 
     table: Annotated[
@@ -155,9 +153,9 @@ class MbrRun(MbrSettings, EncoderSettings, Watched):
         Field(description="Write the scores behind them: .jsonl, one line a list."),
         Option(writable=True),
     ] = None
-    resume: Annotated[
-        bool, Field(description="Go on where a run that was stopped with the same output left off.")
-    ] = False
+    resume: Annotated[bool, Field(description="Go on where a run that was stopped with the same output left off.")] = (
+        False
+    )
 
 
 @settled(MbrRun)
@@ -171,19 +169,24 @@ def mbr(settings: MbrRun) -> Decided:
     Raises:
         InputError: for a file, column or metric that cannot be used.
     """
+    from bsx.data.journal import continued
+    from bsx.data.output import ScoreTable, atomic_text, check_table
+    from bsx.jobs.scoring.resume import keeping, taken_up
+    from bsx.metrics.summary import about
+
     progress, say, resume, method = told(settings.progress), settings.say, settings.resume, settings.method
     references = settings.references
     output = None if settings.output is None else Path(settings.output)
     matrix_out = None if settings.matrix_out is None else Path(settings.matrix_out)
+    if output is not None:
+        check_table(output)
     _check_outputs(output, matrix_out, resume, method)
     asked = {name: getattr(settings, name) for name in _CHOICES}
     if method != "prune":
         refuse_idle(asked, MbrRun, f"with the method {method}", "proposer", "keep")
     if method == "exact":
         refuse_idle(asked, MbrRun, "with the method exact, which decides every list so", "check", "seed")
-    names = NBestColumns(
-        settings.segment, settings.candidate, settings.model_score, settings.weight, settings.source
-    )
+    names = NBestColumns(settings.segment, settings.candidate, settings.model_score, settings.weight, settings.source)
     lists = _Lists(
         NBestFile.of(settings.table, names if references is None else replace(names, weight=None)),
         None
@@ -256,8 +259,6 @@ def mbr(settings: MbrRun) -> Decided:
 
 
 def _check_outputs(output: Path | None, matrix: Path | None, resume: bool, method: str) -> None:
-    if output is not None:
-        check_table(output)
     if matrix is not None:
         if matrix.suffix != ".jsonl" and not is_stream(matrix):
             raise InputError(f"{matrix}: the scores are written as JSON lines; the name must end in .jsonl")
@@ -328,6 +329,8 @@ class _Totals:
     def summary(self, named: dict[str, object], signatures: dict[str, str]) -> MbrSummary:
         checked: Checked | None = None
         if self._losses:
+            from bsx.analysis.stats.preference import wilson_interval
+
             same, n = sum(loss == 0 for loss in self._losses), len(self._losses)
             checked = {
                 "lists": n,

@@ -225,9 +225,7 @@ def compute_scores(
     for metric in metrics:
         if [one.spec for one in metrics].count(metric.spec) > 1:
             raise InputError(f"the metric {metric.spec} is asked for twice")
-    rows = score_all(
-        metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress
-    )
+    rows = score_all(metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress)
     return TableScores(
         {one.metric: one.values for one in rows},
         {one.metric: one.signature for one in rows},

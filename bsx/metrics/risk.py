@@ -15,9 +15,9 @@ from bsx.data.corpus import as_texts
 from bsx.data.nbest import NBest
 from bsx.encode.session import SharedSettings
 from bsx.errors import InputError
+from bsx.metrics.base import matrix
 from bsx.metrics.blocks import Values
 from bsx.metrics.core import MetricCore
-from bsx.metrics.matrix import matrix
 from bsx.metrics.zoo import get_metric
 from bsx.support.progress import Watch, told
 from bsx.support.settings import BaseSettings, settled
@@ -243,9 +243,9 @@ def drawn(lists: int, check: int, seed: int) -> set[int]:
 class MbrSettings(BaseSettings):
     """How one of several candidates is chosen."""
 
-    metric: Annotated[
-        str, Field(description="The metric that decides: NAME[:field=value,…]; see bsx metrics.")
-    ] = "bertscore"
+    metric: Annotated[str, Field(description="The metric that decides: NAME[:field=value,…]; see bsx metrics.")] = (
+        "bertscore"
+    )
     temperature: Annotated[
         float | None,
         Field(gt=0, description="Weigh rows by softmax(score / temperature) instead; all the same unless given."),

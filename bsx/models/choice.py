@@ -44,9 +44,7 @@ def choose(model: str | Path | None, lang: str | None, catalog: Catalog) -> Choi
     try:
         language = find_language(lang, catalog) if lang is not None else None
     except UnknownNameError as error:
-        raise UnknownNameError(
-            f"{error} Without lang, a model that is named scores any text."
-        ) from error
+        raise UnknownNameError(f"{error} Without lang, a model that is named scores any text.") from error
     model = None if model is None else str(path_as_name(model))
     if model is None:
         if language is None:

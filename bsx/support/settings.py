@@ -121,6 +121,11 @@ def part(settings: BaseModel, kind: type[Chosen]) -> dict[str, Any]:
     return {name: value for name, value in set_fields(settings).items() if name in kind.model_fields}
 
 
+def narrowed(settings: BaseModel, kind: type[Chosen]) -> Chosen:
+    """Return settings as a class of fewer fields, for which they were checked already."""
+    return kind.model_construct(None, **part(settings, kind))
+
+
 Made = TypeVar("Made")
 
 

@@ -305,7 +305,7 @@ def test_the_matrix_holds_the_scores_of_all_pairs(name: str, make: Make, monkeyp
     pairs = [(c, o) for c in candidates for o in others]
     expected = np.asarray(score(metric, [c for c, _ in pairs], [o for _, o in pairs])).reshape(n, m)
     np.testing.assert_allclose(values, expected, atol=1e-5)
-    monkeypatch.setattr("bsx.metrics.matrix._SIDE", 3)
+    monkeypatch.setattr("bsx.metrics.base._SIDE", 3)
     np.testing.assert_allclose(matrix(metric, candidates, others), expected, atol=1e-5)
     assert metric.encoders.sequences_encoded - before == (n + m if encodes else 0)
 

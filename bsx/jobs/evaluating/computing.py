@@ -15,6 +15,7 @@ from bsx.data.files import TableFile
 from bsx.data.long import SEGMENTS, SYSTEM
 from bsx.data.sidecar import carried
 from bsx.data.tables import Row
+from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
 from bsx.jobs.evaluating.columns import Cell, Columns, Wanted, odd_rows, pairs_together, told_apart, with_usual
 from bsx.jobs.scoring.input import Input
@@ -24,14 +25,13 @@ from bsx.metrics.run import prepare, stream
 from bsx.metrics.summary import Tally, about, flags, summarise
 from bsx.support.progress import Progress
 from bsx.support.provenance import provenance
-from bsx.support.untyped import Settings
 
 
 def score_columns(
     specs: Sequence[str],
     given: Input,
     wanted: Wanted,
-    settings: Settings,
+    settings: EncoderSettings,
     progress: Progress | None,
     *,
     keep: bool = False,
@@ -54,11 +54,11 @@ def score_columns(
     Raises:
         InputError: if columns do not fit together.
     """
-    file = given.data or ""
+    file = given.table or ""
     with contextlib.ExitStack() as stack:
         corpus = stack.enter_context(given.open(wanted_sides(specs, settings), keep_rows=True))
         systems = corpus.systems
-        assert isinstance(corpus, TableFile)  # noqa: S101 - for the type checker; `data` names a table
+        assert isinstance(corpus, TableFile)  # noqa: S101 - for the type checker; the table is one
         there = corpus.columns
         asked, wanted = wanted, wanted if len(systems) > 1 else with_usual(wanted, there, file)
         if wanted.segment is not None and wanted.system is None and len(systems) == 1:

@@ -21,7 +21,7 @@ from bsx.jobs.evaluating.computing import score_columns
 from bsx.jobs.scoring.input import Input
 from bsx.metrics.zoo import metric_names
 from bsx.support.progress import Progress, Watch, told
-from bsx.support.settings import build_config, set_fields, takes
+from bsx.support.settings import build_config, takes
 
 
 @takes(MetaSettings)
@@ -60,8 +60,8 @@ def meta(
         check_table(scores_out)
     if texts is not None and texts.test_set is not None:
         return _on_test_set(wanted, texts, file, metrics, scores_out, settings, progress, how)
-    data = texts.data if texts is not None else None
-    given = set_fields(settings)
+    data = texts.table if texts is not None else None
+    given = settings if settings is not None else ScorerConfig()
     if metrics:
         if file is not None or texts is None or data is None:
             raise InputError("`metrics=` needs the texts as `data=FILE`, and no other FILE")
@@ -145,7 +145,7 @@ def _on_test_set(
                 raise InputError(f"{texts.test_set}: has no scores of metrics: compute some with `metrics=METRICS`")
             run = meta(
                 replace(wanted, columns=columns),
-                file=found.data,
+                file=found.table,
                 scores_out=scores_out,
                 settings=settings,
                 progress=progress,
