@@ -45,10 +45,10 @@ class Scorer:
     idf weights and the encoders' settings if such were given.
 
     Args:
-        settings: see `bsx.ScorerConfig`. ``model`` is a registry name or alias, a folder (a text, or a `Path`), or a hub
-            id; see `bsx.models.choice.choose`. ``idf`` is True to weigh tokens by their idf in the references of each
-            call; a list of texts to count on instead; or `Idf` weights counted before. ``encoders`` are shared with
-            other metrics, and say where to run and which registry to use.
+        settings: see `bsx.ScorerConfig`. ``model`` is a registry name or alias, a folder (a text, or a `Path`), or a
+            hub id; see `bsx.models.choice.choose`. ``idf`` is True to weigh tokens by their idf in the references of
+            each call; a list of texts to count on instead; or `Idf` weights counted before. ``encoders`` are shared
+            with other metrics, and say where to run and which registry to use.
 
     Attributes:
         config: all settings.
@@ -82,10 +82,8 @@ class Scorer:
         given = set_fields(self.config, "model", "lang", "encoders", "registry")
         shown = {name: value for name, value in given.items() if value != type(self.config).model_fields[name].default}
         shown |= {} if self.config.idf is False else {"idf": True}
-        named = {
-            name: value for name, value in (("lang", self.config.lang), *sorted(shown.items())) if value is not None
-        }
-        return f"Scorer(model={self.model!r}{''.join(f', {name}={value!r}' for name, value in named.items())})"
+        named = {"model": self.model, "lang": self.config.lang, **dict(sorted(shown.items()))}
+        return f"Scorer({', '.join(f'{name}={value!r}' for name, value in named.items() if value is not None)})"
 
     @property
     def model(self) -> str:

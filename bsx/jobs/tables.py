@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import Field
 
-from bsx.data.sidecar import known_signatures, lower_by_sidecar, scored_columns
-from bsx.data.tables import Table
 from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.progress import Progress, Say, Watch, nothing
 from bsx.support.settings import BaseSettings, Option
+
+if TYPE_CHECKING:
+    from bsx.data.tables import Table
 
 FORMATS = ".tsv (unquoted), .csv, .jsonl or .parquet; - is standard input"
 
@@ -160,6 +161,8 @@ class TableScores:
 
 def known_columns(table: Table, columns: Sequence[str], *but: str) -> list[str]:
     """Return the columns of scores: those that the user named, else those that ``bsx score`` wrote into the table."""
+    from bsx.data.sidecar import scored_columns
+
     return list(columns) or [name for name in scored_columns(table.name, table.columns) if name not in but]
 
 
@@ -172,6 +175,8 @@ def turned(table: Table, columns: Sequence[str], lower: Sequence[str]) -> tuple[
     for name in lower:
         if name not in columns:
             raise InputError(f"lower: {name!r} is none of the columns of scores ({', '.join(columns)})")
+    from bsx.data.sidecar import lower_by_sidecar
+
     known = [name for name in lower_by_sidecar(table.name) if name in columns and name not in lower]
     notes = [f"the sign of {name} is turned: lower is better" for name in lower]
     notes += [f"the sign of {name} is turned: lower is better, as {table.name}.signatures.json says" for name in known]
@@ -186,6 +191,7 @@ def read_scores(table: Table, columns: Sequence[str], lower: Sequence[str]) -> T
         InputError: naming file, row and column of a cell that is not a number.
     """
     from bsx.data.columns import read_columns
+    from bsx.data.sidecar import known_signatures
 
     less, notes = turned(table, columns, lower)
     read = read_columns(table, list(columns))

@@ -138,8 +138,8 @@ class Decoder:
             found = self.metric.score_aggregate(pool.texts, others, weights)
             if found is None:
                 raise InputError(
-                    f"{self.metric.spec} cannot take references together, as the method aggregate does: chrf and metrics "
-                    "on sentence vectors can"
+                    f"{self.metric.spec} cannot take references together, as the method aggregate does: chrf and "
+                    "metrics on sentence vectors can"
                 )
             texts, expected, utilities = pool.texts, found, None
         else:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from bsx.support.memory import refuse_beyond, show_bytes, text_size
 from bsx.support.optional import source_of
 from bsx.support.progress import Progress, Watch, told
 from bsx.support.signature import Signature
+
+if TYPE_CHECKING:
+    from bsx.data.journal import Arrays
 
 Item = TypeVar("Item")
 _BLOCK_TOKENS = 131_072  # enough for batches of equal length; more only costs memory

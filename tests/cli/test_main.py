@@ -138,7 +138,7 @@ def test_tables_of_every_format(cli: Cli, tmp_path: Path, minilm: Scorer) -> Non
     expected = minilm.score(CANDIDATES, REFERENCES).mean()["f1"]
     columns = ("--candidate", "mt", "--reference", "ref", "--id", "sid", "-m", "minilm", "--format", "json")
     for path in tables(tmp_path).values():
-        result = cli("score", "--data", path, *columns, "-o", tmp_path / "o.parquet")
+        result = cli("score", path, *columns, "-o", tmp_path / "o.parquet")
         assert result.status == 0, result.err
         assert json.loads(result.out)["f1"] == pytest.approx(expected, abs=1e-6)
     import pyarrow.parquet as pq
@@ -159,9 +159,7 @@ def test_standard_input(cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch) 
     assert json.loads(piped.out)["systems"][0]["name"] == "stdin"
     for kind in ("tsv", "jsonl"):
         feed(tables(files)[kind].read_bytes())
-        result = cli(
-            "score", "--data", "-", "--candidate", "mt", "--reference", "ref", "-m", "minilm", "--format", "json"
-        )
+        result = cli("score", "-", "--candidate", "mt", "--reference", "ref", "-m", "minilm", "--format", "json")
         assert json.loads(result.out)["f1"] == expected
     feed(b"")
     assert "standard input: is empty" in cli("score", "-c", "-", "-r", files / "refs.txt", "-m", "minilm").err
@@ -201,7 +199,7 @@ def test_all_layers(cli: Cli, files: Path) -> None:
 
 def test_match(cli: Cli, tmp_path: Path, minilm: Scorer) -> None:
     candidate, reference = "He paid $5 <b>", "She paid five \\dollars"
-    result = cli("match", candidate, reference, "-m", "minilm", "--json", "--plot", tmp_path / "a.html")
+    result = cli("match", candidate, reference, "-m", "minilm", "--format", "json", "--plot", tmp_path / "a.html")
     alignment = json.loads(result.out)
     scores = minilm.score([candidate], [reference])
     assert alignment["f1"] == pytest.approx(scores.f1[0], abs=1e-6)

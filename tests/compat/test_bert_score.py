@@ -397,7 +397,7 @@ def test_the_tokenizer_puts_the_space_that_scores_are_computed_with(
         "layers: 3\nlayer: unvalidated\nevidence: []\ndimensions: 32\nmax_tokens: 64\nleading_space: true\n"
     )
     monkeypatch.setenv("BSX_REGISTRY", str(tmp_path))
-    scorer = bsx.Scorer("spaced", layer=2)
+    scorer = bsx.Scorer(model="spaced", layer=2)
     assert scorer.tokenizer.leading_space
     counted = scorer.count_idf(REFERENCES)
     assert dict(compat.get_idf_dict(REFERENCES, compat.get_tokenizer("spaced"))) == dict(counted.weights)
@@ -504,7 +504,7 @@ def test_their_own_tests_pass_with_roberta_large() -> None:
 @pytest.mark.slow
 def test_their_own_tests_pass_with_a_model_that_is_here(tmp_path: Path) -> None:
     """Their figures are roberta-large's; here each call is made of both packages, on MiniLM, and compared."""
-    scorer = bsx.Scorer("minilm", rescale=True, lang="en")
+    scorer = bsx.Scorer(model="minilm", rescale=True, lang="en")
     folder, baselines = str(scorer.metric.located.checkpoint.folder), scorer.metric.baselines
     assert baselines is not None
     table = tmp_path / "b.csv"

@@ -193,7 +193,7 @@ def test_meta_of_columns_and_of_scores_made_here(judged: str, tmp_path: Path) ->
     found = bsx.jobs.meta(wanted, file=judged, resamples=20)
     assert isinstance(found, MetaResult)
     assert found.metrics == ("a", "b")
-    texts, scores = bsx.jobs.Input(data=judged), tmp_path / "scores.tsv"
+    texts, scores = bsx.jobs.Input(table=judged), tmp_path / "scores.tsv"
     scored = bsx.jobs.meta(wanted, metrics=["chrf"], texts=texts, scores_out=scores, resamples=20)
     assert isinstance(scored, MetaResult)
     assert scored.metrics == ("chrf", "a", "b")
@@ -203,10 +203,10 @@ def test_meta_of_columns_and_of_scores_made_here(judged: str, tmp_path: Path) ->
 
 
 def test_compare(judged: str) -> None:
-    found = bsx.jobs.compare(["chrf"], bsx.jobs.Input(data=judged, candidate=["candidate", "source"]))
+    found = bsx.jobs.compare(["chrf"], bsx.jobs.Input(table=judged, candidate=["candidate", "source"]))
     assert (found.segments, list(found.signatures)) == (24, ["chrf"])
     with pytest.raises(InputError, match="name at least two systems"):
-        bsx.jobs.compare(["chrf"], bsx.jobs.Input(data=judged))
+        bsx.jobs.compare(["chrf"], bsx.jobs.Input(table=judged))
 
 
 def test_factors_then_disentangle_then_report(judged: str, tmp_path: Path) -> None:
@@ -229,20 +229,20 @@ def test_factors_then_disentangle_then_report(judged: str, tmp_path: Path) -> No
 
 
 def test_scoring_refuses_what_it_would_ignore(judged: str, tmp_path: Path) -> None:
-    texts, out = bsx.jobs.Input(data=judged), tmp_path / "scores.tsv"
+    texts, out = bsx.jobs.Input(table=judged), tmp_path / "scores.tsv"
     for run, message, spelling in (
         (
-            lambda: bsx.jobs.score_files(texts, ["bertscore"], settings=ScorerConfig(idf=True)),
+            lambda: bsx.jobs.score_files(table=judged, metrics=["bertscore"], idf=True),
             "with `metrics=[…]`, `idf=` is a setting of one metric: write it as bertscore:idf=…",
             "with --metrics, --idf is a setting of one metric: write it as bertscore:idf=…",
         ),
         (
-            lambda: bsx.jobs.score_files(texts, ["chrf"], resume=True),
+            lambda: bsx.jobs.score_files(table=judged, metrics=["chrf"], resume=True),
             "`resume=True` goes on with the file of `output=FILE`: name it",
             "--resume goes on with the file of -o: name it",
         ),
         (
-            lambda: bsx.jobs.score_files(bsx.jobs.Input(data=judged, source="source")),
+            lambda: bsx.jobs.score_files(table=judged, source="source"),
             "BERTScore reads no sources; `metrics=[…]` names metrics that do "
             "(`bsx.load_registry().metrics` lists them)",
             "BERTScore reads no sources; --metrics names metrics that do (`bsx metrics` lists them)",
@@ -252,7 +252,7 @@ def test_scoring_refuses_what_it_would_ignore(judged: str, tmp_path: Path) -> No
             run()
         assert (str(refused.value), spelled(message)) == (message, spelling)
     with pytest.raises(InputError, match="`idf=` is a setting of one metric"):
-        bsx.jobs.compare(["chrf"], bsx.jobs.Input(data=judged, candidate=["a", "b"]), settings=ScorerConfig(idf=True))
+        bsx.jobs.compare(["chrf"], bsx.jobs.Input(table=judged, candidate=["a", "b"]), settings=ScorerConfig(idf=True))
     assert not out.exists()
-    found = bsx.jobs.score_files(texts, ["chrf"], output=out, settings=ScorerConfig(lang="en")).to_dict()
+    found = bsx.jobs.score_files(table=judged, metrics=["chrf"], output=out, lang="en").to_dict()
     assert [one["metric"] for one in found["metrics"]] == ["chrf"]

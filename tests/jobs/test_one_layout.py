@@ -70,7 +70,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def chain(table: Path) -> Path:
     """The folder of that table, scored and then measured by a factor, without a word on columns."""
     folder = table.parent
-    score_files(Input(data=str(table)), ["chrf", "ter"], output=folder / "s.tsv")
+    score_files(table=str(table), metrics=["chrf", "ter"], output=folder / "s.tsv")
     factors(folder / "s.tsv", folder / "f.tsv", "lex")
     return folder
 
@@ -115,18 +115,18 @@ def test_the_scores_of_an_ensemble_are_those_it_is_measured_by(chain: Path, tmp_
 
 def test_bertscore_by_itself_keeps_every_column_too(table: Path, tmp_path: Path, cli: Callable[..., Outcome]) -> None:
     out = tmp_path / "b.tsv"
-    assert cli("score", "-m", "minilm", "--data", table, "-o", out).status == 0
+    assert cli("score", "-m", "minilm", table, "-o", out).status == 0
     rows = rows_of(out)
     assert list(rows[0]) == ["id", "system", *LAYOUT[1:], "precision", "recall", "f1"]
     assert [{name: row[name] for name in LAYOUT} for row in rows] == rows_of(table)
     assert [row["id"] for row in rows] == [row["segment"] for row in rows]
     found = meta(Wanted(), file=str(out), test="none", resamples=20)
     assert set(found.signatures) == {"precision", "recall", "f1"}
-    again = cli("score", "-m", "minilm", "--data", out, "-o", tmp_path / "c.tsv")
+    again = cli("score", "-m", "minilm", out, "-o", tmp_path / "c.tsv")
     assert (again.status, again.err.count("\n")) == (2, 1)
     assert "has a column 'precision' already" in again.err
     # What the table knew of its scores, the next one knows too.
-    score_files(Input(data=str(out)), ["chrf"], output=tmp_path / "d.tsv")
+    score_files(table=str(out), metrics=["chrf"], output=tmp_path / "d.tsv")
     assert scored_columns(tmp_path / "d.tsv", list(rows_of(tmp_path / "d.tsv")[0])) == [
         "precision",
         "recall",
@@ -163,14 +163,14 @@ def test_several_judgments_make_a_table_each(chain: Path, cli: Callable[..., Out
 
 
 def test_metrics_computed_now_agree_with_those_on_disk(table: Path, chain: Path) -> None:
-    now = meta(Wanted(), metrics=["chrf"], texts=Input(data=str(table)), test="none", resamples=20)
+    now = meta(Wanted(), metrics=["chrf"], texts=Input(table=str(table)), test="none", resamples=20)
     then = meta(Wanted(["chrf"]), file=str(chain / "s.tsv"), test="none", resamples=20)
     assert isinstance(now, MetaResult)
     assert isinstance(then, MetaResult)
     assert now.systems
     assert now.groups[0]["chrf"].value == pytest.approx(then.groups[0]["chrf"].value, rel=1e-8)
     several = meta(
-        Wanted(human=["human", "human_b"]), metrics=["chrf"], texts=Input(data=str(table)), test="none", resamples=20
+        Wanted(human=["human", "human_b"]), metrics=["chrf"], texts=Input(table=str(table)), test="none", resamples=20
     )
     assert isinstance(several, Judgments)
 
@@ -199,7 +199,7 @@ def test_nothing_is_pooled_unsaid(chain: Path, cli: Callable[..., Outcome], tmp_
     pairs = write(tmp_path / "l.tsv", [{**row, "label": i % 2} for i, row in enumerate(rows_of(chain / "s.tsv"))])
     (tmp_path / "l.tsv.signatures.json").write_bytes((chain / "s.tsv.signatures.json").read_bytes())
     for words in (
-        ("score", "--data", texts, "--metrics", "chrf"),
+        ("score", texts, "--metrics", "chrf"),
         ("disentangle", chain / "f.tsv"),
         ("ensemble", chain / "f.tsv", "--resamples", "20"),
         ("adversarial", "pairs", pairs, "--resamples", "20", "--folds", "2"),
@@ -327,7 +327,7 @@ def test_other_names_are_named_alike_everywhere(chain: Path, cli: Callable[..., 
     quick = ("--resamples", "20")
     texts = ("--candidate", "output", "--reference", "gold")
     for words in (
-        ("score", "--data", file, *texts, *where, "--metrics", "length", "-o", tmp_path / "l.tsv"),
+        ("score", file, *texts, *where, "--metrics", "length", "-o", tmp_path / "l.tsv"),
         ("compare", "--scores", file, *where, *quick),
         ("compare", "--data", file, *texts[:2], *texts[2:], *where, *quick, "--metrics", "chrf"),
         ("meta", file, *where, "--human", "grade", "--test", "none", *quick),
@@ -387,7 +387,7 @@ def test_lists_of_candidates_have_the_usual_segments(cli: Callable[..., Outcome]
     ]
     lists = write(tmp_path / "lists.tsv", rows)
     for words in ((), ("--segment", "segment"), ("--id", "segment")):
-        done = cli("mbr", lists, *words, "--metrics", "chrf", "-o", tmp_path / "d.tsv")
+        done = cli("mbr", lists, *words, "--metric", "chrf", "-o", tmp_path / "d.tsv")
         assert done.status == 0, done.err
         assert [row["id"] for row in rows_of(tmp_path / "d.tsv")] == ["a", "b"]
 

@@ -105,7 +105,7 @@ def test_ties_go_by_the_models_score_then_frequency_then_text() -> None:
 
 
 def test_references_of_their_own_and_lower_is_better() -> None:
-    found = bsx.mbr([["a b c", "q r s"]], [["q r s t", "q r"]], metric="ter")[0]
+    found = bsx.mbr([["a b c", "q r s"]], references=[["q r s t", "q r"]], metric="ter")[0]
     assert found.candidate == "q r s"
     assert found.expected == pytest.approx((100 / 4 + 100 / 2) / 2)
 

@@ -322,7 +322,7 @@ class BERTScorer:
         """
         from bsx.bertscore.scorer import Scorer
 
-        plain = Scorer(self.model_type, lang=self.lang, layer=self.num_layers, encoders=self._scorer.encoders)
+        plain = Scorer(model=self.model_type, lang=self.lang, layer=self.num_layers, encoders=self._scorer.encoders)
         alignment = plain.align(candidate, reference)
         rows, columns = alignment.candidate.weights > 0, alignment.reference.weights > 0
         cosines, title = alignment.cosines[rows][:, columns], "Similarity Matrix"

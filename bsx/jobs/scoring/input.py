@@ -13,7 +13,6 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from bsx.data.corpus import Corpus
 from bsx.data.open import open_corpus
-from bsx.data.output import atomic_text
 from bsx.errors import InputError
 from bsx.jobs.tables import TableSettings, TestSets, TextColumns, TextFiles
 from bsx.support.progress import Say, nothing
@@ -118,6 +117,8 @@ def _line_files(table: JudgedTable, stem: Path) -> list[str]:
         raise InputError(f"{table.name}: has no references to hold candidates against")
     segments = table.texts("segment") if "segment" in table else [str(row) for row in range(len(table))]
     rows = list({segment: row for row, segment in reversed(list(enumerate(segments)))}.values())[::-1]
+    from bsx.data.output import atomic_text
+
     written = []
     for name in ("source", *names):
         texts = [table.texts(name)[row] for row in rows] if name in table else []

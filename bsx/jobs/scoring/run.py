@@ -131,9 +131,11 @@ class ScoredFiles:
 
     def shortfalls(self, result: JsonObject) -> list[str]:
         """Return one sentence for each score of a summary that `to_dict` made that is worse than it had to be."""
+        if not self.gates:
+            return []
         from bsx.metrics.gates import shortfalls
 
-        return shortfalls(result, self.gates) if self.gates else []
+        return shortfalls(result, self.gates)
 
     def notes(self) -> list[str]:
         """Return what the user should know about metrics, encoders and rows, one sentence each."""
