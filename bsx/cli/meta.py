@@ -27,7 +27,7 @@ from bsx.cli.options import (
     with_settings,
 )
 from bsx.cli.output import names, progress_bar, write_shown
-from bsx.support.settings import set_fields
+from bsx.support.settings import build_config, set_fields
 
 _PICTURE = ".png, .svg or .pdf"
 
@@ -105,14 +105,8 @@ def meta(
     for path in (plot, plot_tests):
         if path is not None:
             check_picture(path)
-    texts = Input(
-        table=data,
-        candidate=candidate or [],
-        reference=reference or [],
-        source=source,
-        test_set=test_set,
-        data_dir=data_dir,
-    )
+    named = {"table": data, "candidate": candidate or [], "reference": reference or [], "source": source}
+    texts = build_config({**named, "test_set": test_set, "data_dir": data_dir}, Input)
     with progress_bar() as report:
         found = evaluate(
             Wanted(names(column), human or [], group, system, segment, names(lower), names(sentinel), names(category)),
@@ -200,19 +194,20 @@ def compare(
     columns = [candidate] if candidate is not None else named if data is not None and not long else []
     if scores is None and (column or lower):
         raise InputError("--columns and --lower name columns of --scores, which is missing")
-    texts = Input(
-        candidates=named if data is None and not long else [],
-        references=references or [],
-        sources=sources,
-        table=data,
-        candidate=columns,
-        reference=reference or [],
-        source=source,
-        segment=None if scores is not None else segment,
-        system=None if scores is not None else system,
-        test_set=test_set,
-        data_dir=data_dir,
-    )
+    told = {
+        "candidates": named if data is None and not long else [],
+        "references": references or [],
+        "sources": sources,
+        "table": data,
+        "candidate": columns,
+        "reference": reference or [],
+        "source": source,
+        "segment": None if scores is not None else segment,
+        "system": None if scores is not None else system,
+        "test_set": test_set,
+        "data_dir": data_dir,
+    }
+    texts = build_config(told, Input)
     with progress_bar() as report:
         found = run(
             specs(metric),

@@ -159,7 +159,7 @@ def command(
             for group, members in folded.items():
                 given |= _unfolded(group, arguments.pop(group), kinds, members)
             for name in given:
-                if _holds_names(_plain(fields[name].annotation)):
+                if _holds_names(_plain(fields[name].annotation)) and not _mark(fields[name]).whole:
                     given[name] = names(given[name])
             given = {name: value for name, value in given.items() if value not in (None, [])}
             given = {name: value for name, value in given.items() if value != fields[name].get_default()}

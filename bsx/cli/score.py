@@ -64,16 +64,21 @@ def match(
     say(scorer.metric.doubts)
 
 
-@command(MbrRun)
-def mbr(settings: MbrRun, format: Format = "text") -> None:
+@command(MbrRun, leave_out=("output",))
+def mbr(
+    settings: MbrRun,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help=MbrRun.model_fields["output"].description, writable=True)
+    ] = Path("-"),
+    format: Format = "text",
+) -> None:
     """Choose from each list the candidate that a metric expects to be best (minimum Bayes risk decoding)."""
     from bsx.jobs.deciding import mbr
     from bsx.support.provenance import provenance
 
-    output = settings.output if settings.output is not None else Path("-")
     with progress_bar() as report:
         watched = {"output": output, "progress": report, "say": lambda note: say([note])}
-        decided = mbr(**{**set_fields(settings), **watched})
+        decided = mbr(**set_fields(settings), **watched)
     read = [name for name in (settings.table, settings.references) if name is not None]
     origin = provenance("mbr", read, decided.summary["signatures"])
     print(to_json({**decided.to_dict(), "provenance": origin}) if format == "json" else decided.to_text())

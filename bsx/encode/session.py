@@ -162,7 +162,7 @@ class Encoders:
             LanguageError: instead, with ``strict``.
         """
         if self.config.strict:
-            raise LanguageError(f"{note} (without strict it is scored all the same)")
+            raise LanguageError(f"{note} (leave out strict to score all the same)")
         for heard in (self._doubts, *self._heard):
             if note not in heard:
                 heard.append(note)

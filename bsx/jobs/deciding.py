@@ -17,7 +17,7 @@ from bsx.data.nbest import NBest, NBestColumns, NBestFile, beside
 from bsx.data.run import as_one_run, check_output, is_stream
 from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
-from bsx.jobs.tables import Watched
+from bsx.jobs.tables import MetricSettings, Watched
 from bsx.metrics.risk import Decision, Decoder, MbrSettings, Utilities, drawn
 from bsx.metrics.zoo import get_metrics
 from bsx.support.aligned import text_table
@@ -114,7 +114,7 @@ class _Lists:
 _Rows = list[tuple[NBest, Decision, Utilities | None]]
 
 
-class MbrRun(Watched, EncoderSettings, MbrSettings):
+class MbrRun(Watched, MetricSettings, MbrSettings):
     """Which lists of candidates are decided, how, and what is written."""
 
     table: Annotated[
@@ -125,6 +125,9 @@ class MbrRun(Watched, EncoderSettings, MbrSettings):
         ),
         Option(argument=True),
     ]
+    metrics: Annotated[
+        Sequence[str], Field(description="The metric that decides: NAME[:field=value,…]; see bsx metrics. [bertscore]")
+    ] = ()
     references: Annotated[
         str | None,
         Field(description="The same lists with texts that candidates are held against; they themselves unless given."),
@@ -198,7 +201,10 @@ def mbr(settings: MbrRun) -> Decided:
     total = sum(1 for _ in lists)  # malformed input is found before a model is loaded
     pruning = method == "prune"
     run = part(settings, EncoderSettings)
-    made = get_metrics([settings.metric, *([settings.proposer] if pruning else [])], **run)
+    metric, *others = settings.metrics or ["bertscore"]
+    if others:
+        raise InputError(f"metrics: one metric decides, not {len(settings.metrics)}")
+    made = get_metrics([metric, *([settings.proposer] if pruning else [])], **run)
     decoder = Decoder(
         made[0],
         method,
@@ -208,7 +214,7 @@ def mbr(settings: MbrRun) -> Decided:
     )
     checked = set[int]() if method == "exact" else drawn(total, settings.check, settings.seed)
     signatures = {one.spec: str(one.signature()) for one in made}
-    named = {**asked, "metric": settings.metric, **{name: str(value) for name, value in run.items()}}
+    named = {**asked, "metric": metric, **{name: str(value) for name, value in run.items()}}
     opened = [one for one in (lists.mine, lists.others) if one is not None]
 
     def blocks(start: int) -> Iterator[_Rows]:

@@ -59,10 +59,12 @@ class TextFiles(BaseSettings):
     """Files of texts, a line a segment, instead of a table."""
 
     candidates: Annotated[
-        Sequence[str], Field(description="Files of candidates, a line a segment; several are systems."), Option(("-c",))
+        Sequence[str],
+        Field(description="Files of candidates, a line a segment; several are systems."),
+        Option(("-c",), whole=True),
     ] = ()
     references: Annotated[
-        Sequence[str], Field(description="Files of references, a line a segment."), Option(("-r",))
+        Sequence[str], Field(description="Files of references, a line a segment."), Option(("-r",), whole=True)
     ] = ()
     sources: Annotated[str | None, Field(description="File of sources, a line a segment."), Option(("-s",))] = None
 

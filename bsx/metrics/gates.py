@@ -38,7 +38,7 @@ def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str,
             ) from None
         if name not in known:
             raise UnknownNameError(
-                f"`fail_under=`: there is no score {name!r} in this run; there are {', '.join(known)}."
+                f"fail_under: there is no score {name!r} in this run; there are {', '.join(known)}."
                 f"{did_you_mean(name, known)}"
             )
     return gates

@@ -243,9 +243,6 @@ def drawn(lists: int, check: int, seed: int) -> set[int]:
 class MbrSettings(BaseSettings):
     """How one of several candidates is chosen."""
 
-    metric: Annotated[str, Field(description="The metric that decides: NAME[:field=value,…]; see bsx metrics.")] = (
-        "bertscore"
-    )
     temperature: Annotated[
         float | None,
         Field(gt=0, description="Weigh rows by softmax(score / temperature) instead; all the same unless given."),
@@ -266,6 +263,9 @@ class MbrSettings(BaseSettings):
 class MbrCall(MbrSettings, SharedSettings):
     """What `mbr` takes beside the lists."""
 
+    metric: Annotated[str, Field(description="The metric that decides: NAME[:field=value,…]; see bsx metrics.")] = (
+        "bertscore"
+    )
     references: Annotated[
         Sequence[Sequence[str]] | None,
         SkipValidation,

@@ -379,7 +379,7 @@ def score_segments(
             name = block.ids[row] if block.ids else row + 1
             raise InputError(
                 f"{metric.spec}: a text of segment {name} has {result.lost[row]} tokens more than its model reads: "
-                "shorten it, or drop `strict=True`"
+                "shorten it, or leave out strict"
             )
         scores.append(result)
         undefined.append(fill_undefined(metric, result))

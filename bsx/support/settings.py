@@ -38,6 +38,7 @@ class Option:
         folder: what is written is a folder.
         folded: one of the rarer settings that share an option, ``--encoder name=value,…``: the option's name.
         python: it exists in Python only, such as a function.
+        whole: of several values: each is given by itself, because one may hold a comma, as the name of a file.
     """
 
     flags: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class Option:
     folder: bool = False
     folded: str | None = None
     python: bool = False
+    whole: bool = False
 
 
 class BaseSettings(BaseModel):

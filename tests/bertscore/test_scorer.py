@@ -213,7 +213,7 @@ def test_truncation_is_counted_refused_or_avoided(tiny_model: Callable[[str], st
     cut = Scorer(model=folder, layer=2).score([long, "cat"], ["cat", "cat " * 63])
     assert cut.truncated.tolist() == [0, 1]
     assert cut.tokens_lost.tolist() == [38, 1]
-    with pytest.raises(InputError, match=r"segment 1 \(candidate, 38 tokens too many\).*`long='window'`"):
+    with pytest.raises(InputError, match=r"segment 1 \(candidate, 38 tokens too many\).*set long to window"):
         Scorer(model=folder, layer=2, strict=True).score([long], ["cat"])
     windowed = Scorer(model=folder, layer=2, long="window")
     whole = windowed.score([long], ["cat"])
@@ -384,10 +384,10 @@ def test_wrong_input_is_named(tiny_bert: Scorer, candidates: Any, references: An
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"layer": 9}, "layer 9 is out of range: .* has layers 0 to 3"),
-        ({}, "no best layer is known for .*`layer=`"),
-        ({"layer": 1, "all_layers": True}, "`layer=` and `all_layers=True` exclude each other"),
-        ({"layer": 1, "baseline": "x.csv"}, "`baseline=` goes with `rescale=True`"),
+        ({"layer": 9}, "layer: 9 is too deep, .* has layers 0 to 3"),
+        ({}, "no best layer is known for "),
+        ({"layer": 1, "all_layers": True}, "layer and all_layers exclude each other"),
+        ({"layer": 1, "baseline": "x.csv"}, "baseline goes with rescale"),
         ({"layer": 1, "rescale": True, "baseline": "missing.csv"}, "there is no such baseline file"),
         ({"layer": 1, "rescale": True}, "needs the language of the texts: add `lang=`"),
         ({"layer": 1, "rescale": True, "lang": "en"}, "no rescaling baseline for .* in 'en'"),

@@ -46,9 +46,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 IDLE = [
-    ("score -c c.txt -r r.txt --metrics chrf --data-dir x", "--data-dir"),
-    ("meta scores.tsv --columns a --data-dir x", "--data-dir"),
-    ("compare c.txt r.txt -r r.txt --metrics chrf --data-dir x", "--data-dir"),
+    ("score -c c.txt -r r.txt --metrics chrf --data-dir x", "data_dir"),
+    ("meta scores.tsv --columns a --data-dir x", "data_dir"),
+    ("compare c.txt r.txt -r r.txt --metrics chrf --data-dir x", "data_dir"),
     ("data test-sets --data-dir c.txt", "--data-dir"),
     ("data list --data-dir c.txt", "--data-dir"),
     ("data table scores.tsv --loader table -o o.tsv --data-dir x", "--data-dir"),
@@ -78,8 +78,8 @@ IDLE = [
     ("card chrf --parts nosuch", "--parts"),
     ("explain --data judged.tsv --metrics chrf --resamples 30", "--resamples"),
     ("explain --data judged.tsv --metrics chrf --seed 30", "--seed"),
-    ("mbr judged.tsv --metric chrf --keep 3", "--keep"),
-    ("mbr judged.tsv --metric chrf --check 3", "--check"),
+    ("mbr judged.tsv --metrics chrf --keep 3", "--keep"),
+    ("mbr judged.tsv --metrics chrf --check 3", "--check"),
     ("meta scores.tsv --columns a --human-ties 1", "--human-ties"),
     ("meta scores.tsv --columns a --test none --correction holm", "--correction"),
     ("reproduce paws --data . --no-lex", "--no-lex"),

@@ -174,7 +174,7 @@ def test_nothing_to_go_on_with(cli: Cli, tiny_model: Callable[[str], str], tmp_p
     assert cli(*command("", model, data, tmp_path / "out.tsv"), "--resume").status == 0
     without = cli(*command("", model, data, tmp_path / "out.tsv")[:-2], "--resume")
     assert without.status == 2
-    assert "--resume goes on with the file of -o" in without.err
+    assert "resume goes on with the file of output" in without.err
 
 
 def test_two_at_once(tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ def test_files_columns_and_lists_of_alike_names(cli: Cli, tmp_path: Path, monkey
     Path("t.tsv").write_text("A\tA \treference\na\tb\tc\n")
     assert cli("score", "t.tsv", "--candidate", "A", "--candidate", "A ", "--metrics", "chrf").status == 2
     Path("n.tsv").write_text("id\tcandidate\n1\ta\n1\tb\n1 \tc\n1 \td\n")
-    done = cli("mbr", "n.tsv", "--metric", "chrf")
+    done = cli("mbr", "n.tsv", "--metrics", "chrf")
     assert done.status == 2
     assert "look the same" in done.err
 

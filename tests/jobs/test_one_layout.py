@@ -245,7 +245,7 @@ def test_test_sets_have_names_and_say_how_to_be_had(cli: Callable[..., Outcome],
             "unknown test set 'wmt17/zhen'. Near: wmt17/zh-en",
         ),
         (("meta", "x.tsv", "--test-set", "wmt17/zh-en"), "leave FILE out"),
-        (("score", "--test-set", "wmt17/zh-en", "-r", "r.txt"), "leave out --data, --references and --sources"),
+        (("score", "--test-set", "wmt17/zh-en", "-r", "r.txt"), "leave out table, references and sources"),
     ):
         done = cli(*words, "--data-dir", tmp_path)
         assert (done.status, done.out, done.err.count("\n")) == (2, "", 1), done.err
@@ -386,8 +386,8 @@ def test_lists_of_candidates_have_the_usual_segments(cli: Callable[..., Outcome]
         {"segment": name, "candidate": text} for name in ("a", "b") for text in ("one cat", "a cat")
     ]
     lists = write(tmp_path / "lists.tsv", rows)
-    for words in ((), ("--segment", "segment"), ("--id", "segment")):
-        done = cli("mbr", lists, *words, "--metric", "chrf", "-o", tmp_path / "d.tsv")
+    for words in ((), ("--segment", "segment"), ("--segment", "segment")):
+        done = cli("mbr", lists, *words, "--metrics", "chrf", "-o", tmp_path / "d.tsv")
         assert done.status == 0, done.err
         assert [row["id"] for row in rows_of(tmp_path / "d.tsv")] == ["a", "b"]
 
@@ -412,7 +412,7 @@ def test_a_wide_table_comes_out_long(cli: Callable[..., Outcome], tmp_path: Path
         {"reference": "the cat sat", "a": "a cat sat", "b": "cats sit", "note": "x"},
         {"reference": "it rains", "a": "it rained", "b": "it rains", "note": "y"},
     ]
-    wide = ("--data", write(tmp_path / "wide.tsv", rows), "--candidate", "a", "--candidate", "b")
+    wide = (write(tmp_path / "wide.tsv", rows), "--candidate", "a", "--candidate", "b")
     assert cli("score", *wide, "--metrics", "chrf", "-o", tmp_path / "s.tsv").status == 0
     found = rows_of(tmp_path / "s.tsv")
     assert [(row["id"], row["system"], row["candidate"]) for row in found] == [

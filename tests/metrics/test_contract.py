@@ -528,7 +528,7 @@ def test_a_setting_may_go_with_a_default_of_the_entry(tiny_model: Callable[[str]
 
     assert config("sentbleu:variant=moses").system == "mean"
     assert config("sentbleu", variant="moses").system == "mean"
-    mover = config("moverscore-v2:layer=1", run={"model": tiny_model("bert")})
+    mover = config("moverscore-v2:layer=1", encoders=Encoders(model=tiny_model("bert")))
     assert (mover.layer, mover.pmeans, mover.cost) == (1, False, "euclidean")
     assert config("chrf++:word_order=1").word_order == 1
 
@@ -586,7 +586,7 @@ def test_a_language_that_contradicts_is_noted_or_with_strict_refused(spec: str, 
     assert plain.notes == ()
     assert (plain.digest, plain.differs(signature)) == (signature.digest, [])
     if note is not None:
-        with pytest.raises(InputError, match=f"{note}.*drop `strict=True`"):
+        with pytest.raises(InputError, match=f"{note}.*leave out strict"):
             get_metric(spec, encoders=Encoders(lang="sw", strict=True))
     get_metric(spec, encoders=Encoders(lang="en-GB", strict=True))
     with pytest.raises(UnknownNameError, match="unknown language 'xx'"):
@@ -604,7 +604,7 @@ def test_the_language_of_an_ensemble_is_that_of_its_members(tmp_path: Path) -> N
     assert "rouge-l is made for en, the texts are Swahili" in metric.signature().notes
     english = get_metric(f"ensemble:{file}", encoders=Encoders(lang="en")).signature()
     assert (english.notes, english.digest) == ((), metric.signature().digest)
-    with pytest.raises(InputError, match=r"not trained on Swahili.*drop `strict=True`"):
+    with pytest.raises(InputError, match=r"not trained on Swahili.*leave out strict"):
         get_metric(f"ensemble:{file}", encoders=Encoders(lang="sw", strict=True))
 
 
@@ -619,7 +619,7 @@ def test_strict_refuses_texts_that_any_model_cuts_off() -> None:
     encoders = bsx.Encoders(model="minilm", strict=True)
     for spec in ("bertr", "sentence", "bertscore"):
         assert len(get_metric(spec, encoders=encoders).score(["a cat"], ["the cat"])) == 1
-        with pytest.raises(InputError, match=r"segment 2.*drop `strict=True`"):
+        with pytest.raises(InputError, match=r"segment 2.*leave out strict"):
             get_metric(spec, encoders=encoders).score(["a cat", "cat " * 600], ["the cat", "a dog"])
 
 

@@ -161,11 +161,11 @@ def test_pruning_decides_among_what_is_proposed_and_states_the_loss() -> None:
 def test_what_cannot_be_done_is_refused() -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"metric": "sentbleu", "method": "aggregate"}, "sentbleu cannot take references together"),
-        ({"metric": "chrf", "temperature": 1.0}, "list 1: `temperature=` weights by the model's scores"),
+        ({"metric": "chrf", "temperature": 1.0}, "list 1: temperature weighs by the model's scores"),
         ({"metric": "chrf", "weights": [[1.0, -1.0]]}, r"weights\[0\]: must be at least 0"),
         ({"metric": "chrf", "weights": [[1.0]]}, r"weights\[0\]: one finite number for each of 2 texts"),
         ({"metric": "chrf", "scores": []}, "scores: there are 0, and 1 lists of candidates"),
-        ({"metric": "chrf", "method": "quick"}, "`method=quick`: is none of exact, aggregate, prune"),
+        ({"metric": "chrf", "method": "quick"}, "method: Input should be 'exact', 'aggregate' or 'prune'"),
         ({"metric": "chrf", "references": [["a"], ["b"]]}, "1 lists of candidates, 2 of references"),
         ({"metric": "chrf", "keep": 0}, "keep"),
     ]

@@ -21,7 +21,7 @@ from bsx.jobs.evaluating.computing import score_columns
 from bsx.jobs.scoring.input import Input
 from bsx.metrics.zoo import metric_names
 from bsx.support.progress import Progress, Watch, told
-from bsx.support.settings import build_config, takes
+from bsx.support.settings import build_config, set_fields, takes
 
 
 @takes(MetaSettings)
@@ -82,7 +82,7 @@ def meta(
         columns_of_texts = (
             [] if texts is None else [(n, getattr(texts, n)) for n in ("candidate", "reference", "source")]
         )
-        for name, value in (("data", data), ("scores_out", scores_out), *columns_of_texts, *given.items()):
+        for name, value in (("data", data), ("scores_out", scores_out), *columns_of_texts, *set_fields(given).items()):
             if value not in (None, (), []):
                 raise InputError(f"`{name}=` goes with `metrics=`")
         columns = read_scores(file, wanted, paired=config.paired)

@@ -60,6 +60,7 @@ class ScoreRun(Watched, ScorerConfig, Input):
             description="Exit with 1 if a system scores worse: SCORE=VALUE, a metric as it is printed, or bertscore.f1 "
             "and its like."
         ),
+        Option(whole=True),
     ] = ()
     engine: Annotated[
         Literal["local", "ray"], Field(description="Where to score: in this process, or on a Ray cluster.")

@@ -80,11 +80,11 @@ def test_what_does_not_go(cli: Cli, table: Path, tmp_path: Path) -> None:
     lines.write_text("a\n", encoding="utf-8")
     column = ["--lang-column", "language", "--metrics", "chrf"]
     wrong: list[tuple[list[object], str]] = [
-        (["--data", bad, *column], "bad.tsv: line 4, column 'language': "),
-        (["--data", table, "--lang-column", "lang", "--metrics", "chrf"], "has no column 'lang'"),
-        (["--data", table, *column, "--lang", "de"], "--lang and --lang-column exclude each other"),
-        (["--data", table, *column, "--resume", "-o", tmp_path / "o.tsv"], "--lang-column does not go with --resume"),
-        (["-c", lines, "-r", lines, *column], "--lang-column COL names a column of a table"),
+        ([bad, *column], "bad.tsv: line 4, column 'language': "),
+        ([table, "--lang-column", "lang", "--metrics", "chrf"], "has no column 'lang'"),
+        ([table, *column, "--lang", "de"], "lang and lang_column exclude each other"),
+        ([table, *column, "--resume", "-o", tmp_path / "o.tsv"], "lang_column does not go with resume"),
+        (["-c", lines, "-r", lines, *column], "lang_column names a column of a table"),
     ]
     for arguments, message in wrong:
         done = cli("score", *arguments)
