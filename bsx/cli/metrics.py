@@ -107,7 +107,7 @@ def layers(
         found = sweep_layers(specs(metric or ["bertscore"]), data, model, progress=report, **how)
     _finish(found, found.rows(), output, format)
     if plot is not None:
-        from bsx.analysis.present.layers import metric_layer_chart
+        from bsx.analysis.present.families.layers import metric_layer_chart
         from bsx.analysis.present.pictures import picture
 
         picture(metric_layer_chart(found.results, title=f"{model}: {', '.join(found.data)}")).save(plot)

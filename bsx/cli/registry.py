@@ -53,7 +53,7 @@ def tune(
         result = run(model, data, lang, registry=registry, settings=config, progress=report, **how)
     say(result.notes)
     if plot is not None:
-        from bsx.analysis.present.layers import layer_chart
+        from bsx.analysis.present.families.layers import layer_chart
         from bsx.analysis.present.pictures import picture
 
         picture(layer_chart(result.agreement, title=f"{result.model}: {', '.join(result.data)}")).save(plot)

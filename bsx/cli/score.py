@@ -50,7 +50,7 @@ def match(
     plot: Annotated[Path | None, typer.Option(help="Draw a heatmap: .png, .svg, .pdf or .html.", writable=True)] = None,
 ) -> None:
     """Show the token alignment behind a score."""
-    from bsx.analysis.present.scores import FORMATS, draw_alignment, match_text
+    from bsx.analysis.present.families.scores import FORMATS, draw_alignment, match_text
 
     if plot is not None and plot.suffix not in FORMATS:
         raise InputError(f"{plot}: cannot draw this format; the name must end in {', '.join(FORMATS)}")
