@@ -83,9 +83,14 @@ def with_instead(words: Sequence[str], instead: tuple[str, str] | None) -> str |
     name, value = instead
     if name == "metrics" and words[0] != "score":
         return None
-    from bsx.bertscore.config import BertScoreSettings
+    from bsx.bertscore.config import ScorerConfig
+    from bsx.encode.run_config import RunConfig
 
-    fields = {"model", "metrics", *(BertScoreSettings.model_fields if name == "metrics" else ())} - {"lang"}
+    fields = {
+        "model",
+        "metrics",
+        *(ScorerConfig.model_fields.keys() - RunConfig.model_fields if name == "metrics" else ()),
+    } - {"lang"}
     if name == "model":
         fields -= {"metrics"}  # several metrics may share the model
     dropped = {option for field in fields for option in SHORT.get(field, [f"--{field.replace('_', '-')}"])}

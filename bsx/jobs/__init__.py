@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bsx.jobs.reporting import report as report, reproduce as reproduce
     from bsx.jobs.scoring.by_language import ScoredLanguages as ScoredLanguages, score_languages as score_languages
     from bsx.jobs.scoring.input import Input as Input
-    from bsx.jobs.scoring.run import Cluster as Cluster, ScoredFiles as ScoredFiles, score_files as score_files
+    from bsx.jobs.scoring.run import ScoredFiles as ScoredFiles, score_files as score_files
     from bsx.jobs.settings.combining import TrainingColumns as TrainingColumns
     from bsx.jobs.settings.layers import ProbePlan as ProbePlan
     from bsx.jobs.training.run import train as train

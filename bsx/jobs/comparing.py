@@ -48,7 +48,7 @@ from bsx.metrics.summary import about, flags
 from bsx.support.near import did_you_mean
 from bsx.support.progress import Progress, told
 from bsx.support.result import Notice
-from bsx.support.settings import part, set_fields, settled
+from bsx.support.settings import build_config, part, set_fields, settled
 
 
 class CompareRun(
@@ -97,22 +97,19 @@ def compare(settings: CompareRun) -> CompareResult:
 
 def texts_of(settings: CompareRun) -> Input:
     """Return what is read: files of texts, a table with its columns of texts, or a test set."""
-    texts = {**part(settings, TextFiles), **part(settings, TextColumns), **part(settings, TestSets)}
-    return Input(data=settings.table, id=settings.segment, system=settings.system, **texts)
+    return build_config(part(settings, Input), Input)
 
 
 def _compare_texts(texts: Input, settings: CompareRun, notes: list[str]) -> CompareResult:
     """Compare systems by metrics computed on their texts."""
     specs = [spec for text in settings.metrics for spec in split_specs(text)]
-    run = part(settings, MetricSettings)
-    run.pop("metrics")
     progress = told(settings.progress)
     rows = None if settings.judged is None else _judged(Path(settings.judged), settings)
-    with texts.open(wanted_sides(specs, run), keep_rows=False) as corpus:
-        below = texts.data is not None and len(corpus.systems) == 1
-        places = _places(corpus, str(texts.data), settings.systems) if below else {}  # before anything is scored
+    with texts.open(wanted_sides(specs, settings), keep_rows=False) as corpus:
+        below = texts.table is not None and len(corpus.systems) == 1
+        places = _places(corpus, str(texts.table), settings.systems) if below else {}  # before anything is scored
         names = list(places) if below else _chosen(corpus.systems, settings.systems)
-        built, plan = load_metrics(specs, run, corpus, notes.append)
+        built, plan = load_metrics(specs, settings, corpus, notes.append)
         prepared, totals, scored = paired_scores(built, corpus, plan=plan, progress=progress)
     scored = [split(paired, places) for paired in scored] if below else scored
     signatures = {paired.metric.spec: str(prepared.signature(i)) for i, paired in enumerate(scored)}

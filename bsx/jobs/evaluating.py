@@ -52,7 +52,7 @@ from bsx.metrics.zoo import metric_names
 from bsx.support.checks import Array
 from bsx.support.progress import told
 from bsx.support.provenance import provenance
-from bsx.support.settings import Option, part, set_fields, settled
+from bsx.support.settings import Option, build_config, part, set_fields, settled
 
 Cell = float | str
 Held = Mapping[str, Array | Labels | list[Cell]]
@@ -156,7 +156,7 @@ def meta(settings: MetaRun) -> MetaResult | Judgments:
             raise InputError(f"{idle[0]} goes with metrics")
     notes: list[str] = []
     with texts_of(settings).opened(notes.append) as texts:
-        columns = score_columns(texts, settings) if settings.metrics else read_scores(texts.data, settings)
+        columns = score_columns(texts, settings) if settings.metrics else read_scores(texts.table, settings)
     if settings.scores_out is not None:
         columns.save(Path(settings.scores_out))
     roles = columns.roles
@@ -181,7 +181,8 @@ def texts_of(settings: MetaRun) -> Input:
         raise InputError("test_set is a table already: leave out the other")
     if settings.test_set is None and settings.table is None:
         raise InputError("name a table: of scores, or of texts beside metrics to compute on them")
-    return Input(data=settings.table, **part(settings, TextColumns), **part(settings, TestSets))
+    texts = part(settings, Input)
+    return build_config({name: value for name, value in texts.items() if name not in ("system", "segment")}, Input)
 
 
 def read_scores(file: str | None, settings: MetaRun) -> Columns:
@@ -233,14 +234,12 @@ def score_columns(texts: Input, settings: MetaRun) -> Columns:
         InputError: if columns do not fit together.
     """
     specs, settings = _metrics(settings)
-    run = part(settings, MetricSettings)
-    run.pop("metrics")
     progress, keep = told(settings.progress), settings.scores_out is not None
-    file = texts.data or ""
+    file = texts.table or ""
     with contextlib.ExitStack() as stack:
-        corpus = stack.enter_context(texts.open(wanted_sides(specs, run), keep_rows=True))
+        corpus = stack.enter_context(texts.open(wanted_sides(specs, settings), keep_rows=True))
         systems = corpus.systems
-        assert isinstance(corpus, TableFile)  # noqa: S101 - for the type checker; `data` names a table
+        assert isinstance(corpus, TableFile)  # noqa: S101 - for the type checker; there is a table
         there = corpus.columns
         asked = _roles(settings, there, file) if len(systems) == 1 else _asked(settings)
         if asked.segment is not None and asked.system is None and len(systems) == 1:
@@ -251,7 +250,7 @@ def score_columns(texts: Input, settings: MetaRun) -> Columns:
             raise InputError("categories goes with one column of candidates: its scores are of one system")
         kinds = matching(settings.categories, there, asked.human[0])
         notes: list[str] = []
-        metrics, plan = load_metrics(specs, run, corpus, notes.append)
+        metrics, plan = load_metrics(specs, settings, corpus, notes.append)
         values: dict[str, list[Cell]] = {
             name: [] for name in [*roles.labels(), *roles.human, *kinds, *asked.columns, *(m.spec for m in metrics)]
         }

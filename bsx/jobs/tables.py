@@ -8,21 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import Field
 
-from bsx.data.sidecar import known_signatures, lower_by_sidecar, scored_columns
-from bsx.data.tables import Table
-from bsx.encode.run_config import RunConfig
+from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
-from bsx.jobs.metrics import open_metrics
-from bsx.metrics.failures import RowScores, score_all
-from bsx.metrics.summary import about
 from bsx.support.checks import Array
-from bsx.support.progress import Progress, Watch
+from bsx.support.progress import Progress, Say, Watch, nothing
 from bsx.support.settings import BaseSettings, Option
+
+if TYPE_CHECKING:
+    from bsx.data.tables import Table
 
 FORMATS = ".tsv (unquoted), .csv, .jsonl or .parquet; - is standard input"
 
@@ -61,10 +59,12 @@ class TextFiles(BaseSettings):
     """Files of texts, a line a segment, instead of a table."""
 
     candidates: Annotated[
-        Sequence[str], Field(description="Files of candidates, a line a segment; several are systems."), Option(("-c",))
+        Sequence[str],
+        Field(description="Files of candidates, a line a segment; several are systems."),
+        Option(("-c",), whole=True),
     ] = ()
     references: Annotated[
-        Sequence[str], Field(description="Files of references, a line a segment."), Option(("-r",))
+        Sequence[str], Field(description="Files of references, a line a segment."), Option(("-r",), whole=True)
     ] = ()
     sources: Annotated[str | None, Field(description="File of sources, a line a segment."), Option(("-s",))] = None
 
@@ -99,28 +99,25 @@ class HumanColumns(BaseSettings):
     human: Annotated[Sequence[str], Field(description="Columns of human scores. [human, human_z or z]")] = ()
 
 
-class Watched(BaseSettings):
-    """Who is told how far the work is."""
-
-    progress: Annotated[
-        Watch, Field(description="Called with phase, done and total; True draws bars."), Option(python=True)
-    ] = None
-
-
-class MetricSettings(RunConfig):
+class MetricSettings(EncoderSettings):
     """Metrics to compute, and where and within what limits their encoders run."""
 
     metrics: Annotated[
         Sequence[str], Field(description="Metrics to compute: NAME[:field=value,…]; see bsx metrics.")
     ] = ()
-    model: Annotated[
-        str | None, Field(description="Their model: a registry name, a folder, or a hub id."), Option(("-m",))
+
+
+class Watched(BaseSettings):
+    """Who is told how far a run is, and what its user should know."""
+
+    progress: Annotated[
+        Watch,
+        Field(description="Called with a phase's name, what is done and what there is in all; True draws bars."),
+        Option(python=True),
     ] = None
-    lang: Annotated[
-        str | None,
-        Field(description="Language of the texts (tag or English name), or auto; chooses the model."),
-        Option(("-l",)),
-    ] = None
+    say: Annotated[Say, Field(description="Told what the user should know while it runs."), Option(python=True)] = (
+        nothing
+    )
 
 
 def find_columns(
@@ -166,6 +163,8 @@ class TableScores:
 
 def known_columns(table: Table, columns: Sequence[str], *but: str) -> list[str]:
     """Return the columns of scores: those that the user named, else those that ``bsx score`` wrote into the table."""
+    from bsx.data.sidecar import scored_columns
+
     return list(columns) or [name for name in scored_columns(table.name, table.columns) if name not in but]
 
 
@@ -178,6 +177,8 @@ def turned(table: Table, columns: Sequence[str], lower: Sequence[str]) -> tuple[
     for name in lower:
         if name not in columns:
             raise InputError(f"lower: {name!r} is none of the columns of scores ({', '.join(columns)})")
+    from bsx.data.sidecar import lower_by_sidecar
+
     known = [name for name in lower_by_sidecar(table.name) if name in columns and name not in lower]
     notes = [f"the sign of {name} is turned: lower is better" for name in lower]
     notes += [f"the sign of {name} is turned: lower is better, as {table.name}.signatures.json says" for name in known]
@@ -192,6 +193,7 @@ def read_scores(table: Table, columns: Sequence[str], lower: Sequence[str]) -> T
         InputError: naming file, row and column of a cell that is not a number.
     """
     from bsx.data.columns import read_columns
+    from bsx.data.sidecar import known_signatures
 
     less, notes = turned(table, columns, lower)
     read = read_columns(table, list(columns))
@@ -223,13 +225,15 @@ def compute_scores(
     Raises:
         InputError: for an unknown metric, one that is named twice, or one that fails.
     """
+    from bsx.jobs.metrics import open_metrics
+    from bsx.metrics.failures import score_all
+    from bsx.metrics.summary import about
+
     metrics = open_metrics(settings.metrics, settings)
     for metric in metrics:
         if [one.spec for one in metrics].count(metric.spec) > 1:
             raise InputError(f"the metric {metric.spec} is asked for twice")
-    rows: list[RowScores] = score_all(
-        metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress
-    )
+    rows = score_all(metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress)
     return TableScores(
         {one.metric: one.values for one in rows},
         {one.metric: one.signature for one in rows},

@@ -93,9 +93,7 @@ def test_a_language_is_told_of_models_only_where_a_model_could_be_named(
     done = cli("factors", tmp_path / "p.tsv", "-o", tmp_path / "o.tsv", "--factors", "lex", "--lang", "qq")
     assert "unknown language 'qq'" in done.err
     assert "--model" not in done.err
-    done = cli(
-        "score", "--data", tmp_path / "p.tsv", "--candidate", "sentence1", "--reference", "sentence2", "-l", "qq"
-    )
+    done = cli("score", tmp_path / "p.tsv", "--candidate", "sentence1", "--reference", "sentence2", "-l", "qq")
     assert "Without --lang, a model that is named with --model" in done.err
 
 

@@ -97,7 +97,7 @@ def write(file: Path, change: dict[tuple[int, str], str] | None = None, leave: t
 
 
 COMMANDS = {
-    "score": "score --data {file} --metrics chrf",
+    "score": "score {file} --metrics chrf",
     "compare": "compare {file} --metrics chrf --resamples 50",
     "compare --columns": "compare {file} --columns metric --resamples 50",
     "meta": "meta {file} --columns metric --human human --resamples 50",
@@ -200,7 +200,7 @@ def test_files_columns_and_lists_of_alike_names(cli: Cli, tmp_path: Path, monkey
     assert done.status == 2
     assert r"\u2009" in done.err
     Path("t.tsv").write_text("A\tA \treference\na\tb\tc\n")
-    assert cli("score", "--data", "t.tsv", "--candidate", "A", "--candidate", "A ", "--metrics", "chrf").status == 2
+    assert cli("score", "t.tsv", "--candidate", "A", "--candidate", "A ", "--metrics", "chrf").status == 2
     Path("n.tsv").write_text("id\tcandidate\n1\ta\n1\tb\n1 \tc\n1 \td\n")
     done = cli("mbr", "n.tsv", "--metrics", "chrf")
     assert done.status == 2

@@ -17,7 +17,6 @@ from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.analysis.present.forms import save
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
-from bsx.cli.messages import spelled
 from bsx.errors import InputError
 from bsx.jobs.settings import adversarial, combining, factors, layers
 from bsx.jobs.settings.layers import ProbePlan
@@ -64,7 +63,6 @@ SETTINGS: list[tuple[Callable[..., object], type]] = [
     (bsx.jobs.factors, factors.FactorSettings),
     (bsx.jobs.disentangle, factors.DisentangleSettings),
     (bsx.jobs.perturb, adversarial.PerturbSettings),
-    (bsx.jobs.mbr, combining.MbrSettings),
     (bsx.jobs.ensemble, combining.EnsembleColumns),
 ]
 
@@ -228,28 +226,16 @@ def test_factors_then_disentangle_then_report(judged: str, tmp_path: Path) -> No
 
 
 def test_scoring_refuses_what_it_would_ignore(judged: str, tmp_path: Path) -> None:
-    texts, out = bsx.jobs.Input(data=judged), tmp_path / "scores.tsv"
-    for run, message, spelling in (
-        (
-            lambda: bsx.jobs.score_files(texts, ["bertscore"], settings=ScorerConfig(idf=True)),
-            "with `metrics=[…]`, `idf=` is a setting of one metric: write it as bertscore:idf=…",
-            "with --metrics, --idf is a setting of one metric: write it as bertscore:idf=…",
-        ),
-        (
-            lambda: bsx.jobs.score_files(texts, ["chrf"], resume=True),
-            "`resume=True` goes on with the file of `output=FILE`: name it",
-            "--resume goes on with the file of -o: name it",
-        ),
-        (
-            lambda: bsx.jobs.score_files(bsx.jobs.Input(data=judged, source="source")),
-            "BERTScore reads no sources; `metrics=[…]` names metrics that do "
-            "(`bsx.load_registry().metrics` lists them)",
-            "BERTScore reads no sources; --metrics names metrics that do (`bsx metrics` lists them)",
-        ),
+    out = tmp_path / "scores.tsv"
+    texts: dict[str, Any] = {"table": judged}
+    for settings, message in (
+        ({"metrics": ["bertscore"], "idf": True}, "idf: .* write it as bertscore:idf=…"),
+        ({"metrics": ["chrf"], "resume": True}, "resume goes on with the file of output"),
+        ({"source": "source"}, "BERTScore reads no sources"),
+        ({"metrics": ["chrf"], "workers": 2}, "workers goes with the engine ray"),
     ):
-        with pytest.raises(InputError) as refused:
-            run()
-        assert (str(refused.value), spelled(message)) == (message, spelling)
+        with pytest.raises(InputError, match=message):
+            bsx.jobs.score_files(**texts, **settings)
     assert not out.exists()
-    found = bsx.jobs.score_files(texts, ["chrf"], output=out, settings=ScorerConfig(lang="en")).to_dict()
+    found = bsx.jobs.score_files(table=judged, metrics=["chrf"], output=out, lang="en").to_dict()
     assert [one["metric"] for one in found["metrics"]] == ["chrf"]

@@ -64,7 +64,7 @@ def test_scores_on_disk_compare_as_scores_computed_now(
 ) -> None:
     scores = tmp_path / "scores.tsv"
     table = tables / "long.tsv"
-    scored = cli("score", "--data", table, *LONG, "--metrics", "sentbleu,ter", "-o", scores)
+    scored = cli("score", table, *LONG, "--metrics", "sentbleu,ter", "-o", scores)
     assert scored.status == 0
     assert "the column 'mt' names 3 systems" in scored.err
     chosen = ("--systems", "atlas,brook")
@@ -133,12 +133,12 @@ def test_rows_that_do_not_fit_are_refused() -> None:
 
 def test_segments_of_a_long_table_keep_their_names(tables: Path, tmp_path: Path, cli: Callable[..., Outcome]) -> None:
     (tmp_path / "t.tsv").write_text("system\tsegment\tcandidate\treference\nx\ts7\ta cat\ta cat\ny\ts7\ta dog\ta cat\n")
-    assert cli("score", "-m", "minilm", "--data", tmp_path / "t.tsv", "-o", tmp_path / "o.tsv").status == 0
+    assert cli("score", "-m", "minilm", tmp_path / "t.tsv", "-o", tmp_path / "o.tsv").status == 0
     rows = [line.split("\t")[:2] for line in (tmp_path / "o.tsv").read_text().splitlines()]
     assert rows == [["id", "system"], ["s7", "x"], ["s7", "y"]]
     with (
         pytest.raises(bsx.InputError, match="are the systems already"),
-        Input(data=str(tables / "wide.tsv"), candidate=["atlas", "brook"], system="id").open(
+        Input(table=str(tables / "wide.tsv"), candidate=["atlas", "brook"], system="id").open(
             frozenset({"reference"}), keep_rows=False
         ),
     ):

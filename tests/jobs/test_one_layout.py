@@ -15,7 +15,7 @@ import bsx
 from bsx.analysis import EnsembleSettings, Judgments, MetaResult, load_test_set, meta_evaluate, metric_card
 from bsx.analysis import test_sets as every_test_set
 from bsx.data.sidecar import factor_columns, scored_columns
-from bsx.jobs import Input, ensemble, factors, meta, score_files
+from bsx.jobs import ensemble, factors, meta, score_files
 from tests.conftest import Outcome
 
 LAYOUT = ("system", "segment", "source", "candidate", "reference", "human", "human_b", "mark")
@@ -70,7 +70,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def chain(table: Path) -> Path:
     """The folder of that table, scored and then measured by a factor, without a word on columns."""
     folder = table.parent
-    score_files(Input(data=str(table)), ["chrf", "ter"], output=folder / "s.tsv")
+    score_files(table=str(table), metrics=["chrf", "ter"], output=folder / "s.tsv")
     factors(folder / "s.tsv", folder / "f.tsv", "lex")
     return folder
 
@@ -115,18 +115,18 @@ def test_the_scores_of_an_ensemble_are_those_it_is_measured_by(chain: Path, tmp_
 
 def test_bertscore_by_itself_keeps_every_column_too(table: Path, tmp_path: Path, cli: Callable[..., Outcome]) -> None:
     out = tmp_path / "b.tsv"
-    assert cli("score", "-m", "minilm", "--data", table, "-o", out).status == 0
+    assert cli("score", "-m", "minilm", table, "-o", out).status == 0
     rows = rows_of(out)
     assert list(rows[0]) == ["id", "system", *LAYOUT[1:], "precision", "recall", "f1"]
     assert [{name: row[name] for name in LAYOUT} for row in rows] == rows_of(table)
     assert [row["id"] for row in rows] == [row["segment"] for row in rows]
     found = meta(table=str(out), test="none", resamples=20)
     assert set(found.signatures) == {"precision", "recall", "f1"}
-    again = cli("score", "-m", "minilm", "--data", out, "-o", tmp_path / "c.tsv")
+    again = cli("score", "-m", "minilm", out, "-o", tmp_path / "c.tsv")
     assert (again.status, again.err.count("\n")) == (2, 1)
     assert "has a column 'precision' already" in again.err
     # What the table knew of its scores, the next one knows too.
-    score_files(Input(data=str(out)), ["chrf"], output=tmp_path / "d.tsv")
+    score_files(table=str(out), metrics=["chrf"], output=tmp_path / "d.tsv")
     assert scored_columns(tmp_path / "d.tsv", list(rows_of(tmp_path / "d.tsv")[0])) == [
         "precision",
         "recall",
@@ -197,7 +197,7 @@ def test_nothing_is_pooled_unsaid(chain: Path, cli: Callable[..., Outcome], tmp_
     pairs = write(tmp_path / "l.tsv", [{**row, "label": i % 2} for i, row in enumerate(rows_of(chain / "s.tsv"))])
     (tmp_path / "l.tsv.signatures.json").write_bytes((chain / "s.tsv.signatures.json").read_bytes())
     for words in (
-        ("score", "--data", texts, "--metrics", "chrf"),
+        ("score", texts, "--metrics", "chrf"),
         ("disentangle", chain / "f.tsv"),
         ("ensemble", chain / "f.tsv", "--resamples", "20"),
         ("adversarial", "pairs", pairs, "--resamples", "20", "--folds", "2"),
@@ -243,7 +243,7 @@ def test_test_sets_have_names_and_say_how_to_be_had(cli: Callable[..., Outcome],
             "unknown test set 'wmt17/zhen'. Near: wmt17/zh-en",
         ),
         (("meta", "x.tsv", "--test-set", "wmt17/zh-en"), "test_set is a table already"),
-        (("score", "--test-set", "wmt17/zh-en", "-r", "r.txt"), "leave out --data, --references and --sources"),
+        (("score", "--test-set", "wmt17/zh-en", "-r", "r.txt"), "leave out table, references and sources"),
     ):
         done = cli(*words, "--data-dir", tmp_path)
         assert (done.status, done.out, done.err.count("\n")) == (2, "", 1), done.err
@@ -322,7 +322,7 @@ def test_other_names_are_named_alike_everywhere(chain: Path, cli: Callable[..., 
     quick = ("--resamples", "20")
     texts = ("--candidate", "output", "--reference", "gold")
     for words in (
-        ("score", "--data", file, *texts, *where, "--metrics", "length", "-o", tmp_path / "l.tsv"),
+        ("score", file, *texts, *where, "--metrics", "length", "-o", tmp_path / "l.tsv"),
         ("compare", file, *where, *quick),
         ("compare", file, *texts[:2], *texts[2:], *where, *quick, "--metrics", "chrf"),
         ("meta", file, *where, "--human", "grade", "--test", "none", *quick),
@@ -381,7 +381,7 @@ def test_lists_of_candidates_have_the_usual_segments(cli: Callable[..., Outcome]
         {"segment": name, "candidate": text} for name in ("a", "b") for text in ("one cat", "a cat")
     ]
     lists = write(tmp_path / "lists.tsv", rows)
-    for words in ((), ("--segment", "segment"), ("--id", "segment")):
+    for words in ((), ("--segment", "segment"), ("--segment", "segment")):
         done = cli("mbr", lists, *words, "--metrics", "chrf", "-o", tmp_path / "d.tsv")
         assert done.status == 0, done.err
         assert [row["id"] for row in rows_of(tmp_path / "d.tsv")] == ["a", "b"]
@@ -408,7 +408,7 @@ def test_a_wide_table_comes_out_long(cli: Callable[..., Outcome], tmp_path: Path
         {"reference": "the cat sat", "a": "a cat sat", "b": "cats sit", "note": "x"},
         {"reference": "it rains", "a": "it rained", "b": "it rains", "note": "y"},
     ]
-    wide = ("--data", write(tmp_path / "wide.tsv", rows), "--candidate", "a", "--candidate", "b")
+    wide = (write(tmp_path / "wide.tsv", rows), "--candidate", "a", "--candidate", "b")
     assert cli("score", *wide, "--metrics", "chrf", "-o", tmp_path / "s.tsv").status == 0
     found = rows_of(tmp_path / "s.tsv")
     assert [(row["id"], row["system"], row["candidate"]) for row in found] == [

@@ -89,7 +89,9 @@ def test_line_files(cli: Run, lines: Callable[[str], Path], texts: dict[str, lis
     assert (result["segments"], result["baseline"], result["systems"]) == (110, "atlas", list(SYSTEMS))
     assert [found["metric"] for found in result["metrics"]] == ["chrf", "ter", "bertscore"]
     for found in result["metrics"]:
-        metric = bsx.get_metric(found["metric"], run={"model": "minilm"} if "bert" in found["metric"] else None)
+        metric = bsx.get_metric(
+            found["metric"], encoders=bsx.Encoders(model="minilm" if "bert" in found["metric"] else None)
+        )
         for system in found["systems"]:
             whole = metric.score(texts[system["system"]], texts["reference"]).system
             assert system["score"] == pytest.approx(whole, abs=1e-5)

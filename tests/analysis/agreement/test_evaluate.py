@@ -836,7 +836,7 @@ def test_the_sidecar_of_scores_says_which_way_a_metric_goes(cli: Run, tmp_path: 
     rows = [f"a b c {i}\ta b {'c' if i % 2 else 'd'} {i}\t{i % 2}" for i in range(12)]
     (tmp_path / "t.tsv").write_text("candidate\treference\thuman\n" + "\n".join(rows) + "\n")
     wide = tmp_path / "wide.tsv"
-    assert cli("score", "--metrics", "chrf,ter", "--data", tmp_path / "t.tsv", "-o", wide).status == 0
+    assert cli("score", "--metrics", "chrf,ter", tmp_path / "t.tsv", "-o", wide).status == 0
     rest = ("--human", "human", "--test", "none", "--format", "json")
     done = cli("meta", wide, "--columns", "chrf", "--columns", "ter", *rest)
     assert done.status == 0, done.err

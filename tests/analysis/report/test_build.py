@@ -379,7 +379,9 @@ def test_what_the_commands_print_can_be_reported(cli: Run, tmp_path: Path) -> No
     data = str(files("bsx.examples") / "en-systems.tsv")
     systems = ("--candidate", "atlas", "--candidate", "brook")
     texts = ("--data", data, *systems)
-    assert cli("score", "--metrics", "chrf,sentbleu", *texts, "--id", "id", "-o", tmp_path / "scores.tsv").status == 0
+    assert (
+        cli("score", "--metrics", "chrf,sentbleu", *texts, "--segment", "id", "-o", tmp_path / "scores.tsv").status == 0
+    )
     human = ("--human", "atlas_grade", "--human", "brook_grade")
     kept = ("--segment", "id", "--scores-out", tmp_path / "long.tsv")
     found = cli(
