@@ -1,4 +1,4 @@
-"""Is metric a better than metric b? Williams test, paired bootstrap, PERM-BOTH for correlations with human judgments."""
+"""Is metric a better than metric b? Williams test, paired bootstrap, PERM-BOTH of correlations with human scores."""
 
 from __future__ import annotations
 
