@@ -52,8 +52,8 @@ def expected_model_selection(
     """Return the exact expectation over all samples of systems, by counting; no random numbers.
 
     Systems tied in the metric are chosen with equal probability; one tied with the best by human judgments is a hit.
-    Both are exact here, not approximated. For s of N systems drawn without replacement, a system with l others below it in the
-    metric is chosen from C(l, s - 1) of the C(N, s) samples; the other quantities follow by the same counting.
+    Both are exact here, not approximated. For s of N systems drawn without replacement, a system with l others below it
+    in the metric is chosen from C(l, s - 1) of the C(N, s) samples; the other quantities follow by the same counting.
 
     Source: the model selection of Zhang et al. 2020, section 5.1 (100 of 10,000 hybrid systems), in closed form.
 
