@@ -1,7 +1,7 @@
 """Analysis of metric scores: works on tables, arrays and callables; only `metric_card`, a job, builds scorers.
 
-Agreement with people, tests between systems, what layers know, what a metric measures, whether it can be fooled,
-ensembles, reports, and data with human judgments. Each name is imported when it is first asked for.
+Agreement with human judgments, tests between systems, what layers know, what a metric measures, whether it can be
+fooled, ensembles, reports, and data with human judgments. Each name is imported when it is first asked for.
 """
 
 # ruff: noqa: I001
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from bsx.analysis.adversarial.build_triples import stanza_tagger as stanza_tagger
     from bsx.analysis.adversarial.triples import TriplesResult as TriplesResult, prefer_paraphrase as prefer_paraphrase
     from bsx.analysis.adversarial.triples import score_pairs as score_pairs, score_triples as score_triples
-    from bsx.analysis.agreement.systems.result import CompareResult as CompareResult
-    from bsx.analysis.agreement.systems.result import MetricComparison as MetricComparison
-    from bsx.analysis.agreement.systems.compare import compare_systems as compare_systems
-    from bsx.analysis.agreement.systems.settings import CompareSettings as CompareSettings
+    from bsx.analysis.agreement.result import CompareResult as CompareResult
+    from bsx.analysis.agreement.result import MetricComparison as MetricComparison
+    from bsx.analysis.agreement.compare import compare_systems as compare_systems
+    from bsx.analysis.agreement.settings import CompareSettings as CompareSettings
     from bsx.analysis.agreement.evaluate import meta_evaluate as meta_evaluate
     from bsx.analysis.agreement.rows import CorpusScores as CorpusScores
     from bsx.analysis.agreement.learning_curve import LearningCurve as LearningCurve, learning_curve as learning_curve
     from bsx.analysis.agreement.raters import RaterAgreement as RaterAgreement, rater_agreement as rater_agreement
     from bsx.analysis.agreement.result import Judgments as Judgments, MetaResult as MetaResult
     from bsx.analysis.agreement.settings import MetaSettings as MetaSettings
-    from bsx.analysis.agreement.people import PeopleCurve as PeopleCurve, people_curve as people_curve
+    from bsx.analysis.agreement.human_curve import HumanCurve as HumanCurve, human_curve as human_curve
     from bsx.analysis.cards.leaderboard import Leaderboard as Leaderboard, compare_cards as compare_cards
     from bsx.analysis.cards.reading import read_cards as read_cards
     from bsx.analysis.cards.result import Card as Card, CardRun as CardRun
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from bsx.analysis.datasets.pairs import load_pairs as load_pairs, load_paws as load_paws, load_qqp as load_qqp
     from bsx.analysis.datasets.pairs import load_stsb as load_stsb
     from bsx.analysis.datasets.simplification import load_simplification as load_simplification
-    from bsx.analysis.datasets.store import load_data as load_data, load_dataset as load_dataset
+    from bsx.analysis.datasets.store import load_data as load_data
     from bsx.analysis.datasets.summaries import load_realsumm as load_realsumm, load_summeval as load_summeval
     from bsx.analysis.datasets.systems import load_metric_scores as load_metric_scores
     from bsx.analysis.datasets.systems import load_system_outputs as load_system_outputs

@@ -125,7 +125,7 @@ def people(cards: Sequence[Card]) -> list[str]:
         "| --- | --- | --- | --- | ---: | --- | ---: | --- | ---: |",
     ]
     for card in cards:
-        for curve in card.parts.agreement.people if card.parts.agreement is not None else ():
+        for curve in card.parts.agreement.human_curve if card.parts.agreement is not None else ():
             if curve.group == "all" or len(curve.steps) < 2:
                 continue
             ends = [

@@ -73,7 +73,7 @@ class AgreementRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CardPeopleStep:
+class CardHumanStep:
     """Pairs whose scores differ by about as much, and how often human judgments have the sign of the difference."""
 
     low: Number
@@ -95,7 +95,7 @@ class CardPeople:
     metric_ties: int
     human_ties: int
     confidence: float
-    steps: tuple[CardPeopleStep, ...]
+    steps: tuple[CardHumanStep, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,7 @@ from bsx.analysis.adversarial.result import Robustness
 from bsx.analysis.adversarial.triples import TriplesResult
 from bsx.analysis.agreement.learning_curve import LearningCurve
 from bsx.analysis.agreement.raters import RaterAgreement
-from bsx.analysis.agreement.result import Judgments, MetaResult
-from bsx.analysis.agreement.systems.result import CompareResult
+from bsx.analysis.agreement.result import CompareResult, Judgments, MetaResult
 from bsx.analysis.cards.leaderboard import Leaderboard
 from bsx.analysis.cards.result import Card, CardRun
 from bsx.analysis.disentangling.result import DisentangleResult

@@ -90,7 +90,7 @@ def with_settings(
         own = inspect.signature(function, eval_str=True)
         fields = {name: field for name, field in as_model(config).model_fields.items() if name not in leave_out}
         rare = {name: fields.pop(name) for name in list(fields) if _mark(fields[name]).folded}
-        lists = {name for name, field in fields.items() if _holds_names(field.annotation)}
+        lists = {name for name, field in fields.items() if _holds_names(_plain(field.annotation))}
 
         def command(**arguments: Any) -> Any:
             settings = {name: arguments.pop(name) for name in fields}
@@ -113,7 +113,7 @@ def with_settings(
                 show_default=field.default not in (None, False),
                 writable=field.json_schema_extra == {"writable": True},
             )
-            kind = list[str] | None if name in lists else field.annotation
+            kind = list[str] | None if name in lists else _plain(field.annotation)
             default = None if name in lists else field.default
             made = inspect.Parameter(name, keyword, default=default, annotation=Annotated[kind, option])
             parameters.insert(place + at, made)
@@ -159,7 +159,8 @@ def command(
             for group, members in folded.items():
                 given |= _unfolded(group, arguments.pop(group), kinds, members)
             for name in given:
-                if (item := _listed(fields[name].annotation)) is not None:
+                item = _listed(_plain(fields[name].annotation))
+                if item is not None and not _mark(fields[name]).whole:
                     given[name] = names(given[name]) if item is str else _numbers(given[name])
             given = {name: value for name, value in given.items() if value not in (None, [])}
             given = {name: value for name, value in given.items() if value != fields[name].get_default()}
@@ -177,12 +178,20 @@ def _mark(field: FieldInfo) -> Option:
     return next((mark for mark in field.metadata if isinstance(mark, Option)), Option())
 
 
+def _plain(annotation: Any) -> Any:
+    """Return the type of a field as texts spell it: of several, the first simple one."""
+    kinds = [get_args(kind)[0] if get_origin(kind) is Annotated else kind for kind in get_args(annotation)]
+    several = [kind for kind in kinds if kind is not type(None)]
+    simple = next((kind for kind in several if kind in (bool, int, float, str, Path)), None)
+    if len(several) < 2 or simple is None:
+        return annotation
+    return simple | None if type(None) in kinds else simple
+
+
 def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     """Return the parameter of Typer's that a field of settings becomes."""
     mark = _mark(field)
-    annotation = field.annotation
-    if {Path, str} <= set(get_args(annotation)):  # a path in whatever form Python has it
-        annotation = Path | None if type(None) in get_args(annotation) else Path
+    annotation = _plain(field.annotation)
     listed = _listed(annotation) is not None
     required = field.is_required()
     kind: Any = (list[str] if required else list[str] | None) if listed else annotation

@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from bsx.jobs.baselines import ComputedBaseline as ComputedBaseline, baseline as baseline
     from bsx.jobs.carding.evidence import AddedEvidence as AddedEvidence, add_evidence as add_evidence
     from bsx.jobs.carding.run import metric_card as metric_card
-    from bsx.jobs.comparing import ScoresFile as ScoresFile, compare as compare
+    from bsx.jobs.comparing import CompareRun as CompareRun, compare as compare
     from bsx.jobs.combining import ensemble as ensemble
     from bsx.jobs.deciding import Decided as Decided, mbr as mbr
-    from bsx.jobs.evaluating.columns import Wanted as Wanted
-    from bsx.jobs.evaluating.run import meta as meta
+    from bsx.jobs.evaluating import MetaRun as MetaRun, meta as meta
     from bsx.jobs.disentangling import disentangle as disentangle
     from bsx.jobs.factoring import Factored as Factored, factors as factors
     from bsx.jobs.adversarial import BuildTriplesRun as BuildTriplesRun, BuiltTriples as BuiltTriples
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from bsx.jobs.reporting import report as report, reproduce as reproduce
     from bsx.jobs.scoring.by_language import ScoredLanguages as ScoredLanguages, score_languages as score_languages
     from bsx.jobs.scoring.input import Input as Input
-    from bsx.jobs.scoring.run import Cluster as Cluster, ScoredFiles as ScoredFiles, score_files as score_files
+    from bsx.jobs.scoring.run import ScoredFiles as ScoredFiles, score_files as score_files
     from bsx.jobs.settings.combining import TrainingColumns as TrainingColumns
     from bsx.jobs.settings.layers import ProbePlan as ProbePlan
     from bsx.jobs.training.run import train as train

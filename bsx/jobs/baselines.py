@@ -100,7 +100,7 @@ def baseline(
     if state is None and write:
         state = overlay_folder(registry) / f".{language.code}-{entry.name}-{seed}.baseline-state.json"
     given = set_fields(settings, "model", "lang", "registry", "layer", "all_layers")
-    scorer = Scorer(entry.name, lang=language.code, all_layers=True, registry=catalog, **given)
+    scorer = Scorer(model=entry.name, lang=language.code, all_layers=True, registry=catalog, **given)
     run = BaselineRun(scorer, sentences, seed=seed, state=state)
     if notify is not None:
         for note in (*scorer.notes, *([f"going on after {run.pairs} pairs ({state})"] if run.pairs else [])):

@@ -8,22 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from bsx.data.sidecar import known_signatures, lower_by_sidecar, scored_columns
-from bsx.data.tables import Table
-from bsx.encode.run_config import RunConfig
+from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
-from bsx.jobs.metrics import open_metrics
-from bsx.metrics.base import Metric
-from bsx.metrics.failures import RowScores, score_all
-from bsx.metrics.summary import about
 from bsx.support.checks import Array
-from bsx.support.progress import Progress, Watch, told
+from bsx.support.progress import Progress, Say, Watch, nothing, told
 from bsx.support.settings import BaseSettings, Option, build_config, part, set_fields
+
+if TYPE_CHECKING:
+    from bsx.data.tables import Table
+    from bsx.metrics.base import Metric
 
 FORMATS = ".tsv (unquoted), .csv, .jsonl or .parquet; - is standard input"
 
@@ -67,10 +65,12 @@ class TextFiles(BaseSettings):
     """Files of texts, a line a segment, instead of a table."""
 
     candidates: Annotated[
-        Sequence[str], Field(description="Files of candidates, a line a segment; several are systems."), Option(("-c",))
+        Sequence[str],
+        Field(description="Files of candidates, a line a segment; several are systems."),
+        Option(("-c",), whole=True),
     ] = ()
     references: Annotated[
-        Sequence[str], Field(description="Files of references, a line a segment."), Option(("-r",))
+        Sequence[str], Field(description="Files of references, a line a segment."), Option(("-r",), whole=True)
     ] = ()
     sources: Annotated[str | None, Field(description="File of sources, a line a segment."), Option(("-s",))] = None
 
@@ -120,28 +120,25 @@ class ParseSettings(BaseSettings):
         return self
 
 
-class Watched(BaseSettings):
-    """Who is told how far the work is."""
-
-    progress: Annotated[
-        Watch, Field(description="Called with phase, done and total; True draws bars."), Option(python=True)
-    ] = None
-
-
-class MetricSettings(RunConfig):
+class MetricSettings(EncoderSettings):
     """Metrics to compute, and where and within what limits their encoders run."""
 
     metrics: Annotated[
         Sequence[str], Field(description="Metrics to compute: NAME[:field=value,…]; see bsx metrics.")
     ] = ()
-    model: Annotated[
-        str | None, Field(description="Their model: a registry name, a folder, or a hub id."), Option(("-m",))
+
+
+class Watched(BaseSettings):
+    """Who is told how far a run is, and what its user should know."""
+
+    progress: Annotated[
+        Watch,
+        Field(description="Called with a phase's name, what is done and what there is in all; True draws bars."),
+        Option(python=True),
     ] = None
-    lang: Annotated[
-        str | None,
-        Field(description="Language of the texts (tag or English name), or auto; chooses the model."),
-        Option(("-l",)),
-    ] = None
+    say: Annotated[Say, Field(description="Told what the user should know while it runs."), Option(python=True)] = (
+        nothing
+    )
 
 
 class Skipping(BaseSettings):
@@ -211,10 +208,12 @@ class TableScores:
 
 def known_columns(table: Table, columns: Sequence[str], *but: str) -> list[str]:
     """Return the columns of scores: those that the user named, else those that ``bsx score`` wrote into the table."""
+    from bsx.data.sidecar import scored_columns
+
     return list(columns) or [name for name in scored_columns(table.name, table.columns) if name not in but]
 
 
-def turned(table: Table, columns: Sequence[str], lower: Sequence[str]) -> tuple[set[str], list[str]]:
+def turned(table: Table, columns: Sequence[str], lower: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the columns of scores of which lower is better, as the user or the table's sidecar says, and notes.
 
     Raises:
@@ -223,10 +222,12 @@ def turned(table: Table, columns: Sequence[str], lower: Sequence[str]) -> tuple[
     for name in lower:
         if name not in columns:
             raise InputError(f"lower: {name!r} is none of the columns of scores ({', '.join(columns)})")
+    from bsx.data.sidecar import lower_by_sidecar
+
     known = [name for name in lower_by_sidecar(table.name) if name in columns and name not in lower]
     notes = [f"the sign of {name} is turned: lower is better" for name in lower]
     notes += [f"the sign of {name} is turned: lower is better, as {table.name}.signatures.json says" for name in known]
-    return {*lower, *known}, notes
+    return [*lower, *known], notes
 
 
 def read_scores(table: Table, columns: Sequence[str], lower: Sequence[str]) -> TableScores:
@@ -237,6 +238,7 @@ def read_scores(table: Table, columns: Sequence[str], lower: Sequence[str]) -> T
         InputError: naming file, row and column of a cell that is not a number.
     """
     from bsx.data.columns import read_columns
+    from bsx.data.sidecar import known_signatures
 
     less, notes = turned(table, columns, lower)
     read = read_columns(table, list(columns))
@@ -259,6 +261,8 @@ def open_distinct(settings: MetricSettings, columns: Iterable[str] = (), *useful
     refuse_without_metrics(settings, *useful)
     if not settings.metrics:
         return []
+    from bsx.jobs.metrics import open_metrics
+
     metrics = open_metrics(settings.metrics, build_config(part(settings, MetricSettings), MetricSettings))
     wanted = [*columns, *(metric.spec for metric in metrics)]
     for metric in metrics:
@@ -279,6 +283,8 @@ def compute_scores(
     progress: Progress | None = None,
 ) -> TableScores:
     """Compute metrics' scores of rows of texts; see `open_distinct` and `score_texts`."""
+    from bsx.metrics.summary import about
+
     metrics = open_distinct(settings)
     scores = score_texts(
         metrics, candidates, references, sources, skip_errors=skip_errors, turn=turn, where=where, progress=progress
@@ -315,9 +321,9 @@ def score_texts(
     """
     if not metrics:
         return TableScores()
-    rows: list[RowScores] = score_all(
-        metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress
-    )
+    from bsx.metrics.failures import score_all
+
+    rows = score_all(metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress)
     return TableScores(
         {one.metric: -one.values if one.turned and not turn else one.values for one in rows},
         {one.metric: one.signature for one in rows},
@@ -357,6 +363,7 @@ def score_table(
     if not metrics:
         return TableScores()
     from bsx.data.columns import read_columns
+    from bsx.metrics.summary import about
 
     asked = {role: getattr(settings, role) for role in TextColumns.model_fields}
     found = find_columns(table.columns, asked, *asked)

@@ -147,7 +147,7 @@ def tune(
     language = find_language(lang, catalog)
     judged = read_judged(data, asked, language.code)
     given = set_fields(settings, "model", "lang", "registry", "layer", "all_layers")
-    scorer = Scorer(model, lang=language.code, all_layers=True, registry=catalog, **given)
+    scorer = Scorer(model=model, lang=language.code, all_layers=True, registry=catalog, **given)
     scores = scorer.score(judged.candidates, judged.references, progress=progress)
     agreement = judged.agreement(scores.precision, scores.recall, scores.f1, asked)
     notes, entry = [*judged.notes, *scorer.notes, *agreement.notes], _entry(scorer, language.code, catalog)

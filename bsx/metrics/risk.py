@@ -6,23 +6,21 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, fsum
-from pathlib import Path
-from typing import Literal, Unpack, get_args
+from typing import Annotated, Literal, get_args
 
 import numpy as np
+from pydantic import Field, SkipValidation
 
-from bsx.catalog.catalog import Catalog
 from bsx.data.corpus import as_texts
 from bsx.data.nbest import NBest
-from bsx.encode.run_config import RunConfig, RunSettings
-from bsx.encode.session import Encoders
+from bsx.encode.session import SharedSettings
 from bsx.errors import InputError
+from bsx.metrics.base import matrix
 from bsx.metrics.blocks import Values
 from bsx.metrics.core import MetricCore
-from bsx.metrics.matrix import matrix
 from bsx.metrics.zoo import get_metric
 from bsx.support.progress import Watch, told
-from bsx.support.settings import in_range, takes
+from bsx.support.settings import BaseSettings, settled
 
 Method = Literal["exact", "aggregate", "prune"]
 TIE = 1e-6
@@ -107,11 +105,11 @@ class Decoder:
         temperature: float | None = None,
     ) -> None:
         if method not in get_args(Method):
-            raise InputError(f"`method={method}`: is none of {', '.join(get_args(Method))}")
+            raise InputError(f"method: {method} is none of {', '.join(get_args(Method))}")
         if temperature is not None and not temperature > 0:
-            raise InputError(f"`temperature={temperature:g}`: must be above 0")
+            raise InputError(f"temperature: must be above 0 (got {temperature:g})")
         if (method == "prune") != (proposer is not None):
-            raise InputError("`proposer=` names the cheaper metric of `method=prune`, and goes with it alone")
+            raise InputError("proposer names the cheaper metric of the method prune, and goes with it alone")
         for one in (metric, *([proposer] if proposer is not None else [])):
             if "reference" not in one.needs:
                 raise InputError(f"{one.spec} reads no references: candidates cannot be held against each other")
@@ -140,8 +138,8 @@ class Decoder:
             found = self.metric.score_aggregate(pool.texts, others, weights)
             if found is None:
                 raise InputError(
-                    f"{self.metric.spec} cannot take references together, as `method=aggregate` does: chrf and metrics "
-                    "on sentence vectors can"
+                    f"{self.metric.spec} cannot take references together, as the method aggregate does: chrf and "
+                    "metrics on sentence vectors can"
                 )
             texts, expected, utilities = pool.texts, found, None
         else:
@@ -169,7 +167,7 @@ class Decoder:
         weights = given.weights
         if weights is None and self.temperature is not None:
             if given.scores is None:
-                raise InputError(f"{given.where or given.id}: `temperature=` weights by the model's scores: name them")
+                raise InputError(f"{given.where or given.id}: temperature weighs by the model's scores: name them")
             highest = max(given.scores)
             weights = [exp((score - highest) / self.temperature) for score in given.scores]
         parts = defaultdict[str, list[float]](list)
@@ -242,50 +240,62 @@ def drawn(lists: int, check: int, seed: int) -> set[int]:
     return set(np.random.default_rng(seed).permutation(lists)[:check].tolist())
 
 
-@in_range
-@takes(RunConfig)
-def mbr(
-    candidates: Sequence[Sequence[str]],
-    references: Sequence[Sequence[str]] | None = None,
-    *,
-    metric: str = "bertscore",
-    sources: Sequence[str] | None = None,
-    scores: Sequence[Sequence[float]] | None = None,
-    weights: Sequence[Sequence[float]] | None = None,
-    method: Method = "exact",
-    proposer: str = "chrf",
-    keep: int = 10,
-    temperature: float | None = None,
-    check: int = 0,
-    seed: int = 1,
-    progress: Watch = None,
-    encoders: Encoders | None = None,
-    model: str | None = None,
-    lang: str | None = None,
-    registry: Catalog | Path | str | None = None,
-    **run: Unpack[RunSettings],
-) -> list[Decision]:
+class MbrSettings(BaseSettings):
+    """How one of several candidates is chosen."""
+
+    temperature: Annotated[
+        float | None,
+        Field(gt=0, description="Weigh rows by softmax(score / temperature) instead; all the same unless given."),
+    ] = None
+    method: Annotated[
+        Method,
+        Field(
+            description="exact: all pairs; aggregate: each candidate against all references together; prune: a cheaper "
+            "metric proposes."
+        ),
+    ] = "exact"
+    proposer: Annotated[str, Field(description="For the method prune: the cheaper metric.")] = "chrf"
+    keep: Annotated[int, Field(ge=1, description="For the method prune: candidates it proposes.")] = 10
+    check: Annotated[int, Field(ge=0, description="Decide so many lists exactly too, to state what is lost.")] = 0
+    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 1
+
+
+class MbrCall(MbrSettings, SharedSettings):
+    """What `mbr` takes beside the lists."""
+
+    metric: Annotated[str, Field(description="The metric that decides: NAME[:field=value,…]; see bsx metrics.")] = (
+        "bertscore"
+    )
+    references: Annotated[
+        Sequence[Sequence[str]] | None,
+        SkipValidation,
+        Field(description="n lists of texts that candidates are held against; they themselves unless given."),
+    ] = None
+    sources: Annotated[
+        Sequence[str] | None, SkipValidation, Field(description="n texts, for a metric that reads them.")
+    ] = None
+    scores: Annotated[
+        Sequence[Sequence[float]] | None,
+        SkipValidation,
+        Field(description="The model's scores, of the shape of the candidates; of the references, if those are given."),
+    ] = None
+    weights: Annotated[
+        Sequence[Sequence[float]] | None,
+        SkipValidation,
+        Field(description="How much each pseudo-reference counts, instead of the temperature."),
+    ] = None
+    progress: Annotated[
+        Watch, Field(description="Called with a phase's name, lists done and lists in all; True draws bars.")
+    ] = None
+
+
+@settled(MbrCall)
+def mbr(candidates: Sequence[Sequence[str]], settings: MbrCall) -> list[Decision]:
     """Choose from each list the candidate with the least Bayes risk: the one that a metric expects to be best.
 
     Args:
         candidates: n lists of texts, such as samples of a generator or n-best lists.
-        references: n lists of texts that they are held against; the candidates themselves unless given.
-        metric: name or ``name:field=value``.
-        sources: n texts, for a metric that reads them.
-        scores: the model's scores of the candidates, of the same shape; of the references, if those are given.
-        weights: how much each pseudo-reference counts, instead of ``temperature``.
-        method: ``exact``, ``aggregate`` or ``prune``; see `bsx.metrics.risk.Decoder`.
-        proposer: with ``prune``: the cheaper metric.
-        keep: with ``prune``: how many candidates it proposes.
-        temperature: weight pseudo-references by softmax(score / temperature).
-        check: decide so many lists exactly too; their decisions have a ``loss``.
-        seed: of the draw of these lists.
-        progress: called with a phase's name, lists done and lists in all; True draws bars.
-        encoders: encoders to share beyond this call.
-        model: without ``encoders``: the metric's model.
-        lang: without ``encoders``: the language of the texts.
-        registry: without ``encoders``: a registry, or a folder to lay over it.
-        run: without ``encoders``: fields of `bsx.encode.run_config.RunConfig`.
+        settings: see `MbrCall`. Lists that are decided exactly too (``check``) have a ``loss``.
 
     Raises:
         InputError: if the numbers differ, a list is empty, or the metric cannot do what is asked.
@@ -294,22 +304,28 @@ def mbr(
     >>> found[0].candidate, round(found[0].expected, 1), found[0].rank
     ('a cat sat', 48.0, 1)
     """
-    progress = told(progress)
-    encoders = encoders or Encoders(model=model, lang=lang, registry=registry, **run)
-    cheap = get_metric(proposer, encoders=encoders) if method == "prune" else None
-    decoder = Decoder(get_metric(metric, encoders=encoders), method, proposer=cheap, keep=keep, temperature=temperature)
+    progress = told(settings.progress)
+    references, scores, weights = settings.references, settings.scores, settings.weights
+    encoders = settings.opened()
+    decoder = Decoder(
+        get_metric(settings.metric, encoders=encoders),
+        settings.method,
+        proposer=get_metric(settings.proposer, encoders=encoders) if settings.method == "prune" else None,
+        keep=settings.keep,
+        temperature=settings.temperature,
+    )
     own = references is None
-    mine = _lists("candidates", candidates, scores if own else None, weights if own else None, sources)
+    mine = _lists("candidates", candidates, scores if own else None, weights if own else None, settings.sources)
     others = mine if references is None else _lists("references", references, scores, weights, None)
     if len(others) != len(mine):
         raise InputError(f"numbers must match: {len(mine)} lists of candidates, {len(others)} of references")
-    wanted = drawn(len(mine), check, seed)
-    found = []
+    wanted = drawn(len(mine), settings.check, settings.seed)
+    decisions = []
     for place, (one, other) in enumerate(zip(mine, others, strict=True)):
-        found.append(decoder.decide(one, other, check=place in wanted)[0])
+        decisions.append(decoder.decide(one, other, check=place in wanted)[0])
         if progress is not None:
             progress("deciding", place + 1, len(mine))
-    return found
+    return decisions
 
 
 def _lists(

@@ -38,6 +38,7 @@ class Option:
         folder: what is written is a folder.
         folded: one of the rarer settings that share an option, ``--encoder name=value,…``: the option's name.
         python: it exists in Python only, such as a function.
+        whole: of several values: each is given by itself, because one may hold a comma, as the name of a file.
     """
 
     flags: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class Option:
     folder: bool = False
     folded: str | None = None
     python: bool = False
+    whole: bool = False
 
 
 class BaseSettings(BaseModel):
@@ -119,6 +121,11 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
 def part(settings: BaseModel, kind: type[Chosen]) -> dict[str, Any]:
     """Return those fields of settings that another class has too and that were given a value, as keywords for it."""
     return {name: value for name, value in set_fields(settings).items() if name in kind.model_fields}
+
+
+def narrowed(settings: BaseModel, kind: type[Chosen]) -> Chosen:
+    """Return settings as a class of fewer fields, for which they were checked already."""
+    return kind.model_construct(None, **part(settings, kind))
 
 
 Made = TypeVar("Made")

@@ -46,9 +46,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 IDLE = [
-    ("score -c c.txt -r r.txt --metrics chrf --data-dir x", "--data-dir"),
-    ("meta scores.tsv --columns a --data-dir x", "--data-dir"),
-    ("compare c.txt r.txt -r r.txt --metrics chrf --data-dir x", "--data-dir"),
+    ("score -c c.txt -r r.txt --metrics chrf --data-dir x", "data_dir"),
+    ("meta scores.tsv --columns a --data-dir x", "data_dir"),
+    ("compare c.txt r.txt -r r.txt --metrics chrf --data-dir x", "data_dir"),
     ("data test-sets --data-dir c.txt", "--data-dir"),
     ("data list --data-dir c.txt", "--data-dir"),
     ("data table scores.tsv --loader table -o o.tsv --data-dir x", "--data-dir"),

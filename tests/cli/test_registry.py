@@ -48,14 +48,14 @@ def test_tune_command(cli: Cli, tmp_path: Path) -> None:
     # The sweep gives the same embeddings as scoring does.
     lines = [line.split("\t") for line in table.read_text(encoding="utf-8").splitlines()[1:-1]]
     for layer in (1, 6):
-        f1 = bsx.Scorer("minilm", layer=layer).score([r[1] for r in lines], [r[2] for r in lines]).f1
+        f1 = bsx.Scorer(model="minilm", layer=layer).score([r[1] for r in lines], [r[2] for r in lines]).f1
         human, lp = np.array([float(r[3]) for r in lines]), np.array([r[0] for r in lines])
         mean = np.mean([np.corrcoef(f1[lp == g], human[lp == g])[0, 1] for g in ("cs-en", "de-en")])
         assert content["layers"][layer]["f1"] == pytest.approx(mean, abs=1e-4)
     entry = load_registry(mine).model("minilm")
     assert entry.layer == content["best_layer"]
     assert entry.evidence[-1].source.startswith("bsx registry tune; metric:bertscore")
-    assert bsx.Scorer("minilm", registry=mine).layers == (content["best_layer"],)
+    assert bsx.Scorer(model="minilm", registry=mine).layers == (content["best_layer"],)
     text = cli(*command, "--statistic", "kendall")
     assert "<- best" in text.out
     assert "bootstrap resamples" in text.out
@@ -75,7 +75,7 @@ def test_tuning_a_folder_writes_an_entry_for_it(cli: Cli, tmp_path: Path, tiny_m
         entry = load_registry(mine).model(name)
         assert (entry.layer, entry.family, len(entry.evidence)) == (best, "roberta", rows)
         assert load_registry(mine).check() == []
-        assert bsx.Scorer(name, registry=mine).layers == (best,)
+        assert bsx.Scorer(model=name, registry=mine).layers == (best,)
     (tmp_path / "file").write_text("")
     before = cli(*command, "--registry", tmp_path / "file")
     assert before.status == 2
@@ -98,7 +98,7 @@ def test_tuning_a_hub_model_writes_an_entry_with_its_commit(
     assert cli(*command, "--write", "--registry", mine).status == 0
     entry = load_registry(mine).model("someone/their-bert")
     assert (entry.name, entry.source.hub, entry.source.revision) == ("their-bert", "someone/their-bert", commit)
-    assert bsx.Scorer("someone/their-bert", registry=mine).layers == (entry.layer,)
+    assert bsx.Scorer(model="someone/their-bert", registry=mine).layers == (entry.layer,)
 
 
 def test_tuning_reads_several_references(cli: Cli, tmp_path: Path, tiny_model: Callable[[str], str]) -> None:
@@ -153,7 +153,7 @@ SENTENCES = [
 
 
 def test_a_baseline_is_the_mean_of_random_pairs(tiny_model: Callable[[str], str]) -> None:
-    scorer = bsx.Scorer(tiny_model("bert"), all_layers=True)
+    scorer = bsx.Scorer(model=tiny_model("bert"), all_layers=True)
     run = BaselineRun(scorer, [*SENTENCES, "", SENTENCES[0]], seed=3)
     run.run(4000)
     # All ordered pairs of distinct sentences, exactly.
@@ -173,7 +173,7 @@ def test_an_interrupted_baseline_goes_on_where_it_was(
     tiny_model: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bsx.bertscore.baseline.BLOCK", 100)
-    scorer = bsx.Scorer(tiny_model("bert"), all_layers=True)
+    scorer = bsx.Scorer(model=tiny_model("bert"), all_layers=True)
     whole = BaselineRun(scorer, SENTENCES, seed=1)
     whole.run(350)
     state = tmp_path / "state.json"
@@ -222,14 +222,14 @@ def test_baseline_command_makes_rescaling_work(cli: Cli, tmp_path: Path) -> None
     content = json.loads(result.out)
     assert content["pairs"] == 60
     assert not list(mine.glob(".*state.json"))
-    raw = bsx.Scorer("minilm").score(["a cat"], ["the dog"]).f1[0]
-    rescaled = bsx.Scorer("minilm", rescale=True, registry=mine).score(["a cat"], ["the dog"]).f1[0]
+    raw = bsx.Scorer(model="minilm").score(["a cat"], ["the dog"]).f1[0]
+    rescaled = bsx.Scorer(model="minilm", rescale=True, registry=mine).score(["a cat"], ["the dog"]).f1[0]
     b = content["f1"][4]
     assert rescaled == pytest.approx((raw - b) / (1 - b), abs=1e-5)
     corpus.write_text("same\nsame\n")
     assert "two distinct sentences" in cli(*command).err
     with pytest.raises(InputError, match="all_layers=True"):
-        BaselineRun(bsx.Scorer("minilm"), SENTENCES)
+        BaselineRun(bsx.Scorer(model="minilm"), SENTENCES)
 
 
 def test_language_detection() -> None:

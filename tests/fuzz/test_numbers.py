@@ -19,8 +19,7 @@ from typer.main import get_command
 
 import bsx.jobs.settings
 from bsx.analysis.adversarial.settings import RobustnessSettings
-from bsx.analysis.agreement.settings import MetaSettings
-from bsx.analysis.agreement.systems.settings import CompareSettings
+from bsx.analysis.agreement.settings import CompareSettings, MetaSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.cli.commands import COMMANDS, build

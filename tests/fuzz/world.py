@@ -38,8 +38,8 @@ RIGHT: dict[str, str] = {
     "meta darr": "scores.tsv --human h --columns a,b --system sys --segment seg --level darr --threshold 1 --test none",
     "meta hybrid": "systems.tsv --human h --columns a,b --system sys --segment seg --level hybrid --hybrids 20 "
     "--sample 5 --resamples 20 --test none",
-    "compare": "cand.txt other.txt -r ref.txt --metrics chrf --resamples 20 --format json",
-    "match": "a\\ cat the\\ dog -m bert --layer 1 --json",
+    "compare": "-c cand.txt -c other.txt -r ref.txt --metrics chrf --resamples 20 --format json",
+    "match": "a\\ cat the\\ dog -m bert --layer 1 --format json",
     "probe": "first.te.txt -m bert --layers 1 --repeats 1 --resamples 20 --no-control --format json",
     "factors": "scores.tsv -o {out}/f.tsv --factors lex --reference reference --candidate candidate --format json",
     "disentangle": "scores.tsv --columns a,b --factor-columns x1,x2 --format json -o {out}/d.json",

@@ -116,7 +116,7 @@ def test_wrong_files_are_refused_with_file_and_row(cli: Cli, tmp_path: Path) -> 
     assert "holds no candidates" in refused("id\tcandidate\n")
     assert "has no column 'candidate'" in refused("id\ttext\na\tb\n")
     assert "has no column 'lp'" in refused(ROWS, "--model-score", "lp")
-    assert "--temperature weights by the model's scores" in refused(ROWS, "--temperature", "1")
+    assert "temperature weighs by the model's scores" in refused(ROWS, "--temperature", "1")
     assert "line 2, column 'score'" in refused([{"id": 1, "candidate": "a", "score": "high"}], "--model-score", "score")
     assert "a weight is at least 0, not -1" in refused([ROWS[0] | {"score": -1}], "--weight", "score")
     assert "line 2 is not of the form id ||| text" in refused("1 ||| a ||| f ||| 1\nx\n", name="bad.nbest")

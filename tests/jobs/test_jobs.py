@@ -16,7 +16,6 @@ from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.present.forms import save
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
-from bsx.cli.messages import spelled
 from bsx.errors import InputError
 from bsx.jobs.settings import combining, layers
 from bsx.jobs.settings.layers import ProbePlan
@@ -60,7 +59,6 @@ SETTINGS: list[tuple[Callable[..., object], type]] = [
     (bsx.jobs.sweep_layers, layers.SweepSettings),
     (bsx.jobs.ablate, layers.AblationSettings),
     (bsx.jobs.probe, layers.PeopleColumns),
-    (bsx.jobs.mbr, combining.MbrSettings),
 ]
 
 
@@ -193,24 +191,23 @@ def test_pairs_and_triples(judged: str, tmp_path: Path) -> None:
 
 
 def test_meta_of_columns_and_of_scores_made_here(judged: str, tmp_path: Path) -> None:
-    wanted = bsx.jobs.Wanted(["a", "b"], ["human"])
-    found = bsx.jobs.meta(wanted, file=judged, resamples=20)
+    found = bsx.jobs.meta(table=judged, columns=["a", "b"], human=["human"], resamples=20)
     assert isinstance(found, MetaResult)
     assert found.metrics == ("a", "b")
-    texts, scores = bsx.jobs.Input(data=judged), tmp_path / "scores.tsv"
-    scored = bsx.jobs.meta(wanted, metrics=["chrf"], texts=texts, scores_out=scores, resamples=20)
+    scores = tmp_path / "scores.tsv"
+    scored = bsx.jobs.meta(table=judged, metrics=["chrf"], columns=["a", "b"], scores_out=scores, resamples=20)
     assert isinstance(scored, MetaResult)
     assert scored.metrics == ("chrf", "a", "b")
     assert scores.read_text(encoding="utf-8").startswith("source\treference\tcandidate\thuman\ta\tb\tchrf\n")
-    with pytest.raises(InputError, match="`scores_out=` goes with `metrics=`"):
-        bsx.jobs.meta(wanted, file=judged, scores_out=scores)
+    with pytest.raises(InputError, match="scores_out goes with metrics"):
+        bsx.jobs.meta(table=judged, columns=["a"], scores_out=scores)
 
 
 def test_compare(judged: str) -> None:
-    found = bsx.jobs.compare(["chrf"], bsx.jobs.Input(data=judged, candidate=["candidate", "source"]))
+    found = bsx.jobs.compare(table=judged, candidate=["candidate", "source"], metrics=["chrf"])
     assert (found.segments, list(found.signatures)) == (24, ["chrf"])
-    with pytest.raises(InputError, match="name at least two systems"):
-        bsx.jobs.compare(["chrf"], bsx.jobs.Input(data=judged))
+    with pytest.raises(InputError, match="holds one system"):
+        bsx.jobs.compare(table=judged, metrics=["chrf"])
 
 
 def test_factors_then_disentangle_then_report(judged: str, tmp_path: Path) -> None:
@@ -236,30 +233,16 @@ def test_factors_then_disentangle_then_report(judged: str, tmp_path: Path) -> No
 
 
 def test_scoring_refuses_what_it_would_ignore(judged: str, tmp_path: Path) -> None:
-    texts, out = bsx.jobs.Input(data=judged), tmp_path / "scores.tsv"
-    for run, message, spelling in (
-        (
-            lambda: bsx.jobs.score_files(texts, ["bertscore"], settings=ScorerConfig(idf=True)),
-            "with `metrics=[…]`, `idf=` is a setting of one metric: write it as bertscore:idf=…",
-            "with --metrics, --idf is a setting of one metric: write it as bertscore:idf=…",
-        ),
-        (
-            lambda: bsx.jobs.score_files(texts, ["chrf"], resume=True),
-            "`resume=True` goes on with the file of `output=FILE`: name it",
-            "--resume goes on with the file of -o: name it",
-        ),
-        (
-            lambda: bsx.jobs.score_files(bsx.jobs.Input(data=judged, source="source")),
-            "BERTScore reads no sources; `metrics=[…]` names metrics that do "
-            "(`bsx.load_registry().metrics` lists them)",
-            "BERTScore reads no sources; --metrics names metrics that do (`bsx metrics` lists them)",
-        ),
+    out = tmp_path / "scores.tsv"
+    texts: dict[str, Any] = {"table": judged}
+    for settings, message in (
+        ({"metrics": ["bertscore"], "idf": True}, "idf: .* write it as bertscore:idf=…"),
+        ({"metrics": ["chrf"], "resume": True}, "resume goes on with the file of output"),
+        ({"source": "source"}, "BERTScore reads no sources"),
+        ({"metrics": ["chrf"], "workers": 2}, "workers goes with the engine ray"),
     ):
-        with pytest.raises(InputError) as refused:
-            run()
-        assert (str(refused.value), spelled(message)) == (message, spelling)
-    with pytest.raises(InputError, match="`idf=` is a setting of one metric"):
-        bsx.jobs.compare(["chrf"], bsx.jobs.Input(data=judged, candidate=["a", "b"]), settings=ScorerConfig(idf=True))
+        with pytest.raises(InputError, match=message):
+            bsx.jobs.score_files(**texts, **settings)
     assert not out.exists()
-    found = bsx.jobs.score_files(texts, ["chrf"], output=out, settings=ScorerConfig(lang="en")).to_dict()
+    found = bsx.jobs.score_files(table=judged, metrics=["chrf"], output=out, lang="en").to_dict()
     assert [one["metric"] for one in found["metrics"]] == ["chrf"]

@@ -105,7 +105,7 @@ def test_ties_go_by_the_models_score_then_frequency_then_text() -> None:
 
 
 def test_references_of_their_own_and_lower_is_better() -> None:
-    found = bsx.mbr([["a b c", "q r s"]], [["q r s t", "q r"]], metric="ter")[0]
+    found = bsx.mbr([["a b c", "q r s"]], references=[["q r s t", "q r"]], metric="ter")[0]
     assert found.candidate == "q r s"
     assert found.expected == pytest.approx((100 / 4 + 100 / 2) / 2)
 
@@ -161,11 +161,11 @@ def test_pruning_decides_among_what_is_proposed_and_states_the_loss() -> None:
 def test_what_cannot_be_done_is_refused() -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"metric": "sentbleu", "method": "aggregate"}, "sentbleu cannot take references together"),
-        ({"metric": "chrf", "temperature": 1.0}, "list 1: `temperature=` weights by the model's scores"),
+        ({"metric": "chrf", "temperature": 1.0}, "list 1: temperature weighs by the model's scores"),
         ({"metric": "chrf", "weights": [[1.0, -1.0]]}, r"weights\[0\]: must be at least 0"),
         ({"metric": "chrf", "weights": [[1.0]]}, r"weights\[0\]: one finite number for each of 2 texts"),
         ({"metric": "chrf", "scores": []}, "scores: there are 0, and 1 lists of candidates"),
-        ({"metric": "chrf", "method": "quick"}, "`method=quick`: is none of exact, aggregate, prune"),
+        ({"metric": "chrf", "method": "quick"}, "method: Input should be 'exact', 'aggregate' or 'prune'"),
         ({"metric": "chrf", "references": [["a"], ["b"]]}, "1 lists of candidates, 2 of references"),
         ({"metric": "chrf", "keep": 0}, "keep"),
     ]

@@ -197,7 +197,7 @@ def test_unvalidated_models_are_never_chosen_and_need_a_layer() -> None:
     names = {r.entry.name for r in select_model("en", registry=catalog).ranking}
     assert not names & set(unvalidated)
     with pytest.raises(InputError, match="no best layer is known for bge-m3"):
-        bsx.Scorer("bge-m3")
+        bsx.Scorer(model="bge-m3")
 
 
 def test_listing_as_json(cli: Cli) -> None:
@@ -246,7 +246,7 @@ def test_overlays_win_in_order(overlay: Path, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("BSX_REGISTRY", os.pathsep.join([str(second), str(overlay)]))
     assert load_registry().model("minilm").layer == 2
     assert str(overlay / "models" / "minilm.yaml") in cli("models", "show", "minilm").out
-    assert bsx.Scorer("minilm", registry=second).layers == (3,)
+    assert bsx.Scorer(model="minilm", registry=second).layers == (3,)
     assert shipped().model("minilm").layer == 4
 
 
@@ -292,7 +292,7 @@ def test_relative_paths_are_relative_to_the_overlay(overlay: Path, tiny_model: o
     shutil.copytree(tiny_model("bert"), overlay / "weights")
     changes = {"name": "tiny", "aliases": [], "source": {"path": "weights"}, "layers": 3, "layer": 2, "dimensions": 32}
     write_minilm(overlay, **changes)
-    scorer = bsx.Scorer("tiny", registry=overlay)
+    scorer = bsx.Scorer(model="tiny", registry=overlay)
     assert scorer.layers == (2,)
     assert scorer.score(["the cat"], ["the cat"]).f1[0] == pytest.approx(1, abs=1e-5)
 
@@ -300,7 +300,7 @@ def test_relative_paths_are_relative_to_the_overlay(overlay: Path, tiny_model: o
 def test_an_entry_that_contradicts_its_checkpoint_is_an_error(overlay: Path) -> None:
     write_minilm(overlay, layers=12)
     with pytest.raises(InputError, match="the registry says 12 layers, the checkpoint in .* has 6"):
-        bsx.Scorer("minilm", registry=overlay)
+        bsx.Scorer(model="minilm", registry=overlay)
 
 
 def test_pinning_writes_the_commit(

@@ -503,13 +503,13 @@ def test_a_changed_encoder_is_refused(trained: Path, tmp_path: Path) -> None:
     elsewhere, other = tmp_path / "encoder", tmp_path / "other"
     tiny.build("bert", other, seed=4)
     with pytest.raises(InputError, match=r"and reads no other encoder: leave out `model=.*other`"):
-        bsx.get_metric(f"trained:{trained}", run={"model": str(other)})
+        bsx.get_metric(f"trained:{trained}", encoders=bsx.Encoders(model=str(other)))
     said = yaml.safe_load((home / MODEL).read_text(encoding="utf-8"))
     said["encoder"]["model"] = str(elsewhere)
     (home / MODEL).write_text(yaml.safe_dump(said), encoding="utf-8")
     with pytest.raises(ModelUnavailableError, match=r"is not here .*`model=` says where"):
         bsx.get_metric(f"trained:{home}")
-    metric = bsx.get_metric(f"trained:{home}", run={"model": str(trained.parent / "encoder")})
+    metric = bsx.get_metric(f"trained:{home}", encoders=bsx.Encoders(model=str(trained.parent / "encoder")))
     usual = bsx.get_metric(f"trained:{trained}")
     assert metric.score(["the cat"], ["a cat"])[0] == usual.score(["the cat"], ["a cat"])[0]
     tiny.build("bert", elsewhere, seed=9)
@@ -649,5 +649,5 @@ def test_a_flipped_byte_of_stored_vectors_is_found(encoder: FrozenEncoder, tmp_p
 def test_the_number_format_of_the_encoder_is_noted(trained: Path, processor: Callable[..., None]) -> None:
     processor("avx512_bf16")
     assert bsx.get_metric(f"trained:{trained}").notes == ()
-    (note,) = bsx.get_metric(f"trained:{trained}", run={"dtype": "bf16"}).notes
+    (note,) = bsx.get_metric(f"trained:{trained}", encoders=bsx.Encoders(dtype="bf16")).notes
     assert "was trained on vectors in fp32, the encoder runs in bf16 now" in note

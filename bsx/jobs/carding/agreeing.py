@@ -10,7 +10,6 @@ import numpy as np
 from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.result import AverageAgreement, AverageTest, GroupResult, MetaResult, PairTest
 from bsx.analysis.agreement.rows import CorpusScores
-from bsx.analysis.agreement.settings import MetaOptions
 from bsx.analysis.cards.result import AgreementRow
 from bsx.analysis.stats.folds import Rows
 from bsx.errors import InputError
@@ -21,7 +20,7 @@ from bsx.jobs.carding.rows import CONSTANT, sentinel_row, test_row
 from bsx.jobs.carding.scoring import Problem, Scored
 from bsx.support.checks import Array
 from bsx.support.result import as_json
-from bsx.support.untyped import JsonObject
+from bsx.support.untyped import JsonObject, Settings
 
 _LEVELS = {"seg": "segment", "sys": "system"}
 _SHUFFLED = "shuffled candidates"
@@ -147,7 +146,7 @@ def _evaluated(
             columns[name] = _varied(scored.values, groups, kept)[kept]
             if scored.corpus is not None and level == "sys":
                 corpus[name] = CorpusScores(scored.corpus.statistics[kept], scored.corpus.score)
-        how: MetaOptions = {
+        how: Settings = {
             "level": "sys" if level == "sys" else "seg",
             "nan": "omit",
             "resamples": desk.how["resamples"],
@@ -161,9 +160,9 @@ def _evaluated(
         try:
             result = meta_evaluate(
                 columns,
-                metrics=[name for name in here if name not in sentinels],
+                [name for name in here if name not in sentinels],
+                "human",
                 sentinels=sentinels,
-                human="human",
                 group="lp",
                 system="system" if systems else None,
                 segment="segment" if systems else None,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 
-from bsx.analysis.agreement.people import Level, PeopleCurve, people_curve
+from bsx.analysis.agreement.human_curve import HumanCurve, Level, human_curve
 from bsx.errors import InputError
 from bsx.jobs.carding.data import JudgedRows
 from bsx.jobs.carding.scoring import Scored
 
 
-def people(content: JudgedRows, name: str, scored: Scored, confidence: float) -> list[PeopleCurve]:
+def people(content: JudgedRows, name: str, scored: Scored, confidence: float) -> list[HumanCurve]:
     """Return how often people agreed with differences of a metric: pairs of systems, and of segments, by group."""
     return [
         *curves(content, name, scored, "systems", confidence),
@@ -19,7 +19,7 @@ def people(content: JudgedRows, name: str, scored: Scored, confidence: float) ->
     ]
 
 
-def curves(content: JudgedRows, name: str, scored: Scored, level: Level, confidence: float) -> list[PeopleCurve]:
+def curves(content: JudgedRows, name: str, scored: Scored, level: Level, confidence: float) -> list[HumanCurve]:
     """Return one curve for all groups, if there are several, and one for each; none where there is no pair."""
     groups = list(dict.fromkeys(content.group))
     parts = [("all", list(range(len(content))))] if len(groups) > 1 else []
@@ -40,13 +40,13 @@ def _curve(
     rows: Sequence[int],
     level: Level,
     confidence: float,
-) -> PeopleCurve:
+) -> HumanCurve:
     human = content.human
     if human is None or (level == "systems" and content.system is None):
         raise InputError("nothing to compare")
     if level == "systems" and content.system is not None:
         values, people_say, within = system_scores(content, scored, rows)
-        return people_curve(
+        return human_curve(
             values, people_say, within=within, level=level, metric=name, group=group, confidence=confidence
         )
     lps = [content.group[i] for i in rows]
@@ -55,7 +55,7 @@ def _curve(
         units = [f"{lp}\t{content.segment[i]}" for lp, i in zip(lps, rows, strict=True)]
         if len(set(units)) == len(units):
             units = None
-    return people_curve(
+    return human_curve(
         scored.values[list(rows)],
         human[list(rows)],
         of=units,

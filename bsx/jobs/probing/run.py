@@ -69,7 +69,7 @@ def _run(
         results.append(replace(result, ceiling=task.ceiling, notes=()))
     beside = None
     if judged is not None and settings.model is not None:
-        scorer = Scorer(settings.model, all_layers=True, registry=registry, **set_fields(settings, "model", "registry"))
+        scorer = Scorer(all_layers=True, **{**set_fields(settings), "registry": registry})
         people, signature = agreement(scorer, judged, statistic, progress)
         beside = replace(probe_with_agreement(results, people), data=judged.names[0], signature=signature)
         notes += [*judged.notes, *people.notes]

@@ -9,60 +9,49 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.agreement.people import PeopleCurve
-from bsx.analysis.agreement.systems.result import CompareResult, MetricComparison, SystemScore, SystemTest
-from bsx.analysis.agreement.systems.settings import CompareSettings
+from bsx.analysis.agreement.human_curve import HumanCurve
+from bsx.analysis.agreement.result import CompareResult, MetricComparison, SystemScore, SystemTest
+from bsx.analysis.agreement.settings import ComparedMetric, CompareSettings
 from bsx.analysis.stats.clusters import adjust, significance_clusters
 from bsx.analysis.stats.resample import DrawOptions, bootstrap_counts, percentile_interval
-from bsx.analysis.stats.systems.paired import Aggregate, bootstrap_systems, randomise_systems
+from bsx.analysis.stats.systems.paired import bootstrap_systems, randomise_systems
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.result import Notice
+from bsx.support.settings import settled
 
 FEW = 20
 """Segments under which a bootstrap's level is far off: simulated with normal differences, 8 % at this number."""
 
 
-def compare_systems(
-    scores: Mapping[str, ArrayLike],
-    *,
-    metric: str = "metric",
-    aggregate: Aggregate | None = None,
-    higher_is_better: bool = True,
-    signature: str | None = None,
-    settings: CompareSettings | None = None,
-) -> CompareResult:
+@settled(ComparedMetric)
+def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -> CompareResult:
     """Compare systems under one metric.
 
     Args:
         scores: system -> metric scores of the same segments (n,), or sufficient statistics (n, k) with ``aggregate``;
             the first system is the baseline.
-        metric: the metric's name.
-        aggregate: from mean statistics (…, k) to scores (…,), see
-            `bsx.analysis.stats.systems.paired`; None: the mean of scores.
-        higher_is_better: False for error rates.
-        signature: of the scores.
-        settings: test, resamples, seed and so on.
+        settings: see `ComparedMetric`.
 
     Raises:
         InputError: if there are under two systems or segments, or values are missing.
     """
-    config = settings if settings is not None else CompareSettings()
+    aggregate, higher_is_better = settings.aggregate, settings.higher_is_better
     names = list(scores)
     if len(names) < 2:
         raise InputError(f"only the system {names[0]} is given: name at least two to compare" if names else "no system")
-    draw: DrawOptions = {"resamples": config.draws, "seed": config.seed}
-    pairs = list(combinations(names, 2)) if config.all_pairs else [(name, names[0]) for name in names[1:]]
+    draw: DrawOptions = {"resamples": settings.draws, "seed": settings.seed}
+    pairs = list(combinations(names, 2)) if settings.all_pairs else [(name, names[0]) for name in names[1:]]
     found = []
     for a, b in pairs:
-        if config.test == "bootstrap":
+        if settings.test == "bootstrap":
             found.append(
                 bootstrap_systems(
                     scores[a],
                     scores[b],
                     aggregate=aggregate,
                     higher_is_better=higher_is_better,
-                    confidence=config.confidence,
+                    confidence=settings.confidence,
                     **draw,
                 )
             )
@@ -70,11 +59,11 @@ def compare_systems(
             found.append(
                 randomise_systems(scores[a], scores[b], aggregate=aggregate, higher_is_better=higher_is_better, **draw)
             )
-    adjusted = adjust([comparison.p_two_sided for comparison in found], config.correction)
+    adjusted = adjust([comparison.p_two_sided for comparison in found], settings.correction)
     tests = []
     for (a, b), comparison, p in zip(pairs, found, adjusted, strict=True):
         winner = a if (comparison.difference > 0) == higher_is_better else b
-        different = p < config.alpha and comparison.difference != 0
+        different = p < settings.alpha and comparison.difference != 0
         tests.append(
             SystemTest(
                 a,
@@ -88,40 +77,42 @@ def compare_systems(
                 comparison.method,
             )
         )
-    systems = [_score(name, np.asarray(scores[name], dtype=np.float64), aggregate, config) for name in names]
-    if config.all_pairs:
+    systems = [_score(name, np.asarray(scores[name], dtype=np.float64), settings) for name in names]
+    if settings.all_pairs:
         systems = _ranked(systems, tests, 1 if higher_is_better else -1)
     segments = found[0].n
-    few = config.test == "bootstrap" and segments < FEW
+    few = settings.test == "bootstrap" and segments < FEW
     return CompareResult(
         segments=segments,
         systems=tuple(names),
-        baseline=None if config.all_pairs else names[0],
-        metrics=(MetricComparison(metric, higher_is_better, signature, tuple(systems), tuple(tests)),),
+        baseline=None if settings.all_pairs else names[0],
+        metrics=(
+            MetricComparison(settings.metric, higher_is_better, settings.signature, tuple(systems), tuple(tests)),
+        ),
         warnings=(Notice("few-segments", values={"segments": segments}),) if few else (),
-        settings={**config.model_dump(), "resamples": config.draws},
+        settings={**settings.model_dump(include=set(CompareSettings.model_fields)), "resamples": settings.draws},
     )
 
 
-def together(found: Sequence[CompareResult], people: Sequence[PeopleCurve] = ()) -> CompareResult:
+def together(found: Sequence[CompareResult], human: Sequence[HumanCurve] = ()) -> CompareResult:
     """Return the comparisons of the same systems under several metrics as one.
 
     Args:
         found: one a metric.
-        people: how often human judgments agreed with differences of these metrics, on other systems; every test gets
+        human: how often human judgments agreed with differences of these metrics, on other systems; every test gets
             the pairs that differ about as much, of the first curve of its metric.
     """
-    curves = {curve.metric: curve for curve in reversed(people)}
+    curves = {curve.metric: curve for curve in reversed(human)}
     metrics = []
     for one in (metric for result in found for metric in result.metrics):
         curve = curves.get(one.metric)
         tests = one.tests
         if curve is not None:
-            tests = tuple(replace(test, people=curve.at(test.difference)) for test in tests)
+            tests = tuple(replace(test, human=curve.at(test.difference)) for test in tests)
         metrics.append(replace(one, tests=tests))
     warnings = [notice for result in found for notice in result.warnings]
     once = [notice for place, notice in enumerate(warnings) if notice not in warnings[:place]]
-    return replace(found[0], metrics=tuple(metrics), people=tuple(people), warnings=tuple(once))
+    return replace(found[0], metrics=tuple(metrics), human=tuple(human), warnings=tuple(once))
 
 
 def _ranked(systems: Sequence[SystemScore], tests: Sequence[SystemTest], sign: int) -> list[SystemScore]:
@@ -136,13 +127,13 @@ def _ranked(systems: Sequence[SystemScore], tests: Sequence[SystemTest], sign: i
     return [replace(one, rank=ranks[one.system]) for one in systems]
 
 
-def _score(name: str, values: Array, aggregate: Aggregate | None, config: CompareSettings) -> SystemScore:
+def _score(name: str, values: Array, settings: ComparedMetric) -> SystemScore:
     n = len(values)
     rows = values if values.ndim == 2 else values[:, None]
 
     def score(means: Array) -> Array:
-        return means[..., 0] if aggregate is None else aggregate(means)
+        return means[..., 0] if settings.aggregate is None else settings.aggregate(means)
 
-    draws = [score(counts @ rows / n) for counts in bootstrap_counts(min(config.draws, 1000), n, config.seed)]
-    low, high = percentile_interval(np.concatenate(draws), config.confidence)
+    draws = [score(counts @ rows / n) for counts in bootstrap_counts(min(settings.draws, 1000), n, settings.seed)]
+    low, high = percentile_interval(np.concatenate(draws), settings.confidence)
     return SystemScore(name, float(score(rows.mean(axis=0))), (low, high))

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import bsx
-from bsx.analysis.agreement.people import people_curve
-from bsx.analysis.agreement.systems.compare import compare_systems, together
-from bsx.analysis.agreement.systems.result import CompareResult
-from bsx.analysis.agreement.systems.settings import CompareSettings
+from bsx.analysis.agreement.compare import compare_systems, together
+from bsx.analysis.agreement.human_curve import human_curve
+from bsx.analysis.agreement.result import CompareResult
+from bsx.analysis.agreement.settings import CompareSettings
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer, Surprise, TablePart
 from bsx.analysis.stats.systems.paired import bootstrap_systems, randomise_systems
@@ -29,6 +29,7 @@ from bsx.metrics.zoo import get_metrics
 Run = Callable[..., Any]
 DATA = Path(str(files("bsx.examples") / "en-systems.tsv"))
 SYSTEMS = ("atlas", "brook", "cinder")
+TABLE = (DATA, "--candidate", ",".join(SYSTEMS))
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +49,11 @@ def lines(tmp_path: Path, texts: dict[str, list[str]]) -> Callable[[str], Path]:
 def test_a_bootstrap_of_few_segments_is_doubted(cli: Run, tmp_path: Path) -> None:
     for name, lines in {"a": ["a cat", "b"], "b": ["the cat", "b c"], "r": ["the cat sat", "b c d"]}.items():
         (tmp_path / name).write_text("\n".join(lines) + "\n")
-    command = ("compare", tmp_path / "a", tmp_path / "b", "-r", tmp_path / "r", "--metrics", "chrf", "--format", "json")
+    files = ("-c", tmp_path / "a", "-c", tmp_path / "b")
+    command = ("compare", *files, "-r", tmp_path / "r", "--metrics", "chrf", "--format", "json")
     done = cli(*command)
     assert "2 segments are few for a bootstrap" in done.err
-    assert "--test randomise keeps its level" in done.err
+    assert "test randomise keeps its level" in done.err
     assert json.loads(done.out)["metrics"][0]["tests"][0]["better"] == "b"  # with p = .002, of two segments
     done = cli(*command, "--test", "randomise")
     assert "few" not in done.err
@@ -70,7 +72,7 @@ def test_the_bootstraps_level_is_as_bad_as_the_note_says() -> None:
 def test_line_files(cli: Run, lines: Callable[[str], Path], texts: dict[str, list[str]]) -> None:
     done = cli(
         "compare",
-        *(lines(name) for name in SYSTEMS),
+        *(word for name in SYSTEMS for word in ("-c", lines(name))),
         "-r",
         lines("reference"),
         "--metrics",
@@ -87,7 +89,9 @@ def test_line_files(cli: Run, lines: Callable[[str], Path], texts: dict[str, lis
     assert (result["segments"], result["baseline"], result["systems"]) == (110, "atlas", list(SYSTEMS))
     assert [found["metric"] for found in result["metrics"]] == ["chrf", "ter", "bertscore"]
     for found in result["metrics"]:
-        metric = bsx.get_metric(found["metric"], run={"model": "minilm"} if "bert" in found["metric"] else None)
+        metric = bsx.get_metric(
+            found["metric"], encoders=bsx.Encoders(model="minilm" if "bert" in found["metric"] else None)
+        )
         for system in found["systems"]:
             whole = metric.score(texts[system["system"]], texts["reference"]).system
             assert system["score"] == pytest.approx(whole, abs=1e-5)
@@ -100,10 +104,22 @@ def test_line_files(cli: Run, lines: Callable[[str], Path], texts: dict[str, lis
     assert ter["tests"][0]["difference"] < 0
 
 
+def test_systems_are_chosen_and_ordered(cli: Run, lines: Callable[[str], Path]) -> None:
+    how = ("--metrics", "chrf", "--resamples", 40, "--format", "json")
+    named = [word for name in SYSTEMS for word in ("-c", lines(name))]
+    files = json.loads(cli("compare", *named, "-r", lines("reference"), "--systems", "cinder,atlas", *how).out)
+    table = json.loads(cli("compare", *TABLE, "--systems", "cinder,atlas", *how).out)
+    direct = json.loads(cli("compare", DATA, "--candidate", "cinder,atlas", *how).out)
+    assert files["systems"] == ["cinder", "atlas"]
+    assert files["metrics"] == table["metrics"] == direct["metrics"]
+
+
 def test_columns_of_a_table_and_all_pairs(cli: Run, lines: Callable[[str], Path]) -> None:
     shared = ("--metrics", "chrf", "--all-pairs", "--resamples", 200, "--format", "json")
-    table = cli("compare", *SYSTEMS, "--data", DATA, *shared)
-    files = cli("compare", *(lines(name) for name in SYSTEMS), "-r", lines("reference"), *shared)
+    table = cli("compare", *TABLE, *shared)
+    files = cli(
+        "compare", *(word for name in SYSTEMS for word in ("-c", lines(name))), "-r", lines("reference"), *shared
+    )
     columns, lined = json.loads(table.out), json.loads(files.out)
     assert columns.pop("provenance")["signatures"] == lined["provenance"]["signatures"]
     assert [file["name"] for file in lined.pop("provenance")["files"]] == [f"{n}.txt" for n in (*SYSTEMS, "reference")]
@@ -113,7 +129,7 @@ def test_columns_of_a_table_and_all_pairs(cli: Run, lines: Callable[[str], Path]
     tests = result["metrics"][0]["tests"]
     assert [(test["a"], test["b"]) for test in tests] == [("atlas", "brook"), ("atlas", "cinder"), ("brook", "cinder")]
     assert all(test["p_adjusted"] == test["p_two_sided"] for test in tests)
-    holm = json.loads(cli("compare", *SYSTEMS, "--data", DATA, *shared, "--correction", "holm").out)
+    holm = json.loads(cli("compare", *TABLE, *shared, "--correction", "holm").out)
     corrected = [test["p_adjusted"] for test in holm["metrics"][0]["tests"]]
     raw = [test["p_two_sided"] for test in tests]
     order = np.argsort(raw)
@@ -136,9 +152,9 @@ def test_corpus_metrics_agree_with_sacrebleu(texts: dict[str, list[str]], test: 
     assert len(signatures) == 2
     corpus = MemoryCorpus(dict(named), references)
     _, _, ours = paired_scores(get_metrics(["bleu", "chrf"]), corpus)
-    config = CompareSettings(test=test, resamples=2000)
+    config: dict[str, Any] = {"test": test, "resamples": 2000}
     for name, paired in zip(("BLEU", "chrF2"), ours, strict=True):
-        (found,) = compare_systems(paired.scores, aggregate=paired.aggregate, settings=config).metrics
+        (found,) = compare_systems(paired.scores, aggregate=paired.aggregate, **config).metrics
         results: Any = theirs[name]
         assert [s.score for s in found.systems] == pytest.approx([r.score for r in results])
         for tested, expected in zip(found.tests, results[1:], strict=True):
@@ -162,7 +178,7 @@ def test_one_pass_gives_what_the_modules_give(texts: dict[str, list[str]]) -> No
     rng = np.random.default_rng(1)
     scores = {"a": rng.normal(size=50), "b": rng.normal(0.3, size=50), "c": rng.normal(size=50)}
     for test, function in (("bootstrap", bootstrap_systems), ("randomise", randomise_systems)):
-        (found,) = compare_systems(scores, settings=CompareSettings(test=test, resamples=300, seed=4)).metrics  # type: ignore[arg-type]
+        (found,) = compare_systems(scores, test=test, resamples=300, seed=4).metrics  # type: ignore[arg-type]
         for result in found.tests:
             assert result.b == "a"
             expected = function(scores[result.a], scores["a"], resamples=300, seed=4)
@@ -181,8 +197,8 @@ def test_equal_systems_are_rarely_called_different(test: Any) -> None:
     alarms = 0
     for _ in range(trials):
         scores = {"a": rng.normal(size=60), "b": rng.normal(size=60)}
-        settings = CompareSettings(test=test, resamples=200, seed=int(rng.integers(2**31)))
-        alarms += compare_systems(scores, settings=settings).metrics[0].tests[0].better is not None
+        settings: dict[str, Any] = {"test": test, "resamples": 200, "seed": int(rng.integers(2**31))}
+        alarms += compare_systems(scores, **settings).metrics[0].tests[0].better is not None
     assert 0.02 < alarms / trials < 0.09
 
 
@@ -197,7 +213,7 @@ def test_several_references_keep_ter_s_fractions(texts: dict[str, list[str]]) ->
 
 
 def test_forms(cli: Run, tmp_path: Path) -> None:
-    start = ("compare", *SYSTEMS, "--data", DATA, "--metrics", "chrf,ter", "--resamples", 200)
+    start = ("compare", *TABLE, "--metrics", "chrf,ter", "--resamples", 200)
     text = cli(*start).out.splitlines()
     assert "brook is significantly better than atlas" in text[0]
     assert [line.split()[0] for line in text if "**" in line] == ["brook"]  # the best under both metrics
@@ -222,7 +238,7 @@ def test_forms(cli: Run, tmp_path: Path) -> None:
 
 
 def test_the_name_of_the_output_says_its_form(cli: Run, tmp_path: Path) -> None:
-    start = ("compare", *SYSTEMS, "--data", DATA, "--metrics", "chrf,bleu", "--resamples", 200)
+    start = ("compare", *TABLE, "--metrics", "chrf,bleu", "--resamples", 200)
     forms = {"tex": "latex", "md": "markdown", "csv": "csv", "json": "json"}
     for suffix, form in forms.items():
         file = tmp_path / f"out.{suffix}"
@@ -236,9 +252,7 @@ def test_the_name_of_the_output_says_its_form(cli: Run, tmp_path: Path) -> None:
 def test_all_pairs_are_marked_against_every_system(cli: Run) -> None:
     start = (
         "compare",
-        *SYSTEMS,
-        "--data",
-        DATA,
+        *TABLE,
         "--metrics",
         "chrf,ter",
         "--resamples",
@@ -265,18 +279,23 @@ def test_all_pairs_are_marked_against_every_system(cli: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["atlas", "--data", DATA, "--metrics", "chrf"], "name at least two systems"),
-        (["atlas", "nope", "--data", DATA, "--metrics", "chrf"], "has no column 'nope'"),
-        (["atlas", "brook", "--metrics", "chrf"], "no references: give --references FILE"),
-        (["atlas", "brook", "--data", DATA, "--metrics", "crhf"], "unknown metric 'crhf'"),
-        (["atlas", "brook", "--data", DATA, "--metrics", "chrf", "--confidence", 2], "confidence: "),
-        (["atlas", "brook", "--data", DATA, "--metrics", "chrf", "--resamples", 1], "Invalid value for '--resamples'"),
-        (["atlas", "brook", "--data", DATA], "name what to compare by: --metrics"),
-        (["a.txt", "x/a.txt", "-r", "r.txt", "--metrics", "chrf"], "two candidate files are called 'a'"),
+        ([DATA, "--candidate", "atlas", "--metrics", "chrf"], "name several columns of candidates"),
+        ([*TABLE, "--systems", "atlas", "--metrics", "chrf"], "only the system atlas"),
+        ([*TABLE, "--systems", "atlas,nope", "--metrics", "chrf"], "there is no system 'nope'"),
+        ([DATA, "--candidate", "atlas,nope", "--metrics", "chrf"], "has no column 'nope'"),
+        (["-c", "a.txt", "-c", "r.txt", "--metrics", "chrf"], "no references"),
+        ([*TABLE, "--metrics", "crhf"], "unknown metric 'crhf'"),
+        ([*TABLE, "--metrics", "chrf", "--confidence", 2], "confidence: "),
+        ([*TABLE, "--metrics", "chrf", "--resamples", 1], "Invalid value for '--resamples'"),
+        ([*TABLE, "--metrics", "chrf", "--columns", "x"], "columns and lower"),
+        ([], "name what to compare by"),
+        (TABLE, "candidate goes with metrics"),
+        ([DATA], "columns names the scores"),
+        (["-c", "a.txt", "-c", "x/a.txt", "-r", "r.txt", "--metrics", "chrf"], "two candidate files are called 'a'"),
     ],
 )
 def test_mistakes_are_one_line(
-    cli: Run, arguments: list[Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Run, arguments: Sequence[Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x").mkdir()
@@ -288,7 +307,7 @@ def test_mistakes_are_one_line(
 
 
 def test_ranks_are_the_clusters_of_significance(cli: Run, tmp_path: Path) -> None:
-    start = ("compare", *SYSTEMS, "--data", DATA, "--metrics", "chrf", "--resamples", 40)
+    start = ("compare", *TABLE, "--metrics", "chrf", "--resamples", 40)
     assert "rank" not in cli(*start, "--format", "json").out
     shown = cli(*start, "--all-pairs").out
     (found,) = json.loads(cli(*start, "--all-pairs", "--format", "json").out)["metrics"]
@@ -317,8 +336,8 @@ def test_ranks_are_the_clusters_of_significance(cli: Run, tmp_path: Path) -> Non
 
 def test_of_error_rates_the_lower_ranks_higher() -> None:
     draw = np.random.default_rng(1).normal(size=60)
-    settings = CompareSettings(resamples=100, all_pairs=True)
-    (found,) = compare_systems({"worse": draw + 5, "better": draw}, higher_is_better=False, settings=settings).metrics
+    settings: dict[str, Any] = {"resamples": 100, "all_pairs": True}
+    (found,) = compare_systems({"worse": draw + 5, "better": draw}, higher_is_better=False, **settings).metrics
     assert {one.system: one.rank for one in found.systems} == {"better": 1, "worse": 2}
 
 
@@ -332,23 +351,23 @@ def test_a_system_is_called_better_only_if_it_is_significantly() -> None:
     draw = np.random.default_rng(2).normal(size=(3, 60))
     alike = {"a": draw[0], "b": draw[0] + 0.01 * draw[1], "c": draw[0] + 0.01 * draw[2]}
     for every in (False, True):
-        settings = CompareSettings(resamples=100, all_pairs=every)
-        told = compare_systems({**alike, "d": draw[0] + 3}, metric="m", settings=settings)
+        settings: dict[str, Any] = {"resamples": 100, "all_pairs": every}
+        told = compare_systems({**alike, "d": draw[0] + 3}, metric="m", **settings)
         assert "d is significantly better than" in answer(told)
-        same = compare_systems(alike, metric="m", settings=settings)
+        same = compare_systems(alike, metric="m", **settings)
         assert [test.better for test in same.metrics[0].tests] == [None] * len(same.metrics[0].tests)
         assert "better" not in answer(same)
         assert "told apart" in answer(same)
-        few = compare_systems({name: values[:5] for name, values in alike.items()}, settings=settings)
+        few = compare_systems({name: values[:5] for name, values in alike.items()}, **settings)
         assert [notice.name for notice in few.warnings] == ["few-segments"]
         assert "too few" in answer(few)
 
 
 def test_metrics_that_say_opposite_things_are_a_surprise() -> None:
     draw = np.random.default_rng(2).normal(size=60)
-    settings = CompareSettings(resamples=100)
-    one = compare_systems({"a": draw, "b": draw + 3}, metric="one", settings=settings)
-    other = compare_systems({"a": draw + 3, "b": draw}, metric="other", settings=settings)
+    settings: dict[str, Any] = {"resamples": 100}
+    one = compare_systems({"a": draw, "b": draw + 3}, metric="one", **settings)
+    other = compare_systems({"a": draw + 3, "b": draw}, metric="other", **settings)
     for found, surprises in ((together([one, one]), 0), (together([one, other]), 1)):
         assert len(found.metrics) == 2
         assert sum(isinstance(part, Surprise) for part in parts_of(found)) == surprises
@@ -356,24 +375,24 @@ def test_metrics_that_say_opposite_things_are_a_surprise() -> None:
 
 def test_human_judgments_of_differences_as_large_stand_beside_the_tests() -> None:
     draw = np.random.default_rng(2).normal(size=60)
-    compared = compare_systems({"a": draw, "b": draw + 0.2}, metric="m", settings=CompareSettings(resamples=100))
-    human = people_curve([0.1, 0.2, 0.4, 0.8], [1, 2, 4, 3], metric="m", level="systems", bins=1)
+    compared = compare_systems({"a": draw, "b": draw + 0.2}, metric="m", resamples=100)
+    human = human_curve([0.1, 0.2, 0.4, 0.8], [1, 2, 4, 3], metric="m", level="systems", bins=1)
     found = together([compared], [human])
     (test,) = found.metrics[0].tests
-    assert test.people == human.steps[0]
-    assert test.people.n == 6
+    assert test.human == human.steps[0]
+    assert test.human.n == 6
     held = json.loads(json.dumps(found.to_dict()))
-    assert held["metrics"][0]["tests"][0]["people"] == held["people"][0]["steps"][0]
+    assert held["metrics"][0]["tests"][0]["human"] == held["human"][0]["steps"][0]
     assert CompareResult.from_dict(held).to_dict() == found.to_dict()
     shown = next(part for part in parts_of(found) if isinstance(part, TablePart) and "Paired" in part.caption)
-    assert shown.rows[0][-1].value == test.people.share
+    assert shown.rows[0][-1].value == test.human.share
 
 
 @pytest.mark.parametrize("test", ["bootstrap", "randomise"])
 def test_a_result_is_read_back_from_json(test: Any) -> None:
     draw = np.random.default_rng(2).normal(size=(2, 15))
-    settings = CompareSettings(test=test, resamples=100, all_pairs=True)
-    found = compare_systems({"a": draw[0], "b": draw[1]}, metric="m", settings=settings)
+    settings: dict[str, Any] = {"test": test, "resamples": 100, "all_pairs": True}
+    found = compare_systems({"a": draw[0], "b": draw[1]}, metric="m", **settings)
     assert (found.metrics[0].tests[0].ci is None) == (test == "randomise")
     held = found.to_dict()
     assert CompareResult.from_dict(json.loads(json.dumps(held))).to_dict() == held

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from bsx.analysis import pairwise_accuracy, people_curve
+from bsx.analysis import human_curve, pairwise_accuracy
 from bsx.analysis.stats.preference import clustered_share, dyadic_share, wilson_interval
 from bsx.errors import InputError
 
 
 def test_pairs_of_systems_by_hand() -> None:
-    curve = people_curve([1, 2, 3, 4, 4], [1, 2, 4, 3, 3], level="systems", bins=1)
+    curve = human_curve([1, 2, 3, 4, 4], [1, 2, 4, 3, 3], level="systems", bins=1)
     assert (curve.pairs, curve.metric_ties, curve.human_ties) == (9, 1, 0)
     assert curve.steps[0].share == pytest.approx(7 / 9)  # 3 beside either 4 is wrong
     assert (curve.steps[0].low, curve.steps[0].high) == (1, 3)
@@ -25,7 +25,7 @@ def test_pairs_of_systems_by_hand() -> None:
 
 
 def test_only_pairs_within_a_set_count() -> None:
-    curve = people_curve([1, 2, 5, 3], [1, 2, 1, 2], within=["a", "a", "b", "b"], bins=1)
+    curve = human_curve([1, 2, 5, 3], [1, 2, 1, 2], within=["a", "a", "b", "b"], bins=1)
     assert curve.pairs == 2
     assert curve.steps[0].share == 0.5
 
@@ -37,7 +37,7 @@ def test_known_curve_of_segments() -> None:
     metric = draw.normal(size=(systems, texts))
     human = metric + draw.normal(size=metric.shape)
     of = np.tile(np.arange(texts), systems).tolist()
-    curve = people_curve(metric.ravel(), human.ravel(), of=of, within=of)
+    curve = human_curve(metric.ravel(), human.ravel(), of=of, within=of)
     assert len(curve.steps) == 10
     inside = 0
     one, two = np.triu_indices(systems, 1)
@@ -54,7 +54,7 @@ def test_many_pairs_are_drawn_with_a_seed() -> None:
     draw = np.random.default_rng(1)
     metric = draw.normal(size=900)
     human = metric + draw.normal(size=900)
-    one, two = (people_curve(metric, human) for _ in range(2))
+    one, two = (human_curve(metric, human) for _ in range(2))
     assert one == two
     assert 150_000 < one.pairs < 200_001
     truth = norm.cdf(one.steps[4].low / np.sqrt(2)), norm.cdf(one.steps[4].high / np.sqrt(2))
@@ -78,7 +78,7 @@ def test_dyadic_interval_covers() -> None:
         metric = draw.normal(size=25)
         human = metric + draw.normal(0, 0.7, 25)
         differences = np.abs(metric[:, None] - metric)[np.triu_indices(25, 1)]
-        for step in people_curve(metric, human, level="systems", bins=4).steps:
+        for step in human_curve(metric, human, level="systems", bins=4).steps:
             some = differences[(differences >= step.low) & (differences <= step.high)]
             hits += step.ci[0] <= norm.cdf(some / (0.7 * np.sqrt(2))).mean() <= step.ci[1]
             total += 1
@@ -92,9 +92,9 @@ def test_one_cluster_a_row_is_the_plain_interval() -> None:
 
 def test_nothing_to_compare_is_said() -> None:
     with pytest.raises(InputError, match="no pair of segments"):
-        people_curve([1, 1, 1], [1, 2, 3])
+        human_curve([1, 1, 1], [1, 2, 3])
     with pytest.raises(InputError, match="2 labels for 3 items"):
-        people_curve([1, 2, 3], [1, 2, 3], within=["a", "b"])
+        human_curve([1, 2, 3], [1, 2, 3], within=["a", "b"])
 
 
 def test_all_steps_together_are_the_pairwise_accuracy_on_wmt20(shared: Path) -> None:
@@ -107,7 +107,7 @@ def test_all_steps_together_are_the_pairwise_accuracy_on_wmt20(shared: Path) -> 
             [np.mean([float(row[name]) for row in rows if row["system"] == system]) for system in systems]
             for name in (metric, "human_z")
         ]
-        curve = people_curve(*means, level="systems", fewest=5)
+        curve = human_curve(*means, level="systems", fewest=5)
         right = sum(step.n * step.share for step in curve.steps)
         assert right / curve.pairs == pytest.approx(pairwise_accuracy(*means).estimate)
         assert curve.pairs == len(systems) * (len(systems) - 1) / 2

@@ -22,7 +22,7 @@ Level = Literal["systems", "segments"]
 
 
 @dataclass(frozen=True)
-class PeopleStep:
+class HumanStep:
     """Pairs whose scores differ by about as much.
 
     Attributes:
@@ -41,7 +41,7 @@ class PeopleStep:
 
 
 @dataclass(frozen=True, repr=False)
-class PeopleCurve(Shown):
+class HumanCurve(Shown):
     """How often human judgments agreed with a metric, by how far two scores differ.
 
     Attributes:
@@ -62,11 +62,11 @@ class PeopleCurve(Shown):
     pairs: int
     metric_ties: int
     human_ties: int
-    steps: tuple[PeopleStep, ...]
+    steps: tuple[HumanStep, ...]
     confidence: float
     data: str = ""
 
-    def at(self, difference: float) -> PeopleStep | None:
+    def at(self, difference: float) -> HumanStep | None:
         """Return the pairs that differ about as much: of the nearest step; None beyond all that was seen, or for 0."""
         size = abs(difference)
         if not self.steps or not 0 < size <= self.steps[-1].high:
@@ -75,7 +75,7 @@ class PeopleCurve(Shown):
 
 
 @in_range
-def people_curve(
+def human_curve(
     scores: ArrayLike,
     human: ArrayLike,
     *,
@@ -88,21 +88,21 @@ def people_curve(
     fewest: int = 20,
     confidence: float = 0.95,
     seed: int = 1,
-) -> PeopleCurve:
-    """Return how often people agree with the sign of a difference in scores, by its size.
+) -> HumanCurve:
+    """Return how often human judgments agree with the sign of a difference in scores, by its size.
 
     Every pair of items of one set, see ``within``, is a pair; one of more than 200,000 pairs in all is drawn at random.
-    Pairs that people or the metric score the same have no sign and are counted. The others are cut into ranges of the
-    difference with about equally many pairs. If ``of`` names the text that each item is of and pairs are of one text
-    (``within`` is the same), texts are independent of one another; otherwise pairs depend on each other through the
-    items that they share.
+    Pairs that human judgments or the metric score the same have no sign and are counted. The others are cut into
+    ranges of the difference with about equally many pairs. If ``of`` names the text that each item is of and pairs are
+    of one text (``within`` is the same), texts are independent of one another; otherwise pairs depend on each other
+    through the items that they share.
 
     Source: Kocmi, Zouhar, Federmann & Post 2024, who fit such curves to differences of systems, here as they are;
     Aronow, Samii & Assenova 2015 and `bsx.analysis.stats.preference` for the intervals.
 
     Args:
         scores: the metric's scores of n systems or segments, higher is better.
-        human: people's.
+        human: human scores of the same.
         of: the text of each item (n,); items are taken as independent without.
         within: only items with the same value are paired (n,), such as language pair, or segment.
         level: what the items are.
@@ -116,23 +116,23 @@ def people_curve(
     Raises:
         InputError: if sizes differ, numbers are infinite, or no pair has a sign.
 
-    >>> curve = people_curve([1, 2, 3, 4], [1, 2, 4, 3], bins=1)
+    >>> curve = human_curve([1, 2, 3, 4], [1, 2, 4, 3], bins=1)
     >>> curve.pairs, round(curve.steps[0].share, 3)
     (6, 0.833)
     """
     if bins < 1 or fewest < 1:
-        raise InputError(f"`bins={bins}` and `fewest={fewest}`: at least 1 of each")
+        raise InputError(f"bins {bins}, fewest {fewest}: at least 1 of each")
     n = len(np.asarray(scores))
     places = np.arange(n, dtype=np.float64)
-    values, people, kept = vectors({"the metric": scores, "people": human, "": places}, nan="omit", minimum=2)
+    values, judged, kept = vectors({"the metric": scores, "human": human, "": places}, nan="omit", minimum=2)
     rows = kept.astype(np.int64)
     sets = _numbered(within, rows, n)
     texts = _numbered(of, rows, n) if of is not None else None
     left, right = _pairs(sets, seed)
-    own, theirs = values[left] - values[right], people[left] - people[right]
+    own, theirs = values[left] - values[right], judged[left] - judged[right]
     signed = (own != 0) & (theirs != 0)
     if not signed.any():
-        raise InputError(f"{metric}: no pair of {level} that both the metric and people score differently")
+        raise InputError(f"{metric}: no pair of {level} that both the metric and human judgments score differently")
     size, agree = np.abs(own[signed]), (own[signed] > 0) == (theirs[signed] > 0)
     one_text = texts is not None and bool((texts[left] == texts[right]).all())
     sides = np.stack([left[signed], right[signed]], axis=1)
@@ -148,8 +148,8 @@ def people_curve(
         else:
             ends = dyadic_share(agree[inside], sides[inside], confidence)
         low, high = float(size[inside].min()), float(size[inside].max())
-        steps.append(PeopleStep(low, high, int(inside.sum()), float(agree[inside].mean()), ends))
-    return PeopleCurve(
+        steps.append(HumanStep(low, high, int(inside.sum()), float(agree[inside].mean()), ends))
+    return HumanCurve(
         metric,
         level,
         group,
