@@ -154,8 +154,8 @@ def command(
             for group, members in folded.items():
                 given |= _unfolded(group, arguments.pop(group), kinds, members)
             for name in given:
-                if _holds_names(fields[name].annotation):
-                    given[name] = names(given[name])
+                if (item := _listed(fields[name].annotation)) is not None:
+                    given[name] = names(given[name]) if item is str else _numbers(given[name])
             given = {name: value for name, value in given.items() if value not in (None, [])}
             given = {name: value for name, value in given.items() if value != fields[name].get_default()}
             made = [build_config({n: v for n, v in given.items() if n in kind.model_fields}, kind) for kind in kinds]
@@ -175,7 +175,7 @@ def _mark(field: FieldInfo) -> Option:
 def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     """Return the parameter of Typer's that a field of settings becomes."""
     mark = _mark(field)
-    listed = _holds_names(field.annotation)
+    listed = _listed(field.annotation) is not None
     required = field.is_required()
     kind: Any = (list[str] if required else list[str] | None) if listed else field.annotation
     default = inspect.Parameter.empty if required else None if listed else field.get_default()
@@ -241,7 +241,20 @@ def _of(settings: dict[str, Any], kind: type) -> dict[str, Any]:
 
 
 def _holds_names(annotation: object) -> bool:
-    return any(get_origin(kind) is Sequence for kind in (annotation, *get_args(annotation)))
+    return _listed(annotation) is str
+
+
+def _listed(annotation: object) -> type | None:
+    """Return what a list of names or of whole numbers consists of; None if a type is neither, nor may be."""
+    for kind in (annotation, *get_args(annotation)):
+        if get_origin(kind) is Sequence or (get_origin(kind) is tuple and get_args(kind)[1:] == (...,)):
+            return int if get_args(kind)[0] is int else str
+    return None
+
+
+def _numbers(parts: Iterable[str] | None) -> list[int | str]:
+    """Return the whole numbers in an option that may be repeated and may hold several each time, each once."""
+    return list(dict.fromkeys(int(part) if part.removeprefix("-").isdecimal() else part for part in names(parts)))
 
 
 def specs(parts: Iterable[str] | None) -> list[str]:
