@@ -72,7 +72,7 @@ share a text.
 
 ```console
 $ python benchmarks/bends.py DATA
-$ bsx disentangle DATA/wmt-en.tsv --column bleurt --factor-column sem,syn,bleu,morph --spline sem,bleu --mediator sem
+$ bsx disentangle DATA/wmt-en.tsv --columns bleurt --factor-columns sem,syn,bleu,morph --spline sem,bleu --mediator sem
 ```
 
 The second command repeats a part by hand.

@@ -189,7 +189,7 @@ of Kaster, Zhao & Eger 2021; SEM is their column of human judgements. Nothing is
 
 ```console
 $ python benchmarks/disentangle.py DATA STANZA_DIR CACHE
-$ bsx disentangle CACHE/chain-wmt.tsv --column bertscore,sentence --factor-column sem,syn,lex,mor
+$ bsx disentangle CACHE/chain-wmt.tsv --columns bertscore,sentence --factor-columns sem,syn,lex,mor
 ```
 
 The second command repeats a part by hand. Roles as in the paper's files: sentence 1 is LEX's reference; for metrics it

@@ -31,7 +31,7 @@ from bsx.support.result import Interval
 ROWS = 100
 METRICS = "bertscore:model=minilm,bertscore:model=me5-small-q4,chrf,sentbleu"
 OPTIONS = (
-    "--lang en --candidate candidate --human human --factor syn,lex,mor --parser stanza --vectors words.vec "
+    "--lang en --candidate candidate --human human --factors syn,lex,mor --parser stanza --vectors words.vec "
     "--correction holm"
 )
 BASES = ("reference", "candidate")
@@ -68,7 +68,7 @@ def write_vectors(models: Path, target: Path) -> None:
 
 def command(base: str) -> str:
     return (
-        f"bsx intervene wmt17.tsv --metric {METRICS} {OPTIONS} --parser-dir DATA/models/stanza_en "
+        f"bsx intervene wmt17.tsv --metrics {METRICS} {OPTIONS} --parser-dir DATA/models/stanza_en "
         f"--cache cache --base {base} -o {base}.json"
     )
 

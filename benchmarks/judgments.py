@@ -55,7 +55,7 @@ def main() -> None:
     command += [word for name in sizes for word in (f"--{name}", str(arguments.work / f"{name}.tsv"))]
     command += [word for judge in JUDGES for word in ("--human", judge)]
     command += ["--sizes", arguments.sizes, "--judgments", "1,3", "--seeds", arguments.seeds, "--format", "json"]
-    command += ["--backend", "torch", "-o", str(arguments.work / "curve")]
+    command += ["--encoder", "backend=torch", "-o", str(arguments.work / "curve")]
     found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
     lines = [
         "| instances | judgments of each | judgments | mean r | 95 % interval over seeds | seeds |",

@@ -117,7 +117,7 @@ reliability of SEM below which the coefficient is no longer significant.
 
 ```console
 $ python benchmarks/measurement_error.py DATA
-$ bsx disentangle DATA/wmt-en.tsv --column bleurt,mover --factor-column sem,syn,bleu,morph --reliability sem=.6
+$ bsx disentangle DATA/wmt-en.tsv --columns bleurt,mover --factor-columns sem,syn,bleu,morph --reliability sem=.6
 ```
 
 The second command repeats a part by hand. The reliabilities are assumptions, the same for all rows. In WMT15-17 a

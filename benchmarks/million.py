@@ -48,7 +48,7 @@ def write_pairs(path: Path, size: int) -> None:
 
 
 def command(data: Path, output: Path, layer: int, *more: str) -> list[str]:
-    settings = ["-m", "minilm", "--layer", str(layer), "--memory", "1GB", "--device", "cpu"]
+    settings = ["-m", "minilm", "--layer", str(layer), "--encoder", "memory=1GB", "--device", "cpu"]
     return [sys.executable, "-m", "bsx", "score", *settings, "--data", str(data), "-o", str(output), *more]
 
 

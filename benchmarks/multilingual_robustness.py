@@ -62,13 +62,13 @@ def tables(data: Path, work: Path) -> None:
 def command(kind: str, lang: str) -> str:
     if kind == "pairs":
         table = f"pawsx-{lang}-dev.tsv"
-        return f"bsx adversarial pairs {table} --metric {PAIRS} -m me5-small-q4 -l {lang} -o pairs-{lang}.json"
+        return f"bsx adversarial pairs {table} --metrics {PAIRS} -m me5-small-q4 -l {lang} -o pairs-{lang}.json"
     able = [get_perturbation(name) for name in CHANGES.split()]
     names = [one.name for one in able if one.lacks(lang, source=False, parse=lang in TREEBANKS) is None]
     trees = f" --parses {lang}.conllu" if lang in TREEBANKS else ""
     return (
-        f"bsx adversarial perturb {lang}.tsv --metric {METRICS} -m me5-small-q4 -l {lang} --strength 0.1 "
-        f"--perturbation {','.join(names)} --correction holm --cache vectors{trees} -o perturb-{lang}.json"
+        f"bsx adversarial perturb {lang}.tsv --metrics {METRICS} -m me5-small-q4 -l {lang} --strength 0.1 "
+        f"--perturbations {','.join(names)} --correction holm --cache vectors{trees} -o perturb-{lang}.json"
     )
 
 

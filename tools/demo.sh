@@ -10,7 +10,7 @@ systems=(--candidate atlas --candidate brook --candidate cinder)
 metrics=bertscore,chrf,sentbleu
 
 echo "Three imaginary systems against one set of references (110 segments each):"
-"$bsx" score --model minilm --metric $metrics --data "$data/en-systems.tsv" --id id "${systems[@]}" -o $out/scores.tsv
+"$bsx" score --model minilm --metrics $metrics --data "$data/en-systems.tsv" --id id "${systems[@]}" -o $out/scores.tsv
 "$python" - "$data/en-systems.tsv" <<'PYTHON'
 import csv, sys
 
@@ -48,15 +48,15 @@ fi
 
 # What the report is made of; each result of another command is one more document.
 echo "Agreement with the grades, the systems compared, riskiest words, robustness and an ensemble, for the report:"
-"$bsx" meta --metric $metrics --model minilm --data "$data/en-systems.tsv" --segment id --group domain "${systems[@]}" \
+"$bsx" meta --metrics $metrics --model minilm --data "$data/en-systems.tsv" --segment id --group domain "${systems[@]}" \
   --human atlas_grade --human brook_grade --human cinder_grade --scores-out $out/judged.tsv --format json -o $out/meta.json
 documents=("$out/judged.tsv" "$out/meta.json")  # scores beside grades: the report says who ranks whom how
-"$bsx" compare atlas brook cinder --data "$data/en-systems.tsv" --metric $metrics --model minilm --all-pairs \
+"$bsx" compare atlas brook cinder --data "$data/en-systems.tsv" --metrics $metrics --model minilm --all-pairs \
   --format json -o $out/compare.json
 documents+=("$out/compare.json")
 "$bsx" explain --data "$data/en-systems.tsv" --candidate brook --model minilm --format json -o $out/words.json
 documents+=("$out/words.json")
-"$bsx" adversarial challenge "$data/en-challenge.tsv" --metric $metrics --model minilm --format json -o $out/challenge.json
+"$bsx" adversarial challenge "$data/en-challenge.tsv" --metrics $metrics --model minilm --format json -o $out/challenge.json
 documents+=("$out/challenge.json")
 "$python" - $out/challenge.json <<'PYTHON'
 import json, sys
@@ -69,10 +69,10 @@ for wrong in next(iter(metrics.values()))["phenomena"]:
     print(f"  {wrong:14}" + "".join(f"{one['phenomena'][wrong]['rate']:>10.0%}" for one in metrics.values()))
 PYTHON
 "$bsx" adversarial perturb "$data/en-systems.tsv" --candidate atlas --parses "$data/en-atlas.conllu" --lang en \
-  --metric $metrics --model minilm --perturbation typos,negation,numbers,entities,noun-swap,shuffle \
+  --metrics $metrics --model minilm --perturbations typos,negation,numbers,entities,noun-swap,shuffle \
   --strength 0.2 --format json -o $out/perturbations.json
 documents+=("$out/perturbations.json")
-"$bsx" ensemble $out/judged.tsv --column $metrics --human human --segment id --how z \
+"$bsx" ensemble $out/judged.tsv --columns $metrics --human human --segment id --how z \
   --format json -o $out/ensemble.json
 documents+=("$out/ensemble.json")
 "$bsx" report "${documents[@]}" --title "bsx on its example texts, with grades by construction" --align minilm -o $out/report.html

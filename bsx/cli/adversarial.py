@@ -246,7 +246,7 @@ def perturb(
     ] = None,
     metric: Score = None,
     perturbation: Annotated[
-        str, typer.Option(help="Perturbations, separated by commas; all: those that can be applied.")
+        str, typer.Option("--perturbations", help="Perturbations, separated by commas; all: those that can be applied.")
     ] = "all",
     strength: Annotated[str, typer.Option(help="Shares of words or letters, separated by commas.")] = "0.1,0.3",
     save: Annotated[
@@ -266,7 +266,7 @@ def perturb(
         write_result(_listing(form_of(format, output)), output)
         return
     if file is None or not metric:
-        raise InputError("give FILE with texts and --metric METRICS; --list shows the perturbations")
+        raise InputError("give FILE with texts and --metrics METRICS; --list shows the perturbations")
     how = take_keywords(settings, PerturbSettings)
     with progress_bar() as report:
         found = run(

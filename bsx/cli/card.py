@@ -65,8 +65,9 @@ def card(
     part: Annotated[
         list[str] | None,
         typer.Option(
+            "--parts",
             help="Make only these parts: agreement, factors, paraphrase, perturbations, challenge, sentinels, "
-            "invariance, cost, languages."
+            "invariance, cost, languages.",
         ),
     ] = None,
     compare: Annotated[

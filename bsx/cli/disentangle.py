@@ -19,7 +19,9 @@ def disentangle(
     column: Column = None,
     factor_column: Annotated[
         list[str] | None,
-        typer.Option(help="Columns of factors to explain them with, likewise. [those that bsx factors wrote]"),
+        typer.Option(
+            "--factor-columns", help="Columns of factors to explain them with, likewise. [those that bsx factors wrote]"
+        ),
     ] = None,
     add: Annotated[
         list[str] | None, typer.Option(help="Test whether these factors add anything to the others; repeatable.")

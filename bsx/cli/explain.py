@@ -29,7 +29,7 @@ def explain(
     ] = None,
     source_marks: Annotated[str | None, typer.Option(help="The same for the source.")] = None,
     metric: Annotated[
-        list[str] | None, typer.Option(help="Metric whose score is explained: NAME[:field=value,…].")
+        list[str] | None, typer.Option("--metrics", help="Metric whose score is explained: NAME[:field=value,…].")
     ] = None,
     format: Annotated[
         Literal["text", "csv", "json", "jsonl", "latex", "markdown", "html"] | None,

@@ -26,6 +26,7 @@ def factors(
     factor: Annotated[
         list[str] | None,
         typer.Option(
+            "--factors",
             help="Compute these factors: NAME[:field=value,…][,NAME…]. Repeatable.",
             show_default="those of syn,lex,mor for which parser and vectors are here",
         ),
@@ -49,18 +50,23 @@ def intervene(
     file: Annotated[str, typer.Argument(help="Table of texts: .tsv (unquoted), .csv, .jsonl, .parquet; - is stdin.")],
     metric: Annotated[
         list[str],
-        typer.Option(help="Compute these metrics: NAME[:field=value,…][,NAME…]; see bsx metrics. Repeatable."),
+        typer.Option(
+            "--metrics", help="Compute these metrics: NAME[:field=value,…][,NAME…]; see bsx metrics. Repeatable."
+        ),
     ],
     factor: Annotated[
         list[str] | None,
         typer.Option(
+            "--factors",
             help="Measure these factors: NAME[:field=value,…][,NAME…]. Repeatable.",
             show_default="lex, syn with a parser, mor with vectors",
         ),
     ] = None,
     edit: Annotated[
         str,
-        typer.Option(help="Perturbations that aim at one factor, separated by commas; all: those that can be made."),
+        typer.Option(
+            "--edits", help="Perturbations that aim at one factor, separated by commas; all: those that can be made."
+        ),
     ] = "all",
     save: Annotated[
         Path | None,

@@ -17,13 +17,12 @@ from bsx.errors import shortened
 SHORT = {
     "model": ["-m", "--model"],
     "lang": ["-l", "--lang"],
-    "columns": ["--column"],
-    "categories": ["--category"],
-    "sentinels": ["--sentinel"],
-    "metrics": ["--metric"],
-    "factor_columns": ["--factor-column"],
-    "parts": ["--part"],  # of a card
-    "dtype": ["--dtype", "--precision"],
+    "columns": ["--columns"],
+    "categories": ["--categories"],
+    "sentinels": ["--sentinels"],
+    "metrics": ["--metrics"],
+    "factor_columns": ["--factor-columns"],
+    "parts": ["--parts"],  # of a card
     "precision": ["--vector-precision"],  # of stored vectors, beside the encoder's
     "id": ["--segment", "--id"],
     "segment": ["--id", "--segment"],
@@ -32,6 +31,7 @@ SHORT = {
     "parser_dir": ["--stanza-dir", "--parser-dir"],
 }
 
+_RARE = {"dtype", "backend", "memory", "batch_tokens", "cache_size", "trust_remote_code", "strict"}
 _COMMANDS = {  # called otherwise than the function
     "baseline": "registry baseline",
     "get_dataset": "data get",
@@ -54,7 +54,7 @@ def spelled(message: str) -> str:
     r"""Return a message of the library with the settings and calls that it names as options and commands.
 
     >>> spelled("use `long='window'`, or drop `strict=True`")
-    'use --long window, or drop --strict'
+    'use --long window, or drop --encoder strict=true'
     >>> spelled("`bsx.jobs.train(…, seeds=[1, 2])` trains several")
     '`bsx train … --seeds 1,2` trains several'
     >>> spelled(r"\`meaning=\` sets it")
@@ -125,6 +125,8 @@ def _option(setting: str, function: str = "") -> str:
     if found is None:
         return setting.strip("'")
     name, value = found[1], found[2].strip("'")
+    if name in _RARE:
+        return f"--encoder {name}{'=true' if value == 'True' else f'={value}' if value else ''}"
     option = _RENAMED.get((function, name), SHORT.get(name, [f"--{name.replace('_', '-')}"])[-1])
     if value == "False":
         return f"--no-{name.replace('_', '-')}"

@@ -53,18 +53,20 @@ def meta(
     sentinel: Annotated[
         list[str] | None,
         typer.Option(
-            help="Controls, which cannot know how good a translation is: columns, or beside --metric metrics such as "
-            "length and overlap; constant; shuffled, the first metric's scores dealt out anew. Repeatable."
+            "--sentinels",
+            help="Controls, which cannot know how good a translation is: columns, or beside --metrics metrics such as "
+            "length and overlap; constant; shuffled, the first metric's scores dealt out anew. Repeatable.",
         ),
     ] = None,
     category: Annotated[
         list[str] | None,
         typer.Option(
-            help="Columns of human scores of one kind of error each, or 'human_*': every one is analysed by itself."
+            "--categories",
+            help="Columns of human scores of one kind of error each, or 'human_*': every one is analysed by itself.",
         ),
     ] = None,
     metric: Score = None,
-    data: Annotated[str | None, typer.Option(help="Table with texts to compute --metric on.")] = None,
+    data: Annotated[str | None, typer.Option(help="Table with texts to compute --metrics on.")] = None,
     test_set: TestSet = None,
     data_dir: DataDir = None,
     candidate: Annotated[
@@ -143,7 +145,7 @@ def compare(
         ),
     ] = None,
     metric: Annotated[
-        list[str] | None, typer.Option(help="Metrics: NAME[:field=value,…][,NAME…]; see bsx metrics.")
+        list[str] | None, typer.Option("--metrics", help="Metrics: NAME[:field=value,…][,NAME…]; see bsx metrics.")
     ] = None,
     references: Annotated[
         list[str] | None, typer.Option("-r", "--references", help="File of references, one per line; repeatable.")
@@ -197,7 +199,7 @@ def compare(
     )
     columns = [candidate] if candidate is not None else named if data is not None and not long else []
     if scores is None and (column or lower):
-        raise InputError("--column and --lower name columns of --scores, which is missing")
+        raise InputError("--columns and --lower name columns of --scores, which is missing")
     texts = Input(
         named if data is None and not long else [],
         references or [],

@@ -91,7 +91,8 @@ def layers(
     data: Annotated[list[str], typer.Option(help="Table of human-judged segments; repeatable.")],
     model: Annotated[str, typer.Option("-m", "--model", help="Encoder.")],
     metric: Annotated[
-        list[str] | None, typer.Option(help="Metrics with a field layer, as for bsx score --metric. [bertscore]")
+        list[str] | None,
+        typer.Option("--metrics", help="Metrics with a field layer, as for bsx score --metrics. [bertscore]"),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw it: .png, .svg or .pdf.", writable=True)] = None,
     output: Output = None,

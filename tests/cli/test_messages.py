@@ -91,7 +91,7 @@ def test_a_language_is_told_of_models_only_where_a_model_could_be_named(
     cli: Callable[..., Any], tmp_path: Path
 ) -> None:
     (tmp_path / "p.tsv").write_text("sentence1\tsentence2\na\tb\n")
-    done = cli("factors", tmp_path / "p.tsv", "-o", tmp_path / "o.tsv", "--factor", "lex", "--lang", "qq")
+    done = cli("factors", tmp_path / "p.tsv", "-o", tmp_path / "o.tsv", "--factors", "lex", "--lang", "qq")
     assert "unknown language 'qq'" in done.err
     assert "--model" not in done.err
     done = cli(
@@ -107,12 +107,15 @@ def test_a_language_is_told_of_models_only_where_a_model_could_be_named(
             ["score", "-c", "x", "-r", "x", "--layer", "3", "--all-layers"],
             "--layer and --all-layers exclude each",
         ),
-        (["score", "-c", "x", "-r", "x", "--batch-tokens", "0"], "--batch-tokens"),
-        (["meta", "x.tsv", "--column", "a", "--human", "h", "--alpha", "2"], "--alpha: "),
-        (["meta", "x.tsv", "--column", "a", "--human", "h", "--test", "williams", "--statistic", "kendall"], "--test "),
-        (["disentangle", "x.tsv", "--column", "a", "--factor-column", "b", "--confidence", "2"], "--confidence: "),
+        (["score", "-c", "x", "-r", "x", "--encoder", "batch_tokens=0"], "batch_tokens"),
+        (["meta", "x.tsv", "--columns", "a", "--human", "h", "--alpha", "2"], "--alpha: "),
         (
-            ["compare", "a", "b", "--metric", "chrf", "--resamples", "15"],
+            ["meta", "x.tsv", "--columns", "a", "--human", "h", "--test", "williams", "--statistic", "kendall"],
+            "--test ",
+        ),
+        (["disentangle", "x.tsv", "--columns", "a", "--factor-columns", "b", "--confidence", "2"], "--confidence: "),
+        (
+            ["compare", "a", "b", "--metrics", "chrf", "--resamples", "15"],
             "--confidence 0.95 takes at least 20",
         ),
     ],
@@ -150,7 +153,7 @@ def test_a_log_gets_a_line_of_progress_at_times(capsys: pytest.CaptureFixture[st
 
 def test_too_few_rows_for_a_test_name_the_option(cli: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("m\ta\tb\n1\t2\t3\n2\t1\t5\n3\t4\t4\n")
-    done = cli("meta", tmp_path / "t.tsv", "--column", "a,b", "--human", "m")
+    done = cli("meta", tmp_path / "t.tsv", "--columns", "a,b", "--human", "m")
     assert done.status == 2
     assert "which needs 4; --test none leaves it out" in done.err
 
@@ -158,14 +161,14 @@ def test_too_few_rows_for_a_test_name_the_option(cli: Callable[..., Any], tmp_pa
 INSTEAD = {
     "score -c c.txt -r r.txt --lang sw": "score -c c.txt -r r.txt --lang sw --model me5-small-q4",
     "score -c c.txt --model=mt5-xl -r r.txt": "score -c c.txt -r r.txt --model me5-small-q4",
-    "score --metric bertr,chrf -m mt5-xl -c - -r r.txt": "score --metric bertr,chrf -c - -r r.txt --model me5-small-q4",
+    "score --metrics bertr,chrf -m mt5-xl -c - -r r.txt": "score --metrics bertr,chrf -c - -r r.txt --model me5-small-q4",
     "match 'a b' c -m mt5-xl --rescale": "match 'a b' c --rescale --model me5-small-q4",
     "models pull mt5-xl": None,
-    "score --metric bertscore:model=mt5-xl -c c.txt -r r.txt": None,
+    "score --metrics bertscore:model=mt5-xl -c c.txt -r r.txt": None,
 }
 WITHOUT_MODEL = {
-    "score -c c.txt -r r.txt --lang co -m mt5-xl": "score -c c.txt -r r.txt --lang co --metric chrf",
-    "score --rescale --layer 3 -c c.txt --metric bertr -r r.txt": "score -c c.txt -r r.txt --metric chrf",
+    "score -c c.txt -r r.txt --lang co -m mt5-xl": "score -c c.txt -r r.txt --lang co --metrics chrf",
+    "score --rescale --layer 3 -c c.txt --metrics bertr -r r.txt": "score -c c.txt -r r.txt --metrics chrf",
     "match a b --lang co": None,
 }
 
@@ -195,5 +198,5 @@ def test_what_works_without_a_hub_is_named_and_works(
     failed = cli(*given)
     assert failed.status == 2
     command = failed.err.strip().rpartition(" Here now: bsx ")[2]
-    assert command == shlex.join([*given, "--metric", "chrf"])
+    assert command == shlex.join([*given, "--metrics", "chrf"])
     assert "100.0000" in cli(*shlex.split(command)).out

@@ -1,4 +1,4 @@
-"""`bsx score --metric` and `bsx metrics`, as a user meets them."""
+"""`bsx score --metrics` and `bsx metrics`, as a user meets them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_wide_table_keeps_the_input_and_adds_a_column_a_metric(
     output = tmp_path / "scores.tsv"
     specs = "bertscore:layer=2,moverscore:ngram=2,idf=false,sbert,chrf,xmoverscore"
     done = cli(
-        "score", "--metric", specs, "--model", tiny_model("bert"), "--data", table, "-o", output, "--format", "json"
+        "score", "--metrics", specs, "--model", tiny_model("bert"), "--data", table, "-o", output, "--format", "json"
     )
     assert done.status == 0, done.err
     rows = read(output)
@@ -66,7 +66,7 @@ def test_parquet_keeps_types_and_several_systems_make_several_rows(cli: Run, tmp
     frame.to_parquet(tmp_path / "in.parquet")
     output = tmp_path / "out.parquet"
     named = ("--candidate", "a", "--candidate", "b")
-    done = cli("score", "--metric", "chrf,ter", "--data", tmp_path / "in.parquet", *named, "-o", output)
+    done = cli("score", "--metrics", "chrf,ter", "--data", tmp_path / "in.parquet", *named, "-o", output)
     assert done.status == 0, done.err
     written = pandas.read_parquet(output)
     assert list(written.columns) == ["a", "b", "reference", "n", "id", "candidate", "system", "chrf", "ter"]
@@ -92,7 +92,7 @@ def long_table(folder: Path) -> Path:
 
 def test_systems_below_one_another_are_several_systems(cli: Run, tmp_path: Path) -> None:
     data = long_table(tmp_path)
-    command = ("score", "--data", data, "--metric", "bleu,ter", "-o", tmp_path / "out.tsv")
+    command = ("score", "--data", data, "--metrics", "bleu,ter", "-o", tmp_path / "out.tsv")
     done = cli(*command, "--format", "json")
     assert "the column 'system' names 2 systems: each is summed up by itself" in done.err
     result = json.loads(done.out)
@@ -122,12 +122,12 @@ def test_systems_below_one_another_under_bertscore(cli: Run, tiny_model: Run, tm
 
 def test_a_model_that_no_metric_uses_is_said(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
     data = long_table(tmp_path)
-    done = cli("score", "--data", data, "--metric", "chrf", "--model", tiny_model("bert"))
+    done = cli("score", "--data", data, "--metrics", "chrf", "--model", tiny_model("bert"))
     assert "is not used: every metric has a model of its own or none" in done.err
-    assert "is not used" not in cli("score", "--data", data, "--metric", "chrf").err
+    assert "is not used" not in cli("score", "--data", data, "--metrics", "chrf").err
     (tmp_path / "graded.tsv").write_text("candidate\treference\th\na b\ta b\t1\nc\td c\t2\ne\tf\t3\ng\tg h\t4\n")
-    meta = ("meta", "--data", tmp_path / "graded.tsv", "--human", "h", "--metric", "chrf", "-m", "minilm")
-    compare = ("compare", "h", "candidate", "--data", tmp_path / "graded.tsv", "--metric", "chrf", "-m", "minilm")
+    meta = ("meta", "--data", tmp_path / "graded.tsv", "--human", "h", "--metrics", "chrf", "-m", "minilm")
+    compare = ("compare", "h", "candidate", "--data", tmp_path / "graded.tsv", "--metrics", "chrf", "-m", "minilm")
     for command in (meta, compare):
         done = cli(*command, "--resamples", 20)
         assert done.status == 0, done.err
@@ -139,7 +139,7 @@ def test_candidates_without_references(cli: Run, tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text("a\n")
     (tmp_path / "c.tsv").write_text("candidate\na\n")
     for given in (("-c", tmp_path / "c.txt"), ("--data", tmp_path / "c.tsv")):
-        done = cli("score", *given, "--metric", "chrf")
+        done = cli("score", *given, "--metrics", "chrf")
         assert done.status == 2
         assert "no references: " in done.err
 
@@ -148,10 +148,10 @@ def test_candidates_without_references(cli: Run, tmp_path: Path) -> None:
 def test_a_tokenizer_that_is_not_here_is_one_line(cli: Run, tmp_path: Path, lang: str, package: str) -> None:
     if importlib.util.find_spec(package) is not None:
         pytest.skip(f"{package} is installed")
-    done = cli("score", "--data", long_table(tmp_path), "--metric", "bleu", "--lang", lang)
+    done = cli("score", "--data", long_table(tmp_path), "--metrics", "bleu", "--lang", lang)
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert f"pip install 'sacrebleu[{lang}]'; bleu:tokenize=char needs nothing more" in done.err
-    assert cli("score", "--data", long_table(tmp_path), "--metric", "bleu:tokenize=char", "--lang", lang).status == 0
+    assert cli("score", "--data", long_table(tmp_path), "--metrics", "bleu:tokenize=char", "--lang", lang).status == 0
 
 
 def test_a_tokenizer_that_cannot_be_downloaded_is_one_line(
@@ -162,7 +162,7 @@ def test_a_tokenizer_that_cannot_be_downloaded_is_one_line(
     monkeypatch.setattr(tokenizer_spm, "SACREBLEU_DIR", str(tmp_path / "nothing"))
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    done = cli("score", "--data", long_table(tmp_path), "--metric", "bleu:tokenize=flores200")
+    done = cli("score", "--data", long_table(tmp_path), "--metrics", "bleu:tokenize=flores200")
     assert (done.status, "Traceback" in done.err) == (2, False)
     assert "sacreBLEU's tokenizer flores200 is not on this machine" in done.err
     assert "tokenize=char needs nothing more" in done.err
@@ -174,16 +174,16 @@ def test_json_lines_and_line_files(cli: Run, tmp_path: Path) -> None:
         for c, r in zip(CANDIDATES, REFERENCES, strict=True)
     ]
     (tmp_path / "in.jsonl").write_text("\n".join(lines))
-    done = cli("score", "--metric", "chrf", "--data", tmp_path / "in.jsonl", "-o", tmp_path / "out.jsonl")
+    done = cli("score", "--metrics", "chrf", "--data", tmp_path / "in.jsonl", "-o", tmp_path / "out.jsonl")
     assert done.status == 0, done.err
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert list(rows[0]) == ["candidate", "reference", "note", "tags", "chrf"]
-    done = cli("score", "--metric", "chrf", "--data", tmp_path / "in.jsonl", "-o", tmp_path / "out.parquet")
+    done = cli("score", "--metrics", "chrf", "--data", tmp_path / "in.jsonl", "-o", tmp_path / "out.parquet")
     assert done.status == 0, done.err
     for name, texts in (("c", CANDIDATES), ("r", REFERENCES), ("s", SOURCES)):
         (tmp_path / f"{name}.txt").write_text("\n".join(texts) + "\n")
     done = cli(
-        "score", "--metric", "chrf", "-c", tmp_path / "c.txt", "-r", tmp_path / "r.txt", "-o", tmp_path / "o.tsv"
+        "score", "--metrics", "chrf", "-c", tmp_path / "c.txt", "-r", tmp_path / "r.txt", "-o", tmp_path / "o.tsv"
     )
     assert done.status == 0, done.err
     assert list(read(tmp_path / "o.tsv")[0]) == ["id", "chrf"]
@@ -194,7 +194,7 @@ def test_reference_free_metrics_need_no_references(cli: Run, tiny_model: Run, tm
         (tmp_path / f"{name}.txt").write_text("\n".join(texts) + "\n")
     done = cli(
         "score",
-        "--metric",
+        "--metrics",
         "xmoverscore,labse-qe",
         "--model",
         tiny_model("bert"),
@@ -213,19 +213,19 @@ def test_reference_free_metrics_need_no_references(cli: Run, tiny_model: Run, tm
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--metric", "crhf"], "unknown metric 'crhf'. Near: chrf"),
-        (["--metric", "chrf,chrf"], "the metric chrf is asked for twice"),
-        (["--metric", "chrf:word_ordr=2"], "metric chrf: there is no setting 'word_ordr'. Near: word_order"),
-        (["--metric", "chrf:beta=x"], "metric chrf: beta: "),
-        (["--metric", "chrf:beta=2,beta=3"], "beta is given twice"),
-        (["--metric", "moverscore:layer=2"], "metric moverscore: layer goes with pmeans=false"),
-        (["--metric", "bertscore", "--layer", "3"], "write it as bertscore:layer="),
-        (["--metric", "chrf", "--reference", "nowhere"], "has no column 'nowhere'"),
+        (["--metrics", "crhf"], "unknown metric 'crhf'. Near: chrf"),
+        (["--metrics", "chrf,chrf"], "the metric chrf is asked for twice"),
+        (["--metrics", "chrf:word_ordr=2"], "metric chrf: there is no setting 'word_ordr'. Near: word_order"),
+        (["--metrics", "chrf:beta=x"], "metric chrf: beta: "),
+        (["--metrics", "chrf:beta=2,beta=3"], "beta is given twice"),
+        (["--metrics", "moverscore:layer=2"], "metric moverscore: layer goes with pmeans=false"),
+        (["--metrics", "bertscore", "--layer", "3"], "write it as bertscore:layer="),
+        (["--metrics", "chrf", "--reference", "nowhere"], "has no column 'nowhere'"),
         (["--source", "source"], "BERTScore reads no sources"),
-        (["--metric", "bleu:tokenize=nope"], "is none of sacreBLEU's tokenizers"),
-        (["--metric", "xmoverscore:mapping=clp"], "mapping (clp or umd) and mapping_file go together"),
+        (["--metrics", "bleu:tokenize=nope"], "is none of sacreBLEU's tokenizers"),
+        (["--metrics", "xmoverscore:mapping=clp"], "mapping (clp or umd) and mapping_file go together"),
         (
-            ["--metric", "sbert", "--lang", "de", "--strict"],
+            ["--metrics", "sbert", "--lang", "de", "--encoder", "strict=true"],
             "was not trained on German; bert-base-multilingual-cased was",
         ),
     ],
@@ -240,12 +240,12 @@ def test_mistakes_are_one_line(cli: Run, table: Path, arguments: list[str], mess
 def test_what_the_data_lacks_is_named(cli: Run, table: Path, tmp_path: Path) -> None:
     lean = tmp_path / "lean.tsv"
     lean.write_text("candidate\treference\nx\ty\n")
-    done = cli("score", "--metric", "xmoverscore", "--model", "minilm", "--data", lean)
+    done = cli("score", "--metrics", "xmoverscore", "--model", "minilm", "--data", lean)
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert "xmoverscore compares candidates with sources, but the data has none" in done.err
     taken = tmp_path / "taken.tsv"
     taken.write_text("candidate\treference\tchrf\nx\ty\t1\n")
-    done = cli("score", "--metric", "chrf", "--data", taken, "-o", tmp_path / "o.tsv")
+    done = cli("score", "--metrics", "chrf", "--data", taken, "-o", tmp_path / "o.tsv")
     assert "has a column 'chrf' already" in done.err
     assert not (tmp_path / "o.tsv").exists()
 
@@ -277,7 +277,7 @@ def test_fit_an_alignment_and_use_it(cli: Run, table: Path, tiny_model: Run, tmp
         assert done.status == 0, done.err
         assert {"source: de", "target: en"} <= set(done.out.splitlines())
         spec = f"xmoverscore:mapping={kind},mapping_file={file}"
-        scored = cli("score", "--metric", spec, "--model", tiny_model("bert"), "--data", table, "--format", "json")
+        scored = cli("score", "--metrics", spec, "--model", tiny_model("bert"), "--data", table, "--format", "json")
         assert scored.status == 0, scored.err
         assert "mapping:umd" in json.loads(scored.out)["metrics"][0]["signature"]
     (tmp_path / "links.txt").write_text("0-9\n" * 12)
@@ -339,7 +339,7 @@ def test_layers_of_any_metric_beside_people(cli: Run, tiny_model: Run, tmp_path:
     (tmp_path / "j.tsv").write_text("lp\tcandidate\treference\thuman\n" + "\n".join(rows) + "\n")
     common = ("metrics", "layers", "--data", tmp_path / "j.tsv", "-m", tiny_model("bert"), "--resamples", 50)
     specs = "bertscore,bertr,moverscore:pmeans=false"
-    done = cli(*common, "--metric", specs, "--format", "json", "--plot", tmp_path / "p.png", "-o", tmp_path / "o.tsv")
+    done = cli(*common, "--metrics", specs, "--format", "json", "--plot", tmp_path / "p.png", "-o", tmp_path / "o.tsv")
     assert done.status == 0, done.err
     found = json.loads(done.out)["results"]
     assert len(found) == len(read(tmp_path / "o.tsv")) == 3 * 4
@@ -352,8 +352,8 @@ def test_layers_of_any_metric_beside_people(cli: Run, tiny_model: Run, tmp_path:
     assert by_name["bertr", 1]["mean"] == pytest.approx(r, abs=1e-4)
     assert sum(row["best"] for row in found) == 3
     assert "<- best" in cli(*common).out
-    assert "a setting layer, left open" in cli(*common, "--metric", "chrf").err
-    assert "a setting layer, left open" in cli(*common, "--metric", "bertr:layer=1").err
+    assert "a setting layer, left open" in cli(*common, "--metrics", "chrf").err
+    assert "a setting layer, left open" in cli(*common, "--metrics", "bertr:layer=1").err
 
 
 JACCARD = """
@@ -380,7 +380,7 @@ def test_a_metric_whose_code_is_missing_spoils_nothing_else(
     assert "cannot be imported" in rows["jaccard"]["runs"]
     assert rows["chrf"]["runs"] == "yes"
     assert "left out of the registry" in done.err
-    done = cli("score", "--registry", folder, "--metric", "jaccard", "-c", "x", "-r", "y")
+    done = cli("score", "--registry", folder, "--metrics", "jaccard", "-c", "x", "-r", "y")
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert "PYTHONPATH" in done.err
 
@@ -406,7 +406,7 @@ def test_a_registry_folder_adds_a_metric(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "a_jaccard_metric", raising=False)  # another test's
     monkeypatch.setenv("BSX_REGISTRY_CODE", str(folder))
-    done = cli("score", "--registry", folder, "--metric", "jaccard,chrf", "--data", table, "--format", "json")
+    done = cli("score", "--registry", folder, "--metrics", "jaccard,chrf", "--data", table, "--format", "json")
     assert done.status == 0, done.err
     for metric in (
         bsx.get_metric("jaccard", run={"registry": str(folder)}),
@@ -465,7 +465,7 @@ def own_metric(body: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tupl
     monkeypatch.setenv("BSX_REGISTRY_CODE", str(folder / "mine"))
     monkeypatch.delitem(sys.modules, "a_jaccard_metric", raising=False)
     (folder / "two.tsv").write_text("candidate\treference\na b\tb c\na\ta\n")
-    return "--registry", folder / "mine", "--metric", "jaccard", "--data", folder / "two.tsv"
+    return "--registry", folder / "mine", "--metrics", "jaccard", "--data", folder / "two.tsv"
 
 
 def test_the_layers_of_a_sentence_model_are_fetched_with_it(

@@ -38,7 +38,7 @@ def test_json_document(cli: Callable[..., Outcome], table: Path, tmp_path: Path)
         "adversarial",
         "perturb",
         table,
-        "--metric",
+        "--metrics",
         "chrf,ter",
         "--candidate",
         "candidate",
@@ -88,7 +88,7 @@ def test_json_document(cli: Callable[..., Outcome], table: Path, tmp_path: Path)
 
 def test_references_are_the_texts_unless_told(cli: Callable[..., Outcome], table: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.txt"
-    command = ["adversarial", "perturb", table, "--metric", "chrf", "--perturbation", "lower,negation"]
+    command = ["adversarial", "perturb", table, "--metrics", "chrf", "--perturbations", "lower,negation"]
     done = cli(*command, "--lang", "en", "-o", target)
     assert done.status == 0, done.err
     assert done.out == ""
@@ -123,8 +123,8 @@ def test_parses_from_a_file(cli: Callable[..., Outcome], tmp_path: Path) -> None
         for sentence in (rows, end)
     )
     (tmp_path / "t.conllu").write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
-    command = ["adversarial", "perturb", tmp_path / "t.tsv", "--metric", "chrf", "--lang", "en", "--format", "json"]
-    done = cli(*command, "--parses", tmp_path / "t.conllu", "--perturbation", "subject-object,noun-swap")
+    command = ["adversarial", "perturb", tmp_path / "t.tsv", "--metrics", "chrf", "--lang", "en", "--format", "json"]
+    done = cli(*command, "--parses", tmp_path / "t.conllu", "--perturbations", "subject-object,noun-swap")
     assert done.status == 0, done.err
     content = json.loads(done.out)
     assert {one["perturbed"] for one in content["worst"] if one["perturbation"] == "subject-object"} == {
@@ -137,18 +137,18 @@ def test_parses_from_a_file(cli: Callable[..., Outcome], tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--metric", "chrf", "--candidate", "nope"], "has no column 'nope'; it has source, reference, candidate"),
-        (["--metric", "chrf", "--perturbation", "shufle"], "unknown perturbation 'shufle'"),
-        (["--metric", "chrf", "--perturbation", "source"], "needs the sources of the texts: give them with --source"),
-        (["--metric", "chrf", "--perturbation", "noun-swap"], "of the texts: give --parses, or --parser and --lang"),
-        (["--metric", "chrf", "--strength", "x"], "--strength is 'x', not a finite number"),
-        (["--metric", "chrf", "--strength", "2"], "--strength 2: it is a share"),
-        (["--metric", "chrf", "--strength", ","], "give at least one share"),
-        (["--metric", "chrf", "--lang", "auto"], "--lang auto: perturbations have rules by language"),
-        (["--metric", "chrf", "--parser", "stanza"], "--parser needs to know the language"),
-        (["--metric", "chrf", "--save", "x.doc"], "x.doc: cannot tell the format"),
-        (["--metric", "nometric"], "nometric"),
-        ([], "give FILE with texts and --metric METRICS"),
+        (["--metrics", "chrf", "--candidate", "nope"], "has no column 'nope'; it has source, reference, candidate"),
+        (["--metrics", "chrf", "--perturbations", "shufle"], "unknown perturbation 'shufle'"),
+        (["--metrics", "chrf", "--perturbations", "source"], "needs the sources of the texts: give them with --source"),
+        (["--metrics", "chrf", "--perturbations", "noun-swap"], "of the texts: give --parses, or --parser and --lang"),
+        (["--metrics", "chrf", "--strength", "x"], "--strength is 'x', not a finite number"),
+        (["--metrics", "chrf", "--strength", "2"], "--strength 2: it is a share"),
+        (["--metrics", "chrf", "--strength", ","], "give at least one share"),
+        (["--metrics", "chrf", "--lang", "auto"], "--lang auto: perturbations have rules by language"),
+        (["--metrics", "chrf", "--parser", "stanza"], "--parser needs to know the language"),
+        (["--metrics", "chrf", "--save", "x.doc"], "x.doc: cannot tell the format"),
+        (["--metrics", "nometric"], "nometric"),
+        ([], "give FILE with texts and --metrics METRICS"),
     ],
 )
 def test_bad_input(cli: Callable[..., Outcome], table: Path, options: list[str], message: str) -> None:
@@ -206,7 +206,7 @@ def test_a_row_that_fails_is_skipped_on_request(
         return whole(self, block, fitted)
 
     monkeypatch.setattr(Chrf, "score_block", picky)
-    command = ["adversarial", "perturb", table, "--metric", "chrf", "--perturbation", "lower", "--format", "json"]
+    command = ["adversarial", "perturb", table, "--metrics", "chrf", "--perturbations", "lower", "--format", "json"]
     done = cli(*command)
     assert done.status == 2
     assert "chrf failed on row 2: ValueError: cannot bear sleep; --skip-errors goes on without such rows" in done.err
@@ -222,7 +222,7 @@ def test_a_row_that_fails_is_skipped_on_request(
 def test_saved_table_has_one_row_a_changed_text(cli: Callable[..., Outcome], table: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept.tsv"
     done = cli(
-        "adversarial", "perturb", table, "--metric", "chrf", "--perturbation", "empty", "--seed", 9, "--save", kept
+        "adversarial", "perturb", table, "--metrics", "chrf", "--perturbations", "empty", "--seed", 9, "--save", kept
     )
     assert done.status == 0, done.err
     with kept.open(encoding="utf-8", newline="") as stream:

@@ -76,7 +76,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
 
 
 def command(metric: str, model: str, data: Path, output: Path) -> list[object]:
-    chosen = ["--metric", metric] if metric else ["--layer", "2"]
+    chosen = ["--metrics", metric] if metric else ["--layer", "2"]
     return ["score", "-m", model, *chosen, "--data", data, "--id", "key", "-o", output]
 
 
@@ -198,7 +198,7 @@ def test_killed_at_many_random_moments(kind: str, cli: Cli, monkeypatch: pytest.
     monkeypatch.setattr(bsx.metrics.run, "_BLOCK_TOKENS", 200)
     data = write_pairs(tmp_path, 600, kind)
     began = time.monotonic()
-    arguments = ["score", "--metric", "chrf", "--data", data, "--id", "key", "-o"]
+    arguments = ["score", "--metrics", "chrf", "--data", data, "--id", "key", "-o"]
     assert cli(*arguments, tmp_path / f"whole{kind}").status == 0
     duration = time.monotonic() - began
     rng = np.random.default_rng(7)

@@ -48,25 +48,25 @@ def _write(path: Path, columns: Mapping[str, Iterable[object]]) -> None:
 
 
 COMMANDS = {
-    "meta": ("meta", "scores_1.tsv", "--column", "m_1,50%", "--human", "human"),
-    "compare": ("compare", "x_1", "y", "--data", "systems.tsv", "--metric", "chrf,ter", "--resamples", "20"),
+    "meta": ("meta", "scores_1.tsv", "--columns", "m_1,50%", "--human", "human"),
+    "compare": ("compare", "x_1", "y", "--data", "systems.tsv", "--metrics", "chrf,ter", "--resamples", "20"),
     "disentangle": (
         "disentangle",
         "scores_1.tsv",
-        "--column",
+        "--columns",
         "m_1,50%",
-        "--factor-column",
+        "--factor-columns",
         "lex,label",
         "--add",
         "lex",
     ),
-    "ensemble": ("ensemble", "scores_1.tsv", "--column", "m_1,50%", "--human", "human", "--resamples", "20"),
-    "pairs": ("adversarial", "pairs", "scores_1.tsv", "--column", "m_1,50%", "--resamples", "20"),
-    "triples": ("adversarial", "triples", "triples.tsv", "--metric", "chrf,length", "--resamples", "20"),
-    "challenge": ("adversarial", "challenge", "pairs.tsv", "--column", "m_1,n"),
+    "ensemble": ("ensemble", "scores_1.tsv", "--columns", "m_1,50%", "--human", "human", "--resamples", "20"),
+    "pairs": ("adversarial", "pairs", "scores_1.tsv", "--columns", "m_1,50%", "--resamples", "20"),
+    "triples": ("adversarial", "triples", "triples.tsv", "--metrics", "chrf,length", "--resamples", "20"),
+    "challenge": ("adversarial", "challenge", "pairs.tsv", "--columns", "m_1,n"),
     "robustness": (
-        *("adversarial", "perturb", "texts.tsv", "--metric", "chrf", "--reference", "reference", "-l", "en"),
-        *("--perturbation", "typos,negation", "--resamples", "20"),
+        *("adversarial", "perturb", "texts.tsv", "--metrics", "chrf", "--reference", "reference", "-l", "en"),
+        *("--perturbations", "typos,negation", "--resamples", "20"),
     ),
 }
 
@@ -101,7 +101,7 @@ def test_a_name_of_a_picture_is_no_table(cli: Run, folder: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("command", "name", "known"),
     [
-        (("explain", "--data", "texts.tsv", "--metric", "chrf"), "r.csv", ".txt, .md, .json, .html, .jsonl"),
+        (("explain", "--data", "texts.tsv", "--metrics", "chrf"), "r.csv", ".txt, .md, .json, .html, .jsonl"),
         (COMMANDS["meta"], "r.tsv", ".txt, .md, .tex, .csv, .json, .html"),
         (("adversarial", "perturb", "--list"), "r.parquet", ".txt, .md, .tex, .csv, .json, .html"),
     ],

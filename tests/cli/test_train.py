@@ -70,14 +70,14 @@ def test_train_score_and_add_a_seed(cli: Cli, tables: dict[str, Path], model: st
     assert sorted(file.name for file in folder.iterdir()) == [MODEL, "seed-1.safetensors"]
 
     table = ("--data", tables["test"], "--candidate", "candidate", "--reference", "reference")
-    scored = cli("score", "--metric", f"trained:{folder}", *table, "--format", "json")
+    scored = cli("score", "--metrics", f"trained:{folder}", *table, "--format", "json")
     assert scored.status == 0, scored.err
     (metric,) = json.loads(scored.out)["metrics"]
     assert metric["metric"] == f"trained:{folder}"
     assert "folder:esim@" in metric["signature"]
 
-    assert cli("score", "--metric", f"trained:{folder}", *table, "--model", model).status == 0
-    other = cli("score", "--metric", f"trained:{folder}", *table, "--model", "minilm")
+    assert cli("score", "--metrics", f"trained:{folder}", *table, "--model", model).status == 0
+    other = cli("score", "--metrics", f"trained:{folder}", *table, "--model", "minilm")
     assert other.status == 2
     assert "reads no other encoder: leave out --model minilm" in other.err
     assert "holds a training already" in cli(*given, "--lang", "en").err
@@ -87,7 +87,7 @@ def test_train_score_and_add_a_seed(cli: Cli, tables: dict[str, Path], model: st
     assert document["provenance"]["kind"] == "train"
     assert [file["name"] for file in document["provenance"]["files"]] == ["train.tsv", "valid.tsv"]
     spread = cli(
-        "score", "--metric", f"trained:{folder},trained:{folder},report=spread", *table, "-o", tmp_path / "s.tsv"
+        "score", "--metrics", f"trained:{folder},trained:{folder},report=spread", *table, "-o", tmp_path / "s.tsv"
     )
     assert spread.status == 0, spread.err
     assert f"trained:{folder},report=spread" in (tmp_path / "s.tsv").read_text().splitlines()[0]
@@ -101,9 +101,9 @@ def test_sources(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) 
         assert cli("train", "bilstm", *given, "-o", folder, "--inputs", inputs).status == 0
         # What the metric needs is known from its folder: references are not asked for.
         sides = ("--source", "source", *(("--reference", "reference") if inputs == "both" else ()))
-        assert cli("score", "--metric", f"trained:{folder}", *table, *sides).status == 0
+        assert cli("score", "--metrics", f"trained:{folder}", *table, *sides).status == 0
         without = ("--data", tables["preferred"], "--candidate", "better", "--reference", "reference")
-        missing = cli("score", "--metric", f"trained:folder={folder}", *without)
+        missing = cli("score", "--metrics", f"trained:folder={folder}", *without)
         assert missing.status == 2
         assert "source" in missing.err
 

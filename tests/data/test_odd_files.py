@@ -61,7 +61,7 @@ def test_pipes_in_a_folder_of_data_are_not_waited_for(tmp_path: Path, cli: Cli) 
     data = tmp_path / "data"
     data.mkdir()
     os.mkfifo(data / "p.tsv")
-    assert cli("card", "chrf", "--data", data, "--part", "cost").status == 2
+    assert cli("card", "chrf", "--data", data, "--parts", "cost").status == 2
     os.mkfifo(data / "p.json")
     with pytest.raises(InputError, match="is a pipe"):
         load_challenge(data)
@@ -133,7 +133,7 @@ def test_a_line_of_300_mb_takes_no_gigabytes(tmp_path: Path) -> None:
     # What getrusage says, a process inherits from the one that started it.
     code = "import pathlib; from bsx.cli.main import _status; status = _status(); "
     code += "print(status, pathlib.Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])"
-    call = ["score", "-c", "t.txt.gz", "-r", "t.txt.gz", "--metric", "chrf"]
+    call = ["score", "-c", "t.txt.gz", "-r", "t.txt.gz", "--metrics", "chrf"]
     done = subprocess.run([sys.executable, "-c", code, *call], cwd=tmp_path, capture_output=True, text=True, check=True)
     status, peak = map(int, done.stdout.split())
     assert status == 2

@@ -97,15 +97,15 @@ def write(file: Path, change: dict[tuple[int, str], str] | None = None, leave: t
 
 
 COMMANDS = {
-    "score": "score --data {file} --metric chrf",
-    "compare": "compare --data {file} --metric chrf --resamples 50",
-    "compare --scores": "compare --scores {file} --column metric --resamples 50",
-    "meta": "meta {file} --column metric --human human --resamples 50",
-    "meta --metric": "meta --metric chrf --data {file} --human human --resamples 50",
-    "meta --level sys": "meta {file} --column metric --human human --level sys --resamples 50",
-    "ensemble": "ensemble {file} --column metric,other --human human --how mean --resamples 50",
-    "report": "report {file} --column metric -o {file}.html",
-    "card": "card chrf --data {file} --part agreement --resamples 50 --format json",
+    "score": "score --data {file} --metrics chrf",
+    "compare": "compare --data {file} --metrics chrf --resamples 50",
+    "compare --scores": "compare --scores {file} --columns metric --resamples 50",
+    "meta": "meta {file} --columns metric --human human --resamples 50",
+    "meta --metrics": "meta --metrics chrf --data {file} --human human --resamples 50",
+    "meta --level sys": "meta {file} --columns metric --human human --level sys --resamples 50",
+    "ensemble": "ensemble {file} --columns metric,other --human human --how mean --resamples 50",
+    "report": "report {file} --columns metric -o {file}.html",
+    "card": "card chrf --data {file} --parts agreement --resamples 50 --format json",
 }
 
 
@@ -135,7 +135,7 @@ def test_other_texts_within_a_segment(cli: Cli, command: str, column: str, tmp_p
         if command == "compare --scores" or column == "reference":  # chrF reads no sources
             assert (done.status, done.err.count("\n")) == (2, 1)
             assert "'s1'" in done.err
-    elif column == "reference" or command not in ("score", "meta --metric"):
+    elif column == "reference" or command not in ("score", "meta --metrics"):
         assert done.status == 0
         assert "1 of 8 segments" in done.err
 
@@ -154,7 +154,7 @@ def test_rows_that_are_there_twice_are_counted(cli: Cli, tmp_path: Path) -> None
     assert "2 of 24 rows have the system and segment" in done.err
 
 
-@pytest.mark.parametrize("source", [["t.tsv", "--column", "metric"], ["--data", "t.tsv", "--metric", "chrf"]])
+@pytest.mark.parametrize("source", [["t.tsv", "--columns", "metric"], ["--data", "t.tsv", "--metrics", "chrf"]])
 def test_a_pair_that_is_there_twice_is_named_where_rows_cannot_be_independent(
     cli: Cli, source: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,13 +194,13 @@ def test_files_columns_and_lists_of_alike_names(cli: Cli, tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path)
     for name in ("S1", "S1\u2009", "r"):
         Path(name).write_text("a b\n")
-    done = cli("score", "-c", "S1", "-c", "S1\u2009", "-r", "r", "--metric", "chrf")
+    done = cli("score", "-c", "S1", "-c", "S1\u2009", "-r", "r", "--metrics", "chrf")
     assert done.status == 2
     assert r"\u2009" in done.err
     Path("t.tsv").write_text("A\tA \treference\na\tb\tc\n")
-    assert cli("score", "--data", "t.tsv", "--candidate", "A", "--candidate", "A ", "--metric", "chrf").status == 2
+    assert cli("score", "--data", "t.tsv", "--candidate", "A", "--candidate", "A ", "--metrics", "chrf").status == 2
     Path("n.tsv").write_text("id\tcandidate\n1\ta\n1\tb\n1 \tc\n1 \td\n")
-    done = cli("mbr", "n.tsv", "--metric", "chrf")
+    done = cli("mbr", "n.tsv", "--metrics", "chrf")
     assert done.status == 2
     assert "look the same" in done.err
 

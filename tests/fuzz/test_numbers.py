@@ -35,8 +35,8 @@ WRONG = ["-1", "nan", "inf", "1e400", "1" + "0" * 300, str(2**63), "", "x"]
 SIZES = ["0", "-1", "nan", "inf", "1e400GB", f"{'9' * 400}GB", ""]
 # Options that are texts and hold numbers -> what is wrong for them.
 TEXTS = {
-    "--memory": SIZES,
-    "--cache-size": SIZES,
+    "--encoder": [f"{name}={size}" for name in ("memory", "cache_size") for size in SIZES]
+    + [f"batch_tokens={number}" for number in (*WRONG, "0")],
     "--layers": ["-1", "9" * 300, "", "1.5"],
     "--train-sizes": ["-1", "0"],
     "--sizes": ["0", "-1", "9" * 300, ""],
@@ -101,7 +101,7 @@ def test_a_number_out_of_range_is_one_line(
     for _, option in (case for case in CASES if case[0] == name):
         out = tmp_path / "out"
         out.mkdir()
-        more = ["--cache", f"{out}/cache"] if option.startswith("--cache-size") else []
+        more = ["--cache", f"{out}/cache"] if option.startswith("--encoder=cache_size") else []
         done = cli(*command(name), *shlex.split(RIGHT[name].format(out=out)), *more, option)
         if done.status != 2 or done.err.count("\n") != 1 or len(done.err) > 500 or list(out.iterdir()):
             failed.append((option[:40], done.status, done.err[-200:]))

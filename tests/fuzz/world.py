@@ -32,19 +32,19 @@ _WORDS = [
 # command -> the arguments of a call that works, quickly; {out} is a folder that is empty before each case.
 RIGHT: dict[str, str] = {
     "score": "-c cand.txt -r ref.txt -m bert --layer 1 -o {out}/s.tsv",
-    "score zoo": "-c cand.txt -r ref.txt -s src.txt --metric chrf,bleu -o {out}/s.tsv",
-    "score table": "--data scores.tsv --metric chrf --format json",
-    "meta": "scores.tsv --human h --column a,b --group lp --resamples 20 --format json -o {out}/m.json",
-    "meta darr": "scores.tsv --human h --column a,b --system sys --segment seg --level darr --threshold 1 --test none",
-    "meta hybrid": "systems.tsv --human h --column a,b --system sys --segment seg --level hybrid --hybrids 20 "
+    "score zoo": "-c cand.txt -r ref.txt -s src.txt --metrics chrf,bleu -o {out}/s.tsv",
+    "score table": "--data scores.tsv --metrics chrf --format json",
+    "meta": "scores.tsv --human h --columns a,b --group lp --resamples 20 --format json -o {out}/m.json",
+    "meta darr": "scores.tsv --human h --columns a,b --system sys --segment seg --level darr --threshold 1 --test none",
+    "meta hybrid": "systems.tsv --human h --columns a,b --system sys --segment seg --level hybrid --hybrids 20 "
     "--sample 5 --resamples 20 --test none",
-    "compare": "cand.txt other.txt -r ref.txt --metric chrf --resamples 20 --format json",
+    "compare": "cand.txt other.txt -r ref.txt --metrics chrf --resamples 20 --format json",
     "match": "a\\ cat the\\ dog -m bert --layer 1 --json",
     "probe": "first.te.txt -m bert --layers 1 --repeats 1 --resamples 20 --no-control --format json",
-    "factors": "scores.tsv -o {out}/f.tsv --factor lex --sentence1 reference --sentence2 candidate --format json",
-    "disentangle": "scores.tsv --column a,b --factor-column x1,x2 --format json -o {out}/d.json",
-    "ensemble": "scores.tsv --column a,b --human h --segment seg --how ridge --folds 3 --resamples 20 --format json",
-    "ensemble factors": "scores.tsv --column a,b --human h --how factors --factor-column x1,x2 --resamples 20",
+    "factors": "scores.tsv -o {out}/f.tsv --factors lex --sentence1 reference --sentence2 candidate --format json",
+    "disentangle": "scores.tsv --columns a,b --factor-columns x1,x2 --format json -o {out}/d.json",
+    "ensemble": "scores.tsv --columns a,b --human h --segment seg --how ridge --folds 3 --resamples 20 --format json",
+    "ensemble factors": "scores.tsv --columns a,b --human h --how factors --factor-columns x1,x2 --resamples 20",
     "report": "scores.tsv -o {out}/r.html",
     "train esim": "--train train.tsv --valid valid.tsv -o {out}/t -m bert --hidden 4 --epochs 1 --max-pieces 8",
     "train curve": "esim --train train.tsv --valid valid.tsv --test valid.tsv --sizes 4 --seeds 1 -o {out}/c -m bert "
@@ -58,16 +58,16 @@ RIGHT: dict[str, str] = {
     "registry baseline": "minilm --corpus ref.txt -l en --pairs 4 --registry {out} --format json",
     "registry validate": "",
     "registry schema": "model",
-    "intervene": "texts.tsv --metric chrf -l en --factor lex --save {out}/i.tsv --format json -o {out}/i.json",
-    "adversarial perturb": "texts.tsv --metric chrf --perturbation shuffle --resamples 20 --format json",
-    "adversarial pairs": "pairs.tsv --label label --column a --resamples 20 --folds 2 --format json",
-    "adversarial triples": "triples.tsv --metric chrf --resamples 20 --format json -o {out}/t.json",
+    "intervene": "texts.tsv --metrics chrf -l en --factors lex --save {out}/i.tsv --format json -o {out}/i.json",
+    "adversarial perturb": "texts.tsv --metrics chrf --perturbations shuffle --resamples 20 --format json",
+    "adversarial pairs": "pairs.tsv --label label --columns a --resamples 20 --folds 2 --format json",
+    "adversarial triples": "triples.tsv --metrics chrf --resamples 20 --format json -o {out}/t.json",
     "adversarial build-triples": "paws.tsv -o {out}/t.tsv --format json",
     "data list": "--format json",
     "data show": "paws-wiki-test --format json",
     "data raters": "ratings.tsv --resamples 20 --format json",
-    "card": "chrf --data judged.tsv --part agreement --resamples 20 --format json",
-    "explain": "--data judged.tsv --metric chrf --method erasure --format json",
+    "card": "chrf --data judged.tsv --parts agreement --resamples 20 --format json",
+    "explain": "--data judged.tsv --metrics chrf --method erasure --format json",
 }
 
 

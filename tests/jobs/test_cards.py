@@ -159,7 +159,7 @@ def test_every_kind_of_table_makes_its_part(tables: dict[str, Path], tmp_path: P
 def test_agreement_is_that_of_meta(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
     found = card("chrf", tables["judged"], tmp_path, parts=["agreement"])
     out = cli(
-        "meta", "--metric", "chrf", "--data", tables["judged"], "--human", "human", "--group", "lp",
+        "meta", "--metrics", "chrf", "--data", tables["judged"], "--human", "human", "--group", "lp",
         "--system", "system", "--segment", "segment", "--format", "json",
     )  # fmt: skip
     groups = {group["group"]: group["metrics"][0] for group in json.loads(out.out)["groups"]}
@@ -315,10 +315,10 @@ def test_wrong_input_is_one_line(tables: dict[str, Path], tmp_path: Path, cli: C
         (["chrf", "--data", nothing], "nothing.tsv: has the columns one, two, by which a card knows no table"),
         (["chrff", "--data", tables["judged"]], "unknown metric 'chrff'"),
         (["chrf", "--data", tmp_path / "none.tsv"], "none.tsv"),
-        (["chrf", "--data", tables["judged"], "--part", "cots"], "--part cots: there is no such part of a card"),
+        (["chrf", "--data", tables["judged"], "--parts", "cots"], "--parts cots: there is no such part of a card"),
         (["chrf", "--lang", "sw"], "the shipped examples hold no texts in sw"),
         ([], "name at least one metric"),
-        (["--column", "humann", "--data", tables["judged"]], "no table has a column 'humann'. Near: human."),
+        (["--columns", "humann", "--data", tables["judged"]], "no table has a column 'humann'. Near: human."),
         (["--compare", nothing], "nothing.tsv"),
     ):
         out = cli("card", *arguments)
@@ -348,7 +348,7 @@ def test_a_folder_is_read_table_by_table(tables: dict[str, Path], tmp_path: Path
 
 def test_examples_are_marked(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BSX_CACHE", str(tmp_path))
-    out = cli("card", "chrf", "--part", "languages", "--format", "json")
+    out = cli("card", "chrf", "--parts", "languages", "--format", "json")
     found = json.loads(out.out)
     assert found["metric"] == "chrf"
     assert all(one["examples"] for one in found["data"])
@@ -360,7 +360,7 @@ def test_pages_are_escaped_and_whole(tables: dict[str, Path], tmp_path: Path, cl
     evil = tmp_path / "<script>.tsv"
     evil.write_text(tables["judged"].read_text())
     for ending in ("html", "md", "txt"):
-        out = cli("card", "chrf", "--data", evil, "--part", "languages", "-o", tmp_path / f"card.{ending}")
+        out = cli("card", "chrf", "--data", evil, "--parts", "languages", "-o", tmp_path / f"card.{ending}")
         assert out.status == 0, out.err
         page = (tmp_path / f"card.{ending}").read_text()
         assert "Languages" in page
@@ -376,7 +376,7 @@ def test_a_card_has_one_column_of_human_scores(tables: dict[str, Path], tmp_path
 
 
 def test_cards_side_by_side(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
-    how = ["--data", tables["plain"], "--part", "agreement", "-o"]
+    how = ["--data", tables["plain"], "--parts", "agreement", "-o"]
     for name in ("chrf", "bleu"):
         cli("card", name, *how, tmp_path / f"{name}.json")
     out = cli("card", "--compare", tmp_path / "chrf.json", tmp_path / "bleu.json", "--format", "json")
@@ -426,7 +426,7 @@ def test_compare_says_how_often_people_agreed(tables: dict[str, Path], tmp_path:
         rows = [line.split("\t")[3] for line in tables["judged"].read_text().splitlines()[1:30]]
         (tmp_path / f"{name}.txt").write_text("".join(damaged(draw, row.split(), wrong) + "\n" for row in rows))
         (tmp_path / "references.txt").write_text("".join(f"{row}\n" for row in rows))
-    arguments = [tmp_path / "one.txt", tmp_path / "two.txt", "-r", tmp_path / "references.txt", "--metric", "chrf"]
+    arguments = [tmp_path / "one.txt", tmp_path / "two.txt", "-r", tmp_path / "references.txt", "--metrics", "chrf"]
     out = cli("compare", *arguments, "--judged", tables["judged"], "--format", "json")
     found = json.loads(out.out)
     curves = {curve["group"]: curve for curve in found["people"]}

@@ -144,11 +144,11 @@ def test_what_cannot_be_explained_is_one_line(cli: Cli, tiny: ScorerConfig, tabl
         (["--data", tmp_path / "gone.tsv", "--reference-free"], "gone.tsv"),
         (["--data", table, "--reference-free", "--marks", "other"], "0 or 1 for each of 6 words"),
         (["--data", table, "--reference-free", "--method", "trained"], "no trained networks"),
-        (["--data", table, "--method", "shapley"], "name it with --metric"),
-        (["--data", table, "--method", "match", "--metric", "chrf"], "leave --metric out"),
-        (["--data", table, "--metric", "chrf", "--idf"], "--idf and --layer belong"),
-        (["--data", table, "--metric", "chrf", "--budget", "16"], "--budget belongs to --method shapley"),
-        (["--data", table, "--reference-free", "--metric", "chrf"], "needs a reference"),
+        (["--data", table, "--method", "shapley"], "name it with --metrics"),
+        (["--data", table, "--method", "match", "--metrics", "chrf"], "leave --metrics out"),
+        (["--data", table, "--metrics", "chrf", "--idf"], "--idf and --layer belong"),
+        (["--data", table, "--metrics", "chrf", "--budget", "16"], "--budget belongs to --method shapley"),
+        (["--data", table, "--reference-free", "--metrics", "chrf"], "needs a reference"),
     ]
     for arguments, said in wrong:
         done = cli("explain", *arguments, "-m", tiny.model)

@@ -234,7 +234,7 @@ def test_scoring_refuses_what_it_would_ignore(judged: str, tmp_path: Path) -> No
         (
             lambda: bsx.jobs.score_files(texts, ["bertscore"], settings=ScorerConfig(idf=True)),
             "with `metrics=[…]`, `idf=` is a setting of one metric: write it as bertscore:idf=…",
-            "with --metric, --idf is a setting of one metric: write it as bertscore:idf=…",
+            "with --metrics, --idf is a setting of one metric: write it as bertscore:idf=…",
         ),
         (
             lambda: bsx.jobs.score_files(texts, ["chrf"], resume=True),
@@ -245,7 +245,7 @@ def test_scoring_refuses_what_it_would_ignore(judged: str, tmp_path: Path) -> No
             lambda: bsx.jobs.score_files(bsx.jobs.Input(data=judged, source="source")),
             "BERTScore reads no sources; `metrics=[…]` names metrics that do "
             "(`bsx.load_registry().metrics` lists them)",
-            "BERTScore reads no sources; --metric names metrics that do (`bsx metrics` lists them)",
+            "BERTScore reads no sources; --metrics names metrics that do (`bsx metrics` lists them)",
         ),
     ):
         with pytest.raises(InputError) as refused:

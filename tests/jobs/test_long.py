@@ -44,7 +44,7 @@ LONG = ("--system", "mt", "--segment", "sid")
 
 @pytest.mark.parametrize("metric", ["chrf", "bleu", "ter"])
 def test_a_long_table_compares_as_a_wide_one(tables: Path, cli: Callable[..., Outcome], metric: str) -> None:
-    how = ("--metric", metric, "--all-pairs", "--format", "json")
+    how = ("--metrics", metric, "--all-pairs", "--format", "json")
     wide = json.loads(cli("compare", *SYSTEMS, "--data", tables / "wide.tsv", *how).out)
     long = json.loads(cli("compare", *SYSTEMS, "--data", tables / "long.tsv", *LONG, *how).out)
     for document in (wide, long):
@@ -64,10 +64,10 @@ def test_scores_on_disk_compare_as_scores_computed_now(
 ) -> None:
     scores = tmp_path / "scores.tsv"
     texts = ("--data", tables / "long.tsv", *LONG)
-    scored = cli("score", *texts, "--metric", "sentbleu,ter", "-o", scores)
+    scored = cli("score", *texts, "--metrics", "sentbleu,ter", "-o", scores)
     assert scored.status == 0
     assert "the column 'mt' names 3 systems" in scored.err
-    now = json.loads(cli("compare", "atlas", "brook", *texts, "--metric", "sentbleu", "--format", "json").out)
+    now = json.loads(cli("compare", "atlas", "brook", *texts, "--metrics", "sentbleu", "--format", "json").out)
     kept = cli("compare", "atlas", "brook", "--scores", scores, *LONG, "--format", "json")
     then = json.loads(kept.out)
     kept_scores, new_scores = then["metrics"][0], now["metrics"][0]
@@ -87,16 +87,16 @@ def test_what_is_written_of_files_is_compared_without_options(cli: Callable[...,
     for name, lines in {"a": "the cat\na dog\n", "b": "a cat\nthe dog\n", "r": "the cat\nthe dog\n"}.items():
         (tmp_path / f"{name}.txt").write_text(lines)
     files = ("-c", tmp_path / "a.txt", "-c", tmp_path / "b.txt", "-r", tmp_path / "r.txt")
-    assert cli("score", *files, "--metric", "chrf", "-o", tmp_path / "s.tsv").status == 0
+    assert cli("score", *files, "--metrics", "chrf", "-o", tmp_path / "s.tsv").status == 0
     assert cli("compare", "--scores", tmp_path / "s.tsv").status == 0
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("--data", "long.tsv", "--metric", "chrf"), "a column --system COL"),
-        (("atlas", "nosuch", "--data", "long.tsv", *LONG, "--metric", "chrf"), "no system 'nosuch'"),
-        (("atlas", "--data", "long.tsv", *LONG, "--metric", "chrf"), "only the system atlas is there"),
+        (("--data", "long.tsv", "--metrics", "chrf"), "a column --system COL"),
+        (("atlas", "nosuch", "--data", "long.tsv", *LONG, "--metrics", "chrf"), "no system 'nosuch'"),
+        (("atlas", "--data", "long.tsv", *LONG, "--metrics", "chrf"), "only the system atlas is there"),
         (
             (
                 "--data",
@@ -105,21 +105,21 @@ def test_what_is_written_of_files_is_compared_without_options(cli: Callable[...,
                 "mt",
                 "--segment",
                 "reference",
-                "--metric",
+                "--metrics",
                 "chrf",
                 "--candidate",
                 "nosuch",
             ),
             "no column 'nosuch'",
         ),
-        (("--scores", "long.tsv", *LONG), "--column names the columns of scores"),
-        (("--scores", "long.tsv", *LONG, "--column", "candidate"), "candidate"),
-        (("--scores", "wide.tsv", "--system", "atlas", "--column", "brook"), "column 'brook'"),
-        (("--scores", "nameless.tsv", "--column", "chrf"), "--segment COL names the column"),
-        (("--scores", "long.tsv", *LONG, "--column", "sid", "--metric", "chrf"), "leave out --metric"),
-        (("--scores", "long.tsv", *LONG, "--column", "sid", "--reference", "sid"), "leave out --reference"),
-        (("--scores", "nosuch.tsv", "--column", "chrf"), "there is no such file"),
-        (("--metric", "chrf", "--column", "chrf", "a", "b"), "--scores, which is missing"),
+        (("--scores", "long.tsv", *LONG), "--columns names the columns of scores"),
+        (("--scores", "long.tsv", *LONG, "--columns", "candidate"), "candidate"),
+        (("--scores", "wide.tsv", "--system", "atlas", "--columns", "brook"), "column 'brook'"),
+        (("--scores", "nameless.tsv", "--columns", "chrf"), "--segment COL names the column"),
+        (("--scores", "long.tsv", *LONG, "--columns", "sid", "--metrics", "chrf"), "leave out --metrics"),
+        (("--scores", "long.tsv", *LONG, "--columns", "sid", "--reference", "sid"), "leave out --reference"),
+        (("--scores", "nosuch.tsv", "--columns", "chrf"), "there is no such file"),
+        (("--metrics", "chrf", "--columns", "chrf", "a", "b"), "--scores, which is missing"),
         (("a.txt", "b.txt"), "name what to compare by"),
     ],
 )

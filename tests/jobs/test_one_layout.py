@@ -199,12 +199,12 @@ def test_nothing_is_pooled_unsaid(chain: Path, cli: Callable[..., Outcome], tmp_
     pairs = write(tmp_path / "l.tsv", [{**row, "label": i % 2} for i, row in enumerate(rows_of(chain / "s.tsv"))])
     (tmp_path / "l.tsv.signatures.json").write_bytes((chain / "s.tsv.signatures.json").read_bytes())
     for words in (
-        ("score", "--data", texts, "--metric", "chrf"),
+        ("score", "--data", texts, "--metrics", "chrf"),
         ("disentangle", chain / "f.tsv"),
         ("ensemble", chain / "f.tsv", "--resamples", "20"),
         ("adversarial", "pairs", pairs, "--resamples", "20", "--folds", "2"),
-        ("adversarial", "perturb", texts, "--metric", "chrf", "--perturbation", "shuffle", "--resamples", "20"),
-        ("intervene", texts, "--metric", "chrf", "-l", "en"),
+        ("adversarial", "perturb", texts, "--metrics", "chrf", "--perturbations", "shuffle", "--resamples", "20"),
+        ("intervene", texts, "--metrics", "chrf", "-l", "en"),
     ):
         done = cli(*words)
         assert done.status == 0, done.err
@@ -212,9 +212,9 @@ def test_nothing_is_pooled_unsaid(chain: Path, cli: Callable[..., Outcome], tmp_
 
 
 def test_rows_that_were_changed_keep_their_columns(table: Path, cli: Callable[..., Outcome], tmp_path: Path) -> None:
-    perturb = ("adversarial", "perturb", table, "--metric", "chrf", "--perturbation", "shuffle", "--resamples", "20")
+    perturb = ("adversarial", "perturb", table, "--metrics", "chrf", "--perturbations", "shuffle", "--resamples", "20")
     assert cli(*perturb, "--strength", "0.5", "--save", tmp_path / "p.tsv").status == 0
-    edit = ("intervene", table, "--metric", "chrf", "-l", "en")
+    edit = ("intervene", table, "--metrics", "chrf", "-l", "en")
     assert cli(*edit, "--save", tmp_path / "i.tsv").status == 0
     marks = [row["mark"] for row in rows_of(table)]
     for name in ("p.tsv", "i.tsv"):
@@ -237,10 +237,13 @@ def test_test_sets_have_names_and_say_how_to_be_had(cli: Callable[..., Outcome],
     assert [row["name"] for row in listed["test_sets"]] == list(names)
     assert not any(row["here"] for row in listed["test_sets"])
     for words, complaint in (
-        (("score", "--test-set", "wmt17/zh-en", "--metric", "chrf"), "`bsx data get wmt17-da` fetches it"),
-        (("meta", "--test-set", "wmt17/zh-en", "--metric", "chrf"), "`bsx data get wmt17-da` fetches it"),
-        (("compare", "--test-set", "newstest2017/cs-en", "--metric", "chrf"), "newstest2017-cs-en is not in"),
-        (("score", "--test-set", "wmt17/zhen", "--metric", "chrf"), "unknown test set 'wmt17/zhen'. Near: wmt17/zh-en"),
+        (("score", "--test-set", "wmt17/zh-en", "--metrics", "chrf"), "`bsx data get wmt17-da` fetches it"),
+        (("meta", "--test-set", "wmt17/zh-en", "--metrics", "chrf"), "`bsx data get wmt17-da` fetches it"),
+        (("compare", "--test-set", "newstest2017/cs-en", "--metrics", "chrf"), "newstest2017-cs-en is not in"),
+        (
+            ("score", "--test-set", "wmt17/zhen", "--metrics", "chrf"),
+            "unknown test set 'wmt17/zhen'. Near: wmt17/zh-en",
+        ),
         (("meta", "x.tsv", "--test-set", "wmt17/zh-en"), "leave FILE out"),
         (("score", "--test-set", "wmt17/zh-en", "-r", "r.txt"), "leave out --data, --references and --sources"),
     ):
@@ -275,12 +278,12 @@ def small_set(tmp_path: Path) -> Path:
 
 def test_a_test_set_is_a_table(small_set: Path, cli: Callable[..., Outcome], tmp_path: Path) -> None:
     named = ("--test-set", "wmt17/zh-en", "--data-dir", small_set)
-    assert cli("score", *named, "--metric", "chrf", "-o", tmp_path / "s.tsv").status == 0
+    assert cli("score", *named, "--metrics", "chrf", "-o", tmp_path / "s.tsv").status == 0
     assert {row["lp"] for row in rows_of(tmp_path / "s.tsv")} == {"zh-en"}
-    compared = json.loads(cli("compare", *named, "--metric", "chrf", "--test", "randomise", "--format", "json").out)
+    compared = json.loads(cli("compare", *named, "--metrics", "chrf", "--test", "randomise", "--format", "json").out)
     assert (compared["systems"], compared["segments"]) == (["good", "bad"], 4)
     assert compared["provenance"]["files"][0]["name"].endswith("daseg-wmt17.tsv")
-    found = json.loads(cli("meta", *named, "--metric", "chrf", "--test", "none", "--format", "json").out)
+    found = json.loads(cli("meta", *named, "--metrics", "chrf", "--test", "none", "--format", "json").out)
     table = load_test_set("wmt17/zh-en", small_set)
     scores = bsx.get_metric("chrf").score(table.texts("candidate"), table.texts("reference"))
     direct = meta_evaluate(
@@ -292,7 +295,7 @@ def test_a_test_set_is_a_table(small_set: Path, cli: Callable[..., Outcome], tmp
 def test_own_candidates_are_held_against_a_test_set(
     small_set: Path, cli: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    named = ("--test-set", "wmt17/zh-en", "--data-dir", small_set, "--metric", "chrf", "--format", "json")
+    named = ("--test-set", "wmt17/zh-en", "--data-dir", small_set, "--metrics", "chrf", "--format", "json")
     for name, lines in {"mine": "a cat\nthe dog ran\nit rains\nno one came\n", "yours": "a\nb\nc\nd\n"}.items():
         (tmp_path / f"{name}.txt").write_text(lines)
     done = json.loads(cli("score", "-c", tmp_path / "mine.txt", *named).out)
@@ -324,11 +327,11 @@ def test_other_names_are_named_alike_everywhere(chain: Path, cli: Callable[..., 
     quick = ("--resamples", "20")
     texts = ("--candidate", "output", "--reference", "gold")
     for words in (
-        ("score", "--data", file, *texts, *where, "--metric", "length", "-o", tmp_path / "l.tsv"),
+        ("score", "--data", file, *texts, *where, "--metrics", "length", "-o", tmp_path / "l.tsv"),
         ("compare", "--scores", file, *where, *quick),
-        ("compare", "--data", file, *texts[:2], *texts[2:], *where, *quick, "--metric", "chrf"),
+        ("compare", "--data", file, *texts[:2], *texts[2:], *where, *quick, "--metrics", "chrf"),
         ("meta", file, *where, "--human", "grade", "--test", "none", *quick),
-        ("factors", file, *texts, "--factor", "lex", "--prefix", "again-", "-o", tmp_path / "g.tsv"),
+        ("factors", file, *texts, "--factors", "lex", "--prefix", "again-", "-o", tmp_path / "g.tsv"),
         ("disentangle", file, *where),
         ("ensemble", file, *where, "--human", "grade", *quick),
         ("report", file, *where, "--human", "grade", "-o", tmp_path / "r.md"),
@@ -338,11 +341,11 @@ def test_other_names_are_named_alike_everywhere(chain: Path, cli: Callable[..., 
     assert " rank atlas " in (tmp_path / "r.md").read_text(encoding="utf-8")
     assert factor_columns(tmp_path / "g.tsv", ["lex", "again-lex"]) == ["lex", "again-lex"]
     assert scored_columns(tmp_path / "l.tsv", ["chrf", "ter", "length"]) == ["chrf", "ter", "length"]
-    named = cli("report", file, "--column", "ter", "--lower", "ter", "--system", "mt", "-o", tmp_path / "n.md")
+    named = cli("report", file, "--columns", "ter", "--lower", "ter", "--system", "mt", "-o", tmp_path / "n.md")
     assert named.status == 0
     assert "| ter | atlas | 12 |" in (tmp_path / "n.md").read_text(encoding="utf-8")
     for wrong, complaint in (
-        (("--column", "tre"), "no table has a column 'tre'. Near: ter"),
+        (("--columns", "tre"), "no table has a column 'tre'. Near: ter"),
         (("--lower", "ter"), "is none of the columns of scores"),
         (("--system", "reading"), "no table has a column 'reading'"),
         (("--system", "mt", "--segment", "mt2"), "no table has a column 'mt2'"),
@@ -384,22 +387,22 @@ def test_lists_of_candidates_have_the_usual_segments(cli: Callable[..., Outcome]
     ]
     lists = write(tmp_path / "lists.tsv", rows)
     for words in ((), ("--segment", "segment"), ("--id", "segment")):
-        done = cli("mbr", lists, *words, "--metric", "chrf", "-o", tmp_path / "d.tsv")
+        done = cli("mbr", lists, *words, "--metrics", "chrf", "-o", tmp_path / "d.tsv")
         assert done.status == 0, done.err
         assert [row["id"] for row in rows_of(tmp_path / "d.tsv")] == ["a", "b"]
 
 
 def test_explained_rows_keep_their_columns(table: Path, cli: Callable[..., Outcome], tmp_path: Path) -> None:
     few = write(tmp_path / "few.tsv", [dict(row) for row in rows_of(table)[:3]])
-    done = cli("explain", "--data", few, "--metric", "chrf", "--format", "jsonl")
+    done = cli("explain", "--data", few, "--metrics", "chrf", "--format", "jsonl")
     assert done.status == 0, done.err
     found = [json.loads(line) for line in done.out.splitlines()]
     assert [(row["system"], row["segment"], row["mark"]) for row in found] == [
         (row["system"], row["segment"], row["mark"]) for row in rows_of(few)
     ]
-    assert json.loads(cli("explain", "--data", few, "--metric", "chrf", "--format", "json").out)["rows"] == found
+    assert json.loads(cli("explain", "--data", few, "--metrics", "chrf", "--format", "json").out)["rows"] == found
     taken = write(tmp_path / "taken.tsv", [{**row, "risk": 1} for row in rows_of(few)])
-    done = cli("explain", "--data", taken, "--metric", "chrf")
+    done = cli("explain", "--data", taken, "--metrics", "chrf")
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert "has a column 'risk' already" in done.err
 
@@ -410,7 +413,7 @@ def test_a_wide_table_comes_out_long(cli: Callable[..., Outcome], tmp_path: Path
         {"reference": "it rains", "a": "it rained", "b": "it rains", "note": "y"},
     ]
     wide = ("--data", write(tmp_path / "wide.tsv", rows), "--candidate", "a", "--candidate", "b")
-    assert cli("score", *wide, "--metric", "chrf", "-o", tmp_path / "s.tsv").status == 0
+    assert cli("score", *wide, "--metrics", "chrf", "-o", tmp_path / "s.tsv").status == 0
     found = rows_of(tmp_path / "s.tsv")
     assert [(row["id"], row["system"], row["candidate"]) for row in found] == [
         ("1", "a", "a cat sat"),
@@ -420,7 +423,7 @@ def test_a_wide_table_comes_out_long(cli: Callable[..., Outcome], tmp_path: Path
     ]
     assert [row["note"] for row in found] == ["x", "x", "y", "y"]
     assert cli("compare", "--scores", tmp_path / "s.tsv", "--test", "randomise").status == 0
-    assert cli("factors", tmp_path / "s.tsv", "--factor", "lex", "-o", tmp_path / "f.tsv").status == 0
+    assert cli("factors", tmp_path / "s.tsv", "--factors", "lex", "-o", tmp_path / "f.tsv").status == 0
     assert [row["lex"] for row in rows_of(tmp_path / "f.tsv")][-1] == "1"
     assert cli("score", *wide, "-m", "minilm", "-o", tmp_path / "b.tsv").status == 0
     assert [row["candidate"] for row in rows_of(tmp_path / "b.tsv")] == [row["candidate"] for row in found]

@@ -38,7 +38,7 @@ def test_bounds_are_read() -> None:
 
 
 def test_the_command_exits_with_1_and_says_by_how_much(cli: Callable[..., Outcome]) -> None:
-    words = ("score", "-c", "good.txt", "-c", "bad.txt", "-r", "r.txt", "--metric", "chrf,ter")
+    words = ("score", "-c", "good.txt", "-c", "bad.txt", "-r", "r.txt", "--metrics", "chrf,ter")
     plain = cli(*words, "--format", "json")
     score = {
         (entry["metric"], row["system"]): row["score"]
@@ -56,7 +56,7 @@ def test_the_command_exits_with_1_and_says_by_how_much(cli: Callable[..., Outcom
 
 
 def test_every_system_of_a_long_table_must_reach_it(cli: Callable[..., Outcome]) -> None:
-    missed = cli("score", "--data", "long.tsv", "--metric", "chrf", "--fail-under", "chrf=99")
+    missed = cli("score", "--data", "long.tsv", "--metrics", "chrf", "--fail-under", "chrf=99")
     assert missed.status == 1
     assert "chrf of y is" in missed.err
     assert "chrf of x is" not in missed.err

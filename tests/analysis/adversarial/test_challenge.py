@@ -188,7 +188,7 @@ def test_wrong_files_are_named(table: Path, tmp_path: Path) -> None:
 
 
 def test_the_command(cli: Run, table: Path, tmp_path: Path) -> None:
-    done = cli("adversarial", "challenge", table, "--metric", "chrf,bleu", "--format", "json")
+    done = cli("adversarial", "challenge", table, "--metrics", "chrf,bleu", "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)
     keys = {"metrics", "tests", "anchor", "weights", "examples", "settings", "signatures", "notes", "provenance"}
@@ -210,7 +210,7 @@ def test_the_command(cli: Run, table: Path, tmp_path: Path) -> None:
     assert content["metrics"]["chrf"]["phenomena"]["empty"]["sensitivity"] == 1
     assert content["provenance"]["kind"] == "adversarial-challenge"
     assert set(content["provenance"]["signatures"]) == {"chrf", "bleu"}
-    command = ("adversarial", "challenge", table, "--metric", "chrf", "--weight", "minor=2")
+    command = ("adversarial", "challenge", table, "--metrics", "chrf", "--weight", "minor=2")
     text = cli(*command, "--full", "--plot", tmp_path / "p.png")
     assert text.status == 0, text.err
     assert len(cli(*command).out) < len(text.out) / 2
@@ -230,7 +230,7 @@ def test_columns_are_called_as_elsewhere_or_named(cli: Run, tmp_path: Path) -> N
     file.write_text("".join("\t".join(cells) + "\n" for cells in (head, row)), encoding="utf-8")
     options = ("--reference", "--source", "--good", "--bad", "--phenomenon", "--severity", "--lang-column")
     named = [word for both in zip(options, head[:-1], strict=True) for word in both]
-    done = cli("adversarial", "challenge", file, "--metric", "chrf", "--format", "json", *named)
+    done = cli("adversarial", "challenge", file, "--metrics", "chrf", "--format", "json", *named)
     assert done.status == 0, done.err
     found = json.loads(done.out)
     assert found["metrics"]["chrf"]["phenomena"]["typo"]["severity"] == "minor"
@@ -245,7 +245,7 @@ def test_columns_are_called_as_elsewhere_or_named(cli: Run, tmp_path: Path) -> N
         ("--good", "rigth"): "has no column 'rigth'",
         ("--segment", "no"): "has no column 'no'",
     }.items():
-        done = cli("adversarial", "challenge", file, "--metric", "chrf", *wrong)
+        done = cli("adversarial", "challenge", file, "--metrics", "chrf", *wrong)
         assert (done.status, said in done.err) == (2, True), done.err
     (tmp_path / "d.json").write_text("[{}]", encoding="utf-8")
     with pytest.raises(InputError, match="name columns of tables only"):
@@ -261,18 +261,20 @@ def test_scores_of_the_file(cli: Run, tmp_path: Path) -> None:
         "p\tr\tg\tb\t0.9\t0.1\t10\t30\nq\tr\tg\tb\t0.5\t0.5\t10\tNA\n",
         encoding="utf-8",
     )
-    done = cli("adversarial", "challenge", file, "--column", "a,t", "--lower", "t", "--nan", "omit", "--format", "json")
+    done = cli(
+        "adversarial", "challenge", file, "--columns", "a,t", "--lower", "t", "--nan", "omit", "--format", "json"
+    )
     assert done.status == 0, done.err
     content = json.loads(done.out)
     assert content["metrics"]["a"]["overall"]["n"] == 1
     assert content["metrics"]["t"]["phenomena"]["p"]["right"] == 1
     assert any("1 of 2 pairs miss a score" in note for note in content["notes"])
     for wrong, said in {
-        ("--column", "a,t"): "missing",
-        ("--column", "b"): "has no column 'b-good'",
-        ("--column", "a", "--weight", "minor"): "--weight minor: write each severity once with its weight",
-        ("--column", "a", "--lower", "z"): "--lower z: is none of the columns of scores",
-        (): "give --column COL,… for columns of scores, or --metric METRICS to compute them",
+        ("--columns", "a,t"): "missing",
+        ("--columns", "b"): "has no column 'b-good'",
+        ("--columns", "a", "--weight", "minor"): "--weight minor: write each severity once with its weight",
+        ("--columns", "a", "--lower", "z"): "--lower z: is none of the columns of scores",
+        (): "give --columns COL,… for columns of scores, or --metrics METRICS to compute them",
     }.items():
         done = cli("adversarial", "challenge", file, *wrong)
         assert done.status == 2, wrong
@@ -282,7 +284,7 @@ def test_scores_of_the_file(cli: Run, tmp_path: Path) -> None:
 def test_a_metric_gets_what_it_needs(cli: Run, tmp_path: Path) -> None:
     file = tmp_path / "s.tsv"
     file.write_text("phenomenon\tsource\tgood\tbad\np\tr\tg\tb\n", encoding="utf-8")
-    done = cli("adversarial", "challenge", file, "--metric", "chrf")
+    done = cli("adversarial", "challenge", file, "--metrics", "chrf")
     assert (done.status, "chrf needs a reference, and" in done.err, "line 2 has none" in done.err) == (2, True, True)
 
 

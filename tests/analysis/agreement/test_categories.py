@@ -72,14 +72,14 @@ def test_categories_within_groups() -> None:
 
 def test_the_command_takes_a_pattern(cli: Run, tmp_path: Path) -> None:
     file = write(tmp_path / "t.tsv", table())
-    columns = ("--column", "metric", "--human", "human", "--system", "system", "--segment", "segment")
-    done = cli("meta", file, *columns, "--category", "human_*", "--resamples", 50, "--format", "json")
+    columns = ("--columns", "metric", "--human", "human", "--system", "system", "--segment", "segment")
+    done = cli("meta", file, *columns, "--categories", "human_*", "--resamples", 50, "--format", "json")
     assert done.status == 0, done.err
     groups = [group["group"] for group in json.loads(done.out)["groups"]]
     assert groups == ["human", "human_mistranslation", "human_omission"]
-    wrong = cli("meta", file, *columns, "--category", "mqm_*")
+    wrong = cli("meta", file, *columns, "--categories", "mqm_*")
     assert (wrong.status, wrong.err.count("\n")) == (2, 1)
-    assert "--category: there is no column 'mqm_*'" in wrong.err
+    assert "--categories: there is no column 'mqm_*'" in wrong.err
 
 
 @pytest.mark.parametrize("level", ["seg", "sys"])

@@ -75,7 +75,7 @@ def assert_same(test: PairTest, expected: Comparison) -> None:
 
 
 NAMES = ["good", "fair", "poor"]
-METRICS = [part for name in NAMES for part in ("--column", name)]
+METRICS = [part for name in NAMES for part in ("--columns", name)]
 
 
 # The shape others rely on, and SciPy's numbers
@@ -297,7 +297,7 @@ def test_williams_on_wmt17(cli: Run, shared: Path, tmp_path: Path) -> None:
             for name in names:
                 columns[name].append(found[name])
     file = write(tmp_path / "wmt17.tsv", columns)
-    named = [part for name in names for part in ("--column", name)]
+    named = [part for name in names for part in ("--columns", name)]
     done = cli("meta", file, *named, "--human", "human", "--group", "lp", "--test", "williams", "--format", "json")
     groups = {group["group"]: group for group in json.loads(done.out)["groups"]}
     tolerance, relative = (values["_tolerances"][k] for k in ("deterministic_statistics", "p_values_relative"))
@@ -319,7 +319,7 @@ def test_darr_on_wmt20(cli: Run, shared: Path, pair: str) -> None:
     expected = {k.partition("_")[2]: v for k, v in values["wmt20_darr_tau"].items() if k.startswith(f"{pair}_")}
     assert expected
     file = shared / f"data/wmt/wmt20-{pair}.scores.tsv"
-    named = [part for name in expected for part in ("--column", name)]
+    named = [part for name in expected for part in ("--columns", name)]
     done = cli(
         "meta",
         file,
@@ -434,7 +434,7 @@ def test_scoring_and_evaluating_wmt17_in_one_go(cli: Run, shared: Path, tmp_path
     data = write(tmp_path / "wmt17.tsv", columns)
     done = cli(
         "meta",
-        "--metric",
+        "--metrics",
         ",".join(SEGMENT_METRICS),
         "--data",
         data,
@@ -453,7 +453,7 @@ def test_scoring_and_evaluating_wmt17_in_one_go(cli: Run, shared: Path, tmp_path
         for found in group["metrics"]:
             known = values[SEGMENT_METRICS[found["metric"]]][group["group"]]
             assert found["figures"]["pearson"] == pytest.approx(known, abs=1e-5), found["metric"]
-    named = [part for name in SEGMENT_METRICS for part in ("--column", name)]
+    named = [part for name in SEGMENT_METRICS for part in ("--columns", name)]
     again = cli("meta", tmp_path / "scores.tsv", *named, "--human", "human", "--group", "lp", "--format", "json")
     for one, other in zip(json.loads(done.out)["groups"], json.loads(again.out)["groups"], strict=True):
         for a, b in zip(one["metrics"], other["metrics"], strict=True):
@@ -519,7 +519,7 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
     grades = ("--human", "one_grade", "--human", "two_grade")
     done = cli(
         "meta",
-        "--metric",
+        "--metrics",
         "chrf,ter",
         *wide,
         *grades,
@@ -548,23 +548,23 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
     for arguments, message in (
         ((*wide, "--human", "one_grade"), "2 --candidate columns need as many --human columns"),
         ((*wide, *grades, "--system", "id"), "are the systems already: leave out --system"),
-        ((*wide, *grades, "--column", "one_grade"), "the columns of --column go with one --candidate column"),
+        ((*wide, *grades, "--columns", "one_grade"), "the columns of --columns go with one --candidate column"),
         (("--data", data, "--candidate", "one", "--human", "nope"), "has no column 'nope'"),
         (("--data", data, "--candidate", "one", "--human", "one"), "column 'one' is 'the cat is here', not a finite"),
-        ((data, *wide, *grades), "--metric needs the texts as --data FILE"),
+        ((data, *wide, *grades), "--metrics needs the texts as --data FILE"),
     ):
-        bad = cli("meta", "--metric", "chrf", *arguments)
+        bad = cli("meta", "--metrics", "chrf", *arguments)
         assert (bad.status, bad.err.count("\n")) == (2, 1)
         assert message in bad.err
     beside = cli(
         "meta",
-        "--metric",
+        "--metrics",
         "chrf",
         "--data",
         data,
         "--candidate",
         "one",
-        "--column",
+        "--columns",
         "two_grade",
         "--human",
         "one_grade",
@@ -583,7 +583,7 @@ def test_the_sidecar_of_kept_scores_sums_up_each_system(cli: Run, tmp_path: Path
         "h": [4, 2, 3, 1, 2],
     }
     data, kept = write(tmp_path / "d.tsv", rows), tmp_path / "s.tsv"
-    command = ("meta", "--metric", "chrf", "--data", data, "--human", "h", "--system", "engine", "--segment", "seg")
+    command = ("meta", "--metrics", "chrf", "--data", data, "--human", "h", "--system", "engine", "--segment", "seg")
     done = cli(*command, "--nan", "omit", "--resamples", 20, "--scores-out", kept)
     assert done.status == 0, done.err
     summary = json.loads((tmp_path / "s.tsv.signatures.json").read_text())
@@ -598,11 +598,11 @@ def test_the_sidecar_of_kept_scores_sums_up_each_system(cli: Run, tmp_path: Path
 def test_a_column_that_kept_scores_would_hide_is_refused(cli: Run, tmp_path: Path) -> None:
     texts = {"candidate": ["a b", "c", "d"], "reference": ["a", "c", "e"]}
     data = write(tmp_path / "d.tsv", {**texts, "h": [1, 2, 3], "chrf": [0, 0, 0]})
-    done = cli("meta", "--metric", "chrf", "--data", data, "--human", "h", "--scores-out", tmp_path / "s.tsv")
+    done = cli("meta", "--metrics", "chrf", "--data", data, "--human", "h", "--scores-out", tmp_path / "s.tsv")
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert "d.tsv: has a column 'chrf' already, which --scores-out adds: rename it" in done.err
     assert [file.name for file in tmp_path.iterdir()] == ["d.tsv"]
-    assert cli("meta", "--metric", "chrf", "--data", data, "--human", "h").status == 0
+    assert cli("meta", "--metrics", "chrf", "--data", data, "--human", "h").status == 0
 
 
 # Forms
@@ -682,7 +682,7 @@ def test_pictures(cli: Run, tmp_path: Path, suffix: str) -> None:
     start = {"png": b"\x89PNG", "svg": b"<svg", "pdf": b"%PDF"}[suffix]
     for more in ([], ["--group", "lp"]):
         pictures = ("--plot", tmp_path / f"r.{suffix}", "--plot-tests", tmp_path / f"p.{suffix}")
-        named = ("--column", "good", "--column", "a $ b", "--human", "human", "-o", tmp_path / "t.txt")
+        named = ("--columns", "good", "--columns", "a $ b", "--human", "human", "-o", tmp_path / "t.txt")
         done = cli("meta", file, *named, *more, *pictures)
         assert (done.status, done.out) == (0, ""), done.err
         for name in ("r", "p"):
@@ -720,7 +720,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
     done = cli("meta", file, *METRICS, "--human", "human")
     assert done.status == 2
     assert "missing values: good 1, poor 2; the first is in row 4, column 'good'; --nan omit" in done.err
-    done = cli("meta", file, *METRICS, "--column", "none", "--human", "human", "--nan", "omit", "--format", "json")
+    done = cli("meta", file, *METRICS, "--columns", "none", "--human", "human", "--nan", "omit", "--format", "json")
     group = json.loads(done.out)["groups"][0]
     assert (group["n"], group["left_out"]) == (148, 2)
     assert [found["metric"] for found in group["metrics"]] == NAMES
@@ -737,7 +737,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         [m.value for m in again.groups[0].metrics]
     )
     text = cli(
-        "meta", file, "--column", "good", "--column", "none", "--human", "human", "--group", "lp", "--nan", "omit"
+        "meta", file, "--columns", "good", "--columns", "none", "--human", "human", "--group", "lp", "--nan", "omit"
     )
     assert "–" in next(line for line in text.out.splitlines() if line.startswith("none")).split()
 
@@ -745,52 +745,58 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--column", "godo", "--human", "human"], "has no column 'godo'"),
-        (["--column", "godo", "--human", "human"], "Near: good."),
-        (["--column", "good", "--human", "lp"], "line 2, column 'lp' is 'yy-en', not a finite number"),
-        (["--column", "good", "--human", "human", "--group", "group"], "has no column 'group'"),
-        (["--column", "good", "--human", "human", "--group", "hole"], "line 3, column 'hole' is empty"),
-        (["--column", "flat", "--human", "human"], "flat has the value 1 in all 150 rows: nothing can be ranked"),
-        (["--column", "good", "--human", "flat"], "flat has the value 1 in all 150 rows"),
-        (["--column", "good", "--human", "human", "--group", "few"], "group b: 1 rows are too few for a correlation"),
-        (["--column", "good", "--human", "human", "--level", "darr"], "name the columns system and segment"),
-        (["--column", "good", "--human", "human", "--level", "sys"], "--level sys correlates systems: name the column"),
-        (["--column", "good", "--human", "human", "--grouping", "item"], "needs the columns system and segment"),
-        (["--column", "good", "--human", "human", "--segment", "unit"], "segment without system"),
+        (["--columns", "godo", "--human", "human"], "has no column 'godo'"),
+        (["--columns", "godo", "--human", "human"], "Near: good."),
+        (["--columns", "good", "--human", "lp"], "line 2, column 'lp' is 'yy-en', not a finite number"),
+        (["--columns", "good", "--human", "human", "--group", "group"], "has no column 'group'"),
+        (["--columns", "good", "--human", "human", "--group", "hole"], "line 3, column 'hole' is empty"),
+        (["--columns", "flat", "--human", "human"], "flat has the value 1 in all 150 rows: nothing can be ranked"),
+        (["--columns", "good", "--human", "flat"], "flat has the value 1 in all 150 rows"),
+        (["--columns", "good", "--human", "human", "--group", "few"], "group b: 1 rows are too few for a correlation"),
+        (["--columns", "good", "--human", "human", "--level", "darr"], "name the columns system and segment"),
         (
-            ["--column", "good", "--human", "human", "--level", "darr", "--system", "mt", "--segment", "lp"],
+            ["--columns", "good", "--human", "human", "--level", "sys"],
+            "--level sys correlates systems: name the column",
+        ),
+        (["--columns", "good", "--human", "human", "--grouping", "item"], "needs the columns system and segment"),
+        (["--columns", "good", "--human", "human", "--segment", "unit"], "segment without system"),
+        (
+            ["--columns", "good", "--human", "human", "--level", "darr", "--system", "mt", "--segment", "lp"],
             "system 's0' has segment 'yy-en' more than once",
         ),
         (
-            ["--column", "good", "--human", "human", "--level", "darr", "--system", "mt", "--segment", "unit"],
+            ["--columns", "good", "--human", "human", "--level", "darr", "--system", "mt", "--segment", "unit"],
             "no two systems' human scores differ by 25 or more",
         ),
         (
-            ["--column", "good", "--human", "human", "--level", "sys", "--system", "mt"],
+            ["--columns", "good", "--human", "human", "--level", "sys", "--system", "mt"],
             "system 's0' has more than one row: name the column segment too",
         ),
         (
-            ["--column", "good", "--human", "human", "--ties", "drop"],
+            ["--columns", "good", "--human", "human", "--ties", "drop"],
             "--ties goes with --level darr, not with --level seg",
         ),
         (
-            ["--column", "good", "--human", "human", "--statistic", "kendall", "--test", "williams"],
+            ["--columns", "good", "--human", "human", "--statistic", "kendall", "--test", "williams"],
             "--test williams compares Pearson correlations",
         ),
-        (["--column", "good", "--human", "human", "--confidence", "95"], "--confidence: must lie between 0 and 1"),
-        (["--column", "good", "--column", "good", "--human", "human"], "the column 'good' is named twice"),
+        (["--columns", "good", "--human", "human", "--confidence", "95"], "--confidence: must lie between 0 and 1"),
+        (["--columns", "good", "--columns", "good", "--human", "human"], "the column 'good' is named twice"),
         (
-            ["--column", "good", "--human", "human", "--lower", "poor"],
+            ["--columns", "good", "--human", "human", "--lower", "poor"],
             "--lower: 'poor' is none of the metrics",
         ),
-        (["--column", "good", "--human", "human", "--human", "pore"], "has no column 'pore'"),
-        (["--column", "good", "--human", "human", "--human", "poor", "--category", "few"], "--category goes with one"),
-        (["--column", "good", "--human", "human", "--plot", "x.gif"], "the name must end in .png, .svg, .pdf"),
-        (["--column", "good", "--human", "human", "--plot-tests", "x.png"], "nothing was tested"),
-        (["--column", "good", "--human", "human", "--lang", "en"], "--lang goes with --metric"),
-        (["--column", "good", "--human", "human", "--candidate", "good"], "--candidate goes with --metric"),
-        (["--column", "good", "--human", "human", "--scores-out", "x.tsv"], "--scores-out goes with --metric"),
-        (["--human", "human"], "--column COL,… names the metrics in it; it has mt, unit, lp"),
+        (["--columns", "good", "--human", "human", "--human", "pore"], "has no column 'pore'"),
+        (
+            ["--columns", "good", "--human", "human", "--human", "poor", "--categories", "few"],
+            "--categories goes with one",
+        ),
+        (["--columns", "good", "--human", "human", "--plot", "x.gif"], "the name must end in .png, .svg, .pdf"),
+        (["--columns", "good", "--human", "human", "--plot-tests", "x.png"], "nothing was tested"),
+        (["--columns", "good", "--human", "human", "--lang", "en"], "--lang goes with --metrics"),
+        (["--columns", "good", "--human", "human", "--candidate", "good"], "--candidate goes with --metrics"),
+        (["--columns", "good", "--human", "human", "--scores-out", "x.tsv"], "--scores-out goes with --metrics"),
+        (["--human", "human"], "--columns COL,… names the metrics in it; it has mt, unit, lp"),
     ],
 )
 def test_mistakes_are_one_line(
@@ -833,15 +839,15 @@ def test_the_sidecar_of_scores_says_which_way_a_metric_goes(cli: Run, tmp_path: 
     rows = [f"a b c {i}\ta b {'c' if i % 2 else 'd'} {i}\t{i % 2}" for i in range(12)]
     (tmp_path / "t.tsv").write_text("candidate\treference\thuman\n" + "\n".join(rows) + "\n")
     wide = tmp_path / "wide.tsv"
-    assert cli("score", "--metric", "chrf,ter", "--data", tmp_path / "t.tsv", "-o", wide).status == 0
+    assert cli("score", "--metrics", "chrf,ter", "--data", tmp_path / "t.tsv", "-o", wide).status == 0
     rest = ("--human", "human", "--test", "none", "--format", "json")
-    done = cli("meta", wide, "--column", "chrf", "--column", "ter", *rest)
+    done = cli("meta", wide, "--columns", "chrf", "--columns", "ter", *rest)
     assert done.status == 0, done.err
     assert "ter: lower is better" in done.err
     found = {entry["metric"]: entry["figures"]["pearson"] for entry in json.loads(done.out)["groups"][0]["metrics"]}
     assert found["ter"] > 0.9
     assert found["chrf"] > 0.9
-    joined = json.loads(cli("meta", wide, "--column", "chrf,ter", *rest).out)
+    joined = json.loads(cli("meta", wide, "--columns", "chrf,ter", *rest).out)
     assert joined["groups"] == json.loads(done.out)["groups"]
 
 
@@ -946,7 +952,7 @@ def test_corpus_chrf_of_wmt17_over_all_segments_or_judged_ones(shared: Path, cli
     folder = shared / "data" / "wmt"
     parts = [folder / f"newstest2017-tr-en.{part}.tsv" for part in ("systems", "ref", "human")]
     load_system_outputs(*parts).save(tmp_path / "t.tsv")
-    run = ["meta", "--data", tmp_path / "t.tsv", "--metric", "chrf", "--human", "human", "--level", "sys"]
+    run = ["meta", "--data", tmp_path / "t.tsv", "--metrics", "chrf", "--human", "human", "--level", "sys"]
     run += ["--system", "system", "--segment", "segment", "--nan", "omit", "--test", "none", "--format", "json"]
     for scores, expected in (("all", 0.917301), ("judged", 0.921943)):
         done = cli(*run, "--system-score", scores, "--resamples", 20)
@@ -983,7 +989,7 @@ def test_systems_are_scored_over_all_segments_with_corpus_scores(cli: Run, tmp_p
         rows.append((f"s{i}", str(j), " ".join(kept), reference, rng.normal() + i if (i + j) % 3 else np.nan))
     names = ("system", "segment", "candidate", "reference", "human")
     table = write(tmp_path / "t.tsv", {name: [row[k] for row in rows] for k, name in enumerate(names)})
-    run = ["meta", "--data", table, "--metric", "chrf", "--human", "human", "--level", "sys", "--system", "system"]
+    run = ["meta", "--data", table, "--metrics", "chrf", "--human", "human", "--level", "sys", "--system", "system"]
     run += ["--segment", "segment", "--nan", "omit", "--format", "json"]
     corpus, human, judged = [], [], []
     for name in ("s0", "s1", "s2", "s3"):

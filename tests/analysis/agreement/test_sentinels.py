@@ -146,14 +146,14 @@ def test_the_command_scores_controls_beside_metrics(cli: Run, tmp_path: Path) ->
         "meta",
         "--data",
         data,
-        "--metric",
+        "--metrics",
         "chrf",
         "--segment",
         "id",
         *sides,
-        "--sentinel",
+        "--sentinels",
         "length,shuffled",
-        "--sentinel",
+        "--sentinels",
         "overlap:unit=characters",
         "--scores-out",
         kept,
@@ -166,12 +166,12 @@ def test_the_command_scores_controls_beside_metrics(cli: Run, tmp_path: Path) ->
     names = [row["metric"] for row in json.loads(done.out)["groups"][0]["metrics"] if row.get("control")]
     assert names == ["length", "shuffled", "overlap:unit=characters"]
     columns = ["--human", "human", "--system", "system", "--segment", "id", "--resamples", 50]
-    again = cli("meta", kept, "--column", "chrf", "--sentinel", "length,shuffled", *columns, "--format", "json")
+    again = cli("meta", kept, "--columns", "chrf", "--sentinels", "length,shuffled", *columns, "--format", "json")
     first, second = (json.loads(out)["groups"][0]["metrics"][1] for out in (done.out, again.out))
     assert first == second
-    wrong = cli("meta", kept, "--column", "chrf", "--sentinel", "overlaps", *columns)
+    wrong = cli("meta", kept, "--columns", "chrf", "--sentinels", "overlaps", *columns)
     assert (wrong.status, wrong.err.count("\n")) == (2, 1)
-    assert "--sentinel: 'overlaps' is neither" in wrong.err
+    assert "--sentinels: 'overlaps' is neither" in wrong.err
 
 
 def test_length_and_overlap_by_hand() -> None:

@@ -144,7 +144,7 @@ def test_on_the_command_line(cli: Callable[..., Outcome], tmp_path: Path) -> Non
         "\t".join(map(str, row)) for row in zip(*(v.tolist() for v in table.values()), strict=True)
     ]
     file.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    command = ("disentangle", file, "--column", "bent,through", "--factor-column", "sem,syn,lex")
+    command = ("disentangle", file, "--columns", "bent,through", "--factor-columns", "sem,syn,lex")
     done = cli(*command, "--spline", "sem,lex", "--mediator", "sem", "-o", tmp_path / "out", "--plot")
     assert done.status == 0, done.err
     whole = (tmp_path / "out/disentangle.txt").read_text(encoding="utf-8")

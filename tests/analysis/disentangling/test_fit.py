@@ -535,7 +535,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_the_command_prints_the_json(cli: Run, file: Path) -> None:
-    arguments = ("disentangle", file, "--column", "m,k", "--factor-column", "sem, syn,lex")
+    arguments = ("disentangle", file, "--columns", "m,k", "--factor-columns", "sem, syn,lex")
     done = cli(*arguments, "--se", "hc3", "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)
@@ -559,14 +559,14 @@ def test_the_command_prints_the_json(cli: Run, file: Path) -> None:
 
 
 def test_an_intercept_is_asked_for_or_declined(cli: Run, file: Path) -> None:
-    base = ("disentangle", file, "--column", "m", "--factor-column", "sem,syn", "--format", "json")
+    base = ("disentangle", file, "--columns", "m", "--factor-columns", "sem,syn", "--format", "json")
     plain, declined, fitted = (json.loads(cli(*base, *more).out) for more in ([], ["--no-intercept"], ["--intercept"]))
     assert (plain["intercept"], declined["intercept"], fitted["intercept"]) == (False, False, True)
     assert declined["results"] == plain["results"]
 
 
 def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp_path: Path) -> None:
-    base = ("disentangle", file, "--column", "m,k", "--factor-column", "sem,syn,lex")
+    base = ("disentangle", file, "--columns", "m,k", "--factor-columns", "sem,syn,lex")
     more = ("--add", "syn", "--checks", "--compare", "m,k", "--bootstrap", "60", "--group", "lp")
     done = cli(*base, *more, "-o", tmp_path / "out", "--plot")
     assert done.status == 0, done.err
@@ -612,23 +612,23 @@ def test_the_command_explains_wrong_input(cli: Run, file: Path) -> None:
         assert done.status == 2
         return str(done.err)
 
-    missing = error(file, "--column", "m", "--factor-column", "sem,morph")
+    missing = error(file, "--columns", "m", "--factor-columns", "sem,morph")
     assert "has no column 'morph'; it has text, lp, m, k, sem, syn, lex" in missing
     assert "line 2, column 'text' is '\"quoted', not a finite number" in error(
-        file, "--column", "m", "--factor-column", "text"
+        file, "--columns", "m", "--factor-columns", "text"
     )
-    assert "--plot draws into a folder" in error(file, "--column", "m", "--factor-column", "sem", "--plot")
+    assert "--plot draws into a folder" in error(file, "--columns", "m", "--factor-columns", "sem", "--plot")
     assert "name two of the metrics m, as A,B" in error(
-        file, "--column", "m", "--factor-column", "sem", "--compare", "m,k"
+        file, "--columns", "m", "--factor-columns", "sem", "--compare", "m,k"
     )
     assert "no row of column 'lp' goes into fr; there are de-en, en-de" in error(
-        file, "--column", "m", "--factor-column", "sem", "--lang", "fr"
+        file, "--columns", "m", "--factor-columns", "sem", "--lang", "fr"
     )
     short = file.with_name("short.tsv")
     short.write_text("m\tsem\tsyn\n1\t2\t3\n2\t3\t5\n", encoding="utf-8")
-    assert "2 rows are too few for 2 coefficients" in error(short, "--column", "m", "--factor-column", "sem,syn")
+    assert "2 rows are too few for 2 coefficients" in error(short, "--columns", "m", "--factor-columns", "sem,syn")
     short.write_text("m\tsem\n", encoding="utf-8")
-    assert "has no rows" in error(short, "--column", "m", "--factor-column", "sem")
+    assert "has no rows" in error(short, "--columns", "m", "--factor-columns", "sem")
 
 
 def test_columns_named_after_settings_are_one_name() -> None:

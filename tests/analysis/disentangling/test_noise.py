@@ -179,7 +179,7 @@ def test_every_form_has_the_same_figures(cli: Run, tmp_path: Path) -> None:
     for i in range(120):
         rows.append("\t".join([*(f"{column[i]}" for column in table.values()), "a " * (i % 5 + 1), f"b{i}"]))
     file.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    base = ("disentangle", file, "--column", "m", "--factor-column", "sem,syn,lex", "--reliability", "sem=.8,lex=.9")
+    base = ("disentangle", file, "--columns", "m", "--factor-columns", "sem,syn,lex", "--reliability", "sem=.8,lex=.9")
     more = ("--simex", "20", "--control", "length", "--se", "hc3")
     content = json.loads(cli(*base, *more, "--format", "json").out)
     assert [variant["name"] for variant in content["variants"]] == ["errors-in-variables", "simex", "controls"]
@@ -208,12 +208,12 @@ def test_every_form_has_the_same_figures(cli: Run, tmp_path: Path) -> None:
     assert page.status == 0, page.err
     assert f"{coef:.3f}" in (tmp_path / "report.md").read_text(encoding="utf-8")
     repeated = cli(
-        *("disentangle", file, "--column", "m", "--factor-column", "both,syn,lex", "--repeat", "both=sem,again"),
+        *("disentangle", file, "--columns", "m", "--factor-columns", "both,syn,lex", "--repeat", "both=sem,again"),
         *("--format", "json", "--add", "both", "--compare", "m,m"),
     )
     assert "name two of the metrics" in repeated.err
     repeated = cli(
-        *base[:4], "--factor-column", "both,lex", "--repeat", "both=sem,again", "--format", "json", "--add", "both"
+        *base[:4], "--factor-columns", "both,lex", "--repeat", "both=sem,again", "--format", "json", "--add", "both"
     )
     assert json.loads(repeated.out)["reliability"][0]["source"] == "Cronbach's alpha of sem, again"
     assert json.loads(repeated.out)["tests"]["m"][0]["added"] == ["both"]

@@ -39,7 +39,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 def test_each_row_is_scored_as_its_language_is(cli: Cli, table: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.tsv"
-    command = ["score", "--data", table, "--lang-column", "language", "--metric", "sentbleu,chrf", "-o", out]
+    command = ["score", "--data", table, "--lang-column", "language", "--metrics", "sentbleu,chrf", "-o", out]
     done = cli(*command, "--format", "json")
     assert done.status == 0, done.err
     found = read(out)
@@ -78,10 +78,10 @@ def test_what_does_not_go(cli: Cli, table: Path, tmp_path: Path) -> None:
     bad.write_text(table.read_text(encoding="utf-8").replace("\tGerman\t", "\tGermann\t"), encoding="utf-8")
     lines = tmp_path / "lines.txt"
     lines.write_text("a\n", encoding="utf-8")
-    column = ["--lang-column", "language", "--metric", "chrf"]
+    column = ["--lang-column", "language", "--metrics", "chrf"]
     wrong: list[tuple[list[object], str]] = [
         (["--data", bad, *column], "bad.tsv: line 4, column 'language': "),
-        (["--data", table, "--lang-column", "lang", "--metric", "chrf"], "has no column 'lang'"),
+        (["--data", table, "--lang-column", "lang", "--metrics", "chrf"], "has no column 'lang'"),
         (["--data", table, *column, "--lang", "de"], "--lang and --lang-column exclude each other"),
         (["--data", table, *column, "--resume", "-o", tmp_path / "o.tsv"], "--lang-column does not go with --resume"),
         (["-c", lines, "-r", lines, *column], "--lang-column COL names a column of a table"),

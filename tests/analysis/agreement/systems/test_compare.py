@@ -48,7 +48,7 @@ def lines(tmp_path: Path, texts: dict[str, list[str]]) -> Callable[[str], Path]:
 def test_a_bootstrap_of_few_segments_is_doubted(cli: Run, tmp_path: Path) -> None:
     for name, lines in {"a": ["a cat", "b"], "b": ["the cat", "b c"], "r": ["the cat sat", "b c d"]}.items():
         (tmp_path / name).write_text("\n".join(lines) + "\n")
-    command = ("compare", tmp_path / "a", tmp_path / "b", "-r", tmp_path / "r", "--metric", "chrf", "--format", "json")
+    command = ("compare", tmp_path / "a", tmp_path / "b", "-r", tmp_path / "r", "--metrics", "chrf", "--format", "json")
     done = cli(*command)
     assert "2 segments are few for a bootstrap" in done.err
     assert "--test randomise keeps its level" in done.err
@@ -73,9 +73,9 @@ def test_line_files(cli: Run, lines: Callable[[str], Path], texts: dict[str, lis
         *(lines(name) for name in SYSTEMS),
         "-r",
         lines("reference"),
-        "--metric",
+        "--metrics",
         "chrf,ter",
-        "--metric",
+        "--metrics",
         "bertscore",
         "--model",
         "minilm",
@@ -101,7 +101,7 @@ def test_line_files(cli: Run, lines: Callable[[str], Path], texts: dict[str, lis
 
 
 def test_columns_of_a_table_and_all_pairs(cli: Run, lines: Callable[[str], Path]) -> None:
-    shared = ("--metric", "chrf", "--all-pairs", "--resamples", 200, "--format", "json")
+    shared = ("--metrics", "chrf", "--all-pairs", "--resamples", 200, "--format", "json")
     table = cli("compare", *SYSTEMS, "--data", DATA, *shared)
     files = cli("compare", *(lines(name) for name in SYSTEMS), "-r", lines("reference"), *shared)
     columns, lined = json.loads(table.out), json.loads(files.out)
@@ -197,7 +197,7 @@ def test_several_references_keep_ter_s_fractions(texts: dict[str, list[str]]) ->
 
 
 def test_forms(cli: Run, tmp_path: Path) -> None:
-    start = ("compare", *SYSTEMS, "--data", DATA, "--metric", "chrf,ter", "--resamples", 200)
+    start = ("compare", *SYSTEMS, "--data", DATA, "--metrics", "chrf,ter", "--resamples", 200)
     text = cli(*start).out.splitlines()
     assert "brook is significantly better than atlas" in text[0]
     assert [line.split()[0] for line in text if "**" in line] == ["brook"]  # the best under both metrics
@@ -222,7 +222,7 @@ def test_forms(cli: Run, tmp_path: Path) -> None:
 
 
 def test_the_name_of_the_output_says_its_form(cli: Run, tmp_path: Path) -> None:
-    start = ("compare", *SYSTEMS, "--data", DATA, "--metric", "chrf,bleu", "--resamples", 200)
+    start = ("compare", *SYSTEMS, "--data", DATA, "--metrics", "chrf,bleu", "--resamples", 200)
     forms = {"tex": "latex", "md": "markdown", "csv": "csv", "json": "json"}
     for suffix, form in forms.items():
         file = tmp_path / f"out.{suffix}"
@@ -234,7 +234,18 @@ def test_the_name_of_the_output_says_its_form(cli: Run, tmp_path: Path) -> None:
 
 
 def test_all_pairs_are_marked_against_every_system(cli: Run) -> None:
-    start = ("compare", *SYSTEMS, "--data", DATA, "--metric", "chrf,ter", "--resamples", 200, "--all-pairs", "--format")
+    start = (
+        "compare",
+        *SYSTEMS,
+        "--data",
+        DATA,
+        "--metrics",
+        "chrf,ter",
+        "--resamples",
+        200,
+        "--all-pairs",
+        "--format",
+    )
     found = CompareResult.from_dict(json.loads(cli(*start, "json").out))
     shown = next(part for part in parts_of(found) if isinstance(part, TablePart))
     assert [row[0].text for row in shown.rows] == ["1 atlas", "2 brook", "3 cinder"]
@@ -254,14 +265,14 @@ def test_all_pairs_are_marked_against_every_system(cli: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["atlas", "--data", DATA, "--metric", "chrf"], "name at least two systems"),
-        (["atlas", "nope", "--data", DATA, "--metric", "chrf"], "has no column 'nope'"),
-        (["atlas", "brook", "--metric", "chrf"], "no references: give --references FILE"),
-        (["atlas", "brook", "--data", DATA, "--metric", "crhf"], "unknown metric 'crhf'"),
-        (["atlas", "brook", "--data", DATA, "--metric", "chrf", "--confidence", 2], "confidence: "),
-        (["atlas", "brook", "--data", DATA, "--metric", "chrf", "--resamples", 1], "Invalid value for '--resamples'"),
-        (["atlas", "brook", "--data", DATA], "name what to compare by: --metric"),
-        (["a.txt", "x/a.txt", "-r", "r.txt", "--metric", "chrf"], "two candidate files are called 'a'"),
+        (["atlas", "--data", DATA, "--metrics", "chrf"], "name at least two systems"),
+        (["atlas", "nope", "--data", DATA, "--metrics", "chrf"], "has no column 'nope'"),
+        (["atlas", "brook", "--metrics", "chrf"], "no references: give --references FILE"),
+        (["atlas", "brook", "--data", DATA, "--metrics", "crhf"], "unknown metric 'crhf'"),
+        (["atlas", "brook", "--data", DATA, "--metrics", "chrf", "--confidence", 2], "confidence: "),
+        (["atlas", "brook", "--data", DATA, "--metrics", "chrf", "--resamples", 1], "Invalid value for '--resamples'"),
+        (["atlas", "brook", "--data", DATA], "name what to compare by: --metrics"),
+        (["a.txt", "x/a.txt", "-r", "r.txt", "--metrics", "chrf"], "two candidate files are called 'a'"),
     ],
 )
 def test_mistakes_are_one_line(
@@ -277,7 +288,7 @@ def test_mistakes_are_one_line(
 
 
 def test_ranks_are_the_clusters_of_significance(cli: Run, tmp_path: Path) -> None:
-    start = ("compare", *SYSTEMS, "--data", DATA, "--metric", "chrf", "--resamples", 40)
+    start = ("compare", *SYSTEMS, "--data", DATA, "--metrics", "chrf", "--resamples", 40)
     assert "rank" not in cli(*start, "--format", "json").out
     shown = cli(*start, "--all-pairs").out
     (found,) = json.loads(cli(*start, "--all-pairs", "--format", "json").out)["metrics"]
