@@ -442,18 +442,18 @@ def attributed(data: Path) -> str:
         candidates, references = [row["candidate"] for row in rows], [row["post_edit"] for row in rows]
         sources = [row["source"] for row in rows]
         for label, given, metric in (
-            ("post-edit", (candidates, references), "chrf"),
-            ("post-edit", (candidates, references), "bertscore:model=minilm"),
-            ("source", (candidates, None, sources), "sentence-qe:model=me5-small-q4"),
+            ("post-edit", {"references": references}, "chrf"),
+            ("post-edit", {"references": references}, "bertscore:model=minilm"),
+            ("source", {"sources": sources}, "sentence-qe:model=me5-small-q4"),
         ):
             for method in ("erasure", "shapley"):
-                own = bsx.explain(*given, metric=metric, method=method, budget=BUDGET, marks=marks)
+                own = bsx.explain(candidates, **given, metric=metric, method=method, budget=BUDGET, marks=marks)
                 lines.append(f"| {pair} dev | {label} | {metric} | {method} | {figures(own.marks['candidate'])}")
         for label, given, model in (
-            ("post-edit", (candidates, references), "minilm"),
-            ("source", (candidates, None, sources), MODEL),
+            ("post-edit", {"references": references}, "minilm"),
+            ("source", {"sources": sources}, MODEL),
         ):
-            own = bsx.explain(*given, method="match", marks=marks, settings=bsx.ScorerConfig(model=model))
+            own = bsx.explain(candidates, **given, method="match", marks=marks, model=model)
             lines.append(f"| {pair} dev | {label} | {model} | match | {figures(own.marks['candidate'])}")
     return "\n".join(lines)
 

@@ -36,6 +36,7 @@ TableFormat = Annotated[
 ]
 Full = Annotated[bool, typer.Option("--full", help="Print all tables, instead of those that answer the question.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help=RESULT, writable=True)]
+Plot = Annotated[Path | None, typer.Option(help="Draw it: .png, .svg or .pdf.", writable=True)]
 Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
 Column = Annotated[
     list[str] | None, typer.Option("--columns", help="Columns of metrics' scores, separated by commas; repeatable.")

@@ -21,7 +21,7 @@ from bsx.jobs.metrics import open_metrics
 from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
-from bsx.support.progress import Progress
+from bsx.support.progress import Progress, Say, Watch
 from bsx.support.settings import BaseSettings, Option
 
 FORMATS = ".tsv (unquoted), .csv, .jsonl or .parquet; - is standard input"
@@ -97,6 +97,26 @@ class HumanColumns(BaseSettings):
     """Columns of human judgments."""
 
     human: Annotated[Sequence[str], Field(description="Columns of human scores. [human, human_z or z]")] = ()
+
+
+class Watched(BaseSettings):
+    """Who is told how far the work is."""
+
+    progress: Annotated[
+        Watch, Field(description="Called with phase, done and total; True draws bars."), Option(python=True)
+    ] = None
+
+
+def nothing(line: str) -> None:
+    """Say nothing."""
+
+
+class Reported(Watched):
+    """Who is told how far the work is, and what the user should know meanwhile."""
+
+    say: Annotated[Say, Field(description="Called with a line that the user should know."), Option(python=True)] = (
+        nothing
+    )
 
 
 class MetricSettings(RunConfig):

@@ -94,7 +94,7 @@ class WordRisks:
         encoders.uses_entry("explainer", self.located.choice.name)
         self.entry = found if found is not None else ExplainerEntry(model=self.located.choice.name)
         if method == "trained" and self.entry.trained is None:
-            raise InputError(f"there are no trained networks for {self.located.choice.name}: use `method='match'`")
+            raise InputError(f"there are no trained networks for {self.located.choice.name}: use method match")
         plain = layer is not None or weights is not None
         self._trained = self.entry.trained if method == "trained" or (method is None and not plain) else None
         best = known.layer if known is not None else None

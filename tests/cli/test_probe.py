@@ -173,7 +173,7 @@ def test_other_formats_and_a_judged_table(cli: Run, task: Path, tiny_model: Run,
     assert (people["n"], people["groups"], people["data"]) == (12, ["all"], "judged")
     assert [row["layer"] for row in people["layers"]] == [0, 2, 3]
     assert set(people["across_layers"]["first"]) == {"pearson", "spearman"}
-    tuned = cli("registry", "tune", tiny_model("bert"), "--data", judged, "-l", "en", *named, "--format", "json")
+    tuned = cli("registry", "tune", tiny_model("bert"), judged, "-l", "en", *named, "--format", "json")
     expected = json.loads(tuned.out)
     assert people["layers"][2]["agreement"] == pytest.approx(expected["layers"][3]["f1"], abs=1e-6)
     assert people["signature"] == expected["signature"]

@@ -1,4 +1,4 @@
-"""Settings of jobs that make something of scores: ensembles, trained metrics, choices among candidates."""
+"""Settings of jobs that make something of scores: ensembles, choices among candidates."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from bsx.jobs.settings.shared import LANG, Seed, System
+from bsx.jobs.settings.shared import Seed, System
 
 
 class EnsembleColumns(TypedDict, total=False):
@@ -63,23 +63,6 @@ class EnsembleColumns(TypedDict, total=False):
     registry: Annotated[
         Path | None, Field(default=None, description="Registry folder to save in; your own unless given.")
     ]
-
-
-class TrainingColumns(BaseModel):
-    """What tables of training data call things, and where the texts of preferences are."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    candidate: Annotated[str, Field(description="Column of candidates.")] = "candidate"
-    reference: Annotated[str, Field(description="Column of references.")] = "reference"
-    source: Annotated[str, Field(description="Column of sources.")] = "source"
-    human: Annotated[
-        Sequence[str],
-        Field(description="Columns of human scores; several are several judgments, whose mean is learned. [human]"),
-    ] = ("human",)
-    lang: Annotated[str | None, Field(description=LANG)] = None
-    outputs: Annotated[Sequence[str], Field(description="Systems' outputs that DARR data are about; repeatable.")] = ()
-    references: Annotated[Sequence[str], Field(description="Their references, a file for each.")] = ()
 
 
 class MbrSettings(TypedDict, total=False):

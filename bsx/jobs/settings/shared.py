@@ -14,7 +14,6 @@ Correction = Annotated[
     Literal["none", "holm", "bh"], Field(default="none", description="Correct p for the number of tests.")
 ]
 Download = Annotated[bool, Field(default=False, description="Let stanza fetch its model.")]
-Statistic = Annotated[Literal["pearson", "kendall"], Field(default="pearson", description="Correlation with people.")]
 System = Annotated[
     str | None,
     Field(default=None, description="Column of systems, whose rows are taken together. [system, if there]"),
