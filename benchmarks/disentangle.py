@@ -22,7 +22,7 @@ import yaml
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.factors.zoo import compute_factors
-from bsx.analysis.present.disentangling import worded
+from bsx.analysis.present.families.disentangling import worded
 from bsx.data.corpus import MemoryCorpus
 from bsx.data.output import ScoreTable, atomic_text
 from bsx.metrics.run import score_corpus

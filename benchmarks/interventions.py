@@ -22,13 +22,16 @@ import numpy as np
 from bsx.analysis.factors.lexical import bleu1
 from bsx.analysis.intervening.result import Interventions
 from bsx.analysis.intervening.run import intervene
+from bsx.analysis.present import charts
 from bsx.analysis.present.numbers import p_value
+from bsx.analysis.present.parts import Chart
+from bsx.analysis.present.pictures import picture
 from bsx.analysis.report.documents import parse_document
 from bsx.data.output import atomic_text
-from bsx.data.picture import COLOURS, picture
 from bsx.support.result import Interval
 
 ROWS = 100
+PLANTED = 0.2
 METRICS = "bertscore:model=minilm,bertscore:model=me5-small-q4,chrf,sentbleu"
 OPTIONS = (
     "--lang en --candidate candidate --human human --factors syn,lex,mor --parser stanza --vectors words.vec "
@@ -185,7 +188,7 @@ def draw_planted(path: Path) -> None:
             texts: Sequence[str], wanted: Sequence[str], share: float = share
         ) -> np.ndarray[Any, np.dtype[np.float64]]:
             noise = np.array([random.Random(text).gauss(0, 0.01) for text in texts])  # noqa: S311
-            return 0.2 * lex(wanted, texts) + share * np.array([hidden.get(text, 0.0) for text in texts]) + noise
+            return PLANTED * lex(wanted, texts) + share * np.array([hidden.get(text, 0.0) for text in texts]) + noise
 
         one = intervene(
             references,
@@ -204,14 +207,28 @@ def draw_planted(path: Path) -> None:
             ]
         )  # type: ignore[operator]
     values = np.array(found)  # (shares, sides, value and ends)
-    with picture(path, 6.4, 3.4) as figure:
-        axes = figure.add_subplot()
-        for side, (name, mark) in enumerate((("observed", "o-"), ("edited", "s-"))):
-            axes.plot(shares, values[:, side, 0], mark, ms=5, lw=1.5, color=COLOURS[side], label=name)
-            axes.fill_between(shares, values[:, side, 1], values[:, side, 2], color=COLOURS[side], alpha=0.15, lw=0)
-        axes.axhline(0.2, color="#666666", lw=0.8, ls="--", label="planted")
-        axes.set(xlabel="weight of the hidden quality", ylabel="coefficient of LEX", ylim=(0, None))
-        figure.legend(loc="outside lower center", ncols=3)
+    series = ("observed", "edited", "planted")
+    points = [
+        (float(share), side, float(value), series[side])
+        for side, drawn in enumerate([*values[:, :, 0].T, np.full(len(shares), PLANTED)])
+        for share, value in zip(shares, drawn, strict=True)
+    ]
+    bands = [(low, high) for side in (0, 1) for low, high in values[:, side, 1:].tolist()]
+    alt = (
+        "The observed coefficient of LEX grows with the weight of what is hidden, the edited one stays at the planted."
+    )
+    spec = charts.lines(
+        points,
+        alt=alt,
+        x="weight of the hidden quality",
+        y="coefficient of LEX",
+        series=len(series),
+        span=(0, float(values.max())),
+        ticks=shares.tolist(),
+        bands=[*bands, *[(None, None)] * len(shares)],
+        height=220,
+    )
+    picture(Chart("A planted effect, observed and edited", alt, (("", spec),), series)).save(path)
 
 
 def main() -> None:

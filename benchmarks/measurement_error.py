@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.disentangling.result import DisentangleResult
-from bsx.analysis.render.tables import markdown_table
+from bsx.analysis.present.markdown import rows_of
 from bsx.data.columns import read_columns
 from bsx.data.output import atomic_text
 from bsx.errors import InputError
@@ -91,12 +91,12 @@ def part(data: Path, name: str) -> list[str]:
         "",
         f"Standard errors: {result.se}; {result.se_reason}.",
         "",
-        markdown_table(rows, range(1, len(rows[0]))),
+        rows_of(rows[0], rows[1:], range(1, len(rows[0]))),
         "",
         "Reliabilities were tried as far as the factors would not explain more than all of a metric: "
         f"{', '.join(lowest.values())}.",
         "",
-        markdown_table(lengths, range(1, len(lengths[0]))),
+        rows_of(lengths[0], lengths[1:], range(1, len(lengths[0]))),
         "",
     ]
 

@@ -14,7 +14,7 @@ from bsx.support.environment import silence as _silence
 from bsx.support.faces import public_face
 
 if TYPE_CHECKING:
-    from bsx.analysis.present.scores import draw_alignment as draw_alignment
+    from bsx.analysis.present.families.scores import draw_alignment as draw_alignment
     from bsx.bertscore.alignment import Alignment as Alignment, align_texts as align_texts
     from bsx.bertscore.baseline import BaselineRun as BaselineRun
     from bsx.bertscore.config import ScorerConfig as ScorerConfig

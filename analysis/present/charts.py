@@ -11,6 +11,8 @@ from textwrap import wrap
 Number = float | None
 """A figure; None, and what is not finite, is not drawn."""
 COLOURS = 8
+DEEPEST = 0.45
+"""Opacity of the deepest shade of a matrix, on which ink is still read by day and by night."""
 # In a box from -1 to 1; a chart and the legend beside it draw the same.
 SHAPES = (
     "M0,-.7A.7,.7 0 1,1 0,.7A.7,.7 0 1,1 0,-.7Z",
@@ -24,6 +26,7 @@ SHAPES = (
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
 # Order comes from the data. A list of names would be compiled into an expression, and names may hold anything.
 _IN_ORDER = {"field": "order", "op": "min"}
+_QUOTED = str.maketrans({"\\": r"\\", "\n": r"\n", "\r": r"\r", "\u2028": r"\u2028", "\u2029": r"\u2029"})
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
@@ -81,6 +84,11 @@ def _title(axis: str) -> str | list[str]:
     """Return the title of an axis in lines that fit on the narrowest screen."""
     lines = wrap(axis, 34)
     return axis if len(lines) < 2 else lines
+
+
+def _named(title: str) -> str:
+    """Return the name of a figure in a tooltip; Vega-Lite writes it into an expression, where it quotes only quotes."""
+    return title.translate(_QUOTED)
 
 
 def _scales(series: int, shapes: bool = True, ink: Callable[[int], str] = colour) -> dict[str, object]:
@@ -213,7 +221,7 @@ def lines(
         "field": "x",
         "type": "quantitative",
         "title": x,
-        "axis": {"values": list(ticks), "grid": False},
+        "axis": {"values": list(ticks), "grid": False, "format": ",~r"},
         "scale": {"type": "log", "nice": False} if log else {"zero": False},
     }
     up = {
@@ -223,8 +231,8 @@ def lines(
         "scale": {"domain": list(span)},
         "axis": {"tickCount": 4},
     }
-    tips = [{"field": "name", "title": "series"}, {"field": "x", "title": x}]
-    tips.append({"field": "value", "title": y, "format": ".4f"})
+    tips = [{"field": "name", "title": "series"}, {"field": "x", "title": _named(x)}]
+    tips.append({"field": "value", "title": _named(y), "format": ".4f"})
     spec["encoding"] = {"x": across, "y": up}
     below: list[dict[str, object]] = []
     if bands:
@@ -257,6 +265,13 @@ def _names(limit: int) -> dict[str, object]:
     """Return an axis of the names of rows, in their order, cut off at so many pixels."""
     axis = {"domain": False, "ticks": False, "labelLimit": limit}
     return {"field": "row", "type": "nominal", "sort": _IN_ORDER, "title": None, "axis": axis}
+
+
+def _heads(names: Sequence[str]) -> dict[str, object]:
+    """Return an axis of the names of columns above them, upright where they would lie over each other on a phone."""
+    upright = len(names) * max(map(len, names), default=0) > 33
+    axis = {"orient": "top", "domain": False, "ticks": False, "labelPadding": 6, "labelLimit": 140}
+    return {**axis, "labelAngle": -90 if upright else 0}
 
 
 def spreads(rows: Sequence[tuple[str, Sequence[float]]], *, alt: str, axis: str) -> dict[str, object]:
@@ -296,7 +311,7 @@ def stacked(rows: Sequence[tuple[str, int, Number, str]], *, alt: str, axis: str
     tips = [
         {"field": "row", "title": "metric"},
         {"field": "name", "title": "factor"},
-        {"field": "value", "title": axis, "format": ".4f"},
+        {"field": "value", "title": _named(axis), "format": ".4f"},
     ]
     bars = {
         "mark": {"type": "bar", "stroke": "var(--paper)", "strokeWidth": 1.5, "height": 18},
@@ -317,34 +332,6 @@ def stacked(rows: Sequence[tuple[str, int, Number, str]], *, alt: str, axis: str
         },
     }
     return {**spec, "encoding": {"y": y, "x": x}, "layer": [bars, labels]}
-
-
-def shades(cells: Sequence[tuple[str, str, Number]], *, alt: str, value: str) -> dict[str, object]:
-    """Return a map of shares from 0 to 1: row, column and share of each cell; the darker, the larger."""
-    values: list[dict[str, object]] = [
-        {"row": row, "series": 0, "column": column, "value": _drawn(share)} for row, column, share in cells
-    ]
-    columns: dict[object, int] = {}
-    spec = _spec(alt, values, 1)
-    for one in values:
-        one["place"] = columns.setdefault(one["column"], len(columns))
-    spec["height"] = 22 * len({row for row, *_ in cells})
-    first = {"field": "place", "op": "min"}
-    axis = {"domain": False, "ticks": False, "orient": "top", "labelAngle": -30, "labelLimit": 140}
-    x = {"field": "column", "type": "nominal", "sort": first, "title": None, "axis": axis}
-    tips = [{"field": "row", "title": "of"}, {"field": "column", "title": "metric"}]
-    tips.append({"field": "value", "title": value, "format": ".4f"})
-    shade = {"field": "value", "type": "quantitative", "legend": None, "scale": {"domain": [0, 1], "range": [0, 1]}}
-    ink = {"condition": {"test": "datum.value > 0.6", "value": "var(--on-dark)"}, "value": "var(--ink)"}
-    boxes = {
-        "mark": {"type": "rect", "color": colour(0), "stroke": "var(--paper)"},
-        "encoding": {"fillOpacity": shade, "tooltip": tips},
-    }
-    figures = {
-        "mark": {"type": "text", "fontSize": 11},
-        "encoding": {"text": {"field": "value", "type": "quantitative", "format": ".2f"}, "color": ink},
-    }
-    return {**spec, "encoding": {"x": x, "y": _names(220)}, "layer": [boxes, figures]}
 
 
 def scatter(
@@ -407,7 +394,7 @@ def heatmap(
 
     place = {"x": names("column", x, columns, -45), "y": names("row", y, rows, 0)}
     shade = {"scheme": "cividis", "domain": [min(0.0, least), 1.0]}
-    tips = [{"field": "of", "title": "tokens"}, {"field": "value", "title": value, "format": ".4f"}]
+    tips = [{"field": "of", "title": "tokens"}, {"field": "value", "title": _named(value), "format": ".4f"}]
     layers: list[dict[str, object]] = [
         {
             "mark": {"type": "rect"},
@@ -447,24 +434,32 @@ def histogram(values: Sequence[float], *, alt: str, axis: str, bins: int = 30) -
     return spec
 
 
-def matrix(cells: Sequence[tuple[str, str, str, float]], *, alt: str, x: str) -> dict[str, object]:
+def matrix(cells: Sequence[tuple[str, str, str, Number]], *, alt: str, x: str) -> dict[str, object]:
     """Return a matrix of short texts on shades: row, column, text and shade from 0 to 1 of each cell."""
-    rows, columns = (list(dict.fromkeys(cell[place] for cell in cells)) for place in (0, 1))
+    rows, columns = list(dict.fromkeys(cell[0] for cell in cells)), list(dict.fromkeys(cell[1] for cell in cells))
     values: list[dict[str, object]] = [
-        {"row": row, "column": column, "text": shown, "shade": shade, "place": columns.index(column), "series": 0}
+        {
+            "row": row,
+            "column": column,
+            "text": shown,
+            "shade": _drawn(shade),
+            "place": columns.index(column),
+            "series": 0,
+        }
         for row, column, shown, shade in cells
     ]
     spec = {**_spec(alt, values, 1), "height": 30 * len(rows)}
     in_order = {"field": "place", "op": "min"}
-    axis = {"orient": "top", "labelAngle": -35, "domain": False, "ticks": False, "labelLimit": 140}
+    axis = _heads(columns)
     across = {"field": "column", "type": "nominal", "sort": in_order, "title": _title(x), "axis": axis}
     shade_of = {
         "field": "shade",
         "type": "quantitative",
         "legend": None,
-        "scale": {"domain": [0, 1], "range": [0, 0.6]},
+        "scale": {"domain": [0, 1], "range": [0, DEEPEST]},
     }
-    tips = [{"field": "row", "title": "row"}, {"field": "column", "title": "column"}, {"field": "text", "title": x}]
+    tips = [{"field": "row", "title": "row"}, {"field": "column", "title": "column"}]
+    tips.append({"field": "text", "title": _named(x)})
     shades = {"mark": {"type": "rect", "color": "var(--c2)"}, "encoding": {"opacity": shade_of, "tooltip": tips}}
     words = {"mark": {"type": "text", "color": "var(--ink)"}, "encoding": {"text": {"field": "text"}}}
     return {**spec, "encoding": {"y": _names(220), "x": across}, "layer": [shades, words]}

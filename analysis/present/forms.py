@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from bsx.analysis import present
-from bsx.analysis.present import html, latex, markdown, text
+from bsx.analysis.present import families, html, latex, markdown, text
 from bsx.analysis.present.cells import number, plain_table, table
 from bsx.analysis.present.cells import text as word
 from bsx.analysis.present.parts import Chart, Part
@@ -68,9 +67,9 @@ def lists(kind: type[Kind]) -> Callable[[Callable[[Kind], Iterable[Row]]], Calla
 
 @functools.cache
 def load_presenters() -> None:
-    """Import all modules of this room, so that every result that can be shown is known."""
-    for module in pkgutil.iter_modules(present.__path__):
-        importlib.import_module(f"{present.__name__}.{module.name}")
+    """Import the module of each family, so that every result that can be shown is known."""
+    for module in pkgutil.iter_modules(families.__path__):
+        importlib.import_module(f"{families.__name__}.{module.name}")
 
 
 def parts_of(result: Shown) -> list[Part]:

@@ -7,12 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
-
-from bsx.analysis.documents.base import ResultDocument
-from bsx.analysis.documents.kinds import KINDS
 from bsx.analysis.present.forms import load_presenters
 from bsx.data.cells import as_numbers, spelled
 from bsx.data.lines import NamedFile
@@ -28,8 +23,6 @@ _COMMANDS = (
     "bsx meta, compare, disentangle, intervene, adversarial triples, pairs, perturb or challenge, ensemble, explain, "
     "probe, card and reproduce"
 )
-
-Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -139,7 +132,7 @@ class Document:
 
     name: str
     sha256: str | None
-    content: ScoreRows | ResultDocument | Result
+    content: ScoreRows | Result
 
 
 def read_document(path: str | Path, columns: TableColumns | None = None) -> Document:
@@ -164,7 +157,7 @@ def read_document(path: str | Path, columns: TableColumns | None = None) -> Docu
     return Document(Path(file.name).name, file.digest(), parse_document(file.json(), file.name))
 
 
-def parse_document(content: object, name: str) -> ResultDocument | Result:
+def parse_document(content: object, name: str) -> Result:
     """Return a document in its shape.
 
     Args:
@@ -183,25 +176,13 @@ def parse_document(content: object, name: str) -> ResultDocument | Result:
     if kind == "score":
         raise InputError(f"{name}: is the summary of a table of scores: give the table itself")
     load_presenters()
-    if kind in Result.kinds:
-        try:
-            return Result.kinds[kind].from_dict(_clean(content))  # type: ignore[arg-type]
-        except InputError as error:
-            raise InputError(f"{name}: {error}") from error
-    if kind not in KINDS:
-        known = ", ".join(sorted({*KINDS, *Result.kinds}))
+    if not isinstance(kind, str) or kind not in Result.kinds:
+        known = ", ".join(sorted(Result.kinds))
         raise InputError(f"{name}: provenance.kind is {str(kind)[:40]!r}; a report knows {known}")
-    return _shaped(KINDS[kind], content, name)
-
-
-def _shaped(shape: type[Model], content: Mapping[str, object], name: str) -> Model:
     try:
-        return shape.model_validate(_clean(content))
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        what = "is missing" if first["type"] == "missing" else f"{first['msg'].lower()}, not {first['input']!r:.60}"
-        raise InputError(f"{name}: {key}: {what}") from error
+        return Result.kinds[kind].from_dict(_clean(content))  # type: ignore[arg-type] # a mapping stays one
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
 
 
 def _clean(value: object) -> object:

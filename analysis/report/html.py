@@ -37,6 +37,7 @@ def page(report: Page) -> str:
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types default"
     )
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.filters["unbroken"] = _unbroken
     safe = need("markupsafe", "writing an HTML report").Markup
     content: str = environment.from_string(_part("report.html.jinja")).render(
         report=report,
@@ -83,6 +84,11 @@ def _json(value: object) -> str:
     for character in "<>&\u2028\u2029":
         dumped = dumped.replace(character, f"\\u{ord(character):04x}")
     return dumped
+
+
+def _unbroken(text: str) -> str:
+    """Return a text whose counts and percentages stay on one line."""
+    return text.replace(" %", "\u00a0%").replace("n = ", "n\u00a0=\u00a0")
 
 
 def _segments(table: Segments) -> dict[str, object]:

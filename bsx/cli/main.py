@@ -175,7 +175,7 @@ def _explained(error: BaseException) -> str:
     """Return what went wrong, for the person at the keyboard."""
     if isinstance(error, BsxError):
         return str(error)
-    file = getattr(error, "filename", None) or _file_at_hand(error.__traceback__)
+    file = getattr(error, "filename", None)
     at = f"{file}: " if file else ""
     if isinstance(error, OSError):
         if not file and error.errno in (*NO_ROOM, errno.EBADF):
@@ -183,7 +183,7 @@ def _explained(error: BaseException) -> str:
         return f"{at}{error.strerror or error}"
     said = str(error)
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or _NO_MEMORY.search(said):
-        return f"{at}the memory does not suffice{f' ({said})' if said else ''}: `memory=` and `batch_tokens=` bound it"
+        return f"{at}the memory does not suffice{f' ({said})' if said else ''}: memory and batch_tokens bound it"
     if isinstance(error, RecursionError):
         return f"{at}is nested too deeply to be read"
     own = _own_code(error.__traceback__)
@@ -208,15 +208,3 @@ def _own_code(traceback: TracebackType | None) -> str | None:
             place = f"{file}, line {traceback.tb_lineno}"
         traceback = traceback.tb_next
     return place
-
-
-def _file_at_hand(traceback: TracebackType | None) -> str | None:
-    """Return the file that the innermost of bsx's functions was working on, if it says so."""
-    file = None
-    while traceback is not None:
-        names = traceback.tb_frame.f_locals
-        if str(traceback.tb_frame.f_globals.get("__name__", "")).startswith("bsx."):
-            at_hand = (names.get(name) for name in ("file", "path", "folder"))
-            file = next((os.fsdecode(it) for it in at_hand if isinstance(it, str | os.PathLike) and it), file)
-        traceback = traceback.tb_next
-    return file

@@ -92,7 +92,7 @@ def meta(
 ) -> None:
     """Correlate metrics with human scores: per group with intervals, the average, and significant differences."""
     from bsx.analysis.agreement.result import MetaResult
-    from bsx.analysis.present.agreement import TESTS
+    from bsx.analysis.present.families.agreement import TESTS
     from bsx.data.picture import check_picture
     from bsx.errors import InputError
     from bsx.jobs.evaluating.columns import Wanted

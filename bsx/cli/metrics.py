@@ -97,7 +97,7 @@ def sweep(
         result = layers.sweep_layers(**set_fields(settings), progress=report)
     _finish(result, result.rows(), output, format)
     if plot is not None:
-        from bsx.analysis.present.layers import metric_layer_chart
+        from bsx.analysis.present.families.layers import metric_layer_chart
         from bsx.analysis.present.pictures import picture
 
         picture(metric_layer_chart(result.results, title=f"{settings.model}: {', '.join(result.data)}")).save(plot)

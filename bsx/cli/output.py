@@ -23,10 +23,6 @@ from bsx.support.folders import cache_folder, user_folder
 from bsx.support.json_text import to_json
 from bsx.support.result import Result
 from bsx.support.streams import printable
-from bsx.support.untyped import JsonObject
-
-if TYPE_CHECKING:
-    from bsx.analysis.render.notebook import InNotebooks
 
 if TYPE_CHECKING:  # Typer carries its own copy of click
     from typer._click.formatting import HelpFormatter
@@ -207,27 +203,6 @@ def form_of(format: str | None, output: Path | None) -> str:
     return format or FORMS.get(output.suffix.lower() if output is not None else "", "text")
 
 
-def write_tables(
-    result: InNotebooks,
-    format: str | None,
-    origin: Callable[[], JsonObject],
-    output: Path | None,
-    *,
-    content: Callable[[], Mapping[str, object]],
-) -> None:
-    """Print a result, or write it to a file, in one of the formats text, csv, json, latex, markdown and html.
-
-    Args:
-        result: what came out.
-        format: one of them, or None; see `form_of`.
-        origin: gives the `bsx.support.provenance.provenance`, whose names of files and signatures go into tables.
-        output: where it is written.
-        content: gives what JSON holds.
-    """
-    form = form_of(format, output)
-    write_result(to_json(content()) if form == "json" else in_form(result, form, origin), output)
-
-
 def write_shown(
     result: Result, files: Sequence[str | Path] | None, format: str | None, output: Path | None, *, full: bool = False
 ) -> None:
@@ -258,51 +233,6 @@ def write_shown(
         return
     title = " ".join(["bsx", *sys.argv[1:2]])
     write_result(spelled(in_form(result, form, full=full or form != "text" or output is not None, title=title)), output)
-
-
-def write_run(
-    result: InNotebooks,
-    kind: str,
-    files: Sequence[str | Path],
-    signatures: Mapping[str, str] | None,
-    format: str | None,
-    output: Path | None,
-    content: Callable[[], Mapping[str, object]],
-) -> None:
-    """Print or write the result of a run with its provenance; see `write_tables`.
-
-    Args:
-        result: what came out.
-        kind: what ran.
-        files: what it read.
-        signatures: of its metrics.
-        format: see `write_tables`.
-        output: see `write_tables`.
-        content: gives what JSON holds beside the provenance.
-    """
-    from bsx.support.provenance import provenance
-
-    origin = functools.partial(provenance, kind, files, signatures)
-    write_tables(result, format, origin, output, content=lambda: {**content(), "provenance": origin()})
-
-
-def in_form(result: InNotebooks, form: str, origin: Callable[[], JsonObject]) -> str:
-    """Return a result as text, csv, latex, markdown or html; ``origin`` is that of `write_tables`."""
-    if form == "text":
-        return spelled(result.to_text())
-    if form == "csv":
-        return result.to_csv()
-    known = origin()
-    shown: dict[str, Any] = {"data": ", ".join(file["name"] for file in known["files"])}
-    shown["signatures"] = known["signatures"]
-    if form == "latex":
-        return result.to_latex(**shown)
-    from bsx.analysis.render.html import html_page
-
-    markdown = result.to_markdown(**shown)
-    if form != "html":
-        return markdown
-    return html_page(markdown, " ".join(["bsx", *sys.argv[1:2]]), result.charts())
 
 
 def split_names(names: str) -> list[str]:

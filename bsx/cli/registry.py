@@ -44,7 +44,7 @@ def tune(
         result = layers.tune(**set_fields(settings), progress=report)
     say(result.notes)
     if plot is not None:
-        from bsx.analysis.present.layers import layer_chart
+        from bsx.analysis.present.families.layers import layer_chart
         from bsx.analysis.present.pictures import picture
 
         picture(layer_chart(result.agreement, title=f"{result.model}: {', '.join(result.data)}")).save(plot)

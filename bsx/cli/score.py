@@ -149,7 +149,7 @@ def match(
     **settings: Any,
 ) -> None:
     """Show the token alignment behind a score."""
-    from bsx.analysis.present.scores import FORMATS, draw_alignment, match_text
+    from bsx.analysis.present.families.scores import FORMATS, draw_alignment, match_text
 
     if plot is not None and plot.suffix not in FORMATS:
         raise InputError(f"{plot}: cannot draw this format; the name must end in {', '.join(FORMATS)}")

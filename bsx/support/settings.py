@@ -180,7 +180,7 @@ def check_ranges(given: Mapping[str, object], spelling: str = "{}") -> None:
                 check_ranges({"seed": seed}, spelling)
         if isinstance(value, int | float) and not isinstance(value, bool) and not lowest <= value <= highest:
             shown = f"must lie between {lowest:.12g} and {highest:.12g} (got {_short(value)})"
-            raise InputError(f"{spelling.format(name)}: {shown}")
+            raise InputError(f"{spelling.format(name)}: {shown}", setting=name)
 
 
 def enough_draws(resamples: int, confidence: float) -> None:
@@ -307,7 +307,9 @@ def build_config(settings: Mapping[str, object], kind: type[Config], *, spelling
     try:
         made = kind.model_validate(settings)
     except ValidationError as error:
-        raise InputError("; ".join(_explain(problem, kind, spelling) for problem in error.errors())) from error
+        problems = error.errors()
+        about = next((str(problem["loc"][0]) for problem in problems if problem["loc"]), None)
+        raise InputError("; ".join(_explain(one, kind, spelling) for one in problems), setting=about) from error
     _check_draws(dict(made))
     return made
 
@@ -326,7 +328,7 @@ def read_spelled(kind: type[BaseModel], name: str, text: str) -> object:
         return adapter.validate_strings(text)
     except ValidationError as error:
         message = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise InputError(f"{name}: {message} (got {_short(text)})") from error
+        raise InputError(f"{name}: {message} (got {_short(text)})", setting=name) from error
 
 
 def _explain(problem: ErrorDetails, kind: type[BaseModel], spelling: str) -> str:

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from bsx.catalog.catalog import shipped
 from tests.conftest import Outcome
 
 Cli = Callable[..., Outcome]
@@ -173,7 +172,7 @@ class Panic(BaseException):
         (Panic("called unwrap"), "bsx models ended with an error that nobody foresaw (Panic: called unwrap): "),
         (EOFError(), "bsx models ended with an error that nobody foresaw (EOFError: ): "),
         (SystemExit(3), "bsx models ended with an error that nobody foresaw (SystemExit: 3): "),
-        (MemoryError(), "the memory does not suffice: --encoder memory and --encoder batch_tokens bound it"),
+        (MemoryError(), "the memory does not suffice: memory and batch_tokens bound it"),
         (RuntimeError("can't allocate memory: 9 bytes"), "the memory does not suffice (can't allocate memory: 9 bytes"),
         (RecursionError("maximum depth"), "is nested too deeply to be read"),
         (OSError(errno.ENOSPC, "No space left", "o.tsv"), "o.tsv: No space left"),
@@ -196,19 +195,6 @@ def test_what_nobody_foresaw_is_one_line(
     result = cli("models")
     assert result.err.startswith("Traceback")
     assert result.err.splitlines()[-1].startswith(f"bsx: error: {said}")
-
-
-def test_the_file_at_hand_is_named(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no reader foresaw an error, the innermost function that had a file tells which."""
-    shipped.cache_clear()  # reading begins with the families
-    (tmp_path / "families.yaml").touch()
-
-    def fail(*arguments: object) -> None:
-        raise KeyError("x")
-
-    monkeypatch.setattr("yaml.load", no_ones(fail))
-    error = cli("registry", "validate", tmp_path).err
-    assert "families.yaml: bsx registry validate ended with an error that nobody foresaw (KeyError: 'x')" in error
 
 
 @posix

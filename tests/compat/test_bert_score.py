@@ -140,6 +140,10 @@ def test_the_picture_shows_the_same_matrix(
     assert capsys.readouterr().out.endswith(f"Saved figure to file:  {tmp_path / 'x.png'}\n")
     with pytest.raises(bsx.InputError, match="no content to align"):
         scorer.plot_example("", "a")
+    monkeypatch.setattr("bsx.compat.bert_score.scorer._MOST_CELLS", 1)
+    with pytest.raises(bsx.InputError, match="at most 1 are drawn"):
+        scorer.plot_example(CANDIDATES[0], REFERENCES[0], fname=str(tmp_path / "y.png"))
+    assert not (tmp_path / "y.png").exists()
 
 
 def test_the_tables_are_theirs() -> None:

@@ -20,7 +20,7 @@ OWN: dict[str, str] = {
     "analysis/factors/vectors.py": "what its own process wrote",
     "analysis/published/kaster2021.py": "shipped figures",
     "analysis/published/table.py": "shipped figures",
-    "analysis/render/notebook.py": "the CSV that a result has just made",
+    "analysis/present/forms.py": "the CSV that a result has just made",
     "analysis/report/html.py": "shipped parts of a page",
     "bsx/bertscore/baseline.py": "the state of a run",
     "bsx/catalog/overlay.py": "reads an entry again before it is written",

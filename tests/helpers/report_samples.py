@@ -118,7 +118,7 @@ def meta(groups: int = 3) -> dict[str, Any]:
         "headline": "pearson",
         "human": "human",
         "target": "other systems like these, on these segments",
-        "metrics": METRICS,
+        "metrics": list(METRICS),
         "settings": {
             **{"level": "seg", "statistic": "pearson", "alternative": "greater", "alpha": 0.05},
             **{"correction": "none", "correction_over": "group", "confidence": 0.95, "seed": 1},
@@ -238,7 +238,6 @@ def triples() -> dict[str, Any]:
         ],
         "worst": worst,
         "settings": {"confidence": 0.95, "seed": 1},
-        "notes": [],
         "provenance": provenance("adversarial-triples"),
     }
 
@@ -264,7 +263,6 @@ def pairs() -> dict[str, Any]:
             | {"z": 2.75, "p": 0.003, "p_two_sided": 0.006}
         ],
         "settings": {"label": "label"},
-        "notes": [],
         "provenance": provenance("adversarial-pairs"),
     }
 
@@ -342,7 +340,6 @@ def perturb() -> dict[str, Any]:
         "left_out": [{"perturbation": "noun swap", "why": "needs a parse"}],
         "skipped": [],
         "settings": {"control": "lower case", "seed": 1},
-        "notes": [],
         "provenance": provenance("adversarial-perturb"),
     }
 
@@ -588,7 +585,7 @@ def spoiler(payload: str) -> Callable[[Any], Any]:
     def spoil(value: Any, key: str = "", *, inside: bool = False) -> Any:
         if isinstance(value, str):
             return value if key in fixed else value + payload
-        if isinstance(value, list):
+        if isinstance(value, list | tuple):
             return [spoil(item, key) for item in value]
         if not isinstance(value, dict):
             return value

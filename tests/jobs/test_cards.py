@@ -391,7 +391,7 @@ def test_cards_side_by_side(tables: dict[str, Path], tmp_path: Path, cli: Cli) -
     cli("card", "chrf", "bleu", *how, both)
     assert len(read_cards([both])) == 2
     assert {figure.tests["paired"] for figure in compare_cards(read_cards([both])).figures} == {1}
-    assert "Metric cards compared" in cli("card", "--compare", both).out
+    assert "Figures of all cards" in cli("card", "--compare", both).out
 
 
 def test_a_card_of_another_version_is_refused(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:

@@ -80,14 +80,9 @@ def test_a_model_without_a_limit_compares_all_tokens(tiny_model: Callable[[str],
 
 
 def test_large_pictures_are_refused(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    from bsx.data.picture import picture
-
     scorer = bsx.Scorer(tiny_model("bert"), layer=1, long="window")
     alignment = scorer.align("a " * 150, "the " * 100)
     with pytest.raises(InputError, match=r"152 x 102 tokens make 15,504 cells, and at most 10,000 .* or write \.html"):
         bsx.draw_alignment(alignment, tmp_path / "a.png")
     bsx.draw_alignment(alignment, str(tmp_path / "a.html"))
-    with pytest.raises(InputError, match="million pixels"), picture(tmp_path / "b.png", 100, 100):
-        pass
     assert [file.name for file in tmp_path.iterdir()] == ["a.html"]

@@ -17,6 +17,7 @@ from bsx.analysis.datasets.triples import Triple, TripleTable, load_triples
 from bsx.errors import InputError
 
 TOLERANCE = 0.01
+CONFIDENCE = 0.95
 WHY_300 = "the table says 100 triples, but its figures are the means over all 300; over its first 100 they are others"
 
 
@@ -131,12 +132,23 @@ def _rates(name: str, table: TripleTable, n: int) -> list[Rate]:
     return [
         Rate(
             set=name,
+            n=one.n,
             metric=one.metric,
             mean_paraphrase=one.mean_paraphrase,
             mean_nonparaphrase=one.mean_nonparaphrase,
-            **vars(one.preference),
+            first=one.prefers_paraphrase,
+            ties=one.ties,
+            rate=one.rate,
+            low=one.ci[0],
+            high=one.ci[1],
+            margin=one.mean_margin,
+            margin_low=one.margin_ci[0],
+            margin_high=one.margin_ci[1],
+            p=one.p,
+            p_two_sided=one.p_two_sided,
+            confidence=CONFIDENCE,
         )
-        for one in prefer_paraphrase(scores).results
+        for one in prefer_paraphrase(scores, confidence=CONFIDENCE).results
     ]
 
 

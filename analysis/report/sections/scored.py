@@ -11,7 +11,6 @@ from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, decimals, listed, number, table, text
 from bsx.analysis.present.parts import Cell, Chart, Heading, Part, Section, Segments, TablePart
 from bsx.analysis.report.documents import Document, ScoreRows
-from bsx.analysis.report.sections.contents import titles
 from bsx.data.pairing import Pairing, is_text_of_segment, printed
 from bsx.data.sidecar import ScoredMetricRow, SystemScoreRow
 from bsx.support.checks import Array
@@ -28,7 +27,7 @@ def scored(documents: Sequence[Document]) -> Section | None:
     tables = [(document.name, document.content) for document in documents if isinstance(document.content, ScoreRows)]
     leads = []
     scored_tables = [(name, content) for name, content in tables if content.metrics]
-    heads = titles(scored_tables, lambda content: f"Scores under {listed(content.metrics)}")
+    heads = _titles(scored_tables)
     for head, (_, content) in zip(heads, scored_tables, strict=True):
         if len(tables) > 1:
             section.blocks.append(Heading(head))
@@ -48,6 +47,12 @@ def scored(documents: Sequence[Document]) -> Section | None:
     if not tables:
         section.title = "Signatures"
     return section if section.blocks else None
+
+
+def _titles(tables: Sequence[tuple[str, ScoreRows]]) -> list[str]:
+    """Return headings that say what each table holds, with the file's name only where two would be the same."""
+    said = [f"Scores under {listed(content.metrics)}" for _, content in tables]
+    return [what if said.count(what) == 1 else f"{what} ({name})" for what, (name, _) in zip(said, tables, strict=True)]
 
 
 def _odd(content: ScoreRows) -> list[str]:

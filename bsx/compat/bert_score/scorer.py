@@ -30,7 +30,8 @@ from bsx.compat.bert_score.utils import model2layers as model2layers
 from bsx.compat.bert_score.utils import own_layers, own_models, spelled
 from bsx.compat.bert_score.utils import sent_encode as sent_encode
 from bsx.data.corpus import as_list, as_texts
-from bsx.data.picture import label, picture
+from bsx.data.output import atomic_path
+from bsx.data.picture import check_picture
 from bsx.encode.idf import Idf
 from bsx.errors import InputError
 from bsx.support.optional import need
@@ -46,6 +47,8 @@ Triple = tuple["torch.Tensor", "torch.Tensor", "torch.Tensor"]
 
 _HEAVIEST = 1e30
 """Largest weight of a token: sums of larger ones are no fp32 numbers any more."""
+_MOST_CELLS = 5_000
+"""Cells of a picture: half a GiB while it is drawn."""
 
 
 class BERTScorer:
@@ -333,14 +336,22 @@ class BERTScorer:
             [token for token, wanted in zip(side.tokens, chosen, strict=True) if wanted]
             for side, chosen in ((alignment.candidate, rows), (alignment.reference, columns))
         )
-        size = (2 + 0.7 * len(right), 1.5 + 0.7 * len(left))
+        if cosines.size > _MOST_CELLS:
+            raise InputError(
+                f"{len(left)} x {len(right)} tokens make {cosines.size:,} cells, and at most {_MOST_CELLS:,} are drawn"
+            )
+        look: Settings = {"figsize": (2 + 0.7 * len(right), 1.5 + 0.7 * len(left)), "layout": "constrained"}
         if fname:
-            with picture(Path(fname), *size, about=str(alignment.signature)) as figure:
-                _draw(figure, left, right, cosines, title)
+            path = Path(fname)
+            check_picture(path)
+            figure = need("matplotlib.figure", "plot_example").Figure(**look)
+            _draw(figure, left, right, cosines, title)
+            with atomic_path(path) as temporary:
+                figure.savefig(temporary, format=path.suffix[1:], dpi=150)
             print("Saved figure to file: ", fname)
         else:
-            pyplot = need("matplotlib.pyplot", "showing a picture")
-            _draw(pyplot.figure(figsize=size, layout="constrained"), left, right, cosines, title)
+            pyplot = need("matplotlib.pyplot", "plot_example")
+            _draw(pyplot.figure(**look), left, right, cosines, title)
             pyplot.show()
 
     def __repr__(self) -> str:
@@ -351,8 +362,8 @@ class BERTScorer:
 def _draw(figure: Figure, left: list[str], right: list[str], cosines: NDArray[np.float32], title: str) -> None:
     axes = figure.add_subplot()
     image = axes.imshow(cosines, cmap="Blues", vmin=0, vmax=1)
-    axes.set_xticks(range(len(right)), map(label, right), rotation=45, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(len(left)), map(label, left))
+    axes.set_xticks(range(len(right)), right, rotation=45, ha="right", rotation_mode="anchor", parse_math=False)
+    axes.set_yticks(range(len(left)), left, parse_math=False)
     axes.set_xlabel("Reference (tokenized)", fontsize=14)
     axes.set_ylabel("Candidate (tokenized)", fontsize=14)
     axes.set_title(title, fontsize=14)

@@ -10,7 +10,7 @@ from bsx.analysis.cards.result import InterventionRow, ProfileRow
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.factors.zoo import compute_factors
 from bsx.analysis.intervening.run import intervene
-from bsx.analysis.present.intervening import worded
+from bsx.analysis.present.families.intervening import worded
 from bsx.errors import BsxError
 from bsx.jobs.carding.data import DataSet, JudgedRows
 from bsx.jobs.carding.desk import CardFindings, Desk

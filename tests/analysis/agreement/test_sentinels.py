@@ -17,7 +17,7 @@ import pytest
 import bsx
 from bsx.analysis import meta_evaluate
 from bsx.analysis.agreement.sentinels import made
-from bsx.analysis.present.agreement import beats
+from bsx.analysis.present.families.agreement import beats
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Notes
 from bsx.errors import InputError, UnknownNameError

@@ -20,7 +20,7 @@ from bsx.analysis.disentangling.checks import linearity_checks, nested_test
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.disentangling.residuals import residuals
 from bsx.analysis.disentangling.result import DisentangleResult
-from bsx.analysis.present.disentangling import paper_table, worded
+from bsx.analysis.present.families.disentangling import paper_table, worded
 from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
 from bsx.analysis.stats.regression import pooled_test
 from bsx.data.columns import read_columns, standardise

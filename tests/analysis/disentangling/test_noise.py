@@ -17,7 +17,9 @@ pytest.importorskip("statsmodels")
 from bsx.analysis.disentangling.errors import Errors
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.disentangling.noise.correction import Moments, simex
-from bsx.analysis.disentangling.noise.reliability import Reliability, cronbach, human_factors, stated
+from bsx.analysis.disentangling.noise.reliability import cronbach, human_factors, stated
+from bsx.analysis.present.forms import parts_of
+from bsx.analysis.present.parts import TablePart
 from bsx.data.columns import read_columns
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -72,7 +74,7 @@ def test_standard_errors_are_those_of_the_jackknife_also_for_estimated_reliabili
         return found
 
     for known in (True, False):
-        own: Reliability = stated("sem", 0.7, 250) if known else cronbach("sem", repeats)
+        own = stated("sem", 0.7, 250) if known else cronbach("sem", repeats)
         left_out = np.array([estimate(np.delete(np.arange(250), i), known) for i in range(250)])
         jackknife = np.sqrt(249 / 250 * np.square(left_out - left_out.mean(axis=0)).sum(axis=0))
         found = Moments(x, y, {0: own}, none).correct({0: own})
@@ -112,8 +114,9 @@ def test_each_group_has_tipping_points_of_its_own() -> None:
     first = {name: values[:1500] for name, values in columns.items()}
     alone = disentangle(first, ["m"], FACTORS, reliability={"sem": 0.7}).tipping
     assert [replace(point, group="") for point in points if point.group == "a"] == list(alone)
-    text = disentangle(table, ["m"], FACTORS, reliability={"sem": 0.7}, group="lp").to_text(full=True)
-    assert "Tipping points (b): reliability of sem" in text
+    result = disentangle(table, ["m"], FACTORS, reliability={"sem": 0.7}, group="lp")
+    shown = next(p for p in parts_of(result) if isinstance(p, TablePart) and p.caption.startswith("Tipping points"))
+    assert [row[0].text for row in shown.rows] == ["all", "a", "b"]
 
 
 def test_a_planted_truth_is_found_and_the_tipping_point_is_the_true_reliability() -> None:

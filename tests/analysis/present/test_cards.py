@@ -40,12 +40,23 @@ def card(metric: str, value: float = 0.4, ci: tuple[float, float] = WIDE, p: flo
         CardTest(**where, figure="pearson", a=metric, b=b, difference=0.2, ci=None, p=p, p_adjusted=p)
         for b in ("other", "length")
     ]
-    sentinel = SentinelRow(**where, sentinel="length", figure="pearson", value=0.2, metric_value=value)
-    check = {"what": "rows in reverse order", "n": 9, "changed": 0, "largest": 0.0}
-    checks = (
-        InvarianceRow(**check, name="order", holds=True, kind="invariance"),
-        InvarianceRow(**check, name="unicode", holds=False, kind="invariance"),
-        InvarianceRow(**check, name="symmetry", holds=False, kind="property"),
+    sentinel = SentinelRow(
+        data="t.tsv",
+        level="segment",
+        group="cs-en",
+        sentinel="length",
+        figure="pearson",
+        value=0.2,
+        metric_value=value,
+    )
+    what = "rows in reverse order"
+    checks = tuple(
+        InvarianceRow(what=what, n=9, changed=0, largest=0.0, name=name, holds=holds, kind=kind)
+        for name, holds, kind in (
+            ("order", True, "invariance"),
+            ("unicode", False, "invariance"),
+            ("symmetry", False, "property"),
+        )
     )
     return Card(
         schema_version=SCHEMA,

@@ -18,6 +18,7 @@ pytest.importorskip("statsmodels")
 import bsx
 from bsx.analysis import reproduce
 from bsx.analysis.datasets.challenge import load_challenge
+from bsx.analysis.present.forms import records_of
 from bsx.analysis.published import demetr, effeval, eval4nlp, mteb, paws, wmt17, wmt22_auto
 from bsx.analysis.published.flickr8k import caption_words
 from bsx.analysis.published.harness import TABLES
@@ -96,7 +97,7 @@ def test_figures_that_nobody_printed_are_not_called_published(small: Path, monke
     assert "6 of 6 published figures in 1 table are met within their tolerance. 6 of 6 independent figures in 1" in text
     heads = [line.split()[2] for line in text.splitlines() if line.startswith("pair ")]
     assert heads == ["published", "independent"]
-    assert [row["called"] for row in result.records()] == ["published"] * 6 + ["independent"] * 6
+    assert [row["called"] for row in records_of(result)] == ["published"] * 6 + ["independent"] * 6
 
 
 def test_what_the_tables_state() -> None:

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bsx.analysis.present.agreement import TESTS
 from bsx.analysis.present.cells import number, p_value
+from bsx.analysis.present.families.agreement import TESTS
 from bsx.analysis.present.parts import Chart, Example, Heading, Prose, Section, Segments, TablePart
 from bsx.analysis.present.words import differing
 from bsx.analysis.report.build import build_report
@@ -99,8 +99,9 @@ def test_factor_profiles_are_what_the_document_says(report: Report) -> None:
     assert values(shown) == expected
     marks = [row[2].mark for row in shown.rows]
     assert marks == ["†" * fit["significant"][f] for fit in content["results"] for f in content["factors"]]
-    fit, shares = content["results"][1], values(table(report, "factors", "Shares of R²"))[1]
-    assert shares == ["chrf", *fit["r2_share"].values(), fit["r2"], fit["adj_r2"]]
+    fit = content["results"][1]
+    shares = values(table(report, "factors", "Shares of R², and R² with its 95 % interval"))[1]
+    assert shares == ["chrf", *fit["r2_share"].values(), fit["r2"], fit["adj_r2"], fit["r2_out"]]
     lead = section(report, "factors").lead
     assert lead.startswith(f"On {content['n']:,} rows, bertscore rises with")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsx.analysis.render.numbers import explained, figure, p_value, plain
+from bsx.analysis.present.numbers import explained, figure, p_value
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_shares_are_rounded_before_they_are_cut_off() -> None:
 
 @pytest.mark.parametrize(
     ("p", "shown"),
-    [(1.0, "1.000"), (0.0421, "0.042"), (0.0005, "0.001"), (0.00049, "5e-04"), (None, "-"), (math.nan, "-")],
+    [(1.0, "1.000"), (0.0421, "0.042"), (0.0005, "0.001"), (0.00049, "5e-04"), (None, "–"), (math.nan, "–")],
 )
 def test_p_values_are_short_and_never_0(p: float | None, shown: str) -> None:
     assert p_value(p) == shown
@@ -36,7 +36,3 @@ def test_p_values_are_short_and_never_0(p: float | None, shown: str) -> None:
 @given(st.floats(min_value=0, max_value=1, exclude_min=True))
 def test_a_p_value_above_0_is_not_shown_as_0(p: float) -> None:
     assert float(p_value(p)) > 0
-
-
-def test_what_is_not_finite_is_null_at_any_depth() -> None:
-    assert plain({"a": [math.nan, 1, (math.inf, "x")]}) == {"a": [None, 1, [None, "x"]]}

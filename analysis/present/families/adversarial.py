@@ -325,18 +325,19 @@ def perturbations(result: Robustness) -> Iterator[Part]:
     yield Answer(answer)
     yield _overview(result, preserves=False)
     left_out = [f"{one.perturbation} is left out: it {one.why}" for one in result.left_out]
+    whys = dict.fromkeys(one.why for one in result.left_out)
+    alike = {why: [one.perturbation for one in result.left_out if one.why == why] for why in whys}
     notes = [note for note in result.notes if note not in left_out]
-    if left_out:
-        notes.append(f"left out: {', '.join(one.perturbation for one in result.left_out)}; all tables say why")
+    notes += [f"left out: {', '.join(names)} ({why})" for why, names in alike.items()]
     yield from _noted(notes)
     yield from _drop_chart(result, answer)
     kept = _overview(result, preserves=True)
-    yield from [kept] if kept.rows else []
+    beside = [row for row in kept.rows if row[0].text != _control(result)]  # which the first table has already
+    yield from [kept] if beside else []
     strengths = _strength_chart(result)
     yield from [strengths] if strengths is not None else []
     yield _drops(result)
-    left_out += [f"Left out: {_said(entry)}" for entry in result.skipped]
-    yield from _noted(left_out, full=True)
+    yield from _noted((f"Left out: {_said(entry)}" for entry in result.skipped), full=True)
     yield from _drop_examples(result)
     yield from _perturbed_surprises(result)
 
@@ -562,7 +563,7 @@ def _drop_examples(result: Robustness) -> Iterator[Part]:
         heads = ["metric", "original", "perturbed", "drop", "verdict"]
         meaning = "meaning kept" if first.perturbation in kept else "meaning changed"
         yield Example(
-            f"Row {first.row}, {_called(first)} ({meaning}): {listed([e.metric for e in examples])}",
+            f"Row {first.row}, {_called(first)} ({meaning}): {listed(list(dict.fromkeys(e.metric for e in examples)))}",
             tuple(texts),
             table("Scores", heads, rows, sortable=False),
             folded=place >= SHOWN,
@@ -678,13 +679,14 @@ def _phenomena(metrics: Mapping[str, Challenged], names: Sequence[str], *, sever
 
 def _map(metrics: Mapping[str, Challenged], names: Sequence[str]) -> Chart:
     first = next(iter(metrics.values()))
-    cells = [
-        (f"{name} ({first.phenomena[name].severity})".replace(" ()", ""), metric, one.phenomena[name].rate)
-        for name in names
-        for metric, one in metrics.items()
-    ]
+    cells = []
+    for name in names:
+        row = f"{name} ({first.phenomena[name].severity})".replace(" ()", "")
+        for metric, one in metrics.items():
+            rate = one.phenomena[name].rate
+            cells.append((row, metric, number(rate, 2).text, rate))
     alt = "Share of rows that each metric gets right, a row for each phenomenon, a column for each metric."
-    spec = charts.shades(cells, alt=alt, value="share of rows right")
+    spec = charts.matrix(cells, alt=alt, x="share of rows right")
     return Chart("Accuracy of metrics by phenomenon", alt, (("", spec),))
 
 

@@ -10,7 +10,6 @@ from bsx.analysis.cards.leaderboard import CardFigure, CardValue, FigureRow, Lea
 from bsx.analysis.cards.result import (
     AgreementPart,
     Card,
-    CardPeople,
     CardRun,
     CardTest,
     ChallengePart,
@@ -25,7 +24,8 @@ from bsx.analysis.cards.result import (
 )
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import NONE, interval, listed, number, p_value, percent, table, text
-from bsx.analysis.present.disentangling import worded
+from bsx.analysis.present.families.agreement import people_table
+from bsx.analysis.present.families.disentangling import worded
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, Prose, TablePart
 
@@ -81,9 +81,7 @@ def board(result: Leaderboard) -> Iterator[Part]:
         f"Bold: no metric with a better figure is significantly better, p < {result.alpha:g}, Holm correction over the "
         "pairs of a row; in brackets behind: cluster. The interval of a cost is the range of several runs."
     )
-    yield table(
-        "Metric cards compared", ["part", "table", "where", "figure", *result.metrics], rows, note=note, names=4
-    )
+    yield table("Figures of all cards", ["part", "table", "where", "figure", *result.metrics], rows, note=note, names=4)
     yield from _noted([f"{note}." for note in result.notes])
     panels = []
     for figure in result.figures[:_PANELS]:
@@ -253,7 +251,7 @@ def _trivial(found: Sequence[Card], at: CardFigure) -> Cell:
 def _chart(found: Sequence[Card]) -> Iterator[Chart]:
     """Yield agreement on every table, metrics in colours."""
     points = [
-        charts.Point(" ".join(filter(None, (at.data, at.level, at.group))), place, value, *(ends or ()), card.metric)
+        charts.Point(" ".join(filter(None, (at.data, at.level, at.group))), place, value, *ends, card.metric)
         if ends is not None
         else charts.Point(" ".join(filter(None, (at.data, at.level, at.group))), place, value, label=card.metric)
         for place, card in enumerate(found)
@@ -264,7 +262,7 @@ def _chart(found: Sequence[Card]) -> Iterator[Chart]:
         names = tuple(card.metric for card in found)
         alt = "Agreement with human judgments on every table, level and language pair, with intervals."
         spec = charts.intervals(points, alt=alt, axis="agreement with human judgments", series=len(names))
-        yield Chart("Agreement with human judgments", alt, (("", spec),), names if len(names) > 1 else ())
+        yield Chart("Agreement of each metric", alt, (("", spec),), names if len(names) > 1 else ())
 
 
 def _whole(card: Card, before: str = "") -> Iterator[Part]:
@@ -292,7 +290,7 @@ def _whole(card: Card, before: str = "") -> Iterator[Part]:
     for name, title in _TITLES.items():
         if name in made:
             yield Heading(f"{before}{title}", full=True)
-            for part in (*_PARTS[name](made[name]), *_tests(made[name].tests), *_noted(made[name].notes)):
+            for part in (*_PARTS[name](made[name]), *_tests(made[name].tests, title), *_noted(made[name].notes)):
                 yield replace(part, full=True)
 
 
@@ -301,7 +299,7 @@ def _noted(notes: Sequence[str]) -> list[Notes]:
     return [Notes(tuple(dict.fromkeys(notes)))] if notes else []
 
 
-def _tests(tests: Sequence[CardTest]) -> Iterator[Part]:
+def _tests(tests: Sequence[CardTest], of: str) -> Iterator[Part]:
     if not tests:
         return
     rows = [
@@ -320,35 +318,8 @@ def _tests(tests: Sequence[CardTest]) -> Iterator[Part]:
     ]
     heads = ["table", "where", "figure", "A", "B", "A less B", "interval", "p", "p (all tests of the card)"]
     methods = "; ".join(dict.fromkeys(test.method for test in tests if test.method))
-    yield table("Tests", heads, rows, note=f"{methods}.", names=5, folded=len(rows) > 12)
-
-
-def _people(curves: Sequence[CardPeople]) -> TablePart:
-    """Return how often human judgments agree with differences of a size, one row a step."""
-    rows = [
-        [
-            text(curve.data),
-            text(curve.level),
-            text(curve.group),
-            Cell(f"{number(step.low).text} to {number(step.high).text}", step.low),
-            number(step.n),
-            percent(step.share),
-            Cell(NONE)
-            if step.ci is None
-            else Cell(f"[{percent(step.ci[0]).text}, {percent(step.ci[1]).text}]", step.ci[0]),
-        ]
-        for curve in curves
-        for step in curve.steps
-    ]
-    return table(
-        "Share of pairs in which human judgments prefer the side that scores higher, by the difference in score",
-        ["table", "pairs of", "group", "difference", "pairs", "judgments agree", "interval"],
-        rows,
-        note="Pairs with the same judgment or the same score are left out. Intervals allow for pairs that share a "
-        "system, a segment or a row.",
-        names=3,
-        folded=len(rows) > 12,
-    )
+    note = f"{methods}." if methods else ""
+    yield table(f"Tests: {of[0].lower()}{of[1:]}", heads, rows, note=note, names=5, folded=len(rows) > 12)
 
 
 def _agreement(part: AgreementPart) -> Iterator[Part]:
@@ -369,7 +340,7 @@ def _agreement(part: AgreementPart) -> Iterator[Part]:
     note = "Rank: metrics of the run in clusters of significance (Holm within the group); 1 is best."
     yield table("Correlation with human judgments", heads, rows, note=note)
     if part.people:
-        yield _people(part.people)
+        yield people_table(part.people)
 
 
 def _factors(part: FactorsPart) -> Iterator[Part]:
@@ -522,7 +493,7 @@ def _sentinels(part: SentinelsPart) -> Iterator[Part]:
         ]
         for row in part.rows
     ]
-    heads = ["sentinel", "table", "level", "group", "figure", "reaches", "interval", "this metric", ""]
+    heads = ["sentinel", "table", "level", "group", "figure", "reaches", "interval", "this metric", "note"]
     yield table("What metrics reach that cannot know anything", heads, rows)
 
 
@@ -540,7 +511,7 @@ def _invariance(part: InvariancePart) -> Iterator[Part]:
         ]
         for row in part.checks
     ]
-    heads = ["language", "check", "what should hold", "", "rows", "differ", "largest difference"]
+    heads = ["language", "check", "what should hold", "found", "rows", "differ", "largest difference"]
     yield table("Invariance and determinism", heads, rows, sortable=False)
 
 

@@ -21,6 +21,7 @@ from bsx.analysis.agreement.result import (
     PairTest,
 )
 from bsx.analysis.agreement.settings import MetaSettings
+from bsx.analysis.cards.result import CardPeople
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, NONE, estimate, interval, listed, number, p_value, percent, table, text
 from bsx.analysis.present.forms import lists, presents
@@ -86,7 +87,7 @@ def rows(result: MetaResult) -> Iterator[Mapping[str, object]]:
     """Yield one row a group and metric, then one of averages a metric, whose group is ``average``."""
     names = {"pairs" if name == "n" else name: name for name in _names(result)}
 
-    def row(group: str, found: MetricAgreement | AverageAgreement, n: object, more: dict[str, object]) -> Row:
+    def row(group: str, found: MetricAgreement | AverageAgreement, n: object, more: Row) -> Row:
         figures = {shown: _plain(found.figures.get(name)) for shown, name in names.items()}
         low, high = found.ci
         control = {"control": int(found.control)} if result.sentinels else {}
@@ -266,6 +267,8 @@ def _counted(result: MetaResult) -> str:
     if len(counts) == 1 or result.average is None:
         left = result.groups[0].left_out
         return f"n = {counts[0]:,}" + (f", {left:,} rows left out" if left else "")
+    if len(set(counts)) == 1:
+        return f"n = {counts[0]:,} in each of {len(counts)} groups"
     if len(counts) <= _NAMED:
         return ", ".join(f"n = {group.n:,} ({group.group})" for group in result.groups)
     return f"n = {min(counts):,} to {max(counts):,} in {len(counts)} groups"
@@ -390,7 +393,7 @@ def _chart(result: MetaResult) -> Chart:
     alt = f"{_finding(result)} The tables hold every figure."
     axis = f"{_statistic(result)} with {result.human}, {_level(result)}"
     spec = charts.intervals(points, alt=alt, axis=axis, series=len(names) if several else 1)
-    return Chart("Agreement with human judgments", alt, (("", spec),), tuple(names) if several else ())
+    return Chart("Agreement of each metric", alt, (("", spec),), tuple(names) if several else ())
 
 
 def _judgments_chart(result: Judgments) -> Chart:
@@ -525,7 +528,7 @@ def raters(result: RaterAgreement) -> Iterator[Part]:
     level = f"{100 * result.confidence:g} % interval"
     yield table(
         f"Agreement of raters, {result.ratings:,} ratings of {result.items:,} translations{single}",
-        ["", "value", level],
+        ["figure", "value", level],
         [[text(name), number(value), interval(own)] for name, value, own in named],
         note="Intervals: bootstrap over translations; no tests.",
     )
@@ -540,7 +543,7 @@ def raters(result: RaterAgreement) -> Iterator[Part]:
     points = [charts.Point(name, 0, value, *own) for name, value, own in named]
     alt = "Alpha and both reliabilities with their intervals."
     spec = charts.intervals(points, alt=alt, axis=level, series=1)
-    yield Chart("Agreement of raters", alt, (("", spec),))
+    yield Chart("Alpha and reliabilities", alt, (("", spec),))
 
 
 @lists(RaterAgreement)
@@ -580,36 +583,36 @@ def people_rows(result: PeopleCurve) -> Iterator[Mapping[str, object]]:
         yield {**known, **figures, "share_low": step.ci[0], "share_high": step.ci[1]}
 
 
-def people_table(curves: Sequence[PeopleCurve], *, metric: bool = False) -> TablePart:
-    """Return curves as a table, one row a step.
+def people_table(
+    curves: Sequence[PeopleCurve] | Sequence[CardPeople], *, metric: bool = False, full: bool = False
+) -> TablePart:
+    """Return how often human judgments agree with differences of a size, one row a step.
 
     Args:
         curves: of one metric, or of several.
         metric: name the metric of each row.
+        full: whether the table belongs to the full form only.
     """
-    found = [
-        [
-            *([text(curve.metric)] if metric else []),
-            *([text(curve.data)] if any(one.data for one in curves) else []),
-            text(curve.level),
-            text(curve.group),
-            Cell(_range(step.low, step.high), step.low),
-            number(step.n),
-            percent(step.share),
-            Cell(f"[{percent(step.ci[0]).text}, {percent(step.ci[1]).text}]", step.ci[0]),
-        ]
-        for curve in curves
-        for step in curve.steps
-    ]
-    heads = ["pairs of", "group", "difference", "pairs", "human judgments agree", "interval"]
-    heads = [*(["metric"] if metric else []), *(["table"] if any(one.data for one in curves) else []), *heads]
+    several = any(curve.data for curve in curves)
+    found = []
+    for curve in curves:
+        said = [*([curve.metric] if metric else []), *([curve.data] if several else []), curve.level, curve.group]
+        for step in curve.steps:
+            ends = Cell(NONE)
+            if step.ci is not None:
+                ends = Cell(f"[{percent(step.ci[0]).text}, {percent(step.ci[1]).text}]", step.ci[0])
+            size = Cell(_range(step.low, step.high), step.low)
+            found.append([*map(text, said), size, number(step.n), percent(step.share), ends])
+    about = [*(["metric"] if metric else []), *(["table"] if several else []), "pairs of", "group"]
     return table(
         "Share of pairs in which human judgments prefer the side that scores higher, by the difference in score",
-        heads,
+        [*about, "difference", "pairs", "human judgments agree", "interval"],
         found,
         note="Pairs that human judgments or the metric score the same are left out. Intervals allow for pairs that "
         "share a system, a segment or a row; no tests.",
+        names=len(about),
         folded=len(found) > _FEW,
+        full=full,
     )
 
 
@@ -665,7 +668,7 @@ def learning(result: LearningCurve) -> Iterator[Part]:
         log=True,
         height=240,
     )
-    title = f"{result.architecture} on {result.model}" if result.architecture else "Agreement and training data"
+    title = f"{result.architecture} on {result.model}" if result.architecture else "Learning curve"
     yield Chart(title, alt, (("", spec),), names)
 
 

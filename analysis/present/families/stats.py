@@ -51,8 +51,8 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
     ]
     span = (float(result.mean.min()), float(result.mean.max()))
     title = f"Mean {result.statistic} with human judgments by layer"
-    how = {"x": "layer (0 = embeddings)", "y": f"mean {result.statistic}"}
-    spec = charts.lines(points, alt=title, **how, series=3, span=span, ticks=range(len(result.mean)))
+    x, y = "layer (0 = embeddings)", f"mean {result.statistic}"
+    spec = charts.lines(points, alt=title, x=x, y=y, series=3, span=span, ticks=range(len(result.mean)))
     yield Chart(title, f"{title}, of precision, recall and F1.", (("", spec),), ("P", "R", "F1"))
 
 
@@ -191,8 +191,8 @@ def precision_recall(result: PrecisionRecall) -> Iterator[Part]:
     points = zip(result.recall.tolist(), result.precision.tolist(), strict=True)
     marks = [(recall, 0, precision, "") for recall, precision in points]
     alt = "Precision over recall, a point for each threshold."
-    axes = {"x": "recall", "y": "precision"}
-    spec = charts.lines(marks, alt=alt, **axes, series=1, span=(0, 1), ticks=[0, 0.2, 0.4, 0.6, 0.8, 1])
+    ticks = [0, 0.2, 0.4, 0.6, 0.8, 1]
+    spec = charts.lines(marks, alt=alt, x="recall", y="precision", series=1, span=(0, 1), ticks=ticks)
     yield Chart("Precision by recall", alt, (("", spec),))
 
 

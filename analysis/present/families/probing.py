@@ -141,7 +141,7 @@ def _overview(result: ProbedModel) -> TablePart:
         found.append(cells)
     found.append([text("majority"), *(number(task.baseline) for task in tasks), *[Cell("")] * (human is not None)])
     counts = ", ".join(f"n = {task.n:,} ({task.task})" for task in tasks)
-    on = f"; agreement on {human.data}, n = {human.n:,}" if human is not None else ""
+    on = f"; agreement{f' on {human.data}' if human.data else ''}, n = {human.n:,}" if human is not None else ""
     caption = f"Accuracy of {result.probe} probes by layer, {counts}{on}; 95 % bootstrap intervals"
     heads = ["layer", *(task.task.replace("_", " ") for task in tasks)]
     heads += [f"{human.statistic} with human judgments"] if human is not None else []

@@ -37,8 +37,6 @@ def parts(result: DisentangleResult) -> Iterator[Part]:
     yield _main(result)
     yield from _notes(result)
     yield _coefficient_chart(result)
-    for name, part in result.groups.items():
-        yield paper_table(part, name=name)
     yield _intervals(result)
     yield from _shares(result)
     yield from _variance(result)
@@ -357,33 +355,36 @@ def _shares(result: DisentangleResult) -> Iterator[Part]:
     alt = "Shares of each metric's variance that the factors explain, stacked to R²."
     spec = charts.stacked(bars, alt=alt, axis="share of R²", series=len(names))
     yield Chart("How much each factor explains", alt, (("", spec),), names, fills=True)
-    found = [
-        [text(fit.metric), *(number(fit.r2_share[f]) for f in names), number(fit.r2), number(fit.adj_r2)]
-        for fit in result.results
-    ]
-    note = "Shapley values of R² (Lindeman, Merenda & Gold 1980): a metric's shares sum to its R²."
-    yield table("Shares of R²", ["metric", *names, "R²", "adjusted R²"], found, note=note, full=True)
+    level = f"{100 * result.confidence:g} % interval"
+    found = []
+    for fit in result.results:
+        further = (number(fit.adj_r2), number(fit.r2_out))
+        shares = (number(fit.r2_share[f]) for f in names)
+        found.append([text(fit.metric), *shares, estimate(fit.r2, fit.r2_ci), *further])
+    note = (
+        "Shapley values of R² (Lindeman, Merenda & Gold 1980): a metric's shares sum to its R². New rows: "
+        "cross-validation; rows that share a segment or a text stay in one fold."
+    )
+    heads = ["metric", *names, "R²", "adjusted R²", "new rows"]
+    yield table(f"Shares of R², and R² with its {level}", heads, found, note=note, full=True)
 
 
 def _variance(result: DisentangleResult) -> Iterator[TablePart]:
-    """Yield how much the factors explain: intervals of R² and of each factor's part, new rows, what is shared."""
-    fits, names = result.results, result.factors
-    level = f"{100 * result.confidence:g} % interval"
-    found = [[text(fit.metric), estimate(fit.r2, fit.r2_ci), number(fit.adj_r2), number(fit.r2_out)] for fit in fits]
-    note = "New rows: cross-validation; rows that share a segment or a text stay in one fold."
-    yield table(f"R² with its {level}", ["metric", "R²", "adjusted", "new rows"], found, note=note, full=True)
-    for caption, what in (
-        (f"Partial R² with its {level}", "partial_r2"),
-        (f"Drop in R² without the factor (semi-partial R²), {level}", "semipartial_r2"),
-    ):
-        found = [
-            [text(fit.metric), *(estimate(getattr(fit, what)[f], getattr(fit, f"{what}_ci")[f]) for f in names)]
-            for fit in fits
-        ]
-        yield table(caption, ["metric", *names], found, full=True)
-    found = [[text(fit.metric), *(number(fit.importance[f]) for f in names)] for fit in fits]
-    caption = "Drop in R² on new rows when the factor is shuffled (permutation importance)"
-    yield table(caption, ["metric", *names], found, full=True)
+    """Yield what each factor explains beside the others, and what they explain in common."""
+    fits = result.results
+    found = []
+    for fit in fits:
+        for f in result.factors:
+            partial = estimate(fit.partial_r2[f], fit.partial_r2_ci[f])
+            drop = estimate(fit.semipartial_r2[f], fit.semipartial_r2_ci[f])
+            found.append([text(fit.metric), text(f), partial, drop, number(fit.importance[f])])
+    heads = ["metric", "factor", "partial R²", "drop without it", "drop when shuffled"]
+    note = (
+        "Drops in R²: without the factor (semi-partial R²), and on new rows when its values are shuffled (permutation "
+        "importance)."
+    )
+    caption = f"What each factor explains beside the others, with {100 * result.confidence:g} % intervals"
+    yield table(caption, heads, found, note=note, names=2, full=True)
     parts_ = list(fits[0].commonality)
     if len(parts_) > 1:
         found = [[text(part.replace("+", " + ")), *(number(fit.commonality[part]) for fit in fits)] for part in parts_]
@@ -427,7 +428,8 @@ def _groups(result: DisentangleResult) -> Iterator[Part]:
             p = pooled[metric].by_factor.get(factor) if factor and metric in pooled else None
             found.append([text(metric), text(factor or "R²"), *own, *([p_value(p)] if pooled else [])])
     heads = ["metric", "factor", *(f"{name} (n = {part.n:,})" for name, part in groups.items())]
-    note = f"†: p < {result.alpha:g}." + (" The last column tests whether the groups share it." if pooled else "")
+    note = f"† p < {result.alpha:g}, {_CORRECTED[result.correction]}."
+    note += " The last column tests whether the groups share it." if pooled else ""
     heads += ["p: the same"] if pooled else []
     yield table("Coefficients by group", heads, found, note=note, names=2, full=True)
     if pooled:
@@ -492,10 +494,12 @@ def _within(variant: Variant) -> TablePart:
         ]
         for fit in variant.results
     ]
-    pooled = (f"{factor}: pooled = within" for factor in variant.factors)
-    heads = ["metric", *(f"same {test}" for test in tests), *pooled]
-    caption = "Do the groups have the same slopes and intercepts, and does pooling change anything? (p)"
-    return table(caption, heads, found, full=True)
+    heads = ["metric", "slopes", "intercepts", "both", *variant.factors]
+    note = (
+        "Slopes, intercepts, both: p of their being the same in all groups. Factors: p of the pooled coefficient being "
+        "that within groups."
+    )
+    return table("Do groups differ, and does pooling change anything? (p)", heads, found, note=note, full=True)
 
 
 def _components(variant: Variant) -> TablePart:
@@ -507,29 +511,34 @@ def _components(variant: Variant) -> TablePart:
 
 
 def _tipping(result: DisentangleResult) -> Iterator[Part]:
-    for noisy, group in dict.fromkeys((point.noisy, point.group) for point in result.tipping):
-        points = [point for point in result.tipping if (point.noisy, point.group) == (noisy, group)]
-        own = {(point.metric, point.factor): point for point in points}
-        metrics, factors = (list(dict.fromkeys(names)) for names in zip(*own, strict=True))
+    for noisy in dict.fromkeys(point.noisy for point in result.tipping):
+        points = [point for point in result.tipping if point.noisy == noisy]
+        whole = [point for point in points if not point.group]
+        if whole:
+            yield _tipping_chart(noisy, list(dict.fromkeys(point.metric for point in whole)), whole)
+        own: dict[tuple[str, str], dict[str, TippingPoint]] = {}
+        for point in points:
+            own.setdefault((point.group, point.metric), {})[point.factor] = point
+        factors = list(dict.fromkeys(point.factor for point in points))
+        several = any(point.group for point in points)
         found = []
-        for metric in metrics:
-            cells = []
-            for factor in factors:
-                point = own[metric, factor]
-                gone = point.insignificant_below
-                shown = "never" if gone is None else "n.s." if gone >= 1 else f"{gone:.2f}"
-                cells.append(text(shown if point.zero_below is None else f"{shown} (0 at {point.zero_below:.2f})"))
-            found.append([text(metric), *cells])
-        tried = ", ".join(dict.fromkeys(f"{metric} {figure(point.lowest, 2)}" for (metric, _), point in own.items()))
+        for (group, metric), by_factor in own.items():
+            cells = [text(_tips_at(by_factor[factor])) for factor in factors]
+            lowest = number(next(iter(by_factor.values())).lowest, 2)
+            found.append([*([text(group or "all")] if several else []), text(metric), *cells, lowest])
         note = (
-            "n.s.: not significant to begin with. The lowest reliability that the data allow: below it the factors "
-            f"would explain more than all of the metric's variance: {tried}."
+            "n.s.: not significant to begin with. Lowest possible: below this reliability the factors would explain "
+            "more than all of the metric's variance."
         )
-        where = f" ({group})" if group else ""
-        caption = f"Tipping points{where}: reliability of {noisy} below which a coefficient is no longer significant"
-        yield table(caption, ["metric", *factors], found, note=note, full=True)
-        if not group:
-            yield _tipping_chart(noisy, metrics, points)
+        caption = f"Tipping points: reliability of {noisy} below which a coefficient is no longer significant"
+        heads = [*(["group"] if several else []), "metric", *factors, "lowest possible"]
+        yield table(caption, heads, found, note=note, names=1 + several, full=True)
+
+
+def _tips_at(point: TippingPoint) -> str:
+    gone = point.insignificant_below
+    shown = "never" if gone is None else "n.s." if gone >= 1 else f"{gone:.2f}"
+    return shown if point.zero_below is None else f"{shown} (0 at {point.zero_below:.2f})"
 
 
 def _tipping_chart(noisy: str, metrics: list[str], points: Sequence[TippingPoint]) -> Chart:

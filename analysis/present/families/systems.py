@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from bsx.analysis.agreement.people import PeopleCurve, PeopleStep
+from bsx.analysis.agreement.people import PeopleStep
 from bsx.analysis.agreement.systems.result import CompareResult, MetricComparison, SystemTest
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, NONE, estimate, listed, number, p_value, table, text
+from bsx.analysis.present.families.agreement import people_table
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Surprise, TablePart
@@ -33,7 +34,7 @@ def parts(result: CompareResult) -> Iterator[Part]:
     if said:
         yield Notes(tuple(said))
     if result.people:
-        yield people_table(result.people)
+        yield people_table(result.people, metric=True, full=True)
     yield from _contradictions(result)
 
 
@@ -49,25 +50,6 @@ def rows(result: CompareResult) -> Iterator[Mapping[str, object]]:
                 **{"low": low, "high": high, "p": test.p, "p_two_sided": test.p_two_sided},
                 **{"p_adjusted": test.p_adjusted, "better": test.better or ""},
             }
-
-
-def people_table(curves: Sequence[PeopleCurve]) -> TablePart:
-    """Return how often human judgments agreed with differences, one row a range of differences."""
-    found = []
-    for curve in curves:
-        for step in curve.steps:
-            between = Cell(f"{number(step.low).text} to {number(step.high).text}", step.low)
-            about = [text(name) for name in (curve.metric, curve.data, curve.level, curve.group)]
-            found.append([*about, between, number(step.n), _agreed(step)])
-    return table(
-        "Share of pairs in which human judgments prefer the side that scores higher, by the difference in score",
-        ["metric", "table", "pairs of", "group", "difference", "pairs", "human judgments agree"],
-        found,
-        note="Pairs that human judgments or the metric score the same are left out. Intervals allow for pairs that "
-        "share a system, a segment or a row.",
-        folded=len(found) > 12,
-        full=True,
-    )
 
 
 def _worded(notice: Notice) -> str:
