@@ -447,7 +447,7 @@ def attributed(data: Path) -> str:
             ("source", {"sources": sources}, "sentence-qe:model=me5-small-q4"),
         ):
             for method in ("erasure", "shapley"):
-                own = bsx.explain(candidates, **given, metric=metric, method=method, budget=BUDGET, marks=marks)
+                own = bsx.explain(candidates, **given, metrics=[metric], method=method, budget=BUDGET, marks=marks)
                 lines.append(f"| {pair} dev | {label} | {metric} | {method} | {figures(own.marks['candidate'])}")
         for label, given, model in (
             ("post-edit", {"references": references}, "minilm"),

@@ -50,7 +50,9 @@ class ExplainSettings(RunConfig, Watched):
             "auto: erasure with a metric, else trained where the registry can and there is no reference, else match.",
         ),
     ] = "auto"
-    metric: Annotated[str | None, Field(description="Metric whose score is explained: NAME[:field=value,…].")] = None
+    metrics: Annotated[
+        Sequence[str], Field(max_length=1, description="Metric whose score is explained: NAME[:field=value,…].")
+    ] = ()
     model: Annotated[
         str | None, Field(description="Model: a registry name, a folder, or a hub id."), Option(("-m",))
     ] = None
@@ -68,11 +70,11 @@ class ExplainSettings(RunConfig, Watched):
 
     @model_validator(mode="after")
     def _method_of_a_metric(self) -> Self:
-        by_scores = self.method in ("erasure", "shapley") or (self.method == "auto" and self.metric is not None)
-        if by_scores and self.metric is None:
-            raise ValueError(f"method {self.method} explains the score of a metric: name the metric")
-        if not by_scores and self.metric is not None:
-            raise ValueError(f"method {self.method} reads vectors and no scores: leave metric out, or use erasure")
+        by_scores = self.method in ("erasure", "shapley") or (self.method == "auto" and len(self.metrics) > 0)
+        if by_scores and not self.metrics:
+            raise ValueError(f"method {self.method} explains the score of a metric: name it with metrics")
+        if not by_scores and self.metrics:
+            raise ValueError(f"method {self.method} reads vectors and no scores: leave metrics out, or use erasure")
         if (by_scores or self.method == "trained") and (self.idf or self.layer is not None):
             own = "; the metric has settings of its own" if by_scores else ""
             raise ValueError(f"idf and layer belong to method match{own}")
@@ -241,9 +243,8 @@ def _marks(row: Mapping[str, object], column: str, text: str) -> list[int]:
 def _explained(
     rows: list[TextRow], marks: Mapping[Side, Sequence[Sequence[int]]], settings: ExplainSettings
 ) -> Explanations:
-    method, metric, progress = settings.method, settings.metric, told(settings.progress)
-    if method == "auto" and metric is not None:
-        method = "erasure"
+    progress = told(settings.progress)
+    method = "erasure" if settings.method == "auto" and settings.metrics else settings.method
     given = dict(settings)
     if method != "shapley":
         refuse_idle(given, ExplainSettings, f"with method {method}", "budget")
@@ -252,8 +253,8 @@ def _explained(
         if method != "shapley":
             refuse_idle(given, ExplainSettings, f"with method {method} and without marks", "seed")
     encoders = Encoders(model=settings.model, lang=settings.lang, **part(settings, RunConfig))
-    if metric is not None:
-        result, risks = _by_scores(rows, get_metric(metric, encoders=encoders), method, settings, progress)
+    if settings.metrics:
+        result, risks = _by_scores(rows, get_metric(settings.metrics[0], encoders=encoders), method, settings, progress)
     else:
         result, risks = _by_vectors(rows, encoders, method, settings, progress)
     if not marks:

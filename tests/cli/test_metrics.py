@@ -298,7 +298,6 @@ def test_the_ablation_is_one_command(cli: Run, tiny_model: Run, tmp_path: Path) 
     done = cli(
         "metrics",
         "ablation",
-        "--data",
         tmp_path / "j.tsv",
         "-m",
         tiny_model("bert"),
@@ -327,10 +326,10 @@ def test_the_ablation_is_one_command(cli: Run, tiny_model: Run, tmp_path: Path) 
     bertscore = bsx.Scorer(tiny_model("bert"), layer=2).score(CANDIDATES, REFERENCES)
     assert plain.values.tolist() == pytest.approx(bertscore.f1.tolist(), abs=1e-5)
     bad = cli("metrics", "ablation", tmp_path / "j.tsv", "-m", "minilm", "--long-idf", "nn-en=x")
-    assert "write GROUP=FILE with one of the groups xx-en, yy-en" in bad.err
+    assert "long_idf: 'nn-en' is none of the groups xx-en, yy-en" in bad.err
 
 
-def test_layers_of_any_metric_beside_people(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
+def test_layers_of_any_metric_beside_human_judgments(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     rows = [
         f"xx-en\t{c} {i}\t{r}\t{rng.normal():.3f}"

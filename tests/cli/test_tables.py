@@ -101,7 +101,7 @@ def test_a_name_of_a_picture_is_no_table(cli: Run, folder: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("command", "name", "known"),
     [
-        (("explain", "texts.tsv", "--metric", "chrf"), "r.csv", ".txt, .md, .json, .html, .jsonl"),
+        (("explain", "texts.tsv", "--metrics", "chrf"), "r.csv", ".txt, .md, .json, .html, .jsonl"),
         (COMMANDS["meta"], "r.tsv", ".txt, .md, .tex, .csv, .json, .html"),
         (("adversarial", "perturb", "--list"), "r.parquet", ".txt, .md, .tex, .csv, .json, .html"),
     ],

@@ -67,7 +67,7 @@ RIGHT: dict[str, str] = {
     "data show": "paws-wiki-test --format json",
     "data raters": "ratings.tsv --resamples 20 --format json",
     "card": "chrf --data judged.tsv --parts agreement --resamples 20 --format json",
-    "explain": "judged.tsv --metric chrf --method erasure --format json",
+    "explain": "judged.tsv --metrics chrf --method erasure --format json",
 }
 
 

@@ -92,7 +92,7 @@ def test_rare_words_weigh_more_on_request(tiny: str) -> None:
 @pytest.mark.parametrize(("method", "budget"), [("shapley", 64), ("shapley", 20), ("erasure", 256)])
 def test_values_of_words_explain_the_score_of_any_metric(method: Any, budget: int) -> None:
     candidate, reference = "the cat sat on mats", "the cat sat on the mat"
-    risk = bsx.explain([candidate], references=[reference], metric="chrf", method=method, budget=budget)[0].risk
+    risk = bsx.explain([candidate], references=[reference], metrics=["chrf"], method=method, budget=budget)[0].risk
     score = bsx.get_metric("chrf").score([candidate, "", "cat sat on mats"], [reference] * 3).values
     if method == "shapley":
         assert -sum(risk) == pytest.approx(score[0] - score[1])
@@ -102,7 +102,7 @@ def test_values_of_words_explain_the_score_of_any_metric(method: Any, budget: in
 
 
 def test_of_a_metric_that_is_better_when_lower_the_sign_is_turned() -> None:
-    risk = bsx.explain(["the cat sat wrongly"], references=["the cat sat"], metric="ter")[0].risk
+    risk = bsx.explain(["the cat sat wrongly"], references=["the cat sat"], metrics=["ter"])[0].risk
     assert max(risk) == risk[3]
     assert risk[3] > 0
 
@@ -143,11 +143,11 @@ def test_what_cannot_be_explained_is_one_line(cli: Cli, tiny: str, table: Path, 
         ([tmp_path / "gone.tsv", "--reference-free"], "gone.tsv"),
         ([table, "--reference-free", "--marks", "other"], "0 or 1 for each of 6 words"),
         ([table, "--reference-free", "--method", "trained"], "no trained networks"),
-        ([table, "--method", "shapley"], "name the metric"),
-        ([table, "--method", "match", "--metric", "chrf"], "leave metric out"),
-        ([table, "--metric", "chrf", "--idf"], "idf and layer belong"),
-        ([table, "--metric", "chrf", "--budget", "16"], "budget"),
-        ([table, "--reference-free", "--metric", "chrf"], "needs a reference"),
+        ([table, "--method", "shapley"], "name it with metrics"),
+        ([table, "--method", "match", "--metrics", "chrf"], "leave metrics out"),
+        ([table, "--metrics", "chrf", "--idf"], "idf and layer belong"),
+        ([table, "--metrics", "chrf", "--budget", "16"], "budget"),
+        ([table, "--reference-free", "--metrics", "chrf"], "needs a reference"),
     ]
     for arguments, said in wrong:
         done = cli("explain", *arguments, "-m", tiny)

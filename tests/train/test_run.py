@@ -239,7 +239,7 @@ def test_a_seed_gives_the_same_weights_interrupted_or_not(encoder: FrozenEncoder
         name = after.replace(" ", "").strip(":")
         with pytest.raises(KeyboardInterrupt):
             run(name, notify=stop)
-        with pytest.raises(InputError, match="interrupted: go on with `bsx.jobs.train"):
+        with pytest.raises(InputError, match="its training was interrupted"):
             SavedModel.open(tmp_path / name)
         with pytest.raises(InputError, match="holds a training already"):
             run(name)
