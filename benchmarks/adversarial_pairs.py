@@ -124,7 +124,7 @@ def main(data: Path, cache: Path) -> None:
             else:
                 parts += detection(name, content)
     versions = ", ".join(f"{name} {version}" for name, version in found[0]["provenance"]["versions"].items())
-    notes = [f"- {note}" for content in found for note in content["notes"] if "sign is turned" not in note]
+    notes = [f"- {note}" for content in found for note in content.get("notes", ()) if "sign is turned" not in note]
     body = [HEAD, "```console", *commands, "```", "", *parts, *(["## Notes of bsx", "", *notes, ""] if notes else [])]
     with atomic_text(Path(__file__).with_name("agreement") / "adversarial-pairs.md") as stream:
         stream.write(

@@ -74,7 +74,7 @@ def profiles(table: dict[str, object], published: Path) -> tuple[dict[str, dict[
     joined = {name: np.asarray(table[name])[own] for name in SETS["all"]}
     joined |= {name: found[name][theirs] for name in FACTORS}
     fits = disentangle(joined, SETS["all"], FACTORS)
-    return {fit.metric: dict(fit.coef) for fit in fits}, len(rows)
+    return {fit.metric: dict(fit.coef) for fit in fits.results}, len(rows)
 
 
 def line(rule: str, result: EnsembleResult) -> str:

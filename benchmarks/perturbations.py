@@ -133,7 +133,7 @@ def page(found: dict[str, dict[str, Any]]) -> str:
         lines += ["Relative drops side by side:", "", *side_by_side(content)]
         for one in content["ranges"]:
             lines += metric_table(content, one["metric"])
-        lines += [f"- {note}" for note in content["notes"]]
+        lines += [f"- {note}" for note in content.get("notes", ())]
     return "\n".join(lines) + "\n"
 
 

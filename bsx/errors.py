@@ -50,7 +50,9 @@ class BsxError(Exception):
 
     def __str__(self) -> str:
         """Return where and what, with long values shortened."""
-        where = "" if self.file is None else f"{self.file}: " if self.line is None else f"{self.file}: line {self.line}: "
+        where = (
+            "" if self.file is None else f"{self.file}: " if self.line is None else f"{self.file}: line {self.line}: "
+        )
         return shortened(f"{where}{super().__str__()}")
 
 

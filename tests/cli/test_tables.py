@@ -101,7 +101,11 @@ def test_a_name_of_a_picture_is_no_table(cli: Run, folder: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("command", "name", "known"),
     [
-        (("explain", "texts.tsv", "--metrics", "chrf"), "r.csv", ".txt, .md, .json, .html, .jsonl"),
+        (
+            ("explain", "texts.tsv", "--metrics", "chrf"),
+            "r.tsv",
+            ".txt, .md, .tex, .csv, .json, .html, .jsonl",
+        ),
         (COMMANDS["meta"], "r.tsv", ".txt, .md, .tex, .csv, .json, .html"),
         (("adversarial", "perturb", "--list"), "r.parquet", ".txt, .md, .tex, .csv, .json, .html"),
     ],
@@ -111,7 +115,7 @@ def test_a_name_of_another_form_is_refused(
 ) -> None:
     monkeypatch.chdir(folder)
     done = cli(*command, "-o", name)
-    form = {"r.csv": "csv", "r.tex": "latex", "r.tsv": "tsv", "r.parquet": "parquet"}[name]
+    form = Path(name).suffix[1:]
     assert done.err == f"bsx: error: {name}: this command writes no {form}; end the name in {known}\n"
     assert (done.status, Path(name).exists()) == (2, False)
 

@@ -26,7 +26,7 @@ from bsx.support.faces import exports
 from bsx.support.settings import as_model
 from tests.conftest import REPOSITORY
 
-SETTING = re.compile(r"(?<!`)`([a-z]\w*)=([^`]*)`(?!`)")
+SETTING = re.compile(r"(?<!`)`([a-z]\w*)=([^`\\]*)\\?`(?!`)")  # Markdown's escape is no value
 CALL = re.compile(r"`bsx\.(?:jobs\.|analysis\.)?(\w+)\(([^`]*)\)`")
 ARGUMENT = re.compile(r"(\w+)=('[^']*'|\[[^]]*\]|[^,]*)")
 HOLE = "…"

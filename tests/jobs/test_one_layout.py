@@ -400,7 +400,8 @@ def test_explained_rows_keep_their_columns(table: Path, cli: Callable[..., Outco
     assert [(row["system"], row["segment"], row["mark"]) for row in found] == [
         (row["system"], row["segment"], row["mark"]) for row in rows_of(few)
     ]
-    assert json.loads(cli("explain", few, "--metrics", "chrf", "--format", "json").out)["rows"] == found
+    rows = json.loads(cli("explain", few, "--metrics", "chrf", "--format", "json").out)["rows"]
+    assert [row.pop("columns") | row for row in rows] == found
     taken = write(tmp_path / "taken.tsv", [{**row, "risk": 1} for row in rows_of(few)])
     done = cli("explain", taken, "--metrics", "chrf")
     assert (done.status, done.err.count("\n")) == (2, 1)

@@ -44,7 +44,7 @@ def rows(result: Reproduced) -> Iterator[Mapping[str, object]]:
         for cell in one.cells:
             at = {f"at_{key}": value for key, value in cell.at.items()}
             what = ("published", "ours", "difference", "tolerance", "verdict")
-            yield {"table": name, **at} | {key: getattr(cell, key) for key in what}
+            yield {"table": name, "called": one.called, **at} | {key: getattr(cell, key) for key in what}
 
 
 @presents(Reproduction, section=("kaster2021", "Tables of Kaster, Zhao & Eger 2021"))
@@ -258,7 +258,7 @@ def _triples(result: TripleReproduction, names: Mapping[str, str]) -> Iterator[P
     found = []
     for metric in dict.fromkeys(one.metric for one in result.figure3):
         own = {(one.set, one.n): one for one in result.figure3 if one.metric == metric}
-        rates = (estimate(own[key].rate, (own[key].low, own[key].high), 3) for key in sets)
+        rates = (estimate(own[key].rate, own[key].ci, 3) for key in sets)
         found.append([text(names.get(metric, metric)), *rates])
     caption = "Figure 3, share of triples with m(A, B) > m(A, C) and its 95 % Wilson interval (the paper prints none)"
     yield table(caption, ["metric", *(f"{name} {n}" for name, n in sets)], found, full=True)

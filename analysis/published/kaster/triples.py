@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import TypedDict
 
 from bsx.analysis.adversarial.build_triples import clean_table6, lexical_overlap, overlaps
-from bsx.analysis.adversarial.triples import prefer_paraphrase
+from bsx.analysis.adversarial.triples import TriplePreference, prefer_paraphrase
 from bsx.analysis.datasets.triples import Triple, TripleTable, load_triples
 from bsx.errors import InputError
 
 TOLERANCE = 0.01
-CONFIDENCE = 0.95
 WHY_300 = "the table says 100 triples, but its figures are the means over all 300; over its first 100 they are others"
 
 
@@ -30,25 +29,14 @@ class TripleFacts(TypedDict):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rate:
-    """How often a metric prefers the paraphrase on one set; fields as in `bsx.analysis.stats.preference.Preference`."""
+class Rate(TriplePreference):
+    """How often a metric prefers the paraphrase on one set, with 95 % intervals.
+
+    Attributes:
+        set: its name; all other fields are those of `bsx.analysis.adversarial.triples.TriplePreference`.
+    """
 
     set: str
-    n: int
-    metric: str
-    mean_paraphrase: float
-    mean_nonparaphrase: float
-    first: int
-    ties: int
-    rate: float
-    low: float
-    high: float
-    margin: float
-    margin_low: float
-    margin_high: float
-    p: float
-    p_two_sided: float
-    confidence: float
 
 
 @dataclass(frozen=True)
@@ -129,27 +117,7 @@ def reproduce_triples(
 
 def _rates(name: str, table: TripleTable, n: int) -> list[Rate]:
     scores = {metric: (good[:n], bad[:n]) for metric, (good, bad) in table.scores.items()}
-    return [
-        Rate(
-            set=name,
-            n=one.n,
-            metric=one.metric,
-            mean_paraphrase=one.mean_paraphrase,
-            mean_nonparaphrase=one.mean_nonparaphrase,
-            first=one.prefers_paraphrase,
-            ties=one.ties,
-            rate=one.rate,
-            low=one.ci[0],
-            high=one.ci[1],
-            margin=one.mean_margin,
-            margin_low=one.margin_ci[0],
-            margin_high=one.margin_ci[1],
-            p=one.p,
-            p_two_sided=one.p_two_sided,
-            confidence=CONFIDENCE,
-        )
-        for one in prefer_paraphrase(scores, confidence=CONFIDENCE).results
-    ]
+    return [Rate(set=name, **vars(one)) for one in prefer_paraphrase(scores).results]
 
 
 def _overlaps(name: str, triples: Sequence[Triple], facts: TripleFacts) -> list[OverlapCell]:

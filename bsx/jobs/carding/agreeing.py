@@ -217,7 +217,8 @@ def _row(result: MetaResult, group: GroupResult, name: str, data: str, level: st
         others={key: value for key, value in figures.items() if key != result.headline},
         method=own.method,
     )
-    return as_json(row)
+    known: JsonObject = as_json(row)
+    return known
 
 
 def _average(result: MetaResult, own: AverageAgreement, data: str, level: str) -> list[JsonObject]:

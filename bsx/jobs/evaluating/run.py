@@ -107,8 +107,8 @@ def meta(
         notes = (*columns.notes, *results[0].notes)
         return replace(results[0], signatures=columns.signatures, notes=notes)
     # What holds for all judgments is said once.
-    every = [one.notes for one in results]
-    shared = [note for note in every[0] if all(note in notes for notes in every)]
+    said = [one.notes for one in results]
+    shared = [note for note in said[0] if all(note in notes for notes in said)]
     own = [f"{one.human}: {note}" for one in results for note in one.notes if note not in shared]
     parts = tuple(replace(one, notes=()) for one in results)
     return Judgments(parts, signatures=columns.signatures, notes=(*columns.notes, *shared, *own))

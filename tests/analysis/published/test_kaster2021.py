@@ -111,7 +111,7 @@ def test_figure_3_and_table_6(reproduction: Reproduction, shared: Path) -> None:
     found = {f"{one.set}_{one.n}_{one.metric}": one for one in reproduction.triples.figure3}
     assert set(found) == set(expected)
     for key, one in found.items():
-        assert (one.first, one.ties, one.n) == tuple(expected[key][k] for k in ("prefers_B", "ties", "n"))
+        assert (one.prefers_paraphrase, one.ties, one.n) == tuple(expected[key][k] for k in ("prefers_B", "ties", "n"))
     cells = {(cell.name, cell.pair): cell for cell in reproduction.triples.table6}
     for name, facts in values["table6"].items():
         computed = facts.get("computed_cleaned") or facts["computed_all300_cleaned"]
