@@ -19,36 +19,11 @@ from bsx.analysis.agreement.systems.settings import CompareSettings
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.analysis.factors.base import Resources
 from bsx.bertscore.config import ScorerConfig
-from bsx.cli.commands import COMMANDS
 from bsx.cli.messages import spelled, with_instead
 from bsx.cli.output import progress_bar
 from bsx.train.config import TrainConfig
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-NAMED = re.compile(rf"(?<![\w.])bsx (?:{'|'.join(COMMANDS)})\b|(?<![\w-])--[a-z]")
-
-
-def raised(file: Path) -> Iterator[str]:
-    """Yield the texts of the errors that a module raises."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Raise) and node.exc is not None:
-            for part in ast.walk(node.exc):
-                if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                    yield part.value
-
-
-def test_errors_of_the_library_name_no_command() -> None:
-    files = [*(ROOT / "bsx").rglob("*.py"), *(ROOT / "analysis").rglob("*.py")]
-    found = [
-        f"{file.relative_to(ROOT)}: {text}"
-        for file in files
-        if "cli" not in file.relative_to(ROOT).parts
-        for text in raised(file)
-        if NAMED.search(text) and "pip install" not in text
-    ]
-    assert not found
-
-
 def said(file: Path) -> Iterator[tuple[int, str]]:
     """Yield the sentences in a module's code, docstrings left out; what is formatted into one stands as X."""
     nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
