@@ -24,6 +24,8 @@ from bsx.cli.output import progress_bar
 from bsx.train.config import TrainConfig
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+
+
 def said(file: Path) -> Iterator[tuple[int, str]]:
     """Yield the sentences in a module's code, docstrings left out; what is formatted into one stands as X."""
     nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
