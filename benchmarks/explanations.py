@@ -26,10 +26,8 @@ from sklearn.isotonic import IsotonicRegression
 
 import bsx
 from bsx.analysis import MarkAgreement, calibration, compare_marks, mark_agreement
-from bsx.risk.features import best_matches, word_features, worst_piece
-from bsx.risk.inference import TrainedNetwork, word_inputs
+from bsx.risk.explainer import TrainedNetwork, best_matches, read_texts, word_features, word_inputs, worst_piece
 from bsx.risk.network import RiskNetwork
-from bsx.risk.reading import read_texts
 from bsx.support.provenance import file_digest
 from bsx.support.tensors import load_arrays, save_tensors
 

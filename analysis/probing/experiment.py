@@ -350,7 +350,7 @@ def probe_layers(
     group = np.arange(len(y)) if groups is None else number_types(groups)
     kinds = None if types is None else number_types(types)
     given = None if parts is None else given_parts(parts)
-    further = [TransferTest(one, features.shape[::2], names.tolist(), groups, types) for one in test_data]
+    further = [TransferTest(data, features.shape[::2], names.tolist(), groups, types) for data in test_data]
     runs, notes = [], [] if given is None else _overlap(given, group)
     if kinds is not None and not kinds.any():
         notes.append("control task: every item has the same type, so there is only one label to remember")
@@ -363,16 +363,16 @@ def probe_layers(
             room = len(run.rows[0])
             sizes = sorted({size for size in train_sizes if size < room})
             notes += [f"no curve at {size}: {room} items to train on" for size in train_sizes if size >= room]
-        for one in further:
-            one.start(run, group, kinds, seed)
+        for transfer in further:
+            transfer.start(run, group, kinds, seed)
         for layer, vectors in enumerate(features):
             fitted = run.layer(vectors, sizes)
-            for one in further:
-                one.layer(layer, fitted)
+            for transfer in further:
+                transfer.layer(layer, fitted)
             if progress is not None:
                 progress(task or "probing", place * len(features) + layer + 1, len(seeds) * len(features))
-        for one in further:
-            one.finish()
+        for transfer in further:
+            transfer.finish()
         runs.append(run)
 
     first = 2 if kinds is not None else 1  # condition of the first smaller training set
@@ -397,8 +397,8 @@ def probe_layers(
         layers=_layers(runs, numbers, pooled, draws, by_seed[0]),
         control=None if kinds is None else _control(runs, kinds),
         curve=_curve(sizes, pooled[first:], draws[:, first:], by_seed[first:]),
-        tested_on=tuple(one.result(numbers, resamples, np.random.default_rng(seeds[0])) for one in further),
-        notes=(*notes, *(note for one in further for note in one.notes), *_complaints(runs)),
+        tested_on=tuple(transfer.result(numbers, resamples, np.random.default_rng(seeds[0])) for transfer in further),
+        notes=(*notes, *(note for transfer in further for note in transfer.notes), *_complaints(runs)),
     )
 
 
@@ -475,10 +475,10 @@ def _control(runs: Sequence[ProbeRun], types: Labels) -> Control:
 
 def _complaints(runs: Sequence[ProbeRun]) -> list[str]:
     layers = len(runs[0].right)
-    found = Counter(pair for run in runs for pair in run.complaints)
+    times_of = Counter(pair for run in runs for pair in run.complaints)
     return [
         f"{name or 'task'}: {complaint} in {times} of {len(runs) * layers} fits"
-        for (name, complaint), times in found.items()
+        for (name, complaint), times in times_of.items()
     ]
 
 
@@ -503,7 +503,7 @@ def probe_with_agreement(results: Sequence[ProbeResult], agreement: LayerAgreeme
     if max(layers) >= len(agreement.mean):
         raise InputError(f"layer {max(layers)} is probed, but agreement is known for {len(agreement.mean)} layers only")
     chosen = list(layers)
-    accuracy = np.array([[one.accuracy for one in result.layers] for result in results])
+    accuracy = np.array([[layer.accuracy for layer in result.layers] for result in results])
     human = np.asarray(agreement.mean)[chosen, 2]
     ends = (np.asarray(end)[chosen].tolist() for end in (agreement.low, agreement.high))
     few = len(layers) < 3
@@ -525,4 +525,4 @@ def probe_with_agreement(results: Sequence[ProbeResult], agreement: LayerAgreeme
 
 
 def _numbers(result: ProbeResult) -> tuple[int, ...]:
-    return tuple(one.layer for one in result.layers)
+    return tuple(layer.layer for layer in result.layers)

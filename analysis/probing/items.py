@@ -171,10 +171,10 @@ def layer_figures(pooled: Array, draws: Array, *, control: bool) -> list[Figures
         control: whether there is a control task.
     """
     low, high = np.percentile(draws[:, 0], [2.5, 97.5], axis=0)
-    found = [pooled[0].tolist(), low.tolist(), high.tolist()]
+    figures = [pooled[0].tolist(), low.tolist(), high.tolist()]
     if control:
         bottom, top = np.percentile(draws[:, 0] - draws[:, 1], [2.5, 97.5], axis=0)
-        found += [pooled[1].tolist(), (pooled[0] - pooled[1]).tolist(), bottom.tolist(), top.tolist()]
+        figures += [pooled[1].tolist(), (pooled[0] - pooled[1]).tolist(), bottom.tolist(), top.tolist()]
     else:
-        found += [[None] * pooled.shape[1]] * 4
-    return list(zip(*found, strict=True))  # a layer each
+        figures += [[None] * pooled.shape[1]] * 4
+    return list(zip(*figures, strict=True))  # a layer each

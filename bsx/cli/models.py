@@ -36,8 +36,8 @@ def list_models(
     prefer: Annotated[
         str,
         typer.Option(
-            help="Rank by the papers' choice (paper), by agreement with human judgments (quality), by cost (speed), or by "
-            "what metric cards measured in the language: agreement, robustness, semantics, or weights such as "
+            help="Rank by the papers' choice (paper), by agreement with human judgments (quality), by cost (speed), or "
+            "by what metric cards measured in the language: agreement, robustness, semantics, or weights such as "
             "semantics=2,agreement=1."
         ),
     ] = "paper",

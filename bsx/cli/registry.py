@@ -77,9 +77,9 @@ def evidence(
     from bsx.jobs.carding.evidence import add_evidence
 
     overlay_folder(registry)  # a folder that cannot be written to is refused before anything is read
-    found = add_evidence(name, cards, registry=registry)
-    show(found.to_dict(), found.to_text, format)
-    print(f"written: {found.file}", file=sys.stderr)
+    added = add_evidence(name, cards, registry=registry)
+    show(added.to_dict(), added.to_text, format)
+    print(f"written: {added.file}", file=sys.stderr)
 
 
 @registry.command()

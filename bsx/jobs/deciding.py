@@ -22,7 +22,7 @@ from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
 from bsx.jobs.scoring.resume import keeping, taken_up
 from bsx.jobs.settings.combining import MbrSettings
-from bsx.metrics.risk import Decision, Decoder, Utilities, drawn
+from bsx.metrics.mbr import Decision, Decoder, Utilities, drawn
 from bsx.metrics.summary import about
 from bsx.support.aligned import text_table
 from bsx.support.progress import Say, Watch, told

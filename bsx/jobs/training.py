@@ -209,11 +209,11 @@ def _read_preferences(table: Table, columns: TrainingColumns, inputs: Inputs) ->
     for row in wanted.rows():
         if row["lp"] not in pairs:  # outputs say which language pairs are wanted
             continue
-        found = [outputs.get((row["lp"], str(row["segment"]), str(row[side]))) for side in _PREFERENCE]
-        if None in found:
-            side = _PREFERENCE[found.index(None)]
+        texts_of_sides = [outputs.get((row["lp"], str(row["segment"]), str(row[side]))) for side in _PREFERENCE]
+        if None in texts_of_sides:
+            side = _PREFERENCE[texts_of_sides.index(None)]
             raise InputError(f"{table.name}: no output of {row[side]} for segment {row['segment']} of {row['lp']}")
-        better, worse = (value for value in found if value is not None)
+        better, worse = (value for value in texts_of_sides if value is not None)
         for key, text in zip(texts, (better[0], worse[0], better[1], better[2]), strict=True):
             texts[key].append(text)
         groups.append(row["lp"])
@@ -270,12 +270,12 @@ class _Begun:
 def _begin(settings: TrainSettings | CurveSettings, **files: Sequence[str]) -> _Begun:
     """Read all data, then find the encoder; say what of the data was left out."""
     data = {name: read_data(paths, settings, settings.inputs) for name, paths in files.items()}
-    scored = all(one.instances.scores is not None for one in data.values())
+    scored = all(read.instances.scores is not None for read in data.values())
     if scored and (settings.outputs or settings.references):
         raise InputError("outputs and references go with preferences, which none of the tables holds")
     run = part(settings, RunConfig) | {"registry": load_registry(settings.registry)}
     encoder = FrozenEncoder(Encoders(model=settings.model, **run), max_pieces=settings.max_pieces)
-    for note in (note for one in data.values() for note in one.notes):
+    for note in (note for read in data.values() for note in read.notes):
         settings.say(f"note: {note}")
     return _Begun(settings, data, encoder)
 

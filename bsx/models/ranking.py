@@ -83,9 +83,9 @@ def rank(
         language: the registry's entry.
         catalog: the registry.
         prefer: ``paper``: the papers' choice if it was trained on the language, then the others as by ``quality``;
-            ``quality``: by agreement with people, see `by_evidence`; ``speed``: by the encoder's cost up to the scored
-            layer; ``agreement``, ``robustness``, ``semantics``, or weights of these and of ``speed`` by name: by what
-            metric cards measured in this very language, see `by_aspects`.
+            ``quality``: by agreement with human judgments, see `by_evidence`; ``speed``: by the encoder's cost up to
+            the scored layer; ``agreement``, ``robustness``, ``semantics``, or weights of these and of ``speed`` by
+            name: by what metric cards measured in this very language, see `by_aspects`.
         constraints: what every ranked model must satisfy.
 
     Raises:
@@ -139,7 +139,7 @@ def list_models(
 
     Args:
         catalog: the registry.
-        prefer: the order; agreement with people (``quality``) is measured in a language.
+        prefer: the order; agreement with human judgments (``quality``) is measured in a language.
         constraints: what every model must satisfy.
 
     Raises:

@@ -117,7 +117,7 @@ class ModelRecord(_Record):
         return content
 
     def to_text(self) -> str:
-        """Return a row a network, their mean, and what they were trained on, for people."""
+        """Return a row a network, their mean, and what they were trained on."""
         rows = [["seed", "epochs", "best", self.statistic]]
         for member in self.members:
             rows.append([str(member.seed), str(len(member.log)), str(member.best_epoch), f"{member.valid:.4f}"])

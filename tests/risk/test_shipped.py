@@ -10,7 +10,7 @@ import pytest
 
 import bsx
 from bsx.errors import RegistryError
-from bsx.risk.inference import TrainedNetwork
+from bsx.risk.explainer import TrainedNetwork
 from bsx.support.provenance import file_digest
 from bsx.support.tensors import load_arrays
 

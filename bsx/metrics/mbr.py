@@ -274,7 +274,7 @@ def mbr(
         sources: n texts, for a metric that reads them.
         scores: the model's scores of the candidates, of the same shape; of the references, if those are given.
         weights: how much each pseudo-reference counts, instead of ``temperature``.
-        method: ``exact``, ``aggregate`` or ``prune``; see `bsx.metrics.risk.Decoder`.
+        method: ``exact``, ``aggregate`` or ``prune``; see `bsx.metrics.mbr.Decoder`.
         proposer: with ``prune``: the cheaper metric.
         keep: with ``prune``: how many candidates it proposes.
         temperature: weight pseudo-references by softmax(score / temperature).
