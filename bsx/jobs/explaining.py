@@ -50,9 +50,7 @@ class ExplainSettings(RunConfig, Watched):
             "auto: erasure with a metric, else trained where the registry can and there is no reference, else match.",
         ),
     ] = "auto"
-    metrics: Annotated[
-        Sequence[str], Field(max_length=1, description="Metric whose score is explained: NAME[:field=value,…].")
-    ] = ()
+    metrics: Annotated[Sequence[str], Field(description="Metric whose score is explained: NAME[:field=value,…].")] = ()
     model: Annotated[
         str | None, Field(description="Model: a registry name, a folder, or a hub id."), Option(("-m",))
     ] = None
@@ -70,6 +68,8 @@ class ExplainSettings(RunConfig, Watched):
 
     @model_validator(mode="after")
     def _method_of_a_metric(self) -> Self:
+        if len(self.metrics) > 1:
+            raise ValueError(f"metrics: one is explained at a time, not {len(self.metrics)}")
         by_scores = self.method in ("erasure", "shapley") or (self.method == "auto" and len(self.metrics) > 0)
         if by_scores and not self.metrics:
             raise ValueError(f"method {self.method} explains the score of a metric: name it with metrics")
