@@ -97,7 +97,8 @@ def ablate(settings: AblationSettings) -> Ablation:
     catalog = load_registry(settings.registry)
     judged = read_judged([settings.table], settings, find_language(settings.lang, catalog).code)
     groups = list(dict.fromkeys(judged.groups))
-    for name in settings.long_idf:
+    long_idf = settings.long_idf if isinstance(settings.long_idf, Mapping) else {}  # always one: see the validator
+    for name in long_idf:
         if name not in groups:
             raise InputError(f"long_idf: {name!r} is none of the groups {', '.join(groups)}")
     entry = catalog.find(settings.model)
@@ -112,8 +113,7 @@ def ablate(settings: AblationSettings) -> Ablation:
     run = part(settings, RunConfig) | {"registry": catalog}
     for group, human in humans.items():
         encoders = Encoders(lang=settings.lang, **run)
-        long_idf = settings.long_idf.get(group)
-        combinations = list(grid(settings.model, layer, long_idf=long_idf, mnli=settings.mnli_model))
+        combinations = list(grid(settings.model, layer, long_idf=long_idf.get(group), mnli=settings.mnli_model))
         metrics = {(row.name, m): row.metric(m, encoders) for row in combinations for m in MATCHINGS}
         chosen = [i for i, name in enumerate(judged.groups) if name == group]
         corpus = MemoryCorpus(

@@ -136,7 +136,7 @@ def test_the_command_prints_an_object_a_row(cli: Cli, tiny: str, table: Path, tm
 def test_what_cannot_be_explained_is_one_line(cli: Cli, tiny: str, table: Path, tmp_path: Path) -> None:
     (tmp_path / "no.tsv").write_text("source\tcandidate\na b\tc d\n", encoding="utf-8")
     (tmp_path / "empty.tsv").write_text("source\tcandidate\n", encoding="utf-8")
-    wrong = [
+    wrong: list[tuple[list[Any], str]] = [
         ([tmp_path / "no.tsv"], "has no column 'reference'"),
         ([tmp_path / "no.tsv", "--reference-free", "--candidate", "c"], "has no column 'c'"),
         ([tmp_path / "empty.tsv", "--reference-free"], "no rows"),
