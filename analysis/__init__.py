@@ -106,11 +106,10 @@ if TYPE_CHECKING:
     from bsx.analysis.perturbations.perturb import get_perturbation as get_perturbation
     from bsx.analysis.perturbations.grammar.inflections import Inflections as Inflections
     from bsx.analysis.perturbations.perturb import Perturbed as Perturbed, perturb as perturb
-    from bsx.analysis.probing.beside_people import probe_with_agreement as probe_with_agreement
-    from bsx.analysis.probing.experiment import probe_layers as probe_layers
+    from bsx.analysis.probing.experiment import TestData as TestData, probe_layers as probe_layers
+    from bsx.analysis.probing.experiment import probe_with_agreement as probe_with_agreement
     from bsx.analysis.probing.result import ProbedModel as ProbedModel, ProbeResult as ProbeResult
     from bsx.analysis.probing.result import SideBySide as SideBySide, Transferred as Transferred
-    from bsx.analysis.probing.transfer import TestData as TestData
     from bsx.analysis.probing.tasks import ProbingTask as ProbingTask
     from bsx.analysis.published.harness import reproduce as reproduce
     from bsx.analysis.published.result import Reproduced as Reproduced

@@ -23,7 +23,6 @@ SHORT = {
     "metrics": ["--metrics"],
     "factor_columns": ["--factor-columns"],
     "parts": ["--parts"],  # of a card
-    "precision": ["--vector-precision"],  # of stored vectors, beside the encoder's
     "id": ["--segment", "--id"],
     "segment": ["--id", "--segment"],
     "sentence1": ["--reference", "--sentence1"],

@@ -36,6 +36,7 @@ TableFormat = Annotated[
 ]
 Full = Annotated[bool, typer.Option("--full", help="Print all tables, instead of those that answer the question.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help=RESULT, writable=True)]
+Plot = Annotated[Path | None, typer.Option(help="Draw it: .png, .svg or .pdf.", writable=True)]
 Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
 Column = Annotated[
     list[str] | None, typer.Option("--columns", help="Columns of metrics' scores, separated by commas; repeatable.")
@@ -290,15 +291,3 @@ def one_spec(parts: Iterable[str] | None) -> str | None:
     if len(found) > 1:
         raise InputError(f"--metrics {','.join(found)}: this takes one metric, not {len(found)}")
     return found[0] if found else None
-
-
-def whole_numbers(option: str, text: str, *, lowest: int = 0) -> tuple[int, ...]:
-    """Return the whole numbers in a list like ``0,3,6``, as they stand, each once.
-
-    Raises:
-        InputError: if it holds anything else, or nothing.
-    """
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(part.isdecimal() and int(part) >= lowest for part in parts):
-        raise InputError(f"{option} {text}: write whole numbers from {lowest}, separated by commas")
-    return tuple(dict.fromkeys(int(part) for part in parts))

@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING
 from bsx.support.faces import public_face
 
 if TYPE_CHECKING:
-    from bsx.jobs.ablation import Ablation as Ablation, ablate as ablate
-    from bsx.jobs.alignment import fit_alignment as fit_alignment
-    from bsx.jobs.baselines import ComputedBaseline as ComputedBaseline, baseline as baseline
     from bsx.jobs.carding.evidence import AddedEvidence as AddedEvidence, add_evidence as add_evidence
     from bsx.jobs.carding.run import metric_card as metric_card
     from bsx.jobs.comparing import CompareRun as CompareRun, compare as compare
@@ -30,18 +27,22 @@ if TYPE_CHECKING:
     from bsx.jobs.adversarial import TriplesRun as TriplesRun, build_triples as build_triples
     from bsx.jobs.adversarial import prefer_paraphrases as prefer_paraphrases
     from bsx.jobs.intervening import intervene as intervene
-    from bsx.jobs.layers import LayerSweep as LayerSweep, sweep_layers as sweep_layers
     from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
-    from bsx.jobs.probing.run import probe as probe
     from bsx.jobs.reporting import report as report, reproduce as reproduce
     from bsx.jobs.scoring.by_language import ScoredLanguages as ScoredLanguages, score_languages as score_languages
     from bsx.jobs.scoring.input import Input as Input
     from bsx.jobs.scoring.run import ScoredFiles as ScoredFiles, score_files as score_files
-    from bsx.jobs.settings.combining import TrainingColumns as TrainingColumns
-    from bsx.jobs.settings.layers import ProbePlan as ProbePlan
-    from bsx.jobs.training.run import train as train
-    from bsx.jobs.tuning import Tuning as Tuning, tune as tune
-    from bsx.jobs.explaining import explain as explain, explain_table as explain_table
+    from bsx.jobs.ablation import Ablation as Ablation, AblationSettings as AblationSettings, ablate as ablate
+    from bsx.jobs.alignment import AlignmentSettings as AlignmentSettings, fit_alignment as fit_alignment
+    from bsx.jobs.baselines import BaselineSettings as BaselineSettings, ComputedBaseline as ComputedBaseline
+    from bsx.jobs.baselines import baseline as baseline
+    from bsx.jobs.explaining import ExplainTableSettings as ExplainTableSettings, explain_table as explain_table
+    from bsx.jobs.explaining import ExplainTextsSettings as ExplainTextsSettings, explain as explain
+    from bsx.jobs.layers import LayerSweep as LayerSweep, SweepSettings as SweepSettings, sweep_layers as sweep_layers
+    from bsx.jobs.layers import TuneSettings as TuneSettings, Tuning as Tuning, tune as tune
+    from bsx.jobs.probing import ProbeSettings as ProbeSettings, probe as probe
+    from bsx.jobs.training import CurveSettings as CurveSettings, train_curve as train_curve
+    from bsx.jobs.training import TrainSettings as TrainSettings, train as train
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
     __getattr__, __dir__ = public_face(__name__)

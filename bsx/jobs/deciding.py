@@ -17,8 +17,8 @@ from bsx.data.nbest import NBest, NBestColumns, NBestFile, beside
 from bsx.data.run import as_one_run, check_output, is_stream
 from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
-from bsx.jobs.tables import MetricSettings, Watched
-from bsx.metrics.risk import Decision, Decoder, MbrSettings, Utilities, drawn
+from bsx.jobs.tables import MetricSettings, Reported
+from bsx.metrics.mbr import Decision, Decoder, MbrSettings, Utilities, drawn
 from bsx.metrics.zoo import get_metrics
 from bsx.support.aligned import text_table
 from bsx.support.progress import told
@@ -114,7 +114,7 @@ class _Lists:
 _Rows = list[tuple[NBest, Decision, Utilities | None]]
 
 
-class MbrRun(Watched, MetricSettings, MbrSettings):
+class MbrRun(Reported, MetricSettings, MbrSettings):
     """Which lists of candidates are decided, how, and what is written."""
 
     table: Annotated[

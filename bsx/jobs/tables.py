@@ -120,25 +120,30 @@ class ParseSettings(BaseSettings):
         return self
 
 
-class MetricSettings(EncoderSettings):
-    """Metrics to compute, and where and within what limits their encoders run."""
-
-    metrics: Annotated[
-        Sequence[str], Field(description="Metrics to compute: NAME[:field=value,…]; see bsx metrics.")
-    ] = ()
-
-
 class Watched(BaseSettings):
-    """Who is told how far a run is, and what its user should know."""
+    """Who is told how far a run is."""
 
     progress: Annotated[
         Watch,
         Field(description="Called with a phase's name, what is done and what there is in all; True draws bars."),
         Option(python=True),
     ] = None
-    say: Annotated[Say, Field(description="Told what the user should know while it runs."), Option(python=True)] = (
+
+
+class Reported(Watched):
+    """Who is told how far a run is, and what its user should know meanwhile."""
+
+    say: Annotated[Say, Field(description="Called with a line that the user should know."), Option(python=True)] = (
         nothing
     )
+
+
+class MetricSettings(EncoderSettings):
+    """Metrics to compute, and where and within what limits their encoders run."""
+
+    metrics: Annotated[
+        Sequence[str], Field(description="Metrics to compute: NAME[:field=value,…]; see bsx metrics.")
+    ] = ()
 
 
 class Skipping(BaseSettings):

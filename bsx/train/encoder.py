@@ -122,10 +122,10 @@ def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedM
         "configuration": (located.checkpoint.config, record.config or located.checkpoint.config),
         "tokenizer": (located.checkpoint.tokenizer_digest, record.tokenizer),
     }
-    for part, (found, wanted) in checks.items():
-        if found != wanted:
+    for part, (now, wanted) in checks.items():
+        if now != wanted:
             raise InputError(
-                f"{what}: was trained on another encoder: the {part} of {located.choice.name}: {found} now, "
+                f"{what}: was trained on another encoder: the {part} of {located.choice.name}: {now} now, "
                 f"{wanted} in training; restore that encoder, or train again"
             )
     return located

@@ -296,7 +296,6 @@ def test_the_ablation_is_one_command(cli: Run, tiny_model: Run, tmp_path: Path) 
     done = cli(
         "metrics",
         "ablation",
-        "--data",
         tmp_path / "j.tsv",
         "-m",
         tiny_model("bert"),
@@ -324,18 +323,18 @@ def test_the_ablation_is_one_command(cli: Run, tiny_model: Run, tmp_path: Path) 
     plain = bsx.get_metric(spec).score(CANDIDATES, REFERENCES)
     bertscore = bsx.Scorer(model=tiny_model("bert"), layer=2).score(CANDIDATES, REFERENCES)
     assert plain.values.tolist() == pytest.approx(bertscore.f1.tolist(), abs=1e-5)
-    bad = cli("metrics", "ablation", "--data", tmp_path / "j.tsv", "-m", "minilm", "--long-idf", "nn-en=x")
-    assert "write GROUP=FILE with one of the groups xx-en, yy-en" in bad.err
+    bad = cli("metrics", "ablation", tmp_path / "j.tsv", "-m", "minilm", "--long-idf", "nn-en=x")
+    assert "long_idf: 'nn-en' is none of the groups xx-en, yy-en" in bad.err
 
 
-def test_layers_of_any_metric_beside_people(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
+def test_layers_of_any_metric_beside_human_judgments(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     rows = [
         f"xx-en\t{c} {i}\t{r}\t{rng.normal():.3f}"
         for i, (c, r) in enumerate(zip(CANDIDATES * 3, REFERENCES * 3, strict=True))
     ]
     (tmp_path / "j.tsv").write_text("lp\tcandidate\treference\thuman\n" + "\n".join(rows) + "\n")
-    common = ("metrics", "layers", "--data", tmp_path / "j.tsv", "-m", tiny_model("bert"), "--resamples", 50)
+    common = ("metrics", "layers", tmp_path / "j.tsv", "-m", tiny_model("bert"), "--resamples", 50)
     specs = "bertscore,bertr,moverscore:pmeans=false"
     done = cli(*common, "--metrics", specs, "--format", "json", "--plot", tmp_path / "p.png", "-o", tmp_path / "o.tsv")
     assert done.status == 0, done.err

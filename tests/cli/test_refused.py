@@ -76,8 +76,8 @@ IDLE = [
     ("card --compare a.json b.json --timed 20", "--timed"),
     ("card --compare a.json b.json --device cpu", "--device"),
     ("card chrf --parts nosuch", "--parts"),
-    ("explain --data judged.tsv --metrics chrf --resamples 30", "--resamples"),
-    ("explain --data judged.tsv --metrics chrf --seed 30", "--seed"),
+    ("explain judged.tsv --metrics chrf --resamples 30", "--resamples"),
+    ("explain judged.tsv --metrics chrf --seed 30", "--seed"),
     ("mbr judged.tsv --metrics chrf --keep 3", "--keep"),
     ("mbr judged.tsv --metrics chrf --check 3", "--check"),
     ("meta scores.tsv --columns a --human-ties 1", "--human-ties"),
@@ -117,7 +117,7 @@ def test_what_is_idle_is_what_differs_from_its_default() -> None:
 
 @pytest.mark.parametrize("file", ["one.tsv", "same.tsv"])
 def test_an_ablation_of_rows_that_cannot_correlate_is_refused(file: str, folder: Path, cli: Cli) -> None:
-    assert "human" in one_line(cli("metrics", "ablation", "--data", file, "-m", "minilm"))
+    assert "human" in one_line(cli("metrics", "ablation", file, "-m", "minilm"))
 
 
 def scored(folder: Path, cli: Cli, cells: list[str]) -> Path:

@@ -35,7 +35,7 @@ def judged_table(path: Path) -> Path:
 
 def test_tune_command(cli: Cli, tmp_path: Path) -> None:
     table, mine = judged_table(tmp_path / "da.tsv"), tmp_path / "mine"
-    command = ("registry", "tune", "minilm", "--data", table, "-l", "en", "--resamples", 50)
+    command = ("registry", "tune", "minilm", table, "-l", "en", "--resamples", 50)
     result = cli(*command, "--format", "json", "--registry", mine, "--write", "--plot", tmp_path / "p.png")
     assert result.status == 0, result.err
     assert "left out rows that are not into en: 1 of en-de" in result.err
@@ -64,7 +64,7 @@ def test_tune_command(cli: Cli, tmp_path: Path) -> None:
 def test_tuning_a_folder_writes_an_entry_for_it(cli: Cli, tmp_path: Path, tiny_model: Callable[[str], str]) -> None:
     table, mine, folder = judged_table(tmp_path / "da.tsv"), tmp_path / "mine", tmp_path / "roberta-base"
     shutil.copytree(tiny_model("roberta"), folder)
-    command = ("registry", "tune", folder, "--data", table, "-l", "en", "--resamples", 20, "--write")
+    command = ("registry", "tune", folder, table, "-l", "en", "--resamples", 20, "--write")
     for rows in (1, 1):  # a second time, its own entry is replaced
         result = cli(*command, "--registry", mine, "--format", "json")
         assert result.status == 0, result.err
@@ -94,7 +94,7 @@ def test_tuning_a_hub_model_writes_an_entry_with_its_commit(
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     table, mine = judged_table(tmp_path / "da.tsv"), tmp_path / "mine"
-    command = ("registry", "tune", "someone/their-bert", "--data", table, "-l", "en", "--resamples", 20)
+    command = ("registry", "tune", "someone/their-bert", table, "-l", "en", "--resamples", 20)
     assert cli(*command, "--write", "--registry", mine).status == 0
     entry = load_registry(mine).model("someone/their-bert")
     assert (entry.name, entry.source.hub, entry.source.revision) == ("their-bert", "someone/their-bert", commit)
@@ -111,7 +111,7 @@ def test_tuning_reads_several_references(cli: Cli, tmp_path: Path, tiny_model: C
             stream.write(json.dumps(content) + "\n")
 
     def layers(rule: str) -> tuple[list[dict[str, float]], str]:
-        command = ("registry", "tune", tiny_model("bert"), "--data", table, "-l", "en", "--resamples", 20)
+        command = ("registry", "tune", tiny_model("bert"), table, "-l", "en", "--resamples", 20)
         result = cli(*command, "--multi-ref", rule, "--format", "json")
         assert result.status == 0, result.err
         found: list[dict[str, float]] = json.loads(result.out)["layers"]
@@ -141,7 +141,7 @@ def test_tuning_reads_several_references(cli: Cli, tmp_path: Path, tiny_model: C
 )
 def test_tune_names_what_is_wrong(content: str, message: str, cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "da.tsv").write_text(content, encoding="utf-8")
-    result = cli("registry", "tune", "minilm", "--data", tmp_path / "da.tsv", "-l", "en")
+    result = cli("registry", "tune", "minilm", tmp_path / "da.tsv", "-l", "en")
     assert result.status == 2
     assert message in result.err
     assert len(result.err.splitlines()) == 1
@@ -281,7 +281,7 @@ def test_tuning_minilm_on_wmt(year: int, expected: list[float], cli: Cli) -> Non
     table = SHARED / "data" / "wmt" / f"daseg-wmt{year}.tsv"
     if not table.is_file():
         pytest.skip("the evaluation data (../shared/data) is not here")
-    result = cli("registry", "tune", "minilm", "--data", table, "-l", "en", "--format", "json", "--resamples", 100)
+    result = cli("registry", "tune", "minilm", table, "-l", "en", "--format", "json", "--resamples", 100)
     content = json.loads(result.out)
     assert [row["f1"] for row in content["layers"]] == pytest.approx(expected, abs=0.001)
     assert content["best_layer"] == 4

@@ -102,7 +102,7 @@ def test_a_name_of_a_picture_is_no_table(cli: Run, folder: Path, monkeypatch: py
     ("command", "name", "known"),
     [
         (
-            ("explain", "--data", "texts.tsv", "--metrics", "chrf"),
+            ("explain", "texts.tsv", "--metrics", "chrf"),
             "r.tsv",
             ".txt, .md, .tex, .csv, .json, .html, .jsonl",
         ),

@@ -31,11 +31,8 @@ from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.combining import read_table
 from bsx.jobs.evaluating import MetaRun, read_scores
-from bsx.jobs.judged import read_judged
-from bsx.jobs.settings.combining import TrainingColumns
-from bsx.jobs.settings.layers import JudgedColumns
-from bsx.jobs.training.data import read_data
-from bsx.support.settings import complete
+from bsx.jobs.layers import JudgedColumns, read_judged
+from bsx.jobs.training import TrainingColumns, read_data
 
 NAN, REFUSED = math.nan, None
 NUMBERS: dict[object, float | None] = {
@@ -92,7 +89,7 @@ def metric(file: Path) -> list[float]:
 
 
 def tune(file: Path) -> list[float]:
-    return read_judged([str(file)], complete(JudgedColumns(), JudgedColumns), "en").human
+    return read_judged([str(file)], JudgedColumns(), "en").human
 
 
 def train(file: Path) -> list[float]:

@@ -51,6 +51,8 @@ INPUTS = {  # options and arguments of commands that name a file or folder to re
     *("file", "files", "against", "parses", "parses1", "parses2", "dictionary", "lexicon", "vectors", "profiles"),
     *("fit", "cache", "registry", "data_dir", "source", "parser_dir", "folder", "baseline"),
     *("data", "wmt17", "judged", "references", "treebank", "cards", "table"),
+    *("data", "wmt17", "judged", "references", "treebank", "cards"),
+    *("table", "corpus", "links", "sources", "targets"),
 }
 
 

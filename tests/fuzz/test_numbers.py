@@ -81,7 +81,7 @@ def cases() -> Iterator[tuple[str, str]]:
             continue
         seen.add(tuple(words))
         found = root
-        for word in words:
+        for word in [*words, *["ARCHITECTURE"] * (words == ["train"])]:
             found = found.commands[word]
         signature = inspect.signature(found.callback, eval_str=True).parameters
         for option in found.params:

@@ -46,15 +46,15 @@ RIGHT: dict[str, str] = {
     "ensemble": "scores.tsv --columns a,b --human h --segment seg --how ridge --folds 3 --resamples 20 --format json",
     "ensemble factors": "scores.tsv --columns a,b --human h --how factors --factor-columns x1,x2 --resamples 20",
     "report": "scores.tsv -o {out}/r.html",
-    "train esim": "--train train.tsv --valid valid.tsv -o {out}/t -m bert --hidden 4 --epochs 1 --max-pieces 8",
-    "train curve": "esim --train train.tsv --valid valid.tsv --test valid.tsv --sizes 4 --seeds 1 -o {out}/c -m bert "
+    "train": "esim train.tsv --valid valid.tsv -o {out}/t -m bert --hidden 4 --epochs 1 --max-pieces 8",
+    "train curve": "esim train.tsv --valid valid.tsv --test valid.tsv --sizes 4 --seeds 1 -o {out}/c -m bert "
     "--hidden 4 --epochs 1",
     "metrics show": "chrf --format json",
-    "metrics layers": "--data judged.tsv -m bert --resamples 20 --format json",
+    "metrics layers": "judged.tsv -m bert --resamples 20 --format json",
     "metrics fit-alignment": "-s src.txt -t ref.txt -o {out}/m.safetensors -m bert --kind umd --layer 1",
     "models show": "minilm --format json",
     "models where": "minilm",
-    "registry tune": "minilm --data judged.tsv -l en --resamples 20",
+    "registry tune": "minilm judged.tsv -l en --resamples 20",
     "registry baseline": "minilm --corpus ref.txt -l en --pairs 4 --registry {out} --format json",
     "registry validate": "",
     "registry schema": "model",
@@ -67,7 +67,7 @@ RIGHT: dict[str, str] = {
     "data show": "paws-wiki-test --format json",
     "data raters": "ratings.tsv --resamples 20 --format json",
     "card": "chrf --data judged.tsv --parts agreement --resamples 20 --format json",
-    "explain": "--data judged.tsv --metrics chrf --method erasure --format json",
+    "explain": "judged.tsv --metrics chrf --method erasure --format json",
 }
 
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,14 +14,9 @@ import pytest
 import bsx.jobs
 from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.present.forms import save
-from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.errors import InputError
-from bsx.jobs.settings import combining, layers
-from bsx.jobs.settings.layers import ProbePlan
 from bsx.support.provenance import Provenance, provenance
-from bsx.support.settings import as_model, complete
-from bsx.train.config import TrainConfig
 
 Model = Callable[[str], str]
 
@@ -53,44 +48,25 @@ def test_every_job_shows_its_settings() -> None:
         bsx.jobs.scorre  # type: ignore[attr-defined]  # noqa: B018
 
 
-SETTINGS: list[tuple[Callable[..., object], type]] = [
-    (bsx.jobs.tune, layers.TuneSettings),
-    (bsx.jobs.baseline, layers.BaselineSettings),
-    (bsx.jobs.sweep_layers, layers.SweepSettings),
-    (bsx.jobs.ablate, layers.AblationSettings),
-    (bsx.jobs.probe, layers.PeopleColumns),
-]
-
-
-@pytest.mark.parametrize(("job", "kind"), SETTINGS, ids=lambda value: value.__name__)
-def test_a_setting_is_declared_once(job: Callable[..., object], kind: type) -> None:
-    shown = inspect.signature(job).parameters
-    fields = as_model(kind).model_fields
-    assert {name: shown[name].default for name in fields} == {name: field.default for name, field in fields.items()}
-    assert all(field.description for field in fields.values())
-    with pytest.raises(InputError, match="there is no setting 'humn'. Did you mean|there is no setting 'humn'"):
-        complete(cast(Any, {"humn": "grade"}), kind)
-
-
 def test_settings_out_of_range_are_refused_before_anything_is_read() -> None:
     for run in (
-        lambda: bsx.jobs.tune("minilm", ["absent.tsv"], "en", resamples=1),
-        lambda: bsx.jobs.baseline("minilm", lang="en", corpus="absent.txt", pairs=1),
+        lambda: bsx.jobs.tune(model="minilm", tables=["absent.tsv"], lang="en", resamples=1),
+        lambda: bsx.jobs.baseline(model="minilm", lang="en", corpus="absent.txt", pairs=1),
         lambda: bsx.jobs.disentangle(table="absent.tsv", columns=["a"], factor_columns=["b"], confidence=1.5),
         lambda: bsx.jobs.perturb(table="absent.tsv", metrics=["chrf"], seed=-1),
     ):
-        with pytest.raises(InputError, match="`?(resamples|pairs|confidence|seed)(=`)?: "):
+        with pytest.raises(InputError, match="(resamples|pairs|confidence|seed)(=`)?: "):
             run()
 
 
 def test_tune_and_write(judged: str, tmp_path: Path) -> None:
     done: list[str] = []
     found = bsx.jobs.tune(
-        "minilm",
-        [judged],
-        "en",
+        model="minilm",
+        tables=[judged],
+        lang="en",
         resamples=20,
-        settings=ScorerConfig(device="cpu"),
+        device="cpu",
         progress=lambda phase, *_: done.append(phase),
     )
     assert found.to_dict()["best_layer"] == found.agreement.best_layer
@@ -102,30 +78,33 @@ def test_tune_and_write(judged: str, tmp_path: Path) -> None:
 
 
 def test_baseline(judged: str) -> None:
-    found = bsx.jobs.baseline("minilm", lang="en", corpus=judged, pairs=20)
+    found = bsx.jobs.baseline(model="minilm", lang="en", corpus=judged, pairs=20)
     assert (found.pairs, found.language, found.file) == (20, "English", None)
     assert found.standard_error.shape == (len(found.entry.f1), 3)
 
 
 def test_layers_and_ablation(judged: str, tiny_model: Model) -> None:
-    swept = bsx.jobs.sweep_layers(["bertscore"], [judged], tiny_model("bert"), resamples=20)
+    swept = bsx.jobs.sweep_layers(tables=[judged], model=tiny_model("bert"), resamples=20)
     assert [row["layer"] for row in swept.rows()] == [0, 1, 2, 3]
     with pytest.raises(InputError, match="a sweep needs a metric with a setting layer"):
-        bsx.jobs.sweep_layers(["chrf"], [judged], tiny_model("bert"))
-    with pytest.raises(InputError, match="`long_idf=x`: write GROUP=FILE with one of the groups all"):
-        bsx.jobs.ablate(judged, tiny_model("bert"), long_idf={"x": Path(judged)})
+        bsx.jobs.sweep_layers(metrics=["chrf"], tables=[judged], model=tiny_model("bert"))
+    with pytest.raises(InputError, match="long_idf"):
+        bsx.jobs.ablate(table=judged, model=tiny_model("bert"), long_idf={"x": Path(judged)})
 
 
-def test_probe_beside_people(judged: str, tiny_model: Model, tmp_path: Path) -> None:
+def test_probe_beside_human_judgments(judged: str, tiny_model: Model, tmp_path: Path) -> None:
     words = ["cat", "dog", "rain", "train"]
     rng = np.random.default_rng(0)
     lines = [f"{'the old' if i % 2 else 'one young'} {' '.join(rng.choice(words, 3))}\tL{i % 2}" for i in range(60)]
     (tmp_path / "first.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     found = bsx.jobs.probe(
-        [str(tmp_path / "first.txt")],
-        ProbePlan(layers=(0, 3), repeats=1, resamples=20, control=False),
+        tasks=[str(tmp_path / "first.txt")],
+        layers=(3, 0),
+        repeats=1,
+        resamples=20,
+        control=False,
         judged=judged,
-        settings=ScorerConfig(model=tiny_model("bert")),
+        model=tiny_model("bert"),
     )
     assert [one.layer for one in found.tasks[0].layers] == [0, 3]
     assert found.agreement is not None
@@ -133,13 +112,15 @@ def test_probe_beside_people(judged: str, tiny_model: Model, tmp_path: Path) -> 
 
 def test_train(judged: str, tiny_model: Model, tmp_path: Path) -> None:
     lines: list[str] = []
-    small = TrainConfig(hidden=4, epochs=1)
-    given: tuple[Any, ...] = ("bilstm", [judged], [judged], tmp_path / "metric", tiny_model("bert"))
-    record = bsx.jobs.train(*given, seeds=[3], config=small, notify=lines.append)
+    given: dict[str, Any] = {"tables": [judged], "valid": [judged], "output": tmp_path / "metric"}
+    given |= {"architecture": "bilstm", "model": tiny_model("bert"), "seeds": [3], "hidden": 4, "epochs": 1}
+    record = bsx.jobs.train(**given, say=lines.append)
     assert [member.seed for member in record.members] == [3]
     assert any(line.startswith("seed 3, epoch 1") for line in lines)
-    with pytest.raises(InputError, match="`resume=True` goes on with it"):
-        bsx.jobs.train(*given, seeds=[3], config=small)
+    with pytest.raises(InputError, match="holds a training already"):
+        bsx.jobs.train(**given)
+    with pytest.raises(InputError, match="every layer is scored"):
+        bsx.jobs.tune(model="minilm", tables=[judged], lang="en", layer=3)
 
 
 def test_perturb(judged: str) -> None:

@@ -239,9 +239,9 @@ def test_a_seed_gives_the_same_weights_interrupted_or_not(encoder: FrozenEncoder
         name = after.replace(" ", "").strip(":")
         with pytest.raises(KeyboardInterrupt):
             run(name, notify=stop)
-        with pytest.raises(InputError, match="interrupted: go on with `bsx.jobs.train"):
+        with pytest.raises(InputError, match="its training was interrupted"):
             SavedModel.open(tmp_path / name)
-        with pytest.raises(InputError, match="holds a training already: `resume=True`"):
+        with pytest.raises(InputError, match="holds a training already"):
             run(name)
         lines: list[str] = []
         resumed = run(name, resume=True, notify=lines.append)
@@ -323,10 +323,10 @@ def test_what_does_not_belong_together_is_refused(encoder: FrozenEncoder, tmp_pa
     (tmp_path / "other" / "file").touch()
     wrong: tuple[tuple[dict[str, Any], str], ...] = (
         ({"output": tmp_path / "other"}, "holds no training"),
-        ({"train": preferred(8), "output": tmp_path / "x"}, "`loss=mse` does not go with training data"),
-        ({"config": config(loss="ranking"), "output": tmp_path / "x"}, "`loss=ranking` does not go with training data"),
+        ({"train": preferred(8), "output": tmp_path / "x"}, "loss mse does not go with training data"),
+        ({"config": config(loss="ranking"), "output": tmp_path / "x"}, "loss ranking does not go with training data"),
         ({"config": config(inputs="both"), "output": tmp_path / "x"}, "training data were built with other inputs"),
-        ({"config": config(max_pieces=7), "output": tmp_path / "x"}, "the encoder reads 100 pieces, `max_pieces=7`"),
+        ({"config": config(max_pieces=7), "output": tmp_path / "x"}, "the encoder reads 100 pieces, max_pieces is 7"),
         ({"seeds": (1, 1), "output": tmp_path / "x"}, "each once"),
         ({"train": valid.take([0]), "output": tmp_path / "x"}, "training data: 1 instances; training and validation"),
         (
@@ -358,7 +358,7 @@ def test_an_interruption_while_vectors_are_made_can_be_resumed(
         patch.setattr(VectorStore, "add", interrupted)
         with pytest.raises(KeyboardInterrupt):
             train_metric("bilstm", judged(8), judged(8, 2), **given)
-    with pytest.raises(InputError, match="holds a training already: `resume=True` goes on with it"):
+    with pytest.raises(InputError, match="holds a training already"):
         train_metric("bilstm", judged(8), judged(8, 2), **given)
     assert len(train_metric("bilstm", judged(8), judged(8, 2), resume=True, **given).members) == 1
 

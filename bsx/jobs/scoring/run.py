@@ -22,7 +22,7 @@ from bsx.jobs.scoring.metrics import (
     look_at_scripts,
     wanted_sides,
 )
-from bsx.jobs.tables import Watched
+from bsx.jobs.tables import Reported
 from bsx.metrics.base import Metric
 from bsx.metrics.run import Prepared, ScoredBlock, Totals, block_tokens, prepare, stream, survey
 from bsx.metrics.summary import Tally, about, flags, summarise, to_text
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bsx.data.output import ScoreTable
 
 
-class ScoreRun(Watched, ScorerConfig, Input):
+class ScoreRun(Reported, ScorerConfig, Input):
     """What is scored, by which metrics or by BERTScore with which settings, where, and what is written."""
 
     metrics: Annotated[

@@ -12,7 +12,7 @@ import pytest
 import bsx
 from bsx.data.nbest import NBest
 from bsx.errors import InputError
-from bsx.metrics.risk import Decoder
+from bsx.metrics.mbr import Decoder
 
 WORDS = ["the", "old", "man", "sat", "on", "a", "river", "bank", "and", "it", "had", "rain"]
 

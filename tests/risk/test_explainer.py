@@ -10,11 +10,16 @@ import torch
 
 import bsx
 from bsx.errors import InputError
-from bsx.risk.explainer import idf_weights
-from bsx.risk.features import best_matches, word_features, worst_piece
-from bsx.risk.inference import TrainedNetwork
+from bsx.risk.explainer import (
+    ReadText,
+    TrainedNetwork,
+    best_matches,
+    idf_weights,
+    read_texts,
+    word_features,
+    worst_piece,
+)
 from bsx.risk.network import RiskNetwork, network_of
-from bsx.risk.reading import ReadText, read_texts
 
 
 @pytest.fixture(scope="module")
