@@ -93,7 +93,7 @@ def intervene(
         written if asked["base"] == "candidate" else None,
         cast(list[str], table[asked["source"]]) if asked["source"] is not None else None,
     )
-    cache = None if settings.cache is None else settings.cache / "parses"
+    cache = None if settings.cache is None else Path(settings.cache) / "parses"
     column = asked["candidate"] if asked["base"] == "candidate" and asked["candidate"] else asked["reference"]
     parses, origin = find_parses(texts, column, settings.lang, asked, cache, progress)
     resources = Resources(

@@ -238,7 +238,7 @@ def perturb(
         made = [f"{spec}{end}" for spec in metrics for end in ("", " original")]
         refuse_taken(set(texts.rows[0]) - {asked["reference"]}, [*_SAVED, *made])
     column = asked["candidate"] or asked["reference"]
-    cache = None if settings.cache is None else settings.cache / "parses"
+    cache = None if settings.cache is None else Path(settings.cache) / "parses"
     parses, origin = find_parses(texts, column, settings.lang, asked, cache, progress)
     functions = MetricFunctions.of(open_metrics(metrics, settings), texts.sources, skip=asked["skip_errors"])
     found = perturbed_scores(

@@ -516,7 +516,7 @@ def options() -> Iterator[tuple[str, str, Any]]:
 
 def test_an_option_means_the_same_in_every_command() -> None:
     found = list(options())
-    assert not [command for command, name, _ in found if name in ("--score", "--metrics", "--columns")]
+    assert not [command for command, name, _ in found if name in ("--score", "--metric", "--column")]
     for wanted in ("--metrics", "--columns", "--lower"):
         taking = {command: option for command, name, option in found if name == wanted}
         assert len(taking) > 3
