@@ -133,7 +133,7 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
         remarks = {
             "empty": "without content on one side: P = R = F1 = 0, not rescaled",
             "undefined": "with only idf-0 tokens on one side: their undefined figures are set to 0",
-            "truncated": f"cut off at {self.tokenizer.max_tokens} tokens ({{lost}} lost); long=window reads all",
+            "truncated": f"cut off at {self.tokenizer.max_tokens} tokens ({{lost}} lost); windows (long) read all",
         }
         return Figures(FIGURES, self.choice.name, self.layers[-1], self.every_layer, "unweighted", remarks)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,7 +26,7 @@ def score(settings: ScoreRun, format: Format = "text") -> None:
     """Score candidates against references; a file called - is standard input."""
     scored: ScoredFiles | ScoredLanguages
     with progress_bar() as report:
-        watched = {**set_fields(settings), "progress": report, "say": lambda note: say([note])}
+        watched: dict[str, Any] = {**set_fields(settings), "progress": report, "say": lambda note: say([note])}
         if settings.lang_column is not None:
             from bsx.jobs.scoring.by_language import score_languages
 
@@ -77,7 +77,7 @@ def mbr(
     from bsx.support.provenance import provenance
 
     with progress_bar() as report:
-        watched = {"output": output, "progress": report, "say": lambda note: say([note])}
+        watched: dict[str, Any] = {"output": output, "progress": report, "say": lambda note: say([note])}
         decided = mbr(**set_fields(settings), **watched)
     read = [name for name in (settings.table, settings.references) if name is not None]
     origin = provenance("mbr", read, decided.summary["signatures"])

@@ -245,7 +245,7 @@ def perturb(settings: PerturbRun) -> Robustness:
         made = [f"{spec}{end}" for spec in settings.metrics for end in ("", " original")]
         refuse_taken(set(texts.rows[0]) - {settings.reference}, [*_SAVED, *made])
     column = settings.candidate or settings.reference
-    cache = None if settings.cache is None else settings.cache / "parses"
+    cache = None if settings.cache is None else Path(settings.cache) / "parses"
     parses, origin = find_parses(texts, column, settings.lang, settings, cache, progress)
     functions = MetricFunctions.of(open_distinct(settings), texts.sources, skip=settings.skip_errors)
     changed = perturbed_scores(

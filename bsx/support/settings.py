@@ -156,6 +156,7 @@ RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("threshold", "penalty", "clip", "learning_rate"), (0, _LARGE)),
     **dict.fromkeys(("human_ties", "temperature", "meaning"), (0, _LARGE)),
     "lm_weight": (-_LARGE, _LARGE),
+    **dict.fromkeys(("memory", "cache_size"), (1, 2**62)),
     **dict.fromkeys(("batch_tokens", "limit", "pairs", "max_tokens", "train_sizes", "draws"), (1, _MANY)),
     **dict.fromkeys(("perturbed", "checked", "timed", "budget"), (1, _DRAWS)),
     **dict.fromkeys(("keep", "max_words", "epochs", "patience", "batch_size", "hidden", "max_pieces"), (1, _DRAWS)),

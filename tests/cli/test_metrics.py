@@ -130,13 +130,13 @@ def test_a_model_that_no_metric_uses_is_said(cli: Run, tiny_model: Run, tmp_path
         done = cli(*command, "--resamples", 20)
         assert done.status == 0, done.err
         said = done.out + done.err
-        assert "--model minilm is not used: every metric has a model of its own or none" in said
+        assert "model: minilm is not used: every metric has a model of its own or none" in said
 
 
 def test_candidates_without_references(cli: Run, tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text("a\n")
     (tmp_path / "c.tsv").write_text("candidate\na\n")
-    for given in (("-c", tmp_path / "c.txt"), ("--data", tmp_path / "c.tsv")):
+    for given in (("-c", tmp_path / "c.txt"), (tmp_path / "c.tsv",)):
         done = cli("score", *given, "--metrics", "chrf")
         assert done.status == 2
         assert "no references: " in done.err
@@ -462,7 +462,7 @@ def own_metric(body: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tupl
     monkeypatch.setenv("BSX_REGISTRY_CODE", str(folder / "mine"))
     monkeypatch.delitem(sys.modules, "a_jaccard_metric", raising=False)
     (folder / "two.tsv").write_text("candidate\treference\na b\tb c\na\ta\n")
-    return "--registry", folder / "mine", "--metrics", "jaccard", "--data", folder / "two.tsv"
+    return "--registry", folder / "mine", "--metrics", "jaccard", folder / "two.tsv"
 
 
 def test_the_layers_of_a_sentence_model_are_fetched_with_it(

@@ -83,7 +83,7 @@ class ScoreRun(Reported, ScorerConfig, Input):
             if self.lang is not None:
                 raise ValueError("lang and lang_column exclude each other")
         if not self.metrics and (self.sources is not None or self.source is not None):
-            raise ValueError("BERTScore reads no sources; metrics names metrics that do (see bsx metrics)")
+            raise ValueError("BERTScore reads no sources: name metrics that do")
         if bool(self.context) != (self.document is not None):
             raise ValueError("context and document go together: document names the column of documents")
         return self
