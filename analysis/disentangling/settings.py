@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, Self, cast
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -105,7 +105,7 @@ class DisentangleSettings(RegressionSettings):
         columns: dict[str, list[str]] = {}
         factor = ""
         for text in self.repeat:
-            name, equals, column = cast(str, text).partition("=")
+            name, equals, column = text.partition("=")
             factor = name.strip() if equals else factor
             if not factor:
                 raise InputError(f"repeat: {text}: write FACTOR=COLUMN,COLUMN,…, such as sem=sem1,sem2")
