@@ -88,7 +88,7 @@ class OnEveryLayer(ScorerConfig):
     def scorer(self, model: str, code: str, catalog: Catalog) -> Scorer:
         """Return the scorer, with a model and a language's code."""
         given = {name: value for name, value in part(self, ScorerConfig).items() if name not in _OWN}
-        return Scorer(model, lang=code, all_layers=True, registry=catalog, **given)
+        return Scorer(**given | {"model": model, "lang": code, "all_layers": True, "registry": catalog})
 
     def catalog(self) -> Catalog:
         """Return the registry with the overlay folder laid over it, if that exists."""

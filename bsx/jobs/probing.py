@@ -181,7 +181,7 @@ def _run(
         results.append(replace(result, ceiling=task.ceiling, notes=()))
     beside = None
     if judged is not None and settings.model is not None:
-        scorer = Scorer(settings.model, all_layers=True, final_norm=settings.final_norm, **run)
+        scorer = Scorer(model=settings.model, all_layers=True, final_norm=settings.final_norm, **run)
         agreement, signature = _agreement(scorer, judged, settings.statistic, progress)
         beside = replace(probe_with_agreement(results, agreement), data=judged.names[0], signature=signature)
         notes += [*judged.notes, *agreement.notes]
