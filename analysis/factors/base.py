@@ -17,7 +17,7 @@ from bsx.catalog.entries.metrics import FactorEntry
 from bsx.data.columns import number_column
 from bsx.errors import InputError
 from bsx.support.memory import DEFAULT_SHARE, PER_BYTE, free_memory, refuse_beyond, text_size
-from bsx.support.progress import Progress, told
+from bsx.support.progress import Watch, told
 from bsx.support.result import Shown
 from bsx.support.settings import BaseSettings, Option
 
@@ -119,7 +119,7 @@ class Resources(BaseSettings):
     jobs: Annotated[int, Field(ge=1, description="Processes for tree distances.")] = 1
     seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 42
     progress: Annotated[
-        Progress | None,
+        Watch,
         BeforeValidator(told),
         Field(description="Called with a phase's name, items done and items in all; True draws bars."),
         Option(python=True),
@@ -133,7 +133,7 @@ class Resources(BaseSettings):
 
     def report(self, phase: str, done: int, total: int) -> None:
         """Tell how far a phase is, if anybody listens."""
-        if self.progress is not None:
+        if callable(self.progress):
             self.progress(phase, done, total)
 
 

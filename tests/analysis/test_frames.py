@@ -14,7 +14,7 @@ from bsx import InputError, UnknownNameError
 
 SAME: dict[str, Callable[[Any], Any]] = {
     "meta_evaluate": lambda t: analysis.meta_evaluate(t, ["good", "poor"], "human", group="lp"),
-    "disentangle": lambda t: analysis.disentangle(t, metrics=["good"], factors=["lex", "poor"], group="lp"),
+    "disentangle": lambda t: analysis.disentangle(t, ["good"], ["lex", "poor"], group="lp"),
     "compare_coefficients": lambda t: analysis.compare_coefficients(t, "good", "human", ["lex"], resamples=20),
     "nested_test": lambda t: analysis.nested_test(t, "good", ["lex"], ["poor"]),
     "ensemble": lambda t: analysis.ensemble(t, ["good", "poor"], "human", resamples=20),

@@ -19,6 +19,7 @@ from bsx.catalog.catalog import shipped
 from bsx.encode import opening
 from bsx.encode.architecture import Architecture
 from bsx.encode.light.embedder import LightEmbedder, obstacle
+from bsx.encode.run_config import RunConfig
 from bsx.encode.torch_encoder import TransformerEmbedder
 from bsx.errors import InputError, MissingExtraError
 
@@ -178,9 +179,8 @@ def test_the_environment_says_what_auto_is(tiny_model: Callable[[str], str], mon
 def test_on_a_cluster_auto_is_pytorch() -> None:
     from bsx.cluster.dataset import alike
 
-    assert alike({"device": "cpu"}) == {"device": "cpu", "backend": "torch"}
-    assert alike({"backend": "auto"}) == {"backend": "torch"}
-    assert alike({"backend": "onnx"}) == {"backend": "onnx"}
+    assert alike(RunConfig(device="cpu")) == RunConfig(device="cpu", backend="torch")
+    assert alike(RunConfig(backend="onnx")).backend == "onnx"
 
 
 def test_auto_falls_back_and_says_so(tiny_model: Callable[[str], str]) -> None:

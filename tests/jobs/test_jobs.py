@@ -198,7 +198,7 @@ def test_factors_then_disentangle_then_report(judged: str, tmp_path: Path) -> No
     # beside the table lies what factors says of its columns
     together = bsx.jobs.ensemble(table=str(table), columns=["a", "lex"])
     assert (together.signatures, list(together.weights)) == ({}, ["a", "lex"])
-    asked = {"table": table, "columns": ["a", "b"]}
+    asked: dict[str, Any] = {"table": table, "columns": ["a", "b"]}
     explained = bsx.jobs.disentangle(
         **asked, factor_columns=["lex", "human"], checks=True, add=["human", "lex+human"], compare=["a", "b"]
     )

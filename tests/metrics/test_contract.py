@@ -610,7 +610,8 @@ def test_the_language_of_an_ensemble_is_that_of_its_members(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["bleurt", "comet", "comet-qe", "laser", "laser-qe"])
 def test_metrics_with_models_of_their_own_know_their_languages(name: str) -> None:
-    for run in ({"lang": "bar"}, {"lang": "bar", "model": "minilm"}):  # the run's model is not theirs
+    runs: list[dict[str, Any]] = [{"lang": "bar"}, {"lang": "bar", "model": "minilm"}]
+    for run in runs:  # the run's model is not theirs
         with pytest.raises(InputError, match=rf"^{name} is made for \d+ other languages, the texts are Bavarian"):
             get_metric(name, encoders=Encoders(**{**run, "strict": True}))
 

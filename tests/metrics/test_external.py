@@ -35,7 +35,7 @@ BUILDER = Path(__file__).parents[1] / "helpers" / "external_models.py"
 CANDIDATES = ["the cat sat on the mat", "a man walked to the bridge", "the old train", "dog", "rain was slow " * 12, ""]
 REFERENCES = ["the cat is on the mat", "the man walked to the river", "a new report", "a dog", "the rain", "the house"]
 SOURCES = ["die katze", "der mann", "ein neuer bericht", "hund", "der regen war langsam", "haus"]
-CPU = {"device": "cpu"}
+CPU: dict[str, Any] = {"device": "cpu"}
 
 
 def interpreter(name: str) -> str:

@@ -906,7 +906,7 @@ def test_bleu_without_effective_order_and_of_segments() -> None:
 
 
 def test_the_language_of_the_run_chooses_the_tokenizer() -> None:
-    run = {"lang": "zh"}
+    run: dict[str, Any] = {"lang": "zh"}
     got = get_metric("bleu", encoders=Encoders(**run)).score(WORDS, OTHERS)
     assert got.system == pytest.approx(peer_metric("BLEU", tokenize="zh").corpus_score(WORDS, STREAMS).score, abs=1e-9)
     assert got.signature["tokenize"] == "zh"

@@ -206,7 +206,7 @@ def test_missing_scores() -> None:
 )
 def test_bad_input(how: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        robustness(REFERENCES, **{"metrics": METRICS, "perturbations": ["shuffle"], **how})  # type: ignore[arg-type]
+        robustness(REFERENCES, **{"metrics": METRICS, "perturbations": ["shuffle"], **how})  # type: ignore[call-arg]
     with pytest.raises(UnknownNameError, match="unknown perturbation 'nope'"):
         robustness(REFERENCES, METRICS, perturbations=["nope"])
 

@@ -502,7 +502,7 @@ def test_wrong_input_is_explained(case: str) -> None:
     columns, settings, message = BAD[case]
     arguments: dict[str, Any] = {"metrics": ["m"], "factors": FACTORS, **settings}
     with pytest.raises((InputError, UnknownNameError), match=message):
-        disentangle({**make(), **columns}, **arguments)
+        disentangle({**make(), **columns}, **arguments)  # type: ignore[call-arg]
 
 
 def test_fewer_rows_than_factors() -> None:

@@ -157,7 +157,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
         table()["good"].reshape(5, 8), table()["human"].reshape(5, 8)
     ),
     "Comparison": lambda: analysis.williams(table()["good"], table()["50%_x"], table()["human"]),
-    "DisentangleResult": lambda: analysis.disentangle(table(), metrics=["good"], factors=["50%_x", "poor & slow"]),
+    "DisentangleResult": lambda: analysis.disentangle(table(), ["good"], ["50%_x", "poor & slow"]),
     "Estimate": lambda: analysis.pearson(table()["good"], table()["human"]),
     "EnsembleResult": lambda: analysis.ensemble(table(), NAMES, "human", group="lp", resamples=20),
     "Explanations": lambda: analysis.Explanations(
