@@ -55,7 +55,7 @@ def scored(wmt: Path, years: tuple[int, ...], work: Path) -> Path:
     if not table.is_file():
         texts(wmt, years, plain)
         run = "from bsx.cli.main import run; run()"
-        arguments = ["score", "--data", plain, "--metrics", ",".join(SETS["all"]), "--model", "minilm", "-o", table]
+        arguments = ["score", plain, "--metrics", ",".join(SETS["all"]), "--model", "minilm", "-o", table]
         subprocess.run([sys.executable, "-c", run, *map(str, arguments)], check=True)
     return table
 

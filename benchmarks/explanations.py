@@ -26,10 +26,8 @@ from sklearn.isotonic import IsotonicRegression
 
 import bsx
 from bsx.analysis import MarkAgreement, calibration, compare_marks, mark_agreement
-from bsx.risk.features import best_matches, word_features, worst_piece
-from bsx.risk.inference import TrainedNetwork, word_inputs
+from bsx.risk.explainer import TrainedNetwork, best_matches, read_texts, word_features, word_inputs, worst_piece
 from bsx.risk.network import RiskNetwork
-from bsx.risk.reading import read_texts
 from bsx.support.provenance import file_digest
 from bsx.support.tensors import load_arrays, save_tensors
 
@@ -442,18 +440,18 @@ def attributed(data: Path) -> str:
         candidates, references = [row["candidate"] for row in rows], [row["post_edit"] for row in rows]
         sources = [row["source"] for row in rows]
         for label, given, metric in (
-            ("post-edit", (candidates, references), "chrf"),
-            ("post-edit", (candidates, references), "bertscore:model=minilm"),
-            ("source", (candidates, None, sources), "sentence-qe:model=me5-small-q4"),
+            ("post-edit", {"references": references}, "chrf"),
+            ("post-edit", {"references": references}, "bertscore:model=minilm"),
+            ("source", {"sources": sources}, "sentence-qe:model=me5-small-q4"),
         ):
             for method in ("erasure", "shapley"):
-                own = bsx.explain(*given, metric=metric, method=method, budget=BUDGET, marks=marks)
+                own = bsx.explain(candidates, **given, metrics=[metric], method=method, budget=BUDGET, marks=marks)
                 lines.append(f"| {pair} dev | {label} | {metric} | {method} | {figures(own.marks['candidate'])}")
         for label, given, model in (
-            ("post-edit", (candidates, references), "minilm"),
-            ("source", (candidates, None, sources), MODEL),
+            ("post-edit", {"references": references}, "minilm"),
+            ("source", {"sources": sources}, MODEL),
         ):
-            own = bsx.explain(*given, method="match", marks=marks, settings=bsx.ScorerConfig(model=model))
+            own = bsx.explain(candidates, **given, method="match", marks=marks, model=model)
             lines.append(f"| {pair} dev | {label} | {model} | match | {figures(own.marks['candidate'])}")
     return "\n".join(lines)
 

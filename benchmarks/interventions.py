@@ -193,7 +193,7 @@ def draw_planted(path: Path) -> None:
         one = intervene(
             references,
             {"m": metric},
-            ["synonyms", "opposites"],
+            edits=["synonyms", "opposites"],
             factors={"lex": lex},
             candidates=candidates,
             lang="en",

@@ -17,9 +17,8 @@ from typing import Any
 from bsx.analysis.present import charts
 from bsx.analysis.present.parts import Chart
 from bsx.analysis.present.pictures import picture
-from bsx.bertscore.config import ScorerConfig
 from bsx.data.output import atomic_text
-from bsx.jobs import ProbePlan, probe
+from bsx.jobs import probe
 
 TREEBANKS = {"en": "UD_English-PUD/en", "de": "UD_German-PUD/de", "zh": "UD_Chinese-PUD/zh"}
 NAMES = {"en": "English", "de": "German", "zh": "Chinese"}
@@ -94,15 +93,17 @@ def measure(task: str, source: str, work: Path) -> dict[str, Any]:
     kept = work / f"{task}-{source}.json"
     if not kept.exists():
         tokens = task in TOKENS
-        plan = ProbePlan(layers=LAYERS, limit=LIMIT if tokens else None, repeats=1 if tokens else 2, resamples=500)
         others = [str(work / f"{task}.{lang}.txt") for lang in LANGUAGES[task].split() if lang != source]
         found = probe(
-            [str(work / f"{task}.{source}.txt")],
-            plan,
+            tasks=[str(work / f"{task}.{source}.txt")],
+            layers=LAYERS,
+            limit=LIMIT if tokens else None,
+            repeats=1 if tokens else 2,
+            resamples=500,
             tokens=tokens,
             test_data=others,
             parallel=True,
-            settings=ScorerConfig(model="me5-small-q4"),
+            model="me5-small-q4",
         )
         with atomic_text(kept) as stream:
             stream.write(json.dumps(found.to_dict()))

@@ -69,7 +69,7 @@ def command(kind: str, lang: str) -> str:
     names = [one.name for one in able if one.lacks(lang, source=False, parse=lang in TREEBANKS) is None]
     trees = f" --parses {lang}.conllu" if lang in TREEBANKS else ""
     return (
-        f"bsx adversarial perturb {lang}.tsv --metrics {METRICS} -m me5-small-q4 -l {lang} --strength 0.1 "
+        f"bsx adversarial perturb {lang}.tsv --metrics {METRICS} -m me5-small-q4 -l {lang} --strengths 0.1 "
         f"--perturbations {','.join(names)} --correction holm --cache vectors{trees} -o perturb-{lang}.json"
     )
 

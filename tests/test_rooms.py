@@ -149,7 +149,7 @@ def test_imports_follow_the_table() -> None:
         ("bsx.examples", "import bsx.analysis.report.build"),
         ("bsx.errors", "def late():\n    from bsx.support import near"),
         ("bsx.match.greedy", "from bsx import Scorer"),
-        ("bsx.analysis.probing.run", "from bsx.analysis.agreement.evaluate import meta_evaluate"),
+        ("bsx.analysis.probing.experiment", "from bsx.analysis.agreement.evaluate import meta_evaluate"),
         ("bsx.jobs.layers", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from bsx.cli.main import run"),
     ],
 )

@@ -48,10 +48,10 @@ fi
 
 # What the report is made of; each result of another command is one more document.
 echo "Agreement with the grades, the systems compared, riskiest words, robustness and an ensemble, for the report:"
-"$bsx" meta --metrics $metrics --model minilm --data "$data/en-systems.tsv" --segment id --group domain "${systems[@]}" \
+"$bsx" meta "$data/en-systems.tsv" --metrics $metrics --model minilm --segment id --group domain "${systems[@]}" \
   --human atlas_grade --human brook_grade --human cinder_grade --scores-out $out/judged.tsv --format json -o $out/meta.json
 documents=("$out/judged.tsv" "$out/meta.json")  # scores beside grades: the report says who ranks whom how
-"$bsx" compare atlas brook cinder --data "$data/en-systems.tsv" --metrics $metrics --model minilm --all-pairs \
+"$bsx" compare "$data/en-systems.tsv" --candidate atlas,brook,cinder --metrics $metrics --model minilm --all-pairs \
   --format json -o $out/compare.json
 documents+=("$out/compare.json")
 "$bsx" explain --data "$data/en-systems.tsv" --candidate brook --model minilm --format json -o $out/words.json
@@ -70,7 +70,7 @@ for wrong in next(iter(metrics.values()))["phenomena"]:
 PYTHON
 "$bsx" adversarial perturb "$data/en-systems.tsv" --candidate atlas --parses "$data/en-atlas.conllu" --lang en \
   --metrics $metrics --model minilm --perturbations typos,negation,numbers,entities,noun-swap,shuffle \
-  --strength 0.2 --format json -o $out/perturbations.json
+  --strengths 0.2 --format json -o $out/perturbations.json
 documents+=("$out/perturbations.json")
 "$bsx" ensemble $out/judged.tsv --columns $metrics --human human --segment id --how z \
   --format json -o $out/ensemble.json

@@ -1,4 +1,4 @@
-"""Show the map of the house on the documentation's website: rooms and directions from rooms.toml, files from docstrings.
+"""Show the map of the house on the documentation's website: rooms from rooms.toml, files from their docstrings.
 
 mkdocs calls this file as a hook; `python tools/house_map.py` prints the page.
 """
@@ -79,8 +79,8 @@ def page() -> str:
     """Return the page."""
     return f"""# The map of the house
 
-The code stands in rooms: folders of topical files. `rooms.toml` declares which room may import which. This page is made from
-it and from the first sentences of the files whenever the documentation is built.
+The code stands in rooms: folders of topical files. `rooms.toml` declares which room may import which. This page is made
+from it and from the first sentences of the files whenever the documentation is built.
 
 {drawing()}
 

@@ -77,7 +77,7 @@ def analysis() -> None:
     data = Path(bsx.__file__).with_name("examples") / "en-systems.tsv"
     systems = ("atlas", "brook", "cinder")
     columns = [word for name in systems for word in ("--candidate", name, "--human", f"{name}_grade")]
-    run("meta", "--metrics", "chrf,bleu", "--data", str(data), "--segment", "id", "--resamples", "50", *columns)
+    run("meta", str(data), "--metrics", "chrf,bleu", "--segment", "id", "--resamples", "50", *columns)
 
 
 def everything() -> None:

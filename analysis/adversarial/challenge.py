@@ -11,17 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
+from bsx.analysis.adversarial.settings import ChallengeSettings
 from bsx.analysis.adversarial.triples import PairedTest, complete, paired_tests
 from bsx.analysis.datasets.challenge import MinimalPair
-from bsx.analysis.stats.clusters import Correction
 from bsx.analysis.stats.preference import clustered_share, mcnemar, wilson_interval
 from bsx.errors import InputError
-from bsx.support.checks import Array, NanPolicy
+from bsx.support.checks import Array
 from bsx.support.result import Interval, Number, Result
-from bsx.support.settings import in_range
+from bsx.support.settings import settled
 
-WEIGHTS: Mapping[str, float] = {"critical": 25.0, "major": 5.0, "minor": 1.0}
-"""What an error of each severity counts, as in the MQM framework (themqm.org)."""
 BASE = "base"
 """The severity of extreme cases that DEMETR has as anchors."""
 
@@ -129,16 +127,9 @@ class ChallengeResult(Result):
     examples: tuple[ChallengeExample, ...] = ()
 
 
-@in_range
+@settled(ChallengeSettings)
 def challenge(
-    pairs: Sequence[MinimalPair],
-    scores: Mapping[str, tuple[ArrayLike, ArrayLike]],
-    *,
-    weights: Mapping[str, float] | None = None,
-    anchor: str = "empty",
-    correction: Correction = "none",
-    confidence: float = 0.95,
-    nan: NanPolicy = "error",
+    pairs: Sequence[MinimalPair], scores: Mapping[str, tuple[ArrayLike, ArrayLike]], settings: ChallengeSettings
 ) -> ChallengeResult:
     """Measure how often metrics score the good translation strictly above the bad one.
 
@@ -149,11 +140,7 @@ def challenge(
     Args:
         pairs: n minimal pairs.
         scores: metric -> (scores of the good (n,), of the bad (n,)), higher is better.
-        weights: severity -> weight of its rows; critical 25, major 5, minor 1 unless given.
-        anchor: phenomenon whose drop is the unit of sensitivity; a set without it has no sensitivities.
-        correction: of the tests' p-values: ``none``, ``holm`` or ``bh``.
-        confidence: level of the intervals.
-        nan: ``error``, or ``omit`` to leave out pairs that miss any metric's score, for all metrics.
+        settings: see `ChallengeSettings`.
 
     Raises:
         InputError: if sizes differ, numbers are missing, or there is nothing to compare.
@@ -165,12 +152,12 @@ def challenge(
         sides |= {f"{name} of the good": good, f"{name} of the bad": bad}
     if any(len(np.atleast_1d(np.asarray(side))) != len(pairs) for side in sides.values()):
         raise InputError(f"{len(pairs)} pairs need as many scores of the good and of the bad")
-    columns, kept = complete(sides, nan)
+    columns, kept = complete(sides, settings.nan)
     values = list(columns.values())
     used = [pairs[place] for place in kept]
-    chosen = dict(WEIGHTS if weights is None else weights)
-    rows = _Rows(used, anchor, confidence)
-    found = {name: rows.of(values[2 * i], values[2 * i + 1], chosen) for i, name in enumerate(scores)}
+    chosen = dict(settings.weights)
+    rows = _Rows(used, settings.anchor, settings.confidence)
+    by_metric = {name: rows.of(values[2 * i], values[2 * i + 1], chosen) for i, name in enumerate(scores)}
     counted = ~rows.base
     right = {name: (values[2 * i] > values[2 * i + 1])[counted] for i, name in enumerate(scores)}
     tests = {
@@ -179,7 +166,7 @@ def challenge(
         if counted.any()
     }
     notes = tuple(rows.notes(chosen))
-    return ChallengeResult(found, paired_tests(tests, correction), rows.anchor, chosen, notes=notes)
+    return ChallengeResult(by_metric, paired_tests(tests, settings.correction), rows.anchor, chosen, notes=notes)
 
 
 class _Rows:
@@ -256,21 +243,21 @@ class _Rows:
 
     def notes(self, weights: Mapping[str, float]) -> list[str]:
         """Return what a reader must know."""
-        said = []
+        notes = []
         if self.base.any():
-            said.append(
+            notes.append(
                 f"{int(self.base.sum())} rows of severity {BASE} are anchors: not in the overall and weighted rates, "
                 "nor in the tests"
             )
         same = [name for name in self.severity_of if all(p.bad == p.reference for p in self._named(name))]
-        said += [f"in {name} the 'bad' text is the reference itself, which is not worse" for name in same]
+        notes += [f"in {name} the 'bad' text is the reference itself, which is not worse" for name in same]
         equal = sum(pair.good == pair.bad for pair in self.pairs)
         if equal:
-            said.append(f"in {equal} rows both texts are the same, so that every metric ties")
+            notes.append(f"in {equal} rows both texts are the same, so that every metric ties")
         unknown = sorted({str(name) for name in self.severity.tolist() if name not in (*weights, BASE, "")})
         if unknown:
-            said.append(f"severities without a weight are not in the weighted rate: {', '.join(unknown)}")
-        return said
+            notes.append(f"severities without a weight are not in the weighted rate: {', '.join(unknown)}")
+        return notes
 
     def _named(self, phenomenon: str) -> list[MinimalPair]:
         return [pair for pair in self.pairs if pair.phenomenon == phenomenon]

@@ -10,18 +10,17 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bsx.analysis.adversarial.settings import PairSettings
 from bsx.analysis.adversarial.triples import complete, correct_p
-from bsx.analysis.stats.clusters import Correction
-from bsx.analysis.stats.detection import roc
 from bsx.analysis.stats.detection.precision import precision_recall
 from bsx.analysis.stats.detection.roc import compare_auc, compare_auc_between, roc_auc
 from bsx.analysis.stats.detection.threshold import best_threshold
-from bsx.analysis.stats.resample import Resampling, Seed
+from bsx.analysis.stats.resample import Resampling
 from bsx.analysis.stats.results import Comparison
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 from bsx.support.result import Endless, Interval, Number, Result
-from bsx.support.settings import in_range
+from bsx.support.settings import in_range, settled
 
 
 @dataclass(frozen=True)
@@ -167,20 +166,8 @@ class PairsResult(Result):
     drops: tuple[HarderDrop, ...] = ()
 
 
-@in_range
-def detect_pairs(
-    labels: ArrayLike,
-    scores: Mapping[str, ArrayLike],
-    *,
-    interval: roc.Interval = "logit",
-    cluster: ArrayLike | None = None,
-    folds: int = 10,
-    correction: Correction = "none",
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: Seed = 1,
-    nan: NanPolicy = "error",
-) -> PairsResult:
+@settled(PairSettings)
+def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: PairSettings) -> PairsResult:
     """Take metrics for detectors of paraphrases.
 
     Source: Zhang, Baldridge & He 2019 (PAWS) for the sets; Zhang et al. 2020 (BERTScore), section 5, for the use.
@@ -188,30 +175,23 @@ def detect_pairs(
     Args:
         labels: 1 for a paraphrase (n,).
         scores: metric -> scores, higher is better (n,).
-        interval: of the ROC AUC, ``logit``, ``delong`` or ``bootstrap``.
-        cluster: number of the set of pairs that each belongs to (n,), such as those that share a sentence (see
-            `bsx.analysis.stats.folds.units`); None: all pairs are independent.
-        folds: of the cross-validated threshold.
-        correction: of the tests' p-values: ``none``, ``holm`` or ``bh``.
-        confidence: level of all intervals.
-        resamples: of the bootstraps.
-        seed: of bootstraps and folds.
-        nan: ``error``, or ``omit`` to leave out pairs that miss the label or any metric's score, for all metrics.
+        settings: see `PairSettings`.
 
     Raises:
         InputError: if sizes differ, numbers are missing, or all pairs have one label.
     """
-    columns, kept = complete({"the labels": labels, **scores}, nan)
+    columns, kept = complete({"the labels": labels, **scores}, settings.nan)
     marks = columns.pop("the labels")
     if not columns:
         raise InputError("there is no metric to look at")
-    drawn: Resampling = {"confidence": confidence, "resamples": resamples, "seed": seed}
-    of = None if cluster is None else np.asarray(cluster)[kept]
+    confidence, seed = settings.confidence, settings.seed
+    drawn: Resampling = {"confidence": confidence, "resamples": settings.resamples, "seed": seed}
+    of = None if settings.cluster is None else np.asarray(settings.cluster)[kept]
     results = []
     for name, values in columns.items():
-        auc = roc_auc(marks, values, interval=interval, cluster=of, **drawn)
+        auc = roc_auc(marks, values, interval=settings.interval, cluster=of, **drawn)
         curve = precision_recall(marks, values, cluster=of, **drawn)
-        best = best_threshold(marks, values, cluster=of, folds=folds, confidence=confidence, seed=seed)
+        best = best_threshold(marks, values, cluster=of, folds=settings.folds, confidence=confidence, seed=seed)
         average, ends = curve.average_precision, (best.low, best.high)
         results.append(
             PairDetection(
@@ -231,7 +211,7 @@ def detect_pairs(
         (a, b): compare_auc(columns[a], columns[b], marks, cluster=of, confidence=confidence)
         for a, b in combinations(columns, 2)
     }
-    corrected = correct_p({pair: test.p_two_sided for pair, test in tests.items()}, correction)
+    corrected = correct_p({pair: test.p_two_sided for pair, test in tests.items()}, settings.correction)
     rows = []
     for (a, b), t in tests.items():
         figures = (t.a, t.b, t.difference, (t.low, t.high), t.statistic, t.p, t.p_two_sided)
@@ -284,7 +264,7 @@ def easy_to_hard(
     """
     if set(easy[1]) != set(hard[1]):
         raise InputError(f"the two sets have other metrics: {', '.join(easy[1])} and {', '.join(hard[1])}")
-    found: dict[str, Comparison] = {}
+    drops: dict[str, Comparison] = {}
     marks: list[Array] = []
     tables: list[dict[str, Array]] = []
     sets: list[NDArray[np.float64] | None] = []
@@ -295,5 +275,5 @@ def easy_to_hard(
         tables.append(columns)
     for name in tables[0]:
         a, b = ((marks[i], tables[i][name]) for i in (0, 1))
-        found[name] = compare_auc_between(*a, *b, cluster_a=sets[0], cluster_b=sets[1], confidence=confidence)
-    return found
+        drops[name] = compare_auc_between(*a, *b, cluster_a=sets[0], cluster_b=sets[1], confidence=confidence)
+    return drops

@@ -10,15 +10,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bsx.analysis.adversarial.settings import TripleSettings
 from bsx.analysis.datasets.triples import Triple
 from bsx.analysis.stats.clusters import Correction, adjust
 from bsx.analysis.stats.preference import McNemar, mcnemar, preference, wilson_interval
-from bsx.analysis.stats.resample import Seed
 from bsx.analysis.stats.validate import vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 from bsx.support.result import Interval, Number, Result
-from bsx.support.settings import in_range
+from bsx.support.settings import settled
 
 Metric = Callable[[Sequence[str], Sequence[str]], ArrayLike]
 """Scores of n candidates against their n references, higher is better: (n,)."""
@@ -166,13 +166,13 @@ def score_pairs(
     """
     if len(candidates) != len(references):
         raise InputError(f"{len(candidates)} candidates, {len(references)} references: the numbers must be the same")
-    found = {}
+    scores = {}
     for name, metric in metrics.items():
         values = np.asarray(metric(candidates, references), dtype=np.float64)
         if values.shape != (len(candidates),):
             raise InputError(f"{name}: returned scores of shape {values.shape} for {len(candidates)} pairs")
-        found[name] = values
-    return found
+        scores[name] = values
+    return scores
 
 
 def score_triples(metrics: Mapping[str, Metric], triples: Sequence[Triple]) -> dict[str, tuple[Array, Array]]:
@@ -186,79 +186,59 @@ def score_triples(metrics: Mapping[str, Metric], triples: Sequence[Triple]) -> d
     return {name: (values[: len(triples)], values[len(triples) :]) for name, values in scores.items()}
 
 
-@in_range
-def prefer_paraphrase(
-    scores: Mapping[str, tuple[ArrayLike, ArrayLike]],
-    *,
-    triples: Sequence[Triple] = (),
-    gap: ArrayLike | None = None,
-    cluster: ArrayLike | None = None,
-    bins: int = 4,
-    worst: int = 5,
-    correction: Correction = "none",
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: Seed = 1,
-    nan: NanPolicy = "error",
-) -> TriplesResult:
+@settled(TripleSettings)
+def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], settings: TripleSettings) -> TriplesResult:
     """Measure how often metrics prefer a paraphrase B of A to a sentence C that only shares words with A.
 
     Source: Kaster, Zhao & Eger 2021, section 6.1: the share of triples with m(A, B) > m(A, C), strictly.
 
     Args:
         scores: metric -> (m(A, B) (n,), m(A, C) (n,)), higher is better.
-        triples: the n triples, whose texts then stand beside the smallest margins.
-        gap: lexical overlap of A and C minus that of A and B (n,), to split the triples by.
-        cluster: number of the set of triples that each belongs to (n,), such as those that share a sentence; None: all
-            triples are independent.
-        bins: ranges of the gap with about equally many triples; fewer where many gaps are equal.
-        worst: how many of the smallest margins to name for each metric.
-        correction: of the tests' p-values: ``none``, ``holm`` or ``bh``.
-        confidence: level of all intervals.
-        resamples: of the bootstrap of the mean margin.
-        seed: of the bootstrap.
-        nan: ``error``, or ``omit`` to leave out triples that miss any metric's score, for all metrics.
+        settings: see `TripleSettings`.
 
     Raises:
         InputError: if sizes differ, numbers are missing, or there is nothing to compare.
     """
+    gap, confidence = settings.gap, settings.confidence
     sides: dict[str, ArrayLike] = {}
     for name, (good, bad) in scores.items():
         sides |= {f"{name} of the paraphrase": good, f"{name} of the non-paraphrase": bad}
-    columns, kept = complete(sides if gap is None else {**sides, "overlap gap": gap}, nan)
+    columns, kept = complete(sides if gap is None else {**sides, "overlap gap": gap}, settings.nan)
     gaps = columns.pop("overlap gap", None)
     values = list(columns.values())
     pairs = {name: (values[2 * i], values[2 * i + 1]) for i, name in enumerate(scores)}
     if not pairs:
         raise InputError("there is no metric to look at")
-    of = None if cluster is None else np.asarray(cluster)[kept]
+    of = None if settings.cluster is None else np.asarray(settings.cluster)[kept]
     results = []
     for name, (good, bad) in pairs.items():
-        one = preference(good, bad, cluster=of, confidence=confidence, resamples=resamples, seed=seed)
+        preferred = preference(
+            good, bad, cluster=of, confidence=confidence, resamples=settings.resamples, seed=settings.seed
+        )
         results.append(
             TriplePreference(
                 metric=name,
-                n=one.n,
-                prefers_paraphrase=one.first,
-                ties=one.ties,
-                rate=one.rate,
-                ci=(one.low, one.high),
+                n=preferred.n,
+                prefers_paraphrase=preferred.first,
+                ties=preferred.ties,
+                rate=preferred.rate,
+                ci=(preferred.low, preferred.high),
                 mean_paraphrase=float(good.mean()),
                 mean_nonparaphrase=float(bad.mean()),
-                mean_margin=one.margin,
-                margin_ci=(one.margin_low, one.margin_high),
-                p=one.p,
-                p_two_sided=one.p_two_sided,
+                mean_margin=preferred.margin,
+                margin_ci=(preferred.margin_low, preferred.margin_high),
+                p=preferred.p,
+                p_two_sided=preferred.p_two_sided,
             )
         )
     right = {name: good > bad for name, (good, bad) in pairs.items()}
     tests = {(a, b): mcnemar(right[a], right[b], cluster=of) for a, b in combinations(right, 2)}
-    splits = () if gaps is None else tuple(_split(right, gaps, bins, confidence))
+    splits = () if gaps is None or not settings.bins else tuple(_split(right, gaps, settings.bins, confidence))
     examples = []
     for name, (good, bad) in pairs.items():
-        for place in np.argsort(good - bad, kind="stable")[:worst]:
+        for place in np.argsort(good - bad, kind="stable")[: settings.worst]:
             given = int(kept[place])
-            triple = triples[given] if triples else Triple("", "", "", given + 1)
+            triple = settings.triples[given] if len(settings.triples) else Triple("", "", "", given + 1)
             examples.append(
                 TripleExample(
                     metric=name,
@@ -272,7 +252,7 @@ def prefer_paraphrase(
                     scores={other: (float(both[0][place]), float(both[1][place])) for other, both in pairs.items()},
                 )
             )
-    return TriplesResult(tuple(results), paired_tests(tests, correction), splits, tuple(examples))
+    return TriplesResult(tuple(results), paired_tests(tests, settings.correction), splits, tuple(examples))
 
 
 def paired_tests(tests: Mapping[tuple[str, str], McNemar], correction: Correction) -> tuple[PairedTest, ...]:
@@ -285,18 +265,16 @@ def paired_tests(tests: Mapping[tuple[str, str], McNemar], correction: Correctio
 
 
 def _split(right: Mapping[str, NDArray[np.bool_]], gaps: Array, bins: int, confidence: float) -> list[Split]:
-    if bins < 1:
-        raise InputError(f"`bins={bins}`: at least 1 is needed")
     edges = np.unique(np.quantile(gaps, np.linspace(0, 1, bins + 1), method="inverted_cdf"))
     place = np.clip(np.searchsorted(edges, gaps, side="right") - 1, 0, max(len(edges) - 2, 0))
-    found = []
+    splits = []
     for name, correct in right.items():
         for i in range(max(len(edges) - 1, 1)):
             inside = correct[place == i]
             ends = wilson_interval(int(inside.sum()), len(inside), confidence)
             high = float(edges[min(i + 1, len(edges) - 1)])
-            found.append(Split(name, float(edges[i]), high, len(inside), float(inside.mean()), ends))
-    return found
+            splits.append(Split(name, float(edges[i]), high, len(inside), float(inside.mean()), ends))
+    return splits
 
 
 def complete(columns: Mapping[str, ArrayLike], nan: NanPolicy) -> tuple[dict[str, Array], NDArray[np.int64]]:

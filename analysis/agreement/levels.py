@@ -1,4 +1,4 @@
-"""The four levels at which metrics agree with people: segments, preferences, systems and hybrid systems.
+"""The four levels at which metrics agree with human judgments: segments, preferences, systems and hybrid systems.
 
 `bsx.analysis.agreement.evaluate` puts groups together; here is one group.
 """
@@ -174,7 +174,7 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
     over = settings.sampled
     draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
     if over != "systems" and not rows.segments:
-        raise InputError(f"`resample={over}` needs scores of segments: name the column segment")
+        raise InputError(f"resample {over} needs scores of segments: name the column segment")
     heavy = heavy_tails(scores, human, settings)
     metrics = []
     for name, x in scores.items():
@@ -183,7 +183,7 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
         if over != "systems":
             drawn = resampled_scores(
                 rows.scored(name),
-                rows.people(),
+                rows.human_scored(),
                 rows.shape,
                 settings.statistic,
                 over,
@@ -201,7 +201,9 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
 
         def resample() -> dict[str, Array]:
             return {
-                name: resampled_scores(rows.scored(name), rows.people(), rows.shape, settings.statistic, over, **draw)
+                name: resampled_scores(
+                    rows.scored(name), rows.human_scored(), rows.shape, settings.statistic, over, **draw
+                )
                 for name in scores
             }
 
@@ -213,8 +215,8 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
     if test == "permutation" and over == "segments":
         if rows.corpus or rows.every:
             raise InputError(
-                "`test=permutation` cannot swap the segments of corpus scores, nor those that nobody judged: use "
-                "bootstrap, `resample=systems` or `system_score=judged`"
+                "test permutation cannot swap the segments of corpus scores, nor those that nobody judged: use "
+                "bootstrap, resample systems or system_score judged"
             )
         return Agreement(metrics, test, tests_of_matrices(rows, metrics, "means", test, settings), about)
     return Agreement(metrics, test, tests_of_items(scores, human, test, settings), about)
@@ -228,7 +230,7 @@ def _order_of_systems(rows: Rows, name: str, x: Array, human: Array, settings: M
     if over != "systems":
         shape, draws = rows.shape, settings.resamples
         drawn = resampled_scores(
-            rows.scored(name), rows.people(), shape, "pairwise_accuracy", over, draws, settings.seed
+            rows.scored(name), rows.human_scored(), shape, "pairwise_accuracy", over, draws, settings.seed
         )
         ends = percentile_interval(drawn, settings.confidence)
     figures: dict[str, Figure] = {"pairwise_accuracy": accuracy.estimate, "pairwise_accuracy_ci": ends}

@@ -50,7 +50,7 @@ def resampling(settings: MetaSettings) -> Resampling:
 
 
 def heavy_tails(metrics: Mapping[str, Array], human: Array, settings: MetaSettings) -> list[str]:
-    """Return the metrics whose tails, with people's, are too heavy for Fisher's interval and the Williams test."""
+    """Return the metrics whose tails, with human scores', are too heavy for Fisher's interval and the Williams test."""
     if settings.statistic != "pearson" or len(human) < ENOUGH:
         return []
     return [name for name, x in metrics.items() if tail_weight(x, human) > HEAVY_TAILS]
@@ -66,7 +66,7 @@ def about_tails(heavy: list[str], test: Test) -> tuple[str, ...]:
     if not heavy:
         return ()
     tested = ", and permutation instead of the Williams test" if test == "permutation" else ""
-    return (f"heavy tails of {', '.join(heavy)} with people: a bootstrap interval instead of Fisher's{tested}",)
+    return (f"heavy tails of {', '.join(heavy)} with human scores: a bootstrap interval instead of Fisher's{tested}",)
 
 
 def correlations(name: str, x: Array, human: Array, settings: MetaSettings, *, heavy: bool = False) -> MetricAgreement:
@@ -141,7 +141,7 @@ def checked_williams(a: Array, b: Array, human: Array, settings: MetaSettings) -
     """Run the Williams test; say what to do if there are too few items for it."""
     if len(human) < 4:
         raise InputError(
-            f"{len(human)} rows or systems are too few for the Williams test, which needs 4; `test=none` leaves it out"
+            f"{len(human)} rows or systems are too few for the Williams test, which needs 4; test none leaves it out"
         )
     return williams(a, b, human, confidence=settings.confidence)
 

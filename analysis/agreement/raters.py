@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.analysis.agreement.settings import RaterSettings
 from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval
 from bsx.analysis.stats.rowwise import pearson_rows
-from bsx.analysis.stats.validate import settings
 from bsx.data.columns import TableLike, check_present, column_names, label_column, number_column
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.result import Interval, Number, Result
-from bsx.support.settings import in_range
+from bsx.support.settings import settled
 
 
 @dataclass(frozen=True)
@@ -73,17 +73,8 @@ class RaterAgreement(Result):
     raters: tuple[Rater, ...]
 
 
-@in_range
-def rater_agreement(
-    columns: TableLike,
-    *,
-    human: str = "human",
-    judge: str = "judge",
-    item: Sequence[str] = ("system", "segment"),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 1,
-) -> RaterAgreement:
+@settled(RaterSettings)
+def rater_agreement(columns: TableLike, settings: RaterSettings) -> RaterAgreement:
     """Measure how far raters agree on the same translations; they need not be the same for each.
 
     Source: Krippendorff 2011 for alpha; Shrout & Fleiss 1979 for ICC(1), with the mean number of ratings of uneven
@@ -91,21 +82,16 @@ def rater_agreement(
 
     Args:
         columns: name -> values (n,): a row a rating, as `load_mqm` and `load_esa` give with ``per_rater=True``.
-        human: column of scores; rows without one are left out.
-        judge: column that names the rater.
-        item: columns that together name what was rated.
-        confidence: level of the intervals.
-        resamples: bootstrap resamples of items.
-        seed: of the bootstrap.
+        settings: see `RaterSettings`.
 
     Raises:
         UnknownNameError: for an unknown column; lists those present.
         InputError: if nothing has two ratings, all scores are equal, or a rater judged something twice.
     """
-    settings(resamples=resamples, confidence=confidence)
-    check_present([human, judge, *item], column_names(columns))
+    human, judge, items, confidence = settings.human, settings.judge, settings.items, settings.confidence
+    check_present([human, judge, *items], column_names(columns))
     scores, who = number_column(human, columns[human]), label_column(judge, columns[judge])
-    keys = list(zip(*(label_column(name, columns[name]) for name in item), strict=True))
+    keys = list(zip(*(label_column(name, columns[name]) for name in items), strict=True))
     chosen = [row for row in range(len(scores)) if not np.isnan(scores[row])]
     seen: set[object] = set()
     for row in chosen:
@@ -120,14 +106,14 @@ def rater_agreement(
     count = np.bincount(of, minlength=len(number))
     kept = count[of] > 1 if len(of) else np.zeros(0, dtype=bool)
     if not kept.any():
-        raise InputError(f"no translation has two ratings: {', '.join(item)} name it, {judge!r} the rater")
+        raise InputError(f"no translation has two ratings: {', '.join(items)} name it, {judge!r} the rater")
     names = [str(who[row]) for row, keep in zip(chosen, kept, strict=True) if keep]
     x, of = x[kept], np.unique(of[kept], return_inverse=True)[1]
     if np.ptp(x) == 0:
         raise InputError(f"all ratings are {x[0]:g}: nothing can be agreed on")
     sums = _Sums.of(x - x.mean(), of)
     figures = sums.figures(np.ones((1, len(sums.count))))[:, 0]
-    drawn = [sums.figures(weights) for weights in bootstrap_counts(resamples, len(sums.count), seed)]
+    drawn = [sums.figures(weights) for weights in bootstrap_counts(settings.resamples, len(sums.count), settings.seed)]
     ends = [percentile_interval(draws, confidence) for draws in np.concatenate(drawn, axis=1)]
     alpha, one, mean = (float(value) for value in figures)
     return RaterAgreement(

@@ -128,7 +128,7 @@ def load_challenge(
         raise InputError(f"{place}: the folder holds no .json file of DEMETR; name a table by its file")
     if place.is_dir() or NamedFile(place).suffix == ".json":
         if metrics:
-            raise InputError(f"{place}: files of DEMETR hold no scores: compute them with `metrics=METRICS`")
+            raise InputError(f"{place}: files of DEMETR hold no scores: compute them with metrics")
         if named:
             raise InputError(f"{place}: files of DEMETR have fields of their own: name columns of tables only")
         return _read_demetr(files, found=place.is_dir())
@@ -211,11 +211,11 @@ def _read_table(path: Path, metrics: Sequence[str], named: Mapping[str, str]) ->
     for name in ("good", "bad"):
         if columns[name] is None:
             there = ", ".join(table.columns)
-            raise UnknownNameError(f"{table.name}: has no column {name!r}; `{name}=COL` names it; it has {there}")
+            raise UnknownNameError(f"{table.name}: has no column {name!r}; say which it is ({name}); it has {there}")
     if columns["reference"] is None and columns["source"] is None:
         raise InputError(
-            f"{table.name}: has neither a column reference nor a column source to compare with; `reference=COL` or "
-            "`source=COL` names one"
+            f"{table.name}: has neither a column reference nor a column source to compare with: say which it is "
+            "(reference or source)"
         )
     sides = {metric: [f"{metric}-{side}" for side in ("good", "bad")] for metric in metrics}
     table.require(*(column for both in sides.values() for column in both))

@@ -1,4 +1,4 @@
-"""The Eval4NLP 2021 shared task: translations with people's scores and the words that people marked as errors."""
+"""The Eval4NLP 2021 shared task: translations with human scores and the words that annotators marked as errors."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def load_realsumm(
 
     Args:
         path: the file, .pkl or .json.
-        human: the score by people; LitePyramid's recall unless given.
+        human: the human score; LitePyramid's recall unless given.
         metrics: the metrics whose scores become columns; all that every summary has unless given.
         name: name of the data set; the file's unless given.
         skip_malformed: list malformed summaries in ``problems`` instead of failing on the first.

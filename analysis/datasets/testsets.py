@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bsx.analysis.datasets.judged import JudgedTable
-from bsx.analysis.datasets.store import LoaderOptions, find_layout, load_dataset
+from bsx.analysis.datasets.store import find_layout, load_data
 from bsx.catalog.datasets import DatasetEntry, load_dataset_catalog
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
+from bsx.support.untyped import Settings
 
 _OTHER = frozenset({"wmt_da_system", "darr", "paws", "qqp", "challenge", "mt_metrics_eval"})
 """Loaders of what is no table of candidates: systems, preferences, labelled pairs, and what holds many test sets."""
@@ -31,7 +32,7 @@ class TestSet:
 
     name: str
     dataset: str
-    options: LoaderOptions
+    options: Settings
 
     def files(self, data_dir: Path | str | None = None) -> list[Path]:
         """Return the files that it is read from, where they are single files."""
@@ -101,7 +102,7 @@ def load_test_set(name: str, data_dir: Path | str | None = None) -> JudgedTable:
         InputError: for files that cannot be read.
     """
     found = find_test_set(name)
-    table = load_dataset(found.dataset, data_dir=data_dir, **found.options)
+    table = load_data(found.dataset, data_dir=data_dir, **found.options)
     if not len(table):
         raise InputError(f"{name}: holds no rows")
     return table

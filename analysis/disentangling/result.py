@@ -1,22 +1,301 @@
-"""What a disentangling regression returns."""
+"""What a disentangling regression finds: coefficients with their errors, shares of R², tests, and what is to know."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from bsx.analysis.disentangling.bends import Bend
-from bsx.analysis.disentangling.checks import NestedTest
-from bsx.analysis.disentangling.fits import CoefficientComparison, MetricFit
-from bsx.analysis.disentangling.mediation import MediatedPath
-from bsx.analysis.disentangling.noise.reliability import Reliability
-from bsx.analysis.disentangling.noise.tipping import TippingPoint
-from bsx.analysis.disentangling.variants import Variant
 from bsx.analysis.stats.clusters import Correction
 from bsx.analysis.stats.regression import PooledTest, StandardErrors
+from bsx.analysis.stats.results import Comparison
 from bsx.errors import UnknownNameError
 from bsx.support.near import did_you_mean
-from bsx.support.result import Notice, Number, Result
+from bsx.support.result import Endless, Interval, Notice, Number, Result, Shown
+
+VIF_LIMIT = 10.0  # Marquardt 1970
+CONDITION_LIMIT = 30.0  # Belsley, Kuh & Welsch 1980
+COOK_LIMIT = 1.0  # Cook & Weisberg 1982
+ROWS_PER_FACTOR = 10
+FEW_CLUSTERS = 20
+"""Beyond which figures there is a `Notice`."""
+
+CurvePoint = tuple[Number, Number, Number, Number, Number]
+
+
+@dataclass(frozen=True, repr=False)
+class Coefficients(Shown):
+    """One metric's coefficients; dictionaries are keyed by factor.
+
+    Attributes:
+        metric: the response.
+        coef: standardised coefficients; NaN where one is not defined.
+        se: their standard errors.
+        p: two-sided p-values, uncorrected.
+        p_adjusted: the same, corrected for the number of coefficients in the whole table.
+        ci: analytic intervals.
+        significant: whether ``p_adjusted`` is below alpha; the paper stars the others.
+    """
+
+    metric: str
+    coef: dict[str, Number]
+    se: dict[str, Number]
+    p: dict[str, Number]
+    p_adjusted: dict[str, Number]
+    ci: dict[str, Interval]
+    significant: dict[str, bool]
+
+
+@dataclass(frozen=True, repr=False)
+class MetricFit(Coefficients):
+    """The regression of one metric on the factors; dictionaries are keyed by factor.
+
+    Attributes:
+        statistic: coef / se.
+        ci_bootstrap: percentile intervals over resamples of rows; empty unless asked for.
+        r2: share of the metric's variance that the factors explain.
+        adj_r2: adjusted for the number of factors.
+        r2_ci: interval of the share that they explain in truth, by inversion; it can begin at 0.
+        r2_out: R² on rows that were not fitted, by cross-validation; NaN if all rows belong together.
+        r2_bootstrap: percentile interval of the share, less the bias of resampling, or None.
+        vif: variance inflation factors (of the factors: the same for all metrics).
+        r2_share: Shapley/LMG shares, which sum to ``r2``.
+        r2_share_bootstrap: their percentile intervals, less the bias of resampling; empty unless asked for.
+        partial_r2: share of what the other factors leave unexplained that this factor explains.
+        partial_r2_ci: their intervals, which begin at 0 where the coefficient's holds 0.
+        semipartial_r2: drop in ``r2`` without this factor.
+        semipartial_r2_ci: their intervals, likewise.
+        importance: drop in ``r2_out`` when the factor's values are shuffled.
+        commonality: parts of ``r2`` that factors explain alone (``sem``) and in common (``sem+lex``).
+        conditional_dominance: mean gain in R² by adding the factor to models of 0, 1, … other factors.
+        dominates: ``completely``, ``conditionally`` and ``generally``: (stronger, weaker).
+        df: residual degrees of freedom.
+        intercept: 0 up to rounding, because the columns are standardised; None if the model has none.
+        intercept_se: its standard error.
+    """
+
+    statistic: dict[str, Number]
+    ci_bootstrap: dict[str, Interval]
+    r2: Number
+    adj_r2: Number
+    r2_ci: Interval
+    r2_out: Number
+    r2_bootstrap: Interval | None
+    vif: dict[str, Number]
+    r2_share: dict[str, Number]
+    r2_share_bootstrap: dict[str, Interval]
+    partial_r2: dict[str, Number]
+    partial_r2_ci: dict[str, Interval]
+    semipartial_r2: dict[str, Number]
+    semipartial_r2_ci: dict[str, Interval]
+    importance: dict[str, Number]
+    commonality: dict[str, Number]
+    conditional_dominance: dict[str, tuple[Number, ...]]
+    dominates: dict[str, tuple[tuple[str, str], ...]]
+    df: int
+    intercept: float | None = None
+    intercept_se: float | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class CoefficientComparison(Shown):
+    """Two metrics' coefficients compared.
+
+    Attributes:
+        a: the first metric.
+        b: the second.
+        by: factor -> Comparison, and ``"r2"`` -> that of the explained variance.
+    """
+
+    a: str
+    b: str
+    by: dict[str, Comparison]
+
+
+@dataclass(frozen=True, repr=False)
+class NestedTest(Shown):
+    """A larger model against a smaller one.
+
+    Attributes:
+        name: of the question.
+        base: terms of the smaller model.
+        added: terms that only the larger one has.
+        r2_base: R² of the smaller model.
+        r2_full: R² of the larger.
+        gain: their difference.
+        statistic: F.
+        df1: number of added terms.
+        df2: degrees of freedom of the denominator; infinite where the reference is chi-squared / df1.
+        p: of "the added terms explain nothing".
+        n: rows.
+        coef: added term -> its coefficient in the larger model.
+        term_p: added term -> p-value of that coefficient alone.
+    """
+
+    name: str
+    base: tuple[str, ...]
+    added: tuple[str, ...]
+    r2_base: Number
+    r2_full: Number
+    gain: Number
+    statistic: Number
+    df1: int
+    df2: Endless
+    p: Number
+    n: int
+    coef: dict[str, Number]
+    term_p: dict[str, Number]
+
+
+@dataclass(frozen=True)
+class Bend:
+    """What a metric gains if factors act in curves instead of straight lines.
+
+    Attributes:
+        metric: the response.
+        factor: the factor that is bent, or several joined by ``+``; all others act in straight lines.
+        knots: where the pieces of its curve meet, in its own units; empty for several factors.
+        r2_line: R² of straight lines.
+        r2_curve: R² with the curves.
+        out_line: the same on rows that were not fitted, by cross-validation; NaN if all rows belong together.
+        out_curve: likewise.
+        statistic: F of "no curve".
+        df1: terms that the curves have beyond straight lines.
+        df2: degrees of freedom of the denominator; infinite where the reference is chi-squared / df1.
+        p: its p-value.
+        p_adjusted: the same, corrected for the number of such tests.
+        curve: value of the factor in its own units, what it adds to the metric (sd, 0 at its mean) with the ends of the
+            interval, and what the straight line adds; empty for several factors.
+    """
+
+    metric: str
+    factor: str
+    knots: tuple[Number, ...]
+    r2_line: Number
+    r2_curve: Number
+    out_line: Number
+    out_curve: Number
+    statistic: Number
+    df1: int
+    df2: Endless
+    p: Number
+    p_adjusted: Number
+    curve: tuple[CurvePoint, ...]
+
+
+@dataclass(frozen=True)
+class MediatedPath:
+    """How a factor's coefficient in a metric divides, the other factors held constant.
+
+    Attributes:
+        metric: the response.
+        factor: the factor.
+        mediator: what may lie between, such as the human score.
+        on_mediator: coefficient of the factor in the mediator (a).
+        of_mediator: coefficient of the mediator in the metric (b).
+        indirect: a · b.
+        indirect_ci: its percentile interval over resamples.
+        direct: coefficient of the factor in the metric beside the mediator.
+        direct_ci: its interval.
+        total: coefficient of the factor without the mediator, indirect + direct.
+        total_ci: its interval.
+        share: indirect / total; NaN where they have different signs or the total's interval holds 0.
+    """
+
+    metric: str
+    factor: str
+    mediator: str
+    on_mediator: Number
+    of_mediator: Number
+    indirect: Number
+    indirect_ci: Interval
+    direct: Number
+    direct_ci: Interval
+    total: Number
+    total_ci: Interval
+    share: Number
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """How much of a factor's variance is not noise.
+
+    Attributes:
+        factor: which.
+        value: the share, from 0 to 1.
+        source: where the value comes from, in words.
+    """
+
+    factor: str
+    value: Number
+    source: str
+
+
+@dataclass(frozen=True)
+class TippingPoint:
+    """How a coefficient moves with the reliability of another factor.
+
+    Attributes:
+        metric: the response.
+        factor: whose coefficient it is.
+        noisy: the factor whose reliability is varied; others keep theirs.
+        zero_below: reliability at which the coefficient is 0, the highest if there are several; None if there is none.
+        insignificant_below: reliability below which it is no longer significant; 1 if it is not to begin with; None if
+            it stays so.
+        lowest: the least reliability that was tried; below, the other factors would explain more than there is.
+        curve: (reliability, coefficient, lower end, upper end), reliability falling.
+        group: whose rows; empty for all.
+    """
+
+    metric: str
+    factor: str
+    noisy: str
+    zero_below: float | None
+    insignificant_below: float | None
+    lowest: Number
+    curve: tuple[tuple[Number, Number, Number, Number], ...] = field(repr=False)
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class VariantFit(Coefficients):
+    """One metric's coefficients, estimated otherwise.
+
+    Attributes:
+        r2: share of the metric's variance explained; None where the variant has none.
+        details: further figures: what -> factor (or component) -> figure.
+    """
+
+    r2: float | None = None
+    details: dict[str, dict[str, Number]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The coefficients of all metrics, estimated otherwise than in the main table.
+
+    Attributes:
+        name: ``errors-in-variables``, ``simex``, ``within-groups``, ``between-groups``, ``random-effects``,
+            ``controls`` or ``random-intercepts``.
+        what: what it is, in words.
+        factors: names; those of ``controls`` have the control variables last.
+        results: one fit a metric.
+    """
+
+    name: str
+    what: str
+    factors: tuple[str, ...]
+    results: tuple[VariantFit, ...]
+
+    def __getitem__(self, metric: str) -> VariantFit:
+        """Return a metric's fit.
+
+        Raises:
+            KeyError: if there is none.
+        """
+        for fit in self.results:
+            if fit.metric == metric:
+                return fit
+        raise KeyError(metric)
 
 
 @dataclass(frozen=True, repr=False)

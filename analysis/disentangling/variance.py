@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from bsx.analysis.disentangling.errors import Errors
+from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.analysis.stats.folds import unit_folds
 from bsx.analysis.stats.regression import Ols
 from bsx.analysis.stats.resample import Seed, percentile_interval

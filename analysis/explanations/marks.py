@@ -113,18 +113,18 @@ def compare_marks(
     both = _figures(a, marks), _figures(b, marks)
     apart = both[0] - both[1]
     draws = np.concatenate([counts @ apart for counts in bootstrap_counts(resamples, len(apart), seed)]) / len(apart)
-    found = {}
+    compared_to = {}
     for place, name in enumerate(FIGURES):
-        first, second = (float(one[:, place].mean()) for one in both)
-        found[name] = compared(
+        first, second = (float(figures_of[:, place].mean()) for figures_of in both)
+        compared_to[name] = compared(
             first, second, draws[:, place], len(apart), "paired bootstrap over sentences", confidence
         )
-    return found
+    return compared_to
 
 
 def _figures(risks: Sequence[ArrayLike], marks: Sequence[ArrayLike]) -> Array:
     """Return the three figures of each sentence that has marked and unmarked words (sentences, 3)."""
-    found = [sentence_figures(x, y) for _, x, y in sentences(risks, marks) if 0 < y.sum() < len(y)]
-    if not found:
+    figures = [sentence_figures(x, y) for _, x, y in sentences(risks, marks) if 0 < y.sum() < len(y)]
+    if not figures:
         raise InputError("no sentence has both marked and unmarked words")
-    return np.array(found)
+    return np.array(figures)

@@ -6,16 +6,18 @@ import json
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypedDict, Unpack
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from bsx.data.lines import NamedFile
 from bsx.data.output import atomic_text
 from bsx.errors import InputError
 from bsx.support.children import run_code
 from bsx.support.optional import need
+from bsx.support.settings import BaseSettings, settled
 
 Vectors = dict[str, NDArray[np.float32]]
 
@@ -94,43 +96,38 @@ def write_vectors(file: Path, vectors: Mapping[str, NDArray[np.floating]], *, ow
             stream.write(" ".join([word, *(f"{value:.9g}" for value in vector)]) + "\n")
 
 
-class FastTextOptions(TypedDict, total=False):
-    """Further arguments of ``fasttext.train_unsupervised``, with fastText's names; its documentation explains them."""
+class VectorSettings(BaseSettings):
+    """How word vectors are trained; what is not given is fastText's own, whose documentation explains it.
 
-    model: Literal["skipgram", "cbow"]
-    dim: int
-    ws: int
-    minCount: int
-    minn: int
-    maxn: int
-    neg: int
-    wordNgrams: int
-    loss: Literal["ns", "hs", "softmax", "ova"]
-    bucket: int
-    lrUpdateRate: int
-    t: float
-    verbose: int
-
-
-def train_vectors(
-    texts: Sequence[Sequence[str]],
-    *,
-    threads: int = 1,
-    epoch: int = 10,
-    lr: float = 0.2,
-    **settings: Unpack[FastTextOptions],
-) -> Vectors:
-    """Train fastText skip-gram vectors on tokenised texts.
-
-    The defaults are those of Kaster, Zhao & Eger 2021: ten epochs, learning rate 0.2, otherwise fastText's own (100
+    Unless given otherwise, as in Kaster, Zhao & Eger 2021: ten epochs, learning rate 0.2, else fastText's defaults (100
     dimensions, words that occur five times, subwords of 3 to 6 characters).
+    """
+
+    threads: Annotated[int, Field(description="With one, the same texts give the same vectors again.")] = 1
+    epoch: Annotated[int, Field(description="Times through the texts.")] = 10
+    lr: Annotated[float, Field(description="Learning rate.")] = 0.2
+    model: Literal["skipgram", "cbow"] = "skipgram"
+    dim: int | None = None
+    ws: int | None = None
+    minCount: int | None = None  # noqa: N815 - fastText's name, as those below
+    minn: int | None = None
+    maxn: int | None = None
+    neg: int | None = None
+    wordNgrams: int | None = None  # noqa: N815
+    loss: Literal["ns", "hs", "softmax", "ova"] | None = None
+    bucket: int | None = None
+    lrUpdateRate: int | None = None  # noqa: N815
+    t: float | None = None
+    verbose: int = 0
+
+
+@settled(VectorSettings)
+def train_vectors(texts: Sequence[Sequence[str]], settings: VectorSettings) -> Vectors:
+    """Train fastText skip-gram vectors on tokenised texts.
 
     Args:
         texts: tokens of each text, as they shall be spelled.
-        threads: threads of fastText; with one, the same texts give the same vectors again (its seed is fixed).
-        epoch: times through the texts.
-        lr: learning rate.
-        settings: further arguments of ``fasttext.train_unsupervised``.
+        settings: see `VectorSettings`.
 
     Returns:
         Word -> vector (d,), the most frequent word first, keys in lower case (the last spelling wins).
@@ -140,7 +137,7 @@ def train_vectors(
         InputError: if no word occurs often enough, or training diverges, as it can on very little text.
     """
     need("fasttext", "Training word vectors")
-    chosen = {"model": "skipgram", "verbose": 0, "epoch": epoch, "lr": lr, "thread": threads, **settings}
+    chosen = {**settings.model_dump(exclude_none=True, exclude={"threads"}), "thread": settings.threads}
     with tempfile.TemporaryDirectory(prefix="bsx-vectors-") as folder:
         corpus = Path(folder) / "corpus.txt"
         with corpus.open("w", encoding="utf-8", newline="\n") as stream:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from bsx.support.result import Interval, Notice, Number, Result
 
+VIF_LIMIT = 10.0  # Marquardt 1970
 ALPHA = 0.05
 """p below which a coefficient is said to differ from 0, or from the observed one."""
 

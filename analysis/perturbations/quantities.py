@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import regex
 
-from bsx.analysis.perturbations.base import Item, Perturbation
-from bsx.analysis.perturbations.calendar import CALENDAR
+from bsx.analysis.perturbations.base import Item, register
+from bsx.analysis.perturbations.names import CALENDAR
 
 # Digits of any script, not those inside a word such as A4 or MP3.
 _NUMBER = regex.compile(
@@ -114,18 +114,22 @@ def _dates(item: Item, strength: float, rng: random.Random) -> str | None:
     return _named(item, _DATE_LISTS[item.lang], rng)
 
 
-NUMBERS = Perturbation(
+register(
     "numbers",
     "one digit of one number becomes another; without digits, one number word",
     False,
     _numbers,
     acts_on=f"texts with digits of any script, or with number words of {', '.join(_WORDS)}",
+    aim="sem",
+    place=80,
 )
-DATES = Perturbation(
+register(
     "dates",
     "one month or weekday becomes another",
     False,
     _dates,
     languages=tuple(CALENDAR),
     acts_on="texts that name a month or a weekday",
+    aim="sem",
+    place=90,
 )

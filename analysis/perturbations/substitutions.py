@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import regex
 
-from bsx.analysis.perturbations.base import Change, Item, Perturbation
+from bsx.analysis.perturbations.base import Change, Item, register
 from bsx.analysis.perturbations.opposites import MODALITY, OPPOSITES, SET_PHRASES, SYNONYMS
 
 _CHINESE = ("zh", "zh-hant")
@@ -94,27 +94,33 @@ def _fits(before: str, old: str, new: str) -> bool:
 
 _LANGUAGES = ("de", "en", "es", "fr", "ru", "zh")
 
-TO_OPPOSITE = Perturbation(
+register(
     "opposites",
     "one word becomes its opposite: more less, rose fell, northern southern",
     False,
     _substitution(OPPOSITES),
     languages=_LANGUAGES,
     acts_on="texts with a word of a list of opposites, outside set phrases",
+    aim="sem",
+    place=60,
 )
-MUST_MAY = Perturbation(
+register(
     "modality",
     "what must be may be, or what may be must be",
     False,
     _substitution(MODALITY),
     languages=_LANGUAGES,
     acts_on="texts with a modal verb or adverb of necessity or possibility that the lists know",
+    aim="sem",
+    place=70,
 )
-SYNONYM = Perturbation(
+register(
     "synonyms",
     "one word becomes another that means the same: begin start, often frequently",
     True,
     _substitution(SYNONYMS),
     languages=_LANGUAGES,
     acts_on="texts with a word of a list of synonyms, outside set phrases",
+    aim="lex",
+    place=160,
 )

@@ -18,7 +18,7 @@ class LayerFigures:
         accuracy: over all seeds.
         low: lower end of its 95 % interval: bootstrap over groups of test items.
         high: upper end.
-        control: accuracy of the same probe on random labels; see `bsx.analysis.probing.control.control_labels`. None
+        control: accuracy of the same probe on random labels; see `bsx.analysis.probing.items.control_labels`. None
             without a control task, as the next three.
         selectivity: accuracy minus that on the control task.
         selectivity_low: lower end of its 95 % interval.

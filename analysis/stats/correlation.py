@@ -140,7 +140,7 @@ def pairwise_accuracy(
     seed: Seed = 1,
     nan: NanPolicy = "error",
 ) -> Estimate:
-    """Return the share of system pairs that the metric orders as people do.
+    """Return the share of system pairs that the metric orders as human judgments do.
 
     A pair tied in both counts as agreement, a pair tied in one as disagreement.
 

@@ -21,7 +21,7 @@ class Fold:
     """Rows to train on and rows to test on.
 
     Attributes:
-        name: of the fold, for people.
+        name: of the fold, for readers.
         train: row numbers (t,).
         test: row numbers (m,).
         purged: rows that are in neither part, because they share a segment or a text with the test rows.

@@ -1,4 +1,4 @@
-"""Which layer agrees best with people? Correlation by layer, with bootstrap intervals.
+"""Which layer agrees best with human judgments? Correlation by layer, with bootstrap intervals.
 
 Works on arrays: scores of all layers from any encoder, human scores, and the group (language pair) of each segment.
 """
@@ -26,7 +26,7 @@ _NAMED = 5  # places that a note names
 
 @dataclass(frozen=True, repr=False)
 class LayerAgreement(Shown):
-    """Agreement with people by layer, averaged over groups.
+    """Agreement with human judgments by layer, averaged over groups.
 
     Attributes:
         statistic: which correlation.

@@ -1,4 +1,4 @@
-"""Choosing a model by a metric: how often the metric's favourite is people's favourite, exactly and by sampling."""
+"""Choosing a model by a metric: how often its favourite is that of human judgments, exactly and by sampling."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def expected_model_selection(
 ) -> ModelSelection:
     """Return the exact expectation over all samples of systems, by counting; no random numbers.
 
-    Systems tied in the metric are chosen with equal probability; a system tied with people's best is a hit. Both are
-    exact here, not approximated. For s of N systems drawn without replacement, a system with l others below it in the
-    metric is chosen from C(l, s - 1) of the C(N, s) samples; the other quantities follow by the same counting.
+    Systems tied in the metric are chosen with equal probability; one tied with the best by human judgments is a hit.
+    Both are exact here, not approximated. For s of N systems drawn without replacement, a system with l others below it
+    in the metric is chosen from C(l, s - 1) of the C(N, s) samples; the other quantities follow by the same counting.
 
     Source: the model selection of Zhang et al. 2020, section 5.1 (100 of 10,000 hybrid systems), in closed form.
 
@@ -72,12 +72,12 @@ def expected_model_selection(
     n, s = len(m), sample
     share = _Shares(n, s)
     below, tied = _ranks(m)
-    # People's best of the sample: sort by human score; the item at place i is the top of C(i, s - 1) samples.
+    # The best of the sample: sort by human score; the item at place i is the top of C(i, s - 1) samples.
     ordered = np.sort(h)
     best = float(ordered @ share(np.arange(n) + 1, np.arange(n)))
     # A tied item's place among its equals is uniform; sums of binomials over places telescope.
     chosen = share(below + tied, below) / tied
-    worse, equal = _not_higher(m, h)  # with lower metric, with equal metric: others that people do not prefer
+    worse, equal = _not_higher(m, h)  # with lower metric, with equal metric: others that human judgments do not prefer
     hits = float((share(worse + equal + 1, worse) / (equal + 1)).sum())
     return ModelSelection(
         hits_at_1=min(1.0, hits),  # rounding may exceed the limits by a hair
@@ -170,7 +170,7 @@ def _ranks(m: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _not_higher(m: Array, h: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each item how many others people do not prefer to it, with lower metric and with equal metric."""
+    """Return for each item how many others are not preferred to it, with lower metric and with equal metric."""
     worse, equal = np.empty(len(m), dtype=np.int64), np.empty(len(m), dtype=np.int64)
     size = max(1, CELLS // len(m))
     for start in range(0, len(m), size):
@@ -190,13 +190,13 @@ def _expected_reciprocal_rank(
 ) -> float:
     """Return the mean of 1 / (human rank of the chosen item).
 
-    If l items lie below the chosen one and people prefer b of them, the sum of 1 / (1 + preferred in the sample) over
+    If l items lie below the chosen one and b of them are preferred, the sum of 1 / (1 + preferred in the sample) over
     its C(l, s - 1) samples is (C(l + 1, s) - C(l - b, s)) / (b + 1).
     """
     preferred = below - worse
     alone = tied == 1
     total = float((share(below + 1, worse) / (preferred + 1))[alone].sum())
-    rivals = tied - 1 - equal  # equal in the metric, and people prefer them
+    rivals = tied - 1 - equal  # equal in the metric, and human judgments prefer them
     if int((tied * (rivals + 1))[~alone].sum()) > MAX_TIE_CELLS:
         raise InputError(
             f"up to {tied.max()} systems have the same metric score: too many ties for the closed form; "

@@ -36,7 +36,7 @@ def unequal_groups(rng: np.random.Generator) -> dict[str, Array]:
 
 def chosen(columns: dict[str, Array]) -> dict[str, bool]:
     """Tell what the defaults of a meta-evaluation find in the first group, and on average."""
-    found = meta_evaluate(columns, metrics=["a", "b"], human="human", group="lp", resamples=DRAWS)
+    found = meta_evaluate(columns, ["a", "b"], "human", group="lp", resamples=DRAWS)
     first, average = found.groups[0], found.average
     assert average is not None
     return {

@@ -74,7 +74,7 @@ def refuse_truncated(block: Block, window: Window, model: str, limit: int | None
         more = f" and {len(too_long) - 3} more" if len(too_long) > 3 else ""
         raise InputError(
             f"{model} reads {limit} tokens, longer: {', '.join(too_long[:3])}{more}; "
-            "shorten them, use `long='window'`, or drop `strict=True`"
+            "shorten them, set long to window, or leave out strict"
         )
 
 

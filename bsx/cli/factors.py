@@ -4,81 +4,38 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from bsx.analysis.factors.base import Resources
-from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say, spelled
-from bsx.cli.options import OF_ONE_METRIC, Format, Full, Output, TableFormat, specs, take, take_keywords, with_settings
-from bsx.cli.output import names, progress_bar, show, write_shown
-from bsx.jobs.settings.factors import FactorSettings, InterveneSettings
+from bsx.cli.options import Format, Full, Output, TableFormat, command
+from bsx.cli.output import progress_bar, show, write_shown
+from bsx.jobs.factoring import FactorRun
+from bsx.jobs.intervening import InterveneRun
+from bsx.support.settings import set_fields
 
 
-@with_settings("progress", config=Resources, before="format")
-@with_settings(config=FactorSettings, before="format")
-def factors(
-    file: Annotated[Path, typer.Argument(help="Sentence pairs: .tsv (unquoted), .csv, .jsonl or .parquet.")],
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Table to write: all columns and one a factor.", writable=True)
-    ],
-    factor: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--factors",
-            help="Compute these factors: NAME[:field=value,…][,NAME…]. Repeatable.",
-            show_default="those of syn,lex,mor for which parser and vectors are here",
-        ),
-    ] = None,
-    format: Format = "text",
-    **settings: Any,
-) -> None:
+@command(FactorRun)
+def factors(settings: FactorRun, format: Format = "text") -> None:
     """Score sentence pairs by linguistic factors; `bsx disentangle` explains metrics by them."""
     from bsx.jobs.factoring import factors as run
 
     with progress_bar() as report:
-        resources = take({**settings, "progress": report}, Resources)
-        found = run(file, output, specs(factor) or None, resources=resources, **take_keywords(settings, FactorSettings))
+        found = run(**{**set_fields(settings), "progress": report})
     say(found.notes)
     show(found.summary, found.to_text, format)
 
 
-@with_settings(config=InterveneSettings)
-@with_settings(*OF_ONE_METRIC, config=ScorerConfig)
+@command(InterveneRun)
 def intervene(
-    file: Annotated[str, typer.Argument(help="Table of texts: .tsv (unquoted), .csv, .jsonl, .parquet; - is stdin.")],
-    metric: Annotated[
-        list[str],
-        typer.Option(
-            "--metrics", help="Compute these metrics: NAME[:field=value,…][,NAME…]; see bsx metrics. Repeatable."
-        ),
-    ],
-    factor: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--factors",
-            help="Measure these factors: NAME[:field=value,…][,NAME…]. Repeatable.",
-            show_default="lex, syn with a parser, mor with vectors",
-        ),
-    ] = None,
-    edit: Annotated[
-        str,
-        typer.Option(
-            "--edits", help="Perturbations that aim at one factor, separated by commas; all: those that can be made."
-        ),
-    ] = "all",
-    save: Annotated[
-        Path | None,
-        typer.Option(help="Keep every edited text, what it moved and what that cost: .tsv, .csv, …", writable=True),
-    ] = None,
+    settings: InterveneRun,
     plot: Annotated[
         Path | None, typer.Option(help="Draw both sides' coefficients: .png, .svg or .pdf.", writable=True)
     ] = None,
     format: TableFormat = None,
     output: Output = None,
     full: Full = False,
-    **settings: Any,
 ) -> None:
     """Edit texts factor by factor and explain how far scores fall, beside what scores go with as they come."""
     from bsx.data.picture import check_picture
@@ -86,21 +43,11 @@ def intervene(
 
     if plot is not None:
         check_picture(plot)
-    how = take_keywords(settings, InterveneSettings)
     with progress_bar() as report:
-        found = run(
-            file,
-            specs(metric),
-            edits=None if edit == "all" else names([edit]),
-            factors=specs(factor) or None,
-            save=save,
-            settings=take(settings, ScorerConfig),
-            progress=report,
-            **how,
-        )
+        result = run(**{**set_fields(settings), "progress": report})
     if plot is not None:
-        found.plot(plot)
-    left_out = {name: spelled(why) for name, why in found.left_out.items()}
-    found = replace(found, left_out=left_out, notes=tuple(map(spelled, found.notes)))
-    read: list[str | Path] = [file, *(path for path in (how["parses"], how["treebank"]) if path is not None)]
-    write_shown(found, read, format, output, full=full)
+        result.plot(plot)
+    left_out = {name: spelled(why) for name, why in result.left_out.items()}
+    result = replace(result, left_out=left_out, notes=tuple(map(spelled, result.notes)))
+    read = [path for path in (settings.table, settings.parses, settings.treebank) if path is not None]
+    write_shown(result, read, format, output, full=full)

@@ -22,7 +22,6 @@ SHORT = {
     "sentinels": ["--sentinels"],
     "metrics": ["--metrics"],
     "factor_columns": ["--factor-columns"],
-    "precision": ["--vector-precision"],  # of stored vectors, beside the encoder's
     "id": ["--segment", "--id"],
     "segment": ["--id", "--segment"],
     "sentence1": ["--reference", "--sentence1"],
@@ -40,7 +39,6 @@ _COMMANDS = {  # called otherwise than the function
     "Scorer": "models pull",  # either fetches the model
 }
 _LISTS = {"languages": "models --languages", "models": "models", "metrics": "metrics"}  # of the registry
-_RENAMED = {("get_dataset", "source"): "--from"}
 _OF_SCORE = {"output=FILE": "-o"}
 _CODE = re.compile(r"\\?`([^`]+?)\\?`")  # Markdown escapes the marks of what is no code to it
 _LIST = re.compile(r"bsx\.load_registry\(\)\.(\w+)")
@@ -83,9 +81,14 @@ def with_instead(words: Sequence[str], instead: tuple[str, str] | None) -> str |
     name, value = instead
     if name == "metrics" and words[0] != "score":
         return None
-    from bsx.bertscore.config import BertScoreSettings
+    from bsx.bertscore.config import ScorerConfig
+    from bsx.encode.run_config import RunConfig
 
-    fields = {"model", "metrics", *(BertScoreSettings.model_fields if name == "metrics" else ())} - {"lang"}
+    fields = {
+        "model",
+        "metrics",
+        *(ScorerConfig.model_fields.keys() - RunConfig.model_fields if name == "metrics" else ()),
+    } - {"lang"}
     if name == "model":
         fields -= {"metrics"}  # several metrics may share the model
     dropped = {option for field in fields for option in SHORT.get(field, [f"--{field.replace('_', '-')}"])}
@@ -126,7 +129,7 @@ def _option(setting: str, function: str = "") -> str:
     name, value = found[1], found[2].strip("'")
     if name in _RARE:
         return f"--encoder {name}{'=true' if value == 'True' else f'={value}' if value else ''}"
-    option = _RENAMED.get((function, name), SHORT.get(name, [f"--{name.replace('_', '-')}"])[-1])
+    option = SHORT.get(name, [f"--{name.replace('_', '-')}"])[-1]
     if value == "False":
         return f"--no-{name.replace('_', '-')}"
     if value in ("", "…", "[…]", "True"):

@@ -36,6 +36,7 @@ TableFormat = Annotated[
 ]
 Full = Annotated[bool, typer.Option("--full", help="Print all tables, instead of those that answer the question.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help=RESULT, writable=True)]
+Plot = Annotated[Path | None, typer.Option(help="Draw it: .png, .svg or .pdf.", writable=True)]
 Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
 Column = Annotated[
     list[str] | None, typer.Option("--columns", help="Columns of metrics' scores, separated by commas; repeatable.")
@@ -90,7 +91,7 @@ def with_settings(
         own = inspect.signature(function, eval_str=True)
         fields = {name: field for name, field in as_model(config).model_fields.items() if name not in leave_out}
         rare = {name: fields.pop(name) for name in list(fields) if _mark(fields[name]).folded}
-        lists = {name for name, field in fields.items() if _holds_names(field.annotation)}
+        lists = {name for name, field in fields.items() if _holds_names(_plain(field.annotation))}
 
         def command(**arguments: Any) -> Any:
             settings = {name: arguments.pop(name) for name in fields}
@@ -113,7 +114,7 @@ def with_settings(
                 show_default=field.default not in (None, False),
                 writable=field.json_schema_extra == {"writable": True},
             )
-            kind = list[str] | None if name in lists else field.annotation
+            kind = list[str] | None if name in lists else _plain(field.annotation)
             default = None if name in lists else field.default
             made = inspect.Parameter(name, keyword, default=default, annotation=Annotated[kind, option])
             parameters.insert(place + at, made)
@@ -159,8 +160,9 @@ def command(
             for group, members in folded.items():
                 given |= _unfolded(group, arguments.pop(group), kinds, members)
             for name in given:
-                if _holds_names(fields[name].annotation) and not _holds_paths(fields[name].annotation):
-                    given[name] = names(given[name])
+                item = _listed(_plain(fields[name].annotation))
+                if item is not None and not _mark(fields[name]).whole:
+                    given[name] = names(given[name]) if item is str else _numbers(given[name])
             given = {name: value for name, value in given.items() if value not in (None, [])}
             given = {name: value for name, value in given.items() if value != fields[name].get_default()}
             made = [build_config({n: v for n, v in given.items() if n in kind.model_fields}, kind) for kind in kinds]
@@ -177,16 +179,23 @@ def _mark(field: FieldInfo) -> Option:
     return next((mark for mark in field.metadata if isinstance(mark, Option)), Option())
 
 
+def _plain(annotation: Any) -> Any:
+    """Return the type of a field as texts spell it: of several, the first simple one."""
+    kinds = [get_args(kind)[0] if get_origin(kind) is Annotated else kind for kind in get_args(annotation)]
+    several = [kind for kind in kinds if kind is not type(None)]
+    simple = next((kind for kind in several if kind in (bool, int, float, str, Path)), None)
+    if len(several) < 2 or simple is None:
+        return annotation
+    return simple | None if type(None) in kinds else simple
+
+
 def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     """Return the parameter of Typer's that a field of settings becomes."""
     mark = _mark(field)
-    annotation = field.annotation
-    if {Path, str} <= set(get_args(annotation)):  # a path in whatever form Python has it
-        annotation = Path | None if type(None) in get_args(annotation) else Path
-    listed = _holds_names(annotation)
+    annotation = _plain(field.annotation)
+    listed = _listed(annotation) is not None
     required = field.is_required()
-    item = Path if _holds_paths(annotation) else str  # a comma may be part of a file's name
-    kind: Any = (list[item] if required else list[item] | None) if listed else annotation  # type: ignore[valid-type]
+    kind: Any = (list[str] if required else list[str] | None) if listed else annotation
     default = inspect.Parameter.empty if required else None if listed else field.get_default()
     told = {"help": field.description, "metavar": mark.metavar}
     if mark.argument:
@@ -250,14 +259,20 @@ def _of(settings: dict[str, Any], kind: type) -> dict[str, Any]:
 
 
 def _holds_names(annotation: object) -> bool:
-    return any(get_origin(kind) is Sequence for kind in (annotation, *get_args(annotation)))
+    return _listed(annotation) is str
 
 
-def _holds_paths(annotation: object) -> bool:
-    return any(
-        get_origin(kind) is Sequence and Path in (get_args(kind)[0], *get_args(get_args(kind)[0]))
-        for kind in (annotation, *get_args(annotation))
-    )
+def _listed(annotation: object) -> type | None:
+    """Return what a list of names, of whole numbers or of NAME=VALUE consists of; None for any other type."""
+    for kind in (annotation, *get_args(annotation)):
+        if get_origin(kind) in (Sequence, Mapping) or (get_origin(kind) is tuple and get_args(kind)[1:] == (...,)):
+            return int if get_args(kind)[0] is int else str
+    return None
+
+
+def _numbers(parts: Iterable[str] | None) -> list[int | str]:
+    """Return the whole numbers in an option that may be repeated and may hold several each time, each once."""
+    return list(dict.fromkeys(int(part) if part.removeprefix("-").isdecimal() else part for part in names(parts)))
 
 
 def specs(parts: Iterable[str] | None) -> list[str]:
@@ -276,15 +291,3 @@ def one_spec(parts: Iterable[str] | None) -> str | None:
     if len(found) > 1:
         raise InputError(f"--metrics {','.join(found)}: this takes one metric, not {len(found)}")
     return found[0] if found else None
-
-
-def whole_numbers(option: str, text: str, *, lowest: int = 0) -> tuple[int, ...]:
-    """Return the whole numbers in a list like ``0,3,6``, as they stand, each once.
-
-    Raises:
-        InputError: if it holds anything else, or nothing.
-    """
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(part.isdecimal() and int(part) >= lowest for part in parts):
-        raise InputError(f"{option} {text}: write whole numbers from {lowest}, separated by commas")
-    return tuple(dict.fromkeys(int(part) for part in parts))

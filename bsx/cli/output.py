@@ -64,9 +64,9 @@ def _summary(text: str) -> str:
     return " ".join(text.partition("\n\n")[0].split())
 
 
-def group(*, no_args_is_help: bool = False) -> typer.Typer:
+def group(*, no_args_is_help: bool = False, cls: type[WholeSummaries] = WholeSummaries) -> typer.Typer:
     """Return a command that has commands of its own."""
-    return GuardedCommands(cls=WholeSummaries, rich_markup_mode=None, no_args_is_help=no_args_is_help)
+    return GuardedCommands(cls=cls, rich_markup_mode=None, no_args_is_help=no_args_is_help)
 
 
 def refuse_beside(context: typer.Context, mode: str, *kept: str) -> None:

@@ -55,7 +55,7 @@ def stream(
     started = connect(address, workers)
     try:
         encodes = any(metric.bytes_per_token for metric in prepared.metrics)
-        cards = _cards(ray, run["device"], workers) if encodes else 0
+        cards = _cards(ray, prepared.metrics[0].encoders.config.device, workers) if encodes else 0
         rows, parts, first = islice(prepared.corpus, start, None), [], start
         while segments := list(islice(rows, ROWS)):
             parts.append(ray.put(_as_table(arrow, segments, columns, first)))

@@ -127,7 +127,7 @@ class Architecture:
             InputError: naming the layers there are.
         """
         if not 0 <= layer <= self.depth:
-            raise InputError(f"layer {layer} is out of range: {self.folder.name} has layers 0 to {self.depth}")
+            raise too_deep(layer, self.folder.name, self.depth)
 
     def check_vectors(self, vectors: Array, mask: Array | None) -> None:
         """Refuse vectors that are no finite numbers, or so large that they have no length.
@@ -237,3 +237,8 @@ def use_own_code(config: Untyped, folder: Path) -> None:
         for name, value in _AS_EVER.items():
             if hasattr(part, name):
                 setattr(part, name, value)
+
+
+def too_deep(layer: int, model: str, depth: int) -> InputError:
+    """Return the error for a layer that a model does not have."""
+    return InputError(f"layer: {layer} is too deep, {model} has layers 0 to {depth}")

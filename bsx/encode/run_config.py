@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypedDict
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from bsx.catalog.catalog import Catalog
+from bsx.support.folders import path_as_name
 from bsx.support.settings import BaseSettings, Option, UserOnly
 
 _RARE = Option(folded="encoder")
@@ -15,9 +17,9 @@ _RARE = Option(folded="encoder")
 class RunConfig(BaseSettings):
     """Where and within what limits encoders run: settings that every metric of a run shares."""
 
-    registry: Annotated[Path | None, Field(description="Registry folder whose entries win over the shipped ones.")] = (
-        None
-    )
+    registry: Annotated[
+        Path | str | Catalog | None, Field(description="Registry folder whose entries win over the shipped ones.")
+    ] = None
     device: Annotated[str, Field(description="auto, cpu, cuda, cuda:N or mps.")] = "auto"
     dtype: Annotated[
         Literal["auto", "fp32", "bf16", "fp16", "int8"],
@@ -30,16 +32,19 @@ class RunConfig(BaseSettings):
         _RARE,
     ] = "auto"
     memory: Annotated[
-        str | None, Field(description="Memory for vectors, like 2GB; a quarter of what is free unless given."), _RARE
+        str | int | None,
+        Field(description="Memory for vectors, like 2GB; a quarter of what is free unless given."),
+        _RARE,
     ] = None
     batch_tokens: Annotated[
         int | None, Field(ge=1, description="Tokens of an encoder batch; the device's default unless given."), _RARE
     ] = None
     cache: Annotated[
-        Path | None, Field(description="Folder that keeps vectors for later runs, so that no text is encoded twice.")
+        Path | str | None,
+        Field(description="Folder that keeps vectors for later runs, so that no text is encoded twice."),
     ] = None
     cache_size: Annotated[
-        str, Field(description="Disk space for `cache=`; vectors unused for longest go first."), _RARE
+        str | int, Field(description="Disk space for the cache; vectors unused for longest go first."), _RARE
     ] = "10GB"
     trust_remote_code: Annotated[
         bool, Field(description="Let a checkpoint run its own Python code."), UserOnly(), _RARE
@@ -65,19 +70,20 @@ class RunConfig(BaseSettings):
     @model_validator(mode="after")
     def _size_of_something(self) -> Self:
         if self.cache is None and self.cache_size != RunConfig.model_fields["cache_size"].default:
-            raise ValueError("`cache_size=` goes with `cache=`")
+            raise ValueError("cache_size goes with cache")
         return self
 
 
-class RunSettings(TypedDict, total=False):
-    """The fields of `RunConfig` as keyword arguments, but ``registry``, which calls that take them name themselves."""
+class EncoderSettings(RunConfig):
+    """The model of metrics that are not given one of their own, the language of the texts, and where encoders run."""
 
-    device: str
-    dtype: Literal["auto", "fp32", "bf16", "fp16", "int8"]
-    backend: Literal["auto", "torch", "onnx"]
-    memory: str | int | None
-    batch_tokens: int | None
-    cache: Path | str | None
-    cache_size: str | int
-    trust_remote_code: bool
-    strict: bool
+    model: Annotated[
+        str | Path | None, Field(description="Model: a registry name, a folder, or a hub id."), Option(("-m",))
+    ] = None
+    lang: Annotated[
+        str | None,
+        Field(description="Language of the texts (tag or English name), or auto; chooses the model."),
+        Option(("-l",)),
+    ] = None
+
+    _path_as_name = field_validator("model", mode="before")(path_as_name)

@@ -6,32 +6,33 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from bsx.analysis.explanations.attribution import Kept, erasure, shapley
 from bsx.analysis.explanations.calibration import Calibration, calibration
 from bsx.analysis.explanations.marks import MarkAgreement, mark_agreement
 from bsx.analysis.explanations.result import ExplainedRow, Explanations
-from bsx.bertscore.config import ScorerConfig
 from bsx.data.cells import spelled
 from bsx.data.corpus import as_texts
 from bsx.data.files import TableFile
 from bsx.data.output import refuse_taken
 from bsx.data.run import as_one_run
 from bsx.data.tables import Row
+from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
-from bsx.jobs.settings.factors import ExplainSettings
+from bsx.jobs.tables import FORMATS, Watched
 from bsx.metrics.base import Metric
 from bsx.metrics.zoo import get_metric
 from bsx.risk.explainer import RiskMethod, Side, TextRow, WordRisks, idf_weights
 from bsx.support.checks import Array
 from bsx.support.json_text import to_json
-from bsx.support.progress import Progress, Watch, told
+from bsx.support.progress import Progress, told
 from bsx.support.result import as_json
-from bsx.support.settings import complete, refuse_idle, set_fields, takes
+from bsx.support.settings import Option, part, refuse_idle, settled
 
 _DIGITS = 9
 """Decimals of a risk; beyond them processors differ."""
@@ -39,27 +40,88 @@ Risks = dict[Side, list[Array]]
 """Of each side, the risks of each row's words."""
 
 
-@takes(ExplainSettings)
-def explain(
-    candidates: object,
-    references: object | None = None,
-    sources: object | None = None,
-    *,
-    settings: ScorerConfig | None = None,
-    marks: Mapping[Side, Sequence[Sequence[int]]] | None = None,
-    progress: Watch = None,
-    **how: Unpack[ExplainSettings],
-) -> Explanations:
+class ExplainSettings(RunConfig, Watched):
+    """How the risk of each word, the probability that it is wrong, is told, and what it is held against."""
+
+    method: Annotated[
+        Literal["auto", "trained", "match", "erasure", "shapley"],
+        Field(
+            description="trained or match: from an encoder's vectors; erasure or shapley: from a metric's scores. "
+            "auto: erasure with a metric, else trained where the registry can and there is no reference, else match.",
+        ),
+    ] = "auto"
+    metrics: Annotated[Sequence[str], Field(description="Metric whose score is explained: NAME[:field=value,…].")] = ()
+    model: Annotated[
+        str | None, Field(description="Model: a registry name, a folder, or a hub id."), Option(("-m",))
+    ] = None
+    lang: Annotated[
+        str | None,
+        Field(description="Language of the texts (tag or English name), or auto; chooses the model."),
+        Option(("-l",)),
+    ] = None
+    layer: Annotated[int | None, Field(ge=0, description="Layer to match on, instead of the registry's.")] = None
+    idf: Annotated[bool, Field(description="Weigh matches by how rare the word is in these texts.")] = False
+    budget: Annotated[int, Field(ge=2, description="Texts to score a row and side, for shapley.")] = 256
+    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 1
+    resamples: Annotated[int, Field(ge=20, description="Bootstrap resamples of sentences, for marks.")] = 1000
+    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
+
+    @model_validator(mode="after")
+    def _method_of_a_metric(self) -> Self:
+        if len(self.metrics) > 1:
+            raise ValueError(f"metrics: one is explained at a time, not {len(self.metrics)}")
+        by_scores = self.method in ("erasure", "shapley") or (self.method == "auto" and len(self.metrics) > 0)
+        if by_scores and not self.metrics:
+            raise ValueError(f"method {self.method} explains the score of a metric: name it with metrics")
+        if not by_scores and self.metrics:
+            raise ValueError(f"method {self.method} reads vectors and no scores: leave metrics out, or use erasure")
+        if (by_scores or self.method == "trained") and (self.idf or self.layer is not None):
+            own = "; the metric has settings of its own" if by_scores else ""
+            raise ValueError(f"idf and layer belong to method match{own}")
+        return self
+
+
+class ExplainTextsSettings(ExplainSettings):
+    """Settings of `explain`."""
+
+    references: Annotated[
+        object,
+        Field(description="n texts, or n lists of texts; without them, candidates are held against their sources."),
+    ] = None
+    sources: Annotated[
+        object,
+        Field(description="n texts; with references they are explained, but play no part in the candidates' risks."),
+    ] = None
+    marks: Annotated[
+        Mapping[Side, Sequence[Sequence[int]]] | None,
+        Field(description="Human marks to measure by: side -> for each row 1 (an error) or 0 for each word."),
+    ] = None
+
+
+class ExplainTableSettings(ExplainSettings):
+    """Settings of `explain_table`; columns that are not named are left alone."""
+
+    table: Annotated[str | Path, Field(description=f"Table of texts: {FORMATS}."), Option(argument=True)]
+    candidate: Annotated[str, Field(description="Column of candidates.")] = "candidate"
+    reference: Annotated[Sequence[str], Field(description="Columns of references. [reference]")] = ()
+    source: Annotated[str | None, Field(description="Column of sources. [source]")] = None
+    reference_free: Annotated[
+        bool, Field(description="Hold candidates against their sources, not against references.")
+    ] = False
+    marks: Annotated[
+        str | None,
+        Field(description="Column of human marks: 0 or 1 (an error) for each word of the candidate, to measure by."),
+    ] = None
+    source_marks: Annotated[str | None, Field(description="The same for the source.")] = None
+
+
+@settled(ExplainTextsSettings)
+def explain(candidates: object, settings: ExplainTextsSettings) -> Explanations:
     """Tell how likely each word of some candidates, and of their sources, is an error.
 
     Args:
         candidates: n texts.
-        references: n texts, or n lists of texts; without them, candidates are held against their sources.
-        sources: n texts; with references they are explained, but play no part in the candidates' risks.
-        settings: model, language, and where and within what limits to run.
-        marks: human marks to measure the risks by: side -> for each row 1 (an error) or 0 for each word.
-        progress: called with phase, rows done and rows in all; True draws bars.
-        **how: method, metric, layer, idf, budget, seed, and the intervals of the agreement with marks.
+        settings: see `ExplainTextsSettings`.
 
     Returns:
         One number for each word that white space parts, higher for a likelier error. By ``match`` and ``trained`` it
@@ -69,11 +131,10 @@ def explain(
     Raises:
         InputError: if numbers differ, there is neither reference nor source, or settings do not fit together.
     """
-    progress = told(progress)
     texts = as_texts(candidates, "candidates")
-    of_references = _references(references, len(texts))
-    of_sources = as_texts(sources, "sources") if sources is not None else None
-    for name, other in (("references", of_references), ("sources", of_sources)):
+    references = _references(settings.references, len(texts))
+    sources = as_texts(settings.sources, "sources") if settings.sources is not None else None
+    for name, other in (("references", references), ("sources", sources)):
         if other is not None and len(other) != len(texts):
             raise InputError(f"there are {len(texts)} candidates and {len(other)} {name}")
     if not texts:
@@ -81,85 +142,66 @@ def explain(
     rows = [
         TextRow(
             text,
-            of_references[place] if of_references is not None else (),
-            of_sources[place] if of_sources is not None else None,
+            references[place] if references is not None else (),
+            sources[place] if sources is not None else None,
         )
         for place, text in enumerate(texts)
     ]
-    return _explained(rows, settings, marks or {}, progress, how)
+    return _explained(rows, settings.marks or {}, settings)
 
 
-@takes(ExplainSettings)
+@settled(ExplainTableSettings)
 @as_one_run
-def explain_table(
-    data: str | Path,
-    *,
-    reference_free: bool = False,
-    candidate: str = "candidate",
-    reference: Sequence[str] = (),
-    source: str | None = None,
-    marks: str | None = None,
-    source_marks: str | None = None,
-    settings: ScorerConfig | None = None,
-    progress: Watch = None,
-    **how: Unpack[ExplainSettings],
-) -> Explanations:
+def explain_table(settings: ExplainTableSettings) -> Explanations:
     """Explain the rows of a table; see `explain`.
 
     Args:
-        data: the table; columns that are not named are left alone.
-        reference_free: hold candidates against their sources, even if there is a column of references.
-        candidate: column of candidates.
-        reference: columns of references; ``reference`` unless given.
-        source: column of sources; ``source``, if there is one, unless given.
-        marks: column of human marks on the candidate: 0 or 1 (an error) for each word, with spaces between them.
-        source_marks: the same on the source.
-        settings: model, language, and where and within what limits to run.
-        progress: called with phase, rows done and rows in all; True draws bars.
-        **how: see `explain`.
+        settings: see `ExplainTableSettings`.
 
     Raises:
         InputError: for a table, column or setting that cannot be used.
     """
-    progress = told(progress)
-    if reference_free and reference:
-        raise InputError("`reference_free=True` takes no column of references: leave `reference=` out")
-    columns = TableFile(data, [candidate], []).table
-    named = list(reference) or ([] if reference_free else ["reference"])
-    source = source if source is not None else columns.first("source") if not reference_free else "source"
-    if not reference_free and not reference and "reference" not in columns.columns:
-        free = "explain by the source alone with `reference_free=True`, or " if source else ""
-        said = f"{free}name the column of references with `reference=COL`"
-        raise InputError(f"{columns.name}: has no column 'reference'; it has {', '.join(columns.columns)}: {said}")
-    wanted = [name for name in (marks, source_marks) if name is not None]
-    columns.require(*wanted)
-    if source_marks is not None and source is None:
+    table, candidate, source = settings.table, settings.candidate, settings.source
+    free = settings.reference_free
+    if free and settings.reference:
+        raise InputError("reference_free takes no column of references: leave reference out")
+    columns = TableFile(table, [candidate], []).table
+    named = list(settings.reference) or ([] if free else ["reference"])
+    source = source if source is not None else columns.first("source") if not free else "source"
+    if not free and not settings.reference and "reference" not in columns.columns:
+        alone = "explain by the source alone with reference_free, or " if source else ""
         raise InputError(
-            f"{columns.name}: has no column of sources for the marks in {source_marks!r}: name it, `source=`"
+            f"{columns.name}: has no column 'reference'; it has {', '.join(columns.columns)}: {alone}name the column "
+            "with reference"
+        )
+    columns.require(*(name for name in (settings.marks, settings.source_marks) if name is not None))
+    if settings.source_marks is not None and source is None:
+        raise InputError(
+            f"{columns.name}: has no column of sources for the marks in {settings.source_marks!r}: name it with source"
         )
     used = {candidate, *named, *([] if source is None else [source])}
     own = ["candidate", "risk", "source_risk", *["source"] * (source is not None), *["reference"] * bool(named)]
     refuse_taken(set(columns.columns) - used, own)
     rows: list[TextRow] = []
     seen: list[Mapping[str, object]] = []
-    for segment in TableFile(data, [candidate], named, source=source, keep_rows=True):
+    for segment in TableFile(table, [candidate], named, source=source, keep_rows=True):
         rows.append(TextRow(segment.candidates[0], segment.references, segment.source))
         seen.append(segment.row or {})
-    sides: list[tuple[Side, str | None]] = [("candidate", marks), ("source", source_marks)]
-    given = {
+    sides: list[tuple[Side, str | None]] = [("candidate", settings.marks), ("source", settings.source_marks)]
+    marks = {
         side: [_marks(row, column, text) for row, text in zip(seen, _texts(rows, side), strict=True)]
         for side, column in sides
         if column is not None
     }
-    found = _explained(rows, settings, given, progress, how)
+    result = _explained(rows, marks, settings)
     kept = [{name: _kept(name, cell) for name, cell in row.items() if name not in used} for row in seen]
-    return replace(found, rows=tuple(replace(row, columns=more) for row, more in zip(found.rows, kept, strict=True)))
+    return replace(result, rows=tuple(replace(row, columns=more) for row, more in zip(result.rows, kept, strict=True)))
 
 
-def json_lines(found: Explanations) -> str:
+def json_lines(explanations: Explanations) -> str:
     """Return one JSON object a row, with ``risk``, where there is a source ``source_risk``, and its further columns."""
     lines = []
-    for row in found.rows:
+    for row in explanations.rows:
         own: dict[str, object] = as_json(replace(row, columns={}))
         lines.append(to_json(own | {name: cell for name, cell in row.columns.items() if name not in own}) + "\n")
     return "".join(lines)
@@ -177,10 +219,10 @@ def _references(given: object | None, rows: int) -> list[tuple[str, ...]] | None
     if given is None:
         return None
     listed = list(given) if isinstance(given, list | tuple) else as_texts(given, "references")
-    found = [(one,) if isinstance(one, str) else tuple(as_texts(one, "references")) for one in listed]
-    if len(found) == rows and not all(found):
-        raise InputError(f"row {[bool(one) for one in found].index(False) + 1}: has an empty list of references")
-    return found
+    texts = [(item,) if isinstance(item, str) else tuple(as_texts(item, "references")) for item in listed]
+    if len(texts) == rows and not all(texts):
+        raise InputError(f"row {list(map(bool, texts)).index(False) + 1}: has an empty list of references")
+    return texts
 
 
 def _texts(rows: Sequence[TextRow], side: Side) -> list[str]:
@@ -189,101 +231,89 @@ def _texts(rows: Sequence[TextRow], side: Side) -> list[str]:
 
 def _marks(row: Mapping[str, object], column: str, text: str) -> list[int]:
     where = row.where if isinstance(row, Row) else "a row"
-    found = str(row[column]).split()
-    if len(found) != len(text.split()) or not set(found) <= {"0", "1"}:
+    marks = str(row[column]).split()
+    if len(marks) != len(text.split()) or not set(marks) <= {"0", "1"}:
         raise InputError(
             f"{where}, column {column!r}: must hold 0 or 1 for each of {len(text.split())} words, with spaces "
-            f"between them; it holds {' '.join(found)[:40]!r} ({len(found)} parts)"
+            f"between them; it holds {' '.join(marks)[:40]!r} ({len(marks)} parts)"
         )
-    return [int(mark) for mark in found]
+    return [int(mark) for mark in marks]
 
 
 def _explained(
-    rows: list[TextRow],
-    config: ScorerConfig | None,
-    marks: Mapping[Side, Sequence[Sequence[int]]],
-    progress: Progress | None,
-    how: ExplainSettings,
+    rows: list[TextRow], marks: Mapping[Side, Sequence[Sequence[int]]], settings: ExplainSettings
 ) -> Explanations:
-    asked = complete(how, ExplainSettings)
-    method, metric = asked["method"], asked["metric"]
-    if method == "auto" and metric is not None:
-        method = "erasure"
-    if (method in ("erasure", "shapley")) != (metric is not None):
-        if metric is None:
-            raise InputError(f"`method='{method}'` explains the score of a metric: name it with `metric=`")
-        raise InputError(
-            f"`method='{method}'` reads vectors and no scores: leave `metric=` out, or use erasure or shapley"
-        )
-    if metric is not None and (asked["idf"] or asked["layer"] is not None):
-        raise InputError("`idf=` and `layer=` belong to `method='match'`; the metric has settings of its own")
-    if method == "trained" and (asked["idf"] or asked["layer"] is not None):
-        raise InputError("`idf=` and `layer=` belong to `method='match'`")
-    if method != "shapley" and asked["budget"] != complete({}, ExplainSettings)["budget"]:
-        raise InputError(f"`budget=` belongs to `method='shapley'`; {method} scores what it needs")
+    progress = told(settings.progress)
+    method = "erasure" if settings.method == "auto" and settings.metrics else settings.method
+    given = dict(settings)
+    if method != "shapley":
+        refuse_idle(given, ExplainSettings, f"with method {method}", "budget")
     if not marks:
-        refuse_idle(asked, ExplainSettings, "without `marks=`", "resamples", "confidence")
+        refuse_idle(given, ExplainSettings, "without marks", "resamples", "confidence")
         if method != "shapley":
-            refuse_idle(asked, ExplainSettings, f"with `method='{method}'` and without `marks=`", "seed")
-    encoders = Encoders(**set_fields(config))
-    if metric is not None:
-        found, risks = _by_scores(rows, get_metric(metric, encoders=encoders), method, asked, progress)
+            refuse_idle(given, ExplainSettings, f"with method {method} and without marks", "seed")
+    encoders = Encoders(model=settings.model, lang=settings.lang, **part(settings, RunConfig))
+    if settings.metrics:
+        result, risks = _by_scores(rows, get_metric(settings.metrics[0], encoders=encoders), method, settings, progress)
     else:
-        found, risks = _by_vectors(rows, encoders, method, asked, progress)
+        result, risks = _by_vectors(rows, encoders, method, settings, progress)
     if not marks:
-        return found
+        return result
     agreement: dict[str, MarkAgreement] = {}
     shares: dict[str, Calibration] = {}
-    confidence, resamples, seed = asked["confidence"], asked["resamples"], asked["seed"]
-    for side, given in marks.items():
+    draws: dict[str, Any] = {
+        "seed": settings.seed,
+        "resamples": settings.resamples,
+        "confidence": settings.confidence,
+    }
+    for side, marked in marks.items():
         if side not in risks:
             raise InputError(f"there are no risks of the {side} to hold against its marks")
-        agreement[side] = mark_agreement(risks[side], given, confidence=confidence, resamples=resamples, seed=seed)
-        if found.calibrated[side]:
-            shares[side] = calibration(risks[side], given, confidence=confidence, resamples=resamples, seed=seed)
-    settings = {"seed": seed, "resamples": resamples, "confidence": confidence}
-    return replace(found, marks=agreement, calibration=shares, settings={**found.settings, **settings})
+        agreement[side] = mark_agreement(risks[side], marked, **draws)
+        if result.calibrated[side]:
+            shares[side] = calibration(risks[side], marked, **draws)
+    return replace(result, marks=agreement, calibration=shares, settings={**result.settings, **draws})
 
 
 def _by_vectors(
-    rows: list[TextRow], encoders: Encoders, method: str, asked: ExplainSettings, progress: Progress | None
+    rows: list[TextRow], encoders: Encoders, method: str, settings: ExplainSettings, progress: Progress | None
 ) -> tuple[Explanations, Risks]:
     how: RiskMethod | None = "trained" if method == "trained" else "match" if method == "match" else None
     weights: dict[Side, Mapping[str, float]] | None = None
-    if asked["idf"]:
+    if settings.idf:
         sides: tuple[Side, ...] = ("candidate", "source")
         weights = {side: idf_weights(_texts(rows, side)) for side in sides}
-    maker = WordRisks(encoders, method=how, layer=asked["layer"], weights=weights)
+    maker = WordRisks(encoders, method=how, layer=settings.layer, weights=weights)
     reference, source = bool(rows[0].references), rows[0].source is not None
     if method == "trained" and reference:
-        raise InputError("`method='trained'` holds candidates against their sources: use `reference_free=True`")
-    told = list(maker.risks(rows, progress))
-    risks: Risks = {"candidate": [one.candidate for one in told]}
-    known = [one.source for one in told if one.source is not None]
+        raise InputError("method trained holds candidates against their sources: use reference_free")
+    by_row = list(maker.risks(rows, progress))
+    risks: Risks = {"candidate": [row.candidate for row in by_row]}
+    known = [row.source for row in by_row if row.source is not None]
     if len(known) == len(rows):
         risks["source"] = known
     present: list[Side] = ["candidate", "source"] if source else ["candidate"]
     notes = list(encoders.notes)
-    if cut := sum(one.cut for one in told):
+    if cut := sum(row.cut for row in by_row):
         notes.append(
             f"{cut} of {len(rows)} rows have a text longer than the model reads; the words cut off got the mean risk "
             "of the others"
         )
     by = maker.located.choice.name
-    found = Explanations(
+    result = Explanations(
         by,
         {side: maker.method(side, reference=reference) for side in present},
         {side: maker.calibrated(side, reference=reference) for side in present},
         _explained_rows(rows, risks),
-        settings={"idf": asked["idf"]} if asked["idf"] else {},
+        settings={"idf": settings.idf} if settings.idf else {},
         signatures={by: str(maker.signature(reference=reference, source=source))},
         notes=tuple(notes),
     )
-    return found, risks
+    return result, risks
 
 
 def _by_scores(
-    rows: list[TextRow], metric: Metric, method: str, asked: ExplainSettings, progress: Progress | None
+    rows: list[TextRow], metric: Metric, method: str, settings: ExplainSettings, progress: Progress | None
 ) -> tuple[Explanations, Risks]:
     """Explain a metric's scores: what each word adds, its sign turned, for a word that lowers the score is a risk."""
     first = rows[0]
@@ -312,25 +342,25 @@ def _by_scores(
             added = (
                 erasure(value, len(words))
                 if method == "erasure"
-                else shapley(value, len(words), budget=asked["budget"], seed=asked["seed"])
+                else shapley(value, len(words), budget=settings.budget, seed=settings.seed)
             )
             risks[side].append(-np.array(added.values))
         if progress is not None:
             progress("explaining", number, len(rows))
-    found = Explanations(
+    result = Explanations(
         metric.spec,
         dict.fromkeys(sides, method),
         dict.fromkeys(sides, False),
         _explained_rows(rows, risks),
-        settings={"budget": asked["budget"], "seed": asked["seed"]} if method == "shapley" else {},
+        settings={"budget": settings.budget, "seed": settings.seed} if method == "shapley" else {},
         signatures={metric.spec: signature},
         notes=tuple(metric.encoders.notes),
     )
-    return found, risks
+    return result, risks
 
 
 def _explained_rows(rows: Sequence[TextRow], risks: Risks) -> tuple[ExplainedRow, ...]:
-    of_source = [_rounded(one) for one in risks["source"]] if "source" in risks else [None] * len(rows)
+    of_source = [_rounded(values) for values in risks["source"]] if "source" in risks else [None] * len(rows)
     return tuple(
         ExplainedRow(row.candidate, _rounded(risk), row.source, source, row.references)
         for row, risk, source in zip(rows, risks["candidate"], of_source, strict=True)

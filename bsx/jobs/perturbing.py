@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from bsx.analysis.adversarial.result import PerturbedScores, Robustness
 from bsx.analysis.adversarial.robustness import falls, perturbed_scores
-from bsx.bertscore.config import ScorerConfig
+from bsx.analysis.adversarial.settings import ChangeSettings, FallSettings
 from bsx.data.lines import NamedFile
 from bsx.data.long import together
 from bsx.data.output import ScoreTable, check_table, refuse_taken
 from bsx.errors import InputError
-from bsx.jobs.metrics import open_metrics
-from bsx.jobs.settings.adversarial import PerturbSettings
-from bsx.jobs.settings.shared import ParseSettings
+from bsx.jobs.tables import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, open_distinct
 from bsx.metrics.failures import score_without_failures
 from bsx.metrics.summary import about
-from bsx.support.progress import Progress, Watch, told
-from bsx.support.settings import complete, refuse_idle, takes
+from bsx.support.progress import Progress, told
+from bsx.support.settings import BaseSettings, Option, part, refuse_idle, settled
 
 if TYPE_CHECKING:
     from bsx.analysis.factors.parses import Parse
@@ -98,19 +97,16 @@ def find_parses(
     from bsx.analysis.factors.parsers import make_parser
     from bsx.analysis.factors.parses import ParseCache, match_parses
 
-    parses, parser = how["parses"], how["parser"]
-    if parses is not None:
-        if parser is not None:
-            raise InputError("give `parses=FILE` or `parser=NAME`, not both")
-        return list(match_parses(parses, texts.clean, column)), {
-            "file": parses.name,
-            "sha256": NamedFile(parses).digest(),
-        }
-    if parser is None:
+    if how.parses is not None:
+        parses = Path(how.parses)
+        origin: dict[str, object] = {"file": parses.name, "sha256": NamedFile(parses).digest()}
+        return list(match_parses(parses, texts.clean, column)), origin
+    if how.parser is None:
         return None, None
     if lang is None:
-        raise InputError("`parser=` needs to know the language: say `lang=`")
-    made = make_parser(parser, lang, "parse", pretokenized=False, folder=how["parser_dir"], download=how["download"])
+        raise InputError("parser needs to know the language: say lang")
+    folder = None if how.parser_dir is None else Path(how.parser_dir)
+    made = make_parser(how.parser, lang, "parse", pretokenized=False, folder=folder, download=how.download)
     identity = made.identity
     # Caches of parses without relations are kept under the plain identity.
     store = ParseCache(cache, {**identity, "relations": True})
@@ -151,7 +147,7 @@ class MetricFunctions:
         made = cls(about=about(metrics))
         for metric in metrics:
             if "source" in metric.needs and sources is None:
-                raise InputError(f"{metric.spec} compares candidates with sources: say which column with `source=`")
+                raise InputError(f"{metric.spec} compares candidates with sources: say which column (source)")
             if not metric.higher_is_better:
                 made.notes.append(f"{metric.spec}: lower is better, so the sign of its scores is turned")
             made.functions[metric.spec] = made._function(metric, sources, skip)
@@ -180,11 +176,11 @@ class MetricFunctions:
                 self.signatures.setdefault(metric.spec, str(scores.signature))
                 return sign * np.asarray(scores, dtype=np.float64)
 
-            found, good, failed = score_without_failures(
+            scored, good, failed = score_without_failures(
                 metric.spec, score, len(candidates), skip_errors=skip, where=lambda place: f"row {place + 1}"
             )
             values = np.full(len(candidates), np.nan)
-            values[good] = found
+            values[good] = scored
             for row, why in failed.items():
                 entry = {"metric": metric.spec, "row": row + 1, "text": candidates[row], "error": why}
                 if entry not in self.skipped:  # an unchanged text fails again under every perturbation
@@ -194,76 +190,78 @@ class MetricFunctions:
         return function
 
 
-@takes(PerturbSettings)
-def perturb(
-    file: str,
-    metrics: Sequence[str],
-    *,
-    perturbations: Sequence[str] | None = None,
-    strengths: Sequence[float] = (0.1, 0.3),
-    save: Path | None = None,
-    settings: ScorerConfig | None = None,
-    progress: Watch = None,
-    **how: Unpack[PerturbSettings],
-) -> Robustness:
+class PerturbColumns(BaseSettings):
+    """A table of texts to change."""
+
+    table: Annotated[str | None, Field(description=f"Table of texts: {FORMATS}."), Option(argument=True)] = None
+    candidate: Annotated[
+        str | None, Field(description="Column of texts to change; the references themselves unless given.")
+    ] = None
+    reference: Annotated[str, Field(description="Column of references.")] = "reference"
+    source: Annotated[str | None, Field(description="Column of sources, for the perturbation source.")] = None
+
+
+class ChangedRows(BaseSettings):
+    """Where changed texts are kept."""
+
+    save: Annotated[
+        Path | str | None,
+        Field(description="Keep changed texts and scores, with the table's columns: .tsv, .csv, .jsonl or .parquet."),
+        Option(writable=True),
+    ] = None
+
+
+class PerturbRun(
+    Watched, MetricSettings, ParseSettings, ChangedRows, Skipping, FallSettings, ChangeSettings, PerturbColumns
+):
+    """Everything that `perturb` takes."""
+
+
+@settled(PerturbRun)
+def perturb(settings: PerturbRun) -> Robustness:
     """Change the texts of a table on purpose and measure how far each metric's scores fall.
 
     It reads files; `bsx.analysis.perturb` works on columns.
 
     Args:
-        file: the table; ``-`` is standard input.
-        metrics: their specs.
-        perturbations: their names; all that can be applied unless given.
-        strengths: shares of words or letters.
-        save: table to write: every text that a perturbation changed, with the scores before and after; the other
-            columns of the table that was read stand between, and none may be called as one of these.
-        settings: model, language, and where and within what limits to run.
-        progress: called with phase, done and total; True draws bars.
-        **how: columns, parses, and what is measured.
+        settings: see `PerturbRun`. What it saves is every text that a perturbation changed, with the scores before and
+            after; the other columns of the table that was read stand between, and none may be called as one of these.
 
     Raises:
         InputError: for a table, metric or perturbation that cannot be used.
     """
-    progress = told(progress)
+    progress = told(settings.progress)
+    table, save = settings.table, None if settings.save is None else Path(settings.save)
+    if table is None or not settings.metrics:
+        raise InputError("give a table of texts and metrics; bsx adversarial perturb --list shows the perturbations")
     if save is not None:
         check_table(save)
-    asked = complete(how, PerturbSettings)
-    settings = settings if settings is not None else ScorerConfig()
     if settings.lang == "auto":
-        raise InputError("`lang='auto'`: perturbations have rules by language; say which it is")
-    if asked["parser"] is None:
-        refuse_idle(asked, PerturbSettings, "without `parser=`", "parser_dir", "download")
-    texts = read_texts(file, asked["candidate"], asked["reference"], asked["source"], keep=save is not None)
+        raise InputError("lang auto: perturbations have rules by language; say which it is", setting="lang")
+    if settings.parser is None:
+        refuse_idle(dict(settings), ParseSettings, "without parser", "parser_dir", "download")
+    texts = read_texts(table, settings.candidate, settings.reference, settings.source, keep=save is not None)
     if save is not None:
-        made = [f"{spec}{end}" for spec in metrics for end in ("", " original")]
-        refuse_taken(set(texts.rows[0]) - {asked["reference"]}, [*_SAVED, *made])
-    column = asked["candidate"] or asked["reference"]
-    cache = None if settings.cache is None else settings.cache / "parses"
-    parses, origin = find_parses(texts, column, settings.lang, asked, cache, progress)
-    functions = MetricFunctions.of(open_metrics(metrics, settings), texts.sources, skip=asked["skip_errors"])
-    found = perturbed_scores(
+        made = [f"{spec}{end}" for spec in settings.metrics for end in ("", " original")]
+        refuse_taken(set(texts.rows[0]) - {settings.reference}, [*_SAVED, *made])
+    column = settings.candidate or settings.reference
+    cache = None if settings.cache is None else Path(settings.cache) / "parses"
+    parses, origin = find_parses(texts, column, settings.lang, settings, cache, progress)
+    functions = MetricFunctions.of(open_distinct(settings), texts.sources, skip=settings.skip_errors)
+    changed = perturbed_scores(
         texts.references,
         functions.functions,
-        perturbations,
+        **part(settings, ChangeSettings),
         candidates=texts.candidates,
         sources=texts.sources,
         parses=parses,
         lang=settings.lang,
-        strengths=strengths,
-        control=asked["control"],
-        seed=asked["seed"],
-        nan="omit" if asked["skip_errors"] else "error",
+        nan="omit" if settings.skip_errors else "error",
         progress=progress,
     )
     if save is not None:
-        _write_cases(save, found, texts.rows)
-    result = falls(
-        found,
-        resamples=asked["resamples"],
-        confidence=asked["confidence"],
-        correction=asked["correction"],
-        worst=asked["worst"],
-    )
+        _write_cases(save, changed, texts.rows)
+    result = falls(changed, **part(settings, FallSettings))
     notes = [*functions.about, *functions.notes, *texts.notes, *result.notes]
     notes += [f"{one.perturbation} is left out: it {one.why}" for one in result.left_out]
     return replace(
@@ -275,10 +273,10 @@ def perturb(
     )
 
 
-def _write_cases(path: Path, found: PerturbedScores, kept: Sequence[Mapping[str, object]]) -> None:
+def _write_cases(path: Path, changed: PerturbedScores, kept: Sequence[Mapping[str, object]]) -> None:
     """Write every text that a perturbation changed, with the scores before and after, and the kept rows' columns."""
     with ScoreTable(path) as table:
-        for number, case in enumerate(found.cases):
+        for number, case in enumerate(changed.cases):
             for row in map(int, case.changed.nonzero()[0]):
                 cells: dict[str, object] = {
                     "row": row + 1,
@@ -286,12 +284,12 @@ def _write_cases(path: Path, found: PerturbedScores, kept: Sequence[Mapping[str,
                     "strength": "" if case.strength is None else f"{case.strength:g}",
                     "seed": case.seed,
                     "preserves": str(case.perturbation.preserves).lower(),
-                    "reference": found.references[row],
-                    "original": found.clean[row],
+                    "reference": changed.references[row],
+                    "original": changed.clean[row],
                     "perturbed": case.texts[row],
                 }
                 cells |= {n: v for n, v in (kept[row] if kept else {}).items() if n not in cells}
-                for metric, scores in found.case_scores.items():
-                    cells[f"{metric} original"] = float(found.clean_scores[metric][row])
+                for metric, scores in changed.case_scores.items():
+                    cells[f"{metric} original"] = float(changed.clean_scores[metric][row])
                     cells[metric] = float(scores[number, row])
                 table.write(cells)

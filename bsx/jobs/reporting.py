@@ -38,7 +38,7 @@ class ReportRun(TableColumns, ReportSettings):
     files: Annotated[
         Sequence[Path | str],
         Field(description="Tables of scores (.tsv, .csv, .jsonl, .parquet), and .json documents of --format json."),
-        Option(argument=True),
+        Option(argument=True, whole=True),
     ]
     output: Annotated[Path | str, Field(description="The report: .html or .md."), Option(("-o",), writable=True)]
     align: Annotated[str | None, Field(description="Draw token alignments of the worst examples with this model.")] = (

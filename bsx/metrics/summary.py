@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from bsx.data.pairing import Pairing, printed
 from bsx.metrics.core import Figures, MetricCore
-from bsx.metrics.run import Prepared, ScoredBlock
-from bsx.metrics.totals import Totals
+from bsx.metrics.run import Prepared, ScoredBlock, Totals
 from bsx.support.aligned import text_table
 from bsx.support.untyped import JsonObject
 

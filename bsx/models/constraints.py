@@ -3,53 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, field_validator
 
 from bsx.catalog.entries.models import ModelEntry
 from bsx.errors import InputError
 from bsx.support.memory import parse_bytes
+from bsx.support.settings import BaseSettings
 
 PERMISSIVE = ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "Unlicense")
 _COUNTS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9}
 
 
-@dataclass(frozen=True)
-class Constraints:
-    """What a chosen model must satisfy.
+class Constraints(BaseSettings):
+    """What a chosen model must satisfy."""
 
-    Attributes:
-        max_parameters: a number, or text like ``300M``.
-        max_memory: bytes of fp32 weights, or text like ``4GB``.
-        licence: ``permissive``, or an SPDX identifier.
-        available: only models whose files are on this machine.
-    """
+    max_parameters: Annotated[str | None, Field(description="At most this size, like 300M.")] = None
+    max_memory: Annotated[str | None, Field(description="Weights (fp32) of at most this size, like 4GB.")] = None
+    licence: Annotated[str | None, Field(description="permissive, or an SPDX identifier.")] = None
+    available: Annotated[bool, Field(description="Only models that are on this machine.")] = False
 
-    max_parameters: int | str | None = None
-    max_memory: int | str | None = None
-    licence: str | None = None
-    available: bool = False
+    @field_validator("max_parameters", "max_memory", mode="before")
+    @classmethod
+    def _as_text(cls, value: object) -> object:
+        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
     def filters(self) -> list[tuple[str, Callable[[ModelEntry], bool]]]:
         """Return each constraint as it was asked for and a test."""
         tests: list[tuple[str, Callable[[ModelEntry], bool]]] = []
         if self.licence is not None:
             allowed = PERMISSIVE if self.licence == "permissive" else (self.licence,)
-            tests.append((f"`licence={self.licence!r}`", lambda e: e.licence in allowed))
+            tests.append((f"licence {self.licence}", lambda e: e.licence in allowed))
         if self.max_parameters is not None:
             most = parse_count(self.max_parameters)
             tests.append(
                 (
-                    f"`max_parameters={self.max_parameters!r}`",
+                    f"max_parameters {self.max_parameters}",
                     lambda e: e.parameters is not None and e.parameters <= most,
                 )
             )
         if self.max_memory is not None:
             size = parse_bytes(self.max_memory)
             tests.append(
-                (f"`max_memory={self.max_memory!r}`", lambda e: e.parameters is not None and 4 * e.parameters <= size)
+                (f"max_memory {self.max_memory}", lambda e: e.parameters is not None and 4 * e.parameters <= size)
             )
         if self.available:
-            tests.append(("`available=True`", _is_here))
+            tests.append(("available", _is_here))
         return tests
 
 

@@ -1,4 +1,4 @@
-"""The network behind trained risks, to be trained: `bsx.risk.inference` computes the same without PyTorch."""
+"""The network behind trained risks, to be trained: `bsx.risk.explainer` computes the same without PyTorch."""
 
 from __future__ import annotations
 

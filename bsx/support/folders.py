@@ -58,3 +58,8 @@ def claim_cache(folder: Path, *ours: str) -> Path:
 
 
 _CACHES = ("vectors-[0-9]*", "parses-*.jsonl", "cards", "digests.json")
+
+
+def path_as_name(model: object) -> object:
+    """Return a model as it is looked for: of a path the absolute one, which is no name of a model."""
+    return str(model.expanduser().absolute()) if isinstance(model, Path) else model

@@ -38,6 +38,7 @@ class Option:
         folder: what is written is a folder.
         folded: one of the rarer settings that share an option, ``--encoder name=value,…``: the option's name.
         python: it exists in Python only, such as a function.
+        whole: of several values: each is given by itself, because one may hold a comma, as the name of a file.
     """
 
     flags: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class Option:
     folder: bool = False
     folded: str | None = None
     python: bool = False
+    whole: bool = False
 
 
 class BaseSettings(BaseModel):
@@ -60,6 +62,7 @@ Keys = ParamSpec("Keys")
 First = TypeVar("First")
 Second = TypeVar("Second")
 Third = TypeVar("Third")
+Fourth = TypeVar("Fourth")
 Outcome = TypeVar("Outcome")
 
 
@@ -96,6 +99,10 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
     def __call__(
         self, function: Callable[[First, Second, Third, Chosen], Outcome]
     ) -> Callable[Concatenate[First, Second, Third, Keys], Outcome]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[First, Second, Third, Fourth, Chosen], Outcome]
+    ) -> Callable[Concatenate[First, Second, Third, Fourth, Keys], Outcome]: ...
     def __call__(self, function: Callable[..., Outcome]) -> Callable[..., Outcome]:
         """Return the function with keywords instead of its last argument."""
         kind = self._kind
@@ -119,6 +126,11 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
 def part(settings: BaseModel, kind: type[Chosen]) -> dict[str, Any]:
     """Return those fields of settings that another class has too and that were given a value, as keywords for it."""
     return {name: value for name, value in set_fields(settings).items() if name in kind.model_fields}
+
+
+def narrowed(settings: BaseModel, kind: type[Chosen]) -> Chosen:
+    """Return settings as a class of fewer fields, for which they were checked already."""
+    return kind.model_construct(None, **part(settings, kind))
 
 
 Made = TypeVar("Made")
@@ -149,6 +161,7 @@ RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("threshold", "penalty", "clip", "learning_rate"), (0, _LARGE)),
     **dict.fromkeys(("human_ties", "temperature", "meaning"), (0, _LARGE)),
     "lm_weight": (-_LARGE, _LARGE),
+    **dict.fromkeys(("memory", "cache_size"), (1, 2**62)),
     **dict.fromkeys(("batch_tokens", "limit", "pairs", "max_tokens", "train_sizes", "draws"), (1, _MANY)),
     **dict.fromkeys(("perturbed", "checked", "timed", "budget"), (1, _DRAWS)),
     **dict.fromkeys(("keep", "max_words", "epochs", "patience", "batch_size", "hidden", "max_pieces"), (1, _DRAWS)),

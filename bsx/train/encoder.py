@@ -10,7 +10,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from bsx.encode.architecture import MOST_DIMENSIONS, MOST_LAYERS
-from bsx.encode.session import Encoders, LocatedModel
+from bsx.encode.located import LocatedModel
+from bsx.encode.session import Encoders
 from bsx.encode.states import States, encode_texts
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError, LanguageError, ModelUnavailableError, UnknownNameError
@@ -121,10 +122,10 @@ def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedM
         "configuration": (located.checkpoint.config, record.config or located.checkpoint.config),
         "tokenizer": (located.checkpoint.tokenizer_digest, record.tokenizer),
     }
-    for part, (found, wanted) in checks.items():
-        if found != wanted:
+    for part, (now, wanted) in checks.items():
+        if now != wanted:
             raise InputError(
-                f"{what}: was trained on another encoder: the {part} of {located.choice.name}: {found} now, "
+                f"{what}: was trained on another encoder: the {part} of {located.choice.name}: {now} now, "
                 f"{wanted} in training; restore that encoder, or train again"
             )
     return located

@@ -117,7 +117,7 @@ class ModelRecord(_Record):
         return content
 
     def to_text(self) -> str:
-        """Return a row a network, their mean, and what they were trained on, for people."""
+        """Return a row a network, their mean, and what they were trained on."""
         rows = [["seed", "epochs", "best", self.statistic]]
         for member in self.members:
             rows.append([str(member.seed), str(len(member.log)), str(member.best_epoch), f"{member.valid:.4f}"])
@@ -173,10 +173,8 @@ class SavedModel:
         """
         if not (folder / MODEL).is_file():
             if (folder / PLAN).is_file():
-                raise InputError(f"{folder}: its training was interrupted: go on with `bsx.jobs.train(…, resume=True)`")
-            raise InputError(
-                f"{folder}: is no folder of a trained metric (it has no {MODEL}); `bsx.jobs.train(…)` makes one"
-            )
+                raise InputError(f"{folder}: its training was interrupted: resume goes on with it")
+            raise InputError(f"{folder}: is no folder of a trained metric (it has no {MODEL}); `bsx train` makes one")
         record = read_record(folder / MODEL)
         if not record.members:
             raise InputError(f"{folder / MODEL}: names no members")

@@ -135,9 +135,9 @@ def test_a_metric_that_is_replaced_is_told_and_has_another_signature(folder: Pat
     assert "own/metrics/chrf.yaml replaces" in done.err
     assert "|entry:" in done.out
     assert "own/metrics/chrf.yaml replaces" in cli("registry", "validate", "own").err
-    first = bsx.get_metric("chrf", run={"registry": "own"}).signature()
+    first = bsx.get_metric("chrf", encoders=bsx.Encoders(registry="own")).signature()
     file.write_text(changed("metrics", "chrf", empty=50.0))  # nothing else in the signature tells this one
-    second = bsx.get_metric("chrf", run={"registry": "own"}).signature()
+    second = bsx.get_metric("chrf", encoders=bsx.Encoders(registry="own")).signature()
     assert len({first["entry"], second["entry"]}) == 2
     assert "entry" not in dict(bsx.get_metric("chrf").signature().fields)
 
@@ -165,7 +165,7 @@ def test_every_kind_of_entry_that_is_replaced_is_known(folder: Path) -> None:
 def test_a_replaced_model_and_baseline_are_told(folder: Path, minilm: bsx.Scorer) -> None:
     (folder / "own" / "models" / "minilm.yaml").write_text(changed("models", "minilm", layer=2))
     (folder / "own" / "baselines" / "en" / "minilm.yaml").write_text(changed("baselines/en", "minilm", f1=[0.1] * 7))
-    scorer = bsx.Scorer("minilm", lang="en", registry="own", rescale=True)
+    scorer = bsx.Scorer(model="minilm", lang="en", registry="own", rescale=True)
     assert sum("replaces the one that comes with bsx" in note for note in scorer.notes) == 2
     assert minilm.notes == ()
 
@@ -177,10 +177,10 @@ def test_an_ensemble_of_a_member_that_was_replaced_since_is_refused(folder: Path
     combination = {"how": "mean", "normalise": "none", "members": members}
     content = {"name": "both", "combination": combination, "fitted": fitted}
     (folder / "own" / "ensembles" / "both.yaml").write_text(yaml.safe_dump(content))
-    bsx.get_metric("ensemble:both", run={"registry": "own"})
+    bsx.get_metric("ensemble:both", encoders=bsx.Encoders(registry="own"))
     (folder / "own" / "metrics" / "chrf.yaml").write_text(changed("metrics", "chrf", empty=50.0))
     with pytest.raises(InputError, match="entry"):
-        bsx.get_metric("ensemble:both", run={"registry": "own"})
+        bsx.get_metric("ensemble:both", encoders=bsx.Encoders(registry="own"))
 
 
 def test_a_family_of_an_overlay_names_no_kernels(folder: Path, tiny_model: Callable[[str], str]) -> None:

@@ -180,7 +180,7 @@ def test_a_cached_hub_model_is_found_and_signed_with_its_commit(
     (home / "refs" / "main").write_text(commit)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    scorer = Scorer("someone/some-bert", layer=1)
+    scorer = Scorer(model="someone/some-bert", layer=1)
     assert scorer.signature()["model"] == "someone/some-bert@hub-0123456789ab"
 
 
@@ -211,20 +211,20 @@ def test_incomplete_checkpoints_are_refused(tmp_path: Path, tiny_model: Callable
     from bsx import Scorer
 
     with pytest.raises(InputError, match="no config.json"):
-        Scorer(str(tmp_path), layer=1)
+        Scorer(model=str(tmp_path), layer=1)
     copy = tmp_path / "half"
     shutil.copytree(tiny_model("bert"), copy)
     tensors = load_file(copy / "model.safetensors")
     tensors = {name: tensor for name, tensor in tensors.items() if "layer.0" not in name}
     save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(InputError, match="its weights .* lack .* tensors of the encoder"):
-        Scorer(str(copy), layer=1)
+        Scorer(model=str(copy), layer=1)
     (copy / "model.safetensors").write_bytes(b"not weights")
     with pytest.raises(InputError, match="its weights .* cannot be loaded"):
-        Scorer(str(copy), layer=1)
+        Scorer(model=str(copy), layer=1)
     (copy / "config.json").write_text('{"model_type": "gpt2"}')
     with pytest.raises(InputError, match="'gpt2' is not one bsx knows"):
-        Scorer(str(copy), layer=1)
+        Scorer(model=str(copy), layer=1)
 
 
 @pytest.fixture

@@ -136,9 +136,9 @@ def tables(folder: Path) -> dict[str, Path]:
 
 def test_tables_of_every_format(cli: Cli, tmp_path: Path, minilm: Scorer) -> None:
     expected = minilm.score(CANDIDATES, REFERENCES).mean()["f1"]
-    columns = ("--candidate", "mt", "--reference", "ref", "--id", "sid", "-m", "minilm", "--format", "json")
+    columns = ("--candidate", "mt", "--reference", "ref", "--segment", "sid", "-m", "minilm", "--format", "json")
     for path in tables(tmp_path).values():
-        result = cli("score", "--data", path, *columns, "-o", tmp_path / "o.parquet")
+        result = cli("score", path, *columns, "-o", tmp_path / "o.parquet")
         assert result.status == 0, result.err
         assert json.loads(result.out)["f1"] == pytest.approx(expected, abs=1e-6)
     import pyarrow.parquet as pq
@@ -159,9 +159,7 @@ def test_standard_input(cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch) 
     assert json.loads(piped.out)["systems"][0]["name"] == "stdin"
     for kind in ("tsv", "jsonl"):
         feed(tables(files)[kind].read_bytes())
-        result = cli(
-            "score", "--data", "-", "--candidate", "mt", "--reference", "ref", "-m", "minilm", "--format", "json"
-        )
+        result = cli("score", "-", "--candidate", "mt", "--reference", "ref", "-m", "minilm", "--format", "json")
         assert json.loads(result.out)["f1"] == expected
     feed(b"")
     assert "standard input: is empty" in cli("score", "-c", "-", "-r", files / "refs.txt", "-m", "minilm").err
@@ -201,7 +199,7 @@ def test_all_layers(cli: Cli, files: Path) -> None:
 
 def test_match(cli: Cli, tmp_path: Path, minilm: Scorer) -> None:
     candidate, reference = "He paid $5 <b>", "She paid five \\dollars"
-    result = cli("match", candidate, reference, "-m", "minilm", "--json", "--plot", tmp_path / "a.html")
+    result = cli("match", candidate, reference, "-m", "minilm", "--format", "json", "--plot", tmp_path / "a.html")
     alignment = json.loads(result.out)
     scores = minilm.score([candidate], [reference])
     assert alignment["f1"] == pytest.approx(scores.f1[0], abs=1e-6)
@@ -257,16 +255,16 @@ BAD: list[tuple[list[str], str]] = [
     (["-c", "hyps.txt", "-r", "refs.txt", "-r", "short.txt"], "hyps.txt has 4, short.txt has 2"),
     (["-c", "latin1.txt", "-r", "refs.txt"], "latin1.txt: line 3 is not UTF-8 (byte 0xe9 at position 4)"),
     (["-c", "hyps.txt", "-r", "refs.txt", "-m", "minlm"], "unknown model 'minlm'. Near: minilm"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--layer", "7"], "layer 7 is out of range: minilm has layers 0 to 6"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--layer", "7"], "layer: 7 is too deep, minilm has layers 0 to 6"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--layer", "-1"], "layer"),
     (["-c", "hyps.txt", "-r", "refs.txt", "-l", "klingon"], "unknown language 'klingon'"),
     (["-c", "hyps.txt", "-r", "refs.txt", "-o", "missing/o.tsv"], "missing does not exist"),
     (["-c", "hyps.txt", "-r", "refs.txt", "-o", "o.docx"], "cannot tell the format"),
     (["-c", "hyps.txt", "-r", "refs.txt", "-o", "folder.tsv"], "is a folder"),
-    (["--data", "t.tsv", "--candidate", "mt", "--reference", "ref", "-o", "sub/../t.tsv"], "is an input of this run"),
-    (["--data", "t.tsv", "--candidate", "mt", "--reference", "ref", "--metrics", "chrf", "-o", "t.tsv"], "is an input"),
+    (["t.tsv", "--candidate", "mt", "--reference", "ref", "-o", "sub/../t.tsv"], "is an input of this run"),
+    (["t.tsv", "--candidate", "mt", "--reference", "ref", "--metrics", "chrf", "-o", "t.tsv"], "is an input"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--cache", ""], "give the cache a folder of its own"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--encoder", "cache_size=1GB"], "--encoder cache_size goes with --cache"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--encoder", "cache_size=1GB"], "cache_size goes with cache"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--device", "cpu:3"], "device 'cpu:3' is not available"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--rescale", "-l", "de"], "no rescaling baseline for minilm in 'de'"),
     (
@@ -275,22 +273,22 @@ BAD: list[tuple[list[str], str]] = [
     ),
     (["-c", "hyps.txt", "-r", "refs.txt", "--metrics", "chrf", "-l", "xx"], "unknown language 'xx'"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--metrics", "chrf", "--idf"], "chrf has none of that name"),
-    (["-c", "hyps.txt"], "no references: give --references FILE"),
+    (["-c", "hyps.txt"], "no references: name files of references"),
     ([], "nothing to score"),
     (["-c", "hyps.txt", "-c", "sub/hyps.txt", "-r", "refs.txt"], "two candidate files are called 'hyps'"),
     (["-c", "-", "-r", "-"], "only one file can be standard input"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--data", "t.tsv"], "not both"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--id", "x"], "which is missing"),
-    (["--data", "t.tsv"], "--data needs --candidate COL; it has the columns mt, ref"),
-    (["--data", "t.tsv", "--candidate", "mtt", "--reference", "ref"], "no column 'mtt'; it has mt, ref. Near: mt"),
-    (["--data", "t.xlsx", "--candidate", "mt", "--reference", "ref"], "cannot tell the format"),
-    (["--data", "ragged.tsv", "--candidate", "mt", "--reference", "ref"], "line 3 has 1 fields, 2 are due"),
-    (["--data", "header.tsv", "--candidate", "mt", "--reference", "ref"], "has a header but no rows"),
-    (["--data", "twice.tsv", "--candidate", "mt", "--reference", "ref"], "'mt' stands twice"),
-    (["--data", "bad.jsonl", "--candidate", "mt", "--reference", "ref"], "line 2 is not JSON"),
-    (["--data", "null.jsonl", "--candidate", "mt", "--reference", "ref"], "line 1, column 'ref' is None"),
-    (["--data", "lack.jsonl", "--candidate", "mt", "--reference", "ref"], "line 2: has no 'ref'"),
-    (["--data", "fake.parquet", "--candidate", "mt", "--reference", "ref"], "is not a Parquet file"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "t.tsv"], "not both"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--segment", "x"], "which is missing"),
+    (["t.tsv"], "no candidates: there is no column 'candidate'"),
+    (["t.tsv", "--candidate", "mtt", "--reference", "ref"], "no column 'mtt'; it has mt, ref. Near: mt"),
+    (["t.xlsx", "--candidate", "mt", "--reference", "ref"], "cannot tell the format"),
+    (["ragged.tsv", "--candidate", "mt", "--reference", "ref"], "line 3 has 1 fields, 2 are due"),
+    (["header.tsv", "--candidate", "mt", "--reference", "ref"], "has a header but no rows"),
+    (["twice.tsv", "--candidate", "mt", "--reference", "ref"], "'mt' stands twice"),
+    (["bad.jsonl", "--candidate", "mt", "--reference", "ref"], "line 2 is not JSON"),
+    (["null.jsonl", "--candidate", "mt", "--reference", "ref"], "line 1, column 'ref' is None"),
+    (["lack.jsonl", "--candidate", "mt", "--reference", "ref"], "line 2: has no 'ref'"),
+    (["fake.parquet", "--candidate", "mt", "--reference", "ref"], "is not a Parquet file"),
     (["--nonsense"], "No such option: --nonsense"),
 ]
 
@@ -489,7 +487,7 @@ def test_settings_that_the_library_names_are_spelled_as_options() -> None:
     assert spelled("`bsx.jobs.baseline('x', lang='de', corpus=FILE, write=True)` makes one") == (
         "`bsx registry baseline x --lang de --corpus FILE --write` makes one"
     )
-    assert spelled("`bsx.analysis.get_dataset(…, source=FOLDER)`") == "`bsx data get … --from FOLDER`"
+    assert spelled("`bsx.analysis.get_dataset(…, source=FOLDER)`") == "`bsx data get … --source FOLDER`"
     assert spelled("the metric `bertscore` and layer=3 stay") == "the metric `bertscore` and layer=3 stay"
 
 
@@ -518,7 +516,7 @@ def options() -> Iterator[tuple[str, str, Any]]:
 
 def test_an_option_means_the_same_in_every_command() -> None:
     found = list(options())
-    assert not [command for command, name, _ in found if name in ("--score", "--metrics", "--columns")]
+    assert not [command for command, name, _ in found if name in ("--score", "--metric", "--column")]
     for wanted in ("--metrics", "--columns", "--lower"):
         taking = {command: option for command, name, option in found if name == wanted}
         assert len(taking) > 3

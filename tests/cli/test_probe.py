@@ -173,7 +173,7 @@ def test_other_formats_and_a_judged_table(cli: Run, task: Path, tiny_model: Run,
     assert (people["n"], people["groups"], people["data"]) == (12, ["all"], "judged")
     assert [row["layer"] for row in people["layers"]] == [0, 2, 3]
     assert set(people["across_layers"]["first"]) == {"pearson", "spearman"}
-    tuned = cli("registry", "tune", tiny_model("bert"), "--data", judged, "-l", "en", *named, "--format", "json")
+    tuned = cli("registry", "tune", tiny_model("bert"), judged, "-l", "en", *named, "--format", "json")
     expected = json.loads(tuned.out)
     assert people["layers"][2]["agreement"] == pytest.approx(expected["layers"][3]["f1"], abs=1e-6)
     assert people["signature"] == expected["signature"]
@@ -243,8 +243,8 @@ def test_wrong_use_is_one_line(cli: Run, task: Path, tiny_model: Run, tmp_path: 
     bad = tmp_path / "bad.txt"
     bad.write_text("a b\tX\nc d Y\n")
     fails("bad.txt: line 2 has 1 columns", bad, *model)
-    fails("--layers 0,x: write whole numbers from 0, separated by commas", task, *model, "--layers", "0,x")
-    fails("--train-sizes 1: write whole numbers from 2", task, *model, "--train-sizes", "1")
+    fails("layers.1: ", task, *model, "--layers", "0,x")
+    fails("train_sizes: write whole numbers from 2", task, *model, "--train-sizes", "1")
     fails("layer 9", task, *model, "--layers", "9")
     fails("two files would both be the task 'first'", task, task, *model)
     fails("p.gif: the name must end in .png, .svg, .pdf", task, *model, "--plot", "p.gif")
@@ -252,11 +252,11 @@ def test_wrong_use_is_one_line(cli: Run, task: Path, tiny_model: Run, tmp_path: 
     fails("there is no such file", tmp_path / "none.txt", *model)
     fails("has no column 'human'", task, *model, "--judged", _table(tmp_path))
     fails("test on are called first.te.txt: rename one", task, *model, "--test-data", task, "--test-data", task)
-    fails("--parallel is about further files: give --test-data too", task, *model, "--parallel")
+    fails("parallel is about further files", task, *model, "--parallel")
     short = tmp_path / "short.txt"
     short.write_text("a b\tL0\nc d\tL1\n")
     fails("short.txt has 2 sentences, first 60", task, *model, "--test-data", short, "--parallel")
-    fails("--test-data is for the probes of one task, and there are 2", task, short, *model, "--test-data", short)
+    fails("test_data is for the probes of one task, and there are 2", task, short, *model, "--test-data", short)
     few = tmp_path / "few.txt"
     few.write_text("a\tX\na\tX\nb\tY\n")
     fails("few: the validation part is empty", few, *model)

@@ -46,9 +46,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 IDLE = [
-    ("score -c c.txt -r r.txt --metrics chrf --data-dir x", "--data-dir"),
-    ("meta scores.tsv --columns a --data-dir x", "--data-dir"),
-    ("compare c.txt r.txt -r r.txt --metrics chrf --data-dir x", "--data-dir"),
+    ("score -c c.txt -r r.txt --metrics chrf --data-dir x", "data_dir"),
+    ("meta scores.tsv --columns a --data-dir x", "data_dir"),
+    ("compare c.txt r.txt -r r.txt --metrics chrf --data-dir x", "data_dir"),
     ("data test-sets --data-dir c.txt", "--data-dir"),
     ("data list --data-dir c.txt", "--data-dir"),
     ("data table scores.tsv --loader table -o o.tsv --data-dir x", "--data-dir"),
@@ -67,7 +67,7 @@ IDLE = [
     ("adversarial build-triples paws.tsv -o o.tsv --tagger nltk", "--tagger"),
     ("adversarial build-triples paws.tsv -o o.tsv --how nouns --keep 3", "--keep"),
     ("adversarial build-triples paws.tsv -o o.tsv --how nouns --tagger nltk --download", "--download"),
-    ("adversarial perturb judged.tsv --metrics chrf --stanza-dir x", "--parser-dir"),
+    ("adversarial perturb judged.tsv --metrics chrf --parser-dir x", "--parser-dir"),
     ("adversarial perturb --list --metrics chrf", "--metrics"),
     ("models --languages --licence MIT", "--licence"),
     ("models --lang de show minilm", "--lang"),
@@ -76,14 +76,14 @@ IDLE = [
     ("card --compare a.json b.json --timed 20", "timed"),
     ("card --compare a.json b.json --device cpu", "device"),
     ("card --metrics chrf --parts nosuch", "parts"),
-    ("explain --data judged.tsv --metrics chrf --resamples 30", "--resamples"),
-    ("explain --data judged.tsv --metrics chrf --seed 30", "--seed"),
+    ("explain judged.tsv --metrics chrf --resamples 30", "--resamples"),
+    ("explain judged.tsv --metrics chrf --seed 30", "--seed"),
     ("mbr judged.tsv --metrics chrf --keep 3", "--keep"),
     ("mbr judged.tsv --metrics chrf --check 3", "--check"),
     ("meta scores.tsv --columns a --human-ties 1", "--human-ties"),
     ("meta scores.tsv --columns a --test none --correction holm", "--correction"),
     ("reproduce paws --data-dir . --no-lex", "lex"),
-    ("ensemble scores.tsv --columns a,x --human human --how z --folds 5", "--folds"),
+    ("ensemble scores.tsv --columns a,x --human human --how z --folds 5", "folds"),
 ]
 
 
@@ -117,7 +117,7 @@ def test_what_is_idle_is_what_differs_from_its_default() -> None:
 
 @pytest.mark.parametrize("file", ["one.tsv", "same.tsv"])
 def test_an_ablation_of_rows_that_cannot_correlate_is_refused(file: str, folder: Path, cli: Cli) -> None:
-    assert "human" in one_line(cli("metrics", "ablation", "--data", file, "-m", "minilm"))
+    assert "human" in one_line(cli("metrics", "ablation", file, "-m", "minilm"))
 
 
 def scored(folder: Path, cli: Cli, cells: list[str]) -> Path:

@@ -49,7 +49,7 @@ def _write(path: Path, columns: Mapping[str, Iterable[object]]) -> None:
 
 COMMANDS = {
     "meta": ("meta", "scores_1.tsv", "--columns", "m_1,50%", "--human", "human"),
-    "compare": ("compare", "x_1", "y", "--data", "systems.tsv", "--metrics", "chrf,ter", "--resamples", "20"),
+    "compare": ("compare", "systems.tsv", "--candidate", "x_1,y", "--metrics", "chrf,ter", "--resamples", "20"),
     "disentangle": (
         "disentangle",
         "scores_1.tsv",
@@ -102,7 +102,7 @@ def test_a_name_of_a_picture_is_no_table(cli: Run, folder: Path, monkeypatch: py
     ("command", "name", "known"),
     [
         (
-            ("explain", "--data", "texts.tsv", "--metrics", "chrf"),
+            ("explain", "texts.tsv", "--metrics", "chrf"),
             "r.tsv",
             ".txt, .md, .tex, .csv, .json, .html, .jsonl",
         ),

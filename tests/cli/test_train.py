@@ -58,7 +58,7 @@ def model(tiny_model: Callable[[str], str]) -> str:
 
 def test_train_score_and_add_a_seed(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) -> None:
     folder = tmp_path / "metric"
-    given = ("train", "esim", "--train", tables["train"], "--valid", tables["valid"], "-m", model, "-o", folder, *SMALL)
+    given = ("train", "esim", tables["train"], "--valid", tables["valid"], "-m", model, "-o", folder, *SMALL)
     done = cli(*given, "--lang", "en")
     assert done.status == 0, done.err
     assert f"score with trained:{folder}" in done.out
@@ -94,7 +94,7 @@ def test_train_score_and_add_a_seed(cli: Cli, tables: dict[str, Path], model: st
 
 
 def test_sources(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) -> None:
-    given = ("--train", tables["train"], "--valid", tables["valid"], "-m", model, *SMALL)
+    given = (tables["train"], "--valid", tables["valid"], "-m", model, *SMALL)
     table = ("--data", tables["test"], "--candidate", "candidate")
     for inputs in ("source", "both"):
         folder = tmp_path / inputs
@@ -114,7 +114,6 @@ def test_preferences(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Pa
     done = cli(
         "train",
         "bilstm-attention",
-        "--train",
         tables["darr"],
         "--valid",
         tables["darr"],
@@ -132,9 +131,7 @@ def test_preferences(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Pa
         "newstest2019-de-en.ref.tsv",
     }
     # A table that holds the texts itself; validation may be on human scores.
-    done = cli(
-        "train", "bilstm", "--train", tables["preferred"], "--valid", tables["valid"], *ranking, "-o", tmp_path / "own"
-    )
+    done = cli("train", "bilstm", tables["preferred"], "--valid", tables["valid"], *ranking, "-o", tmp_path / "own")
     assert done.status == 0, done.err
     document = json.loads(done.out)
     assert (document["statistic"], document["train"]["instances"]) == ("pearson", 10)
@@ -145,7 +142,6 @@ def test_curve(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) ->
         "train",
         "curve",
         "bilstm",
-        "--train",
         tables["train"],
         "--valid",
         tables["valid"],
@@ -201,21 +197,21 @@ def test_what_a_user_can_get_wrong(cli: Cli, tables: dict[str, Path], model: str
     bad = write(tmp_path / "bad.tsv", "reference candidate human", [("a", "b", 1), ("a", "c", "x"), ("a", "d", "")])
     blank = write(tmp_path / "blank.tsv", "reference candidate human", [("a", "b", 1), ("a", "d", "")])
     for changes, message in (
-        ({"--train": bad}, "bad.tsv: line 3, column 'human' is 'x', not a finite number"),
-        ({"--train": blank}, "blank.tsv: line 3 has no human score in human"),
-        ({"--train": tables["preferred"]}, "--loss mse does not go with training data (preferred.tsv)"),
-        ({"--train": tmp_path / "none.tsv"}, "there is no such file"),
+        ({"": bad}, "bad.tsv: line 3, column 'human' is 'x', not a finite number"),
+        ({"": blank}, "blank.tsv: line 3 has no human score in human"),
+        ({"": tables["preferred"]}, "loss mse does not go with training data (preferred.tsv)"),
+        ({"": tmp_path / "none.tsv"}, "there is no such file"),
         ({"--human": "huma"}, "has no column 'huma'"),
         ({"--lang": "xx"}, "no row with data and goes into xx"),
-        ({"--seeds": "1,a"}, "--seeds 1,a: write whole numbers"),
+        ({"--seeds": "1,a"}, "seeds.1: "),
         ({"--dropout": "1"}, "dropout"),
         ({"--hidden": "0"}, "hidden"),
         ({"-m": "nothing-like-it"}, "unknown model"),
-        ({"--outputs": tables["outputs"]}, "--outputs and --references go with preferences"),
+        ({"--outputs": tables["outputs"]}, "outputs and references go with preferences"),
     ):
         folder = tmp_path / "out"
-        options = {"--train": tables["train"], "--valid": tables["valid"], "-m": model, "-o": folder, **changes}
-        done = cli("train", "bilstm", *(part for pair in options.items() for part in pair), *SMALL[2:])
+        options = {"": tables["train"], "--valid": tables["valid"], "-m": model, "-o": folder, **changes}
+        done = cli("train", "bilstm", *(part for pair in options.items() for part in pair if part), *SMALL[2:])
         assert (done.status, len(done.err.splitlines())) == (2, 1), done.err
         assert message in done.err
         assert not folder.exists()

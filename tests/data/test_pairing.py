@@ -97,11 +97,11 @@ def write(file: Path, change: dict[tuple[int, str], str] | None = None, leave: t
 
 
 COMMANDS = {
-    "score": "score --data {file} --metrics chrf",
-    "compare": "compare --data {file} --metrics chrf --resamples 50",
-    "compare --scores": "compare --scores {file} --columns metric --resamples 50",
+    "score": "score {file} --metrics chrf",
+    "compare": "compare {file} --metrics chrf --resamples 50",
+    "compare --columns": "compare {file} --columns metric --resamples 50",
     "meta": "meta {file} --columns metric --human human --resamples 50",
-    "meta --metrics": "meta --metrics chrf --data {file} --human human --resamples 50",
+    "meta --metrics": "meta {file} --metrics chrf --human human --resamples 50",
     "meta --level sys": "meta {file} --columns metric --human human --level sys --resamples 50",
     "ensemble": "ensemble {file} --columns metric,other --human human --how mean --resamples 50",
     "report": "report {file} --columns metric -o {file}.html",
@@ -134,7 +134,7 @@ def test_other_texts_within_a_segment(cli: Cli, command: str, column: str, tmp_p
     assert "what is called one segment" not in run(cli, command, write(tmp_path / "t.tsv")).err
     done = run(cli, command, write(tmp_path / "t.tsv", {(9, column): "something else"}))
     if command.startswith("compare"):
-        if command == "compare --scores" or column == "reference":  # chrF reads no sources
+        if command == "compare --columns" or column == "reference":  # chrF reads no sources
             assert (done.status, done.err.count("\n")) == (2, 1)
             assert "'s1'" in done.err
     elif column == "reference" or command not in ("score", "meta --metrics"):
@@ -156,7 +156,7 @@ def test_rows_that_are_there_twice_are_counted(cli: Cli, tmp_path: Path) -> None
     assert "2 of 24 rows have the system and segment" in done.err
 
 
-@pytest.mark.parametrize("source", [["t.tsv", "--columns", "metric"], ["--data", "t.tsv", "--metrics", "chrf"]])
+@pytest.mark.parametrize("source", [["t.tsv", "--columns", "metric"], ["t.tsv", "--metrics", "chrf"]])
 def test_a_pair_that_is_there_twice_is_named_where_rows_cannot_be_independent(
     cli: Cli, source: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,7 +200,7 @@ def test_files_columns_and_lists_of_alike_names(cli: Cli, tmp_path: Path, monkey
     assert done.status == 2
     assert r"\u2009" in done.err
     Path("t.tsv").write_text("A\tA \treference\na\tb\tc\n")
-    assert cli("score", "--data", "t.tsv", "--candidate", "A", "--candidate", "A ", "--metrics", "chrf").status == 2
+    assert cli("score", "t.tsv", "--candidate", "A", "--candidate", "A ", "--metrics", "chrf").status == 2
     Path("n.tsv").write_text("id\tcandidate\n1\ta\n1\tb\n1 \tc\n1 \td\n")
     done = cli("mbr", "n.tsv", "--metrics", "chrf")
     assert done.status == 2
@@ -215,10 +215,10 @@ def test_systems_in_memory() -> None:
         "system": [f"S{row // 10}" for row in range(30)],
         "segment": [str(row % 10) for row in range(30)],
     }
-    how = {"metrics": ["m"], "human": "h", "system": "system", "segment": "segment", "level": "sys", "resamples": 50}
-    assert not any("have no row" in note for note in meta_evaluate(columns, **how).notes)  # type: ignore[arg-type]
+    how: dict[str, Any] = {"system": "system", "segment": "segment", "level": "sys", "resamples": 50}
+    assert not any("have no row" in note for note in meta_evaluate(columns, ["m"], "h", **how).notes)
     less = {name: values[1:] for name, values in columns.items()}
-    assert sum("1 of 30" in note for note in meta_evaluate(less, **how).notes) == 1  # type: ignore[arg-type]
+    assert sum("1 of 30" in note for note in meta_evaluate(less, ["m"], "h", **how).notes) == 1
     columns["system"][0] = "S0 "
     with pytest.raises(InputError, match="look the same"):
-        meta_evaluate(columns, **how)  # type: ignore[arg-type]
+        meta_evaluate(columns, ["m"], "h", **how)

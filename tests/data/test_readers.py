@@ -12,9 +12,8 @@ GATE = {"bsx/data/lines.py", "bsx/data/spool.py", "bsx/data/tables.py"}
 # Files that bsx wrote itself or that come with it, and formats of libraries.
 OWN: dict[str, str] = {
     "analysis/datasets/eval4nlp.py": "members of an archive that was opened through NamedFile",
-    "analysis/datasets/fetch.py": "an archive that was downloaded",
     "bsx/support/download.py": "the state of a download",
-    "analysis/datasets/obtain.py": "the lock of a folder of data",
+    "analysis/datasets/obtain.py": "an archive that was downloaded, the lock of a folder of data",
     "analysis/factors/parsers.py": "digests of a parser's files",
     "analysis/factors/parses.py": "the cache of parses",
     "analysis/factors/vectors.py": "what its own process wrote",

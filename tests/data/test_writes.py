@@ -41,7 +41,7 @@ PAST_IT = {  # file -> what it calls, and why it may
     "bsx/encode/cache/file.py": {"replace"},  # new names only, whole by checksums
     "bsx/encode/cache/folder.py": {"write_text"},  # a label that nothing reads
     "bsx/train/run.py": {"rmtree"},  # of the folder that the training made
-    "analysis/datasets/fetch.py": {"replace", "rmtree", "copyfile"},  # what was downloaded, unpacked
+    "analysis/datasets/obtain.py": {"replace", "rmtree", "copyfile"},  # what was downloaded, unpacked
     "bsx/support/download.py": {"replace", "write_text", "open"},  # downloads that go on
     "analysis/factors/parses.py": {"open"},  # appends to its cache
     "bsx/jobs/scoring/input.py": {"TemporaryDirectory"},  # a test set as files, which go with the run
@@ -50,7 +50,8 @@ PAST_IT = {  # file -> what it calls, and why it may
 INPUTS = {  # options and arguments of commands that name a file or folder to read, or one that bsx keeps things in
     *("file", "files", "against", "parses", "parses1", "parses2", "dictionary", "lexicon", "vectors", "profiles"),
     *("fit", "cache", "registry", "data_dir", "source", "parser_dir", "folder", "baseline"),
-    *("data", "wmt17", "judged", "references", "treebank", "cards", "tables"),
+    *("data", "wmt17", "judged", "references", "treebank", "cards", "table", "tables"),
+    *("corpus", "links", "sources", "targets"),
 }
 
 

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 def scorer(model: str, folder: Path | None, **settings: Any) -> bsx.Scorer:
     # PyTorch, which computes the same bits for a batch; tests/encode/test_onnx.py has the cache over ONNX Runtime
-    return bsx.Scorer(model, **{"layer": 2, "cache": folder, "backend": "torch", **settings})
+    return bsx.Scorer(model=model, **{"layer": 2, "cache": folder, "backend": "torch", **settings})
 
 
 def flush(one: bsx.Scorer) -> None:

@@ -18,15 +18,20 @@ from pydantic import BaseModel
 from typer.main import get_command
 
 import bsx.jobs.settings
-from bsx.analysis.agreement.settings import MetaSettings
-from bsx.analysis.agreement.systems.settings import CompareSettings
-from bsx.analysis.ensembles.settings import EnsembleSettings
+from bsx.analysis.adversarial.settings import RobustnessSettings
+from bsx.analysis.agreement.settings import CompareSettings, MetaSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.cli.commands import COMMANDS, build
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
+from bsx.jobs.adversarial import BuildTriplesRun, ChallengeRun, PairsRun, TriplesRun
 from bsx.jobs.cards.inputs import CardSettings
+from bsx.jobs.combining import EnsembleRun
+from bsx.jobs.disentangling import DisentangleRun
+from bsx.jobs.factoring import FactorRun
+from bsx.jobs.intervening import InterveneRun
+from bsx.jobs.perturbing import PerturbRun
 from bsx.metrics.zoo import find_metric
 from bsx.support.settings import RANGES, as_model, check_ranges, in_range
 from tests.fuzz.world import RIGHT, command
@@ -76,7 +81,7 @@ def cases() -> Iterator[tuple[str, str]]:
             continue
         seen.add(tuple(words))
         found = root
-        for word in words:
+        for word in [*words, *["ARCHITECTURE"] * (words == ["train"])]:
             found = found.commands[word]
         signature = inspect.signature(found.callback, eval_str=True).parameters
         for option in found.params:
@@ -151,7 +156,9 @@ def _settings() -> Iterator[tuple[type, str, Any]]:
     kinds: list[type] = [find_metric(name, catalog)[0].Config for name in sorted(catalog.metrics)]
     for module in pkgutil.iter_modules(bsx.jobs.settings.__path__, "bsx.jobs.settings."):
         kinds += [one for one in vars(importlib.import_module(module.name)).values() if inspect.isclass(one)]
-    kinds += [ScorerConfig, MetaSettings, CompareSettings, CardSettings, EnsembleSettings, RunConfig]
+    kinds += [PairsRun, TriplesRun, ChallengeRun, BuildTriplesRun, PerturbRun, RobustnessSettings]
+    kinds += [DisentangleRun, EnsembleRun, FactorRun, InterveneRun]
+    kinds += [ScorerConfig, MetaSettings, CompareSettings, CardSettings, RunConfig]
     for kind in dict.fromkeys(kinds):
         if typing.is_typeddict(kind) or issubclass(kind, BaseModel):
             yield from ((kind, *item) for item in as_model(kind).model_fields.items())

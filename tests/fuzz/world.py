@@ -38,23 +38,23 @@ RIGHT: dict[str, str] = {
     "meta darr": "scores.tsv --human h --columns a,b --system sys --segment seg --level darr --threshold 1 --test none",
     "meta hybrid": "systems.tsv --human h --columns a,b --system sys --segment seg --level hybrid --hybrids 20 "
     "--sample 5 --resamples 20 --test none",
-    "compare": "cand.txt other.txt -r ref.txt --metrics chrf --resamples 20 --format json",
-    "match": "a\\ cat the\\ dog -m bert --layer 1 --json",
+    "compare": "-c cand.txt -c other.txt -r ref.txt --metrics chrf --resamples 20 --format json",
+    "match": "a\\ cat the\\ dog -m bert --layer 1 --format json",
     "probe": "first.te.txt -m bert --layers 1 --repeats 1 --resamples 20 --no-control --format json",
-    "factors": "scores.tsv -o {out}/f.tsv --factors lex --sentence1 reference --sentence2 candidate --format json",
+    "factors": "scores.tsv -o {out}/f.tsv --factors lex --reference reference --candidate candidate --format json",
     "disentangle": "scores.tsv --columns a,b --factor-columns x1,x2 --format json -o {out}/d.json",
     "ensemble": "scores.tsv --columns a,b --human h --segment seg --how ridge --folds 3 --resamples 20 --format json",
     "ensemble factors": "scores.tsv --columns a,b --human h --how factors --factor-columns x1,x2 --resamples 20",
     "report": "scores.tsv -o {out}/r.html",
-    "train esim": "--train train.tsv --valid valid.tsv -o {out}/t -m bert --hidden 4 --epochs 1 --max-pieces 8",
-    "train curve": "esim --train train.tsv --valid valid.tsv --test valid.tsv --sizes 4 --seeds 1 -o {out}/c -m bert "
+    "train": "esim train.tsv --valid valid.tsv -o {out}/t -m bert --hidden 4 --epochs 1 --max-pieces 8",
+    "train curve": "esim train.tsv --valid valid.tsv --test valid.tsv --sizes 4 --seeds 1 -o {out}/c -m bert "
     "--hidden 4 --epochs 1",
     "metrics show": "chrf --format json",
-    "metrics layers": "--data judged.tsv -m bert --resamples 20 --format json",
+    "metrics layers": "judged.tsv -m bert --resamples 20 --format json",
     "metrics fit-alignment": "-s src.txt -t ref.txt -o {out}/m.safetensors -m bert --kind umd --layer 1",
     "models show": "minilm --format json",
     "models where": "minilm",
-    "registry tune": "minilm --data judged.tsv -l en --resamples 20",
+    "registry tune": "minilm judged.tsv -l en --resamples 20",
     "registry baseline": "minilm --corpus ref.txt -l en --pairs 4 --registry {out} --format json",
     "registry validate": "",
     "registry schema": "model",
@@ -67,7 +67,7 @@ RIGHT: dict[str, str] = {
     "data show": "paws-wiki-test --format json",
     "data raters": "ratings.tsv --resamples 20 --format json",
     "card": "judged.tsv --metrics chrf --parts agreement --resamples 20 --format json",
-    "explain": "--data judged.tsv --metrics chrf --method erasure --format json",
+    "explain": "judged.tsv --metrics chrf --method erasure --format json",
 }
 
 

@@ -157,7 +157,7 @@ def test_every_kind_of_table_makes_its_part(tables: dict[str, Path], tmp_path: P
 def test_agreement_is_that_of_meta(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
     found = card(["chrf"], [tables["judged"]], tmp_path, parts=["agreement"])
     out = cli(
-        "meta", "--metrics", "chrf", "--data", tables["judged"], "--human", "human", "--group", "lp",
+        "meta", tables["judged"], "--metrics", "chrf", "--human", "human", "--group", "lp",
         "--system", "system", "--segment", "segment", "--format", "json",
     )  # fmt: skip
     groups = {group["group"]: group["metrics"][0] for group in json.loads(out.out)["groups"]}
@@ -418,18 +418,19 @@ def test_compare_says_how_often_people_agreed(tables: dict[str, Path], tmp_path:
         rows = [line.split("\t")[3] for line in tables["judged"].read_text().splitlines()[1:30]]
         (tmp_path / f"{name}.txt").write_text("".join(damaged(draw, row.split(), wrong) + "\n" for row in rows))
         (tmp_path / "references.txt").write_text("".join(f"{row}\n" for row in rows))
-    arguments = [tmp_path / "one.txt", tmp_path / "two.txt", "-r", tmp_path / "references.txt", "--metrics", "chrf"]
+    files = ["-c", tmp_path / "one.txt", "-c", tmp_path / "two.txt", "-r", tmp_path / "references.txt"]
+    arguments = [*files, "--metrics", "chrf"]
     out = cli("compare", *arguments, "--judged", tables["judged"], "--format", "json")
     found = json.loads(out.out)
-    curves = {curve["group"]: curve for curve in found["people"]}
+    curves = {curve["group"]: curve for curve in found["human"]}
     assert list(curves) == ["all", "de-en", "fr-en"]
     assert (curves["all"]["pairs"], curves["de-en"]["pairs"]) == (12, 6)  # of four systems each; none across pairs
     test = found["metrics"][0]["tests"][0]
     step = curves["all"]["steps"][0]
     expected = step if abs(test["difference"]) <= step["high"] else None
-    assert test.get("people") == expected
+    assert test.get("human") == expected
     assert "judged.tsv" in [file["name"] for file in found["provenance"]["files"]]
-    assert "people" not in json.loads(cli("compare", *arguments, "--format", "json").out)
+    assert "human" not in json.loads(cli("compare", *arguments, "--format", "json").out)
     out = cli("compare", *arguments, "--judged", tables["pairs"])
     assert (out.status, out.err.count("\n")) == (2, 1)
-    assert "--judged needs texts that people judged" in out.err
+    assert "judged needs texts with human scores" in out.err

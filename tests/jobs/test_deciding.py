@@ -116,17 +116,17 @@ def test_wrong_files_are_refused_with_file_and_row(cli: Cli, tmp_path: Path) -> 
     assert "holds no candidates" in refused("id\tcandidate\n")
     assert "has no column 'candidate'" in refused("id\ttext\na\tb\n")
     assert "has no column 'lp'" in refused(ROWS, "--model-score", "lp")
-    assert "--temperature weights by the model's scores" in refused(ROWS, "--temperature", "1")
+    assert "temperature weighs by the model's scores" in refused(ROWS, "--temperature", "1")
     assert "line 2, column 'score'" in refused([{"id": 1, "candidate": "a", "score": "high"}], "--model-score", "score")
     assert "a weight is at least 0, not -1" in refused([ROWS[0] | {"score": -1}], "--weight", "score")
     assert "line 2 is not of the form id ||| text" in refused("1 ||| a ||| f ||| 1\nx\n", name="bad.nbest")
     assert "line 2 has no score, unlike" in refused("1 ||| a ||| f ||| 1\n1 ||| b\n", name="bad.nbest")
     assert "weights and sources need a table" in refused("1 ||| a\n", "--weight", "w", name="bad.nbest")
-    assert "--matrix-out writes the scores of all pairs" in refused(
+    assert "matrix_out writes the scores of all pairs" in refused(
         ROWS, "--method", "aggregate", "--matrix-out", str(tmp_path / "m.jsonl")
     )
     assert "the name must end in .jsonl" in refused(ROWS, "--matrix-out", str(tmp_path / "m.npz"))
-    assert "this takes one metric, not 3" in refused(ROWS, "--metrics", "chrf,ter")
+    assert "one metric decides, not 3" in refused(ROWS, "--metrics", "chrf,ter")
 
 
 def test_a_stopped_run_goes_on(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,6 @@ from bsx.analysis.present.parts import Answer, Passages
 from bsx.analysis.report.build import build_report
 from bsx.analysis.report.documents import Document, parse_document
 from bsx.analysis.stats.results import Estimate
-from bsx.bertscore.config import ScorerConfig
 from bsx.errors import InputError
 from bsx.jobs.explaining import explain_table
 from bsx.support.provenance import provenance
@@ -33,8 +32,8 @@ REFERENCES = ["a cat sat on the mat", "nothing", "two words and tabs here", "dog
 
 
 @pytest.fixture(scope="module")
-def tiny(tiny_model: Tiny) -> ScorerConfig:
-    return ScorerConfig(model=tiny_model("bert"))
+def tiny(tiny_model: Tiny) -> str:
+    return tiny_model("bert")
 
 
 @pytest.fixture
@@ -49,9 +48,9 @@ def table(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("way", ["reference", "source"])
-def test_there_is_a_number_for_each_word(tiny: ScorerConfig, way: str) -> None:
+def test_there_is_a_number_for_each_word(tiny: str, way: str) -> None:
     other = {"references": REFERENCES} if way == "reference" else {"sources": REFERENCES}
-    found = bsx.explain(CANDIDATES, **other, settings=tiny)  # type: ignore[arg-type]
+    found = bsx.explain(CANDIDATES, **other, model=tiny)  # type: ignore[arg-type]
     assert [len(row.risk) for row in found.rows] == [len(text.split()) for text in CANDIDATES]
     assert found[1].risk == ()
     for row in found.rows:
@@ -65,26 +64,26 @@ def test_there_is_a_number_for_each_word(tiny: ScorerConfig, way: str) -> None:
     assert len(found.to_pandas()) == sum(len(text.split()) for text in texts)
 
 
-def test_a_row_does_not_depend_on_its_neighbours(tiny: ScorerConfig) -> None:
-    whole = bsx.explain(CANDIDATES, sources=REFERENCES, settings=tiny)
-    turned = bsx.explain(CANDIDATES[::-1], sources=REFERENCES[::-1], settings=tiny)
-    again = bsx.explain(CANDIDATES, sources=REFERENCES, settings=tiny)
+def test_a_row_does_not_depend_on_its_neighbours(tiny: str) -> None:
+    whole = bsx.explain(CANDIDATES, sources=REFERENCES, model=tiny)
+    turned = bsx.explain(CANDIDATES[::-1], sources=REFERENCES[::-1], model=tiny)
+    again = bsx.explain(CANDIDATES, sources=REFERENCES, model=tiny)
     for row, other, same in zip(whole.rows, turned.rows[::-1], again.rows, strict=True):
         np.testing.assert_allclose(row.risk, other.risk, atol=1e-5)  # batches of other lengths round otherwise
         np.testing.assert_array_equal(row.risk, same.risk)
 
 
-def test_an_equal_text_has_no_risk_and_the_best_of_several_references_counts(tiny: ScorerConfig) -> None:
-    alone = bsx.explain(["the cat sat"], ["dogs bark !"], settings=tiny)[0].risk
-    both = bsx.explain(["the cat sat"], [["dogs bark !", "the cat sat"]], settings=tiny)[0].risk
+def test_an_equal_text_has_no_risk_and_the_best_of_several_references_counts(tiny: str) -> None:
+    alone = bsx.explain(["the cat sat"], references=["dogs bark !"], model=tiny)[0].risk
+    both = bsx.explain(["the cat sat"], references=[["dogs bark !", "the cat sat"]], model=tiny)[0].risk
     np.testing.assert_allclose(both, 0, atol=1e-6)
     assert min(alone) > 1e-3
 
 
-def test_rare_words_weigh_more_on_request(tiny: ScorerConfig) -> None:
+def test_rare_words_weigh_more_on_request(tiny: str) -> None:
     candidates, references = ["the cat", "the dog", "the mat"], ["dogs !", "one", "two"]
-    plain = bsx.explain(candidates, references, settings=tiny)
-    weighed = bsx.explain(candidates, references, settings=tiny, idf=True)
+    plain = bsx.explain(candidates, references=references, model=tiny)
+    weighed = bsx.explain(candidates, references=references, model=tiny, idf=True)
     for one, other in zip(plain.rows, weighed.rows, strict=True):
         assert other.risk[0] == 0  # every text has it
         assert other.risk[1] == pytest.approx(one.risk[1] * 0.5)  # log(4 / 2) / log(4)
@@ -93,7 +92,7 @@ def test_rare_words_weigh_more_on_request(tiny: ScorerConfig) -> None:
 @pytest.mark.parametrize(("method", "budget"), [("shapley", 64), ("shapley", 20), ("erasure", 256)])
 def test_values_of_words_explain_the_score_of_any_metric(method: Any, budget: int) -> None:
     candidate, reference = "the cat sat on mats", "the cat sat on the mat"
-    risk = bsx.explain([candidate], [reference], metric="chrf", method=method, budget=budget)[0].risk
+    risk = bsx.explain([candidate], references=[reference], metrics=["chrf"], method=method, budget=budget)[0].risk
     score = bsx.get_metric("chrf").score([candidate, "", "cat sat on mats"], [reference] * 3).values
     if method == "shapley":
         assert -sum(risk) == pytest.approx(score[0] - score[1])
@@ -103,30 +102,30 @@ def test_values_of_words_explain_the_score_of_any_metric(method: Any, budget: in
 
 
 def test_of_a_metric_that_is_better_when_lower_the_sign_is_turned() -> None:
-    risk = bsx.explain(["the cat sat wrongly"], ["the cat sat"], metric="ter")[0].risk
+    risk = bsx.explain(["the cat sat wrongly"], references=["the cat sat"], metrics=["ter"])[0].risk
     assert max(risk) == risk[3]
     assert risk[3] > 0
 
 
-def test_a_table_gives_what_its_texts_give(tiny: ScorerConfig, table: Path) -> None:
-    found = explain_table(table, reference_free=True, marks="marks", settings=tiny, resamples=50)
+def test_a_table_gives_what_its_texts_give(tiny: str, table: Path) -> None:
+    found = explain_table(table=table, reference_free=True, marks="marks", model=tiny, resamples=50)
     texts = [(row.candidate, row.source) for row in found.rows]
-    direct = bsx.explain([c for c, _ in texts], sources=[s for _, s in texts], settings=tiny)
+    direct = bsx.explain([c for c, _ in texts], sources=[s for _, s in texts], model=tiny)
     for row, other in zip(found.rows, direct.rows, strict=True):
         np.testing.assert_array_equal(row.risk, other.risk)
     assert found.marks["candidate"].auc.n == 1
     assert found.marks["candidate"].left_out == len(found) - 1
 
 
-def test_the_command_prints_an_object_a_row(cli: Cli, tiny: ScorerConfig, table: Path, tmp_path: Path) -> None:
-    done = cli("explain", "--data", table, "-m", tiny.model, "--reference-free", "--format", "jsonl")
+def test_the_command_prints_an_object_a_row(cli: Cli, tiny: str, table: Path, tmp_path: Path) -> None:
+    done = cli("explain", table, "-m", tiny, "--reference-free", "--format", "jsonl")
     assert done.status == 0
     rows = [json.loads(line) for line in done.out.splitlines()]
     for row in rows:
         assert len(row["risk"]) == len(row["candidate"].split())
         assert len(row["source_risk"]) == len(row["source"].split())
     for name in ("e.json", "e.html", "e.md", "e.txt", "e.csv", "e.tex"):
-        assert cli("explain", "--data", table, "-m", tiny.model, "-o", tmp_path / name).status == 0
+        assert cli("explain", table, "-m", tiny, "-o", tmp_path / name).status == 0
     page = (tmp_path / "e.html").read_text(encoding="utf-8")
     assert 'class="word heat' in page
     document = json.loads((tmp_path / "e.json").read_text(encoding="utf-8"))
@@ -134,35 +133,35 @@ def test_the_command_prints_an_object_a_row(cli: Cli, tiny: ScorerConfig, table:
     assert document["rows"][0]["source_risk"] == pytest.approx(rows[0]["source_risk"], abs=1e-5)
 
 
-def test_what_cannot_be_explained_is_one_line(cli: Cli, tiny: ScorerConfig, table: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_explained_is_one_line(cli: Cli, tiny: str, table: Path, tmp_path: Path) -> None:
     (tmp_path / "no.tsv").write_text("source\tcandidate\na b\tc d\n", encoding="utf-8")
     (tmp_path / "empty.tsv").write_text("source\tcandidate\n", encoding="utf-8")
-    wrong = [
-        (["--data", tmp_path / "no.tsv"], "has no column 'reference'"),
-        (["--data", tmp_path / "no.tsv", "--reference-free", "--candidate", "c"], "has no column 'c'"),
-        (["--data", tmp_path / "empty.tsv", "--reference-free"], "no rows"),
-        (["--data", tmp_path / "gone.tsv", "--reference-free"], "gone.tsv"),
-        (["--data", table, "--reference-free", "--marks", "other"], "0 or 1 for each of 6 words"),
-        (["--data", table, "--reference-free", "--method", "trained"], "no trained networks"),
-        (["--data", table, "--method", "shapley"], "name it with --metrics"),
-        (["--data", table, "--method", "match", "--metrics", "chrf"], "leave --metrics out"),
-        (["--data", table, "--metrics", "chrf", "--idf"], "--idf and --layer belong"),
-        (["--data", table, "--metrics", "chrf", "--budget", "16"], "--budget belongs to --method shapley"),
-        (["--data", table, "--reference-free", "--metrics", "chrf"], "needs a reference"),
+    wrong: list[tuple[list[Any], str]] = [
+        ([tmp_path / "no.tsv"], "has no column 'reference'"),
+        ([tmp_path / "no.tsv", "--reference-free", "--candidate", "c"], "has no column 'c'"),
+        ([tmp_path / "empty.tsv", "--reference-free"], "no rows"),
+        ([tmp_path / "gone.tsv", "--reference-free"], "gone.tsv"),
+        ([table, "--reference-free", "--marks", "other"], "0 or 1 for each of 6 words"),
+        ([table, "--reference-free", "--method", "trained"], "no trained networks"),
+        ([table, "--method", "shapley"], "name it with metrics"),
+        ([table, "--method", "match", "--metrics", "chrf"], "leave metrics out"),
+        ([table, "--metrics", "chrf", "--idf"], "idf and layer belong"),
+        ([table, "--metrics", "chrf", "--budget", "16"], "budget"),
+        ([table, "--reference-free", "--metrics", "chrf"], "needs a reference"),
     ]
     for arguments, said in wrong:
-        done = cli("explain", *arguments, "-m", tiny.model)
+        done = cli("explain", *arguments, "-m", tiny)
         assert (done.status, done.out) == (2, ""), arguments
         assert said in done.err, done.err
         assert done.err.count("\n") == 1
     with pytest.raises(InputError, match="2 candidates and 1 references"):
-        bsx.explain(["a", "b"], ["a"], settings=tiny)
+        bsx.explain(["a", "b"], references=["a"], model=tiny)
     with pytest.raises(InputError, match="neither reference nor source"):
-        bsx.explain(["a"], settings=tiny)
+        bsx.explain(["a"], model=tiny)
 
 
-def test_a_report_shows_words(tiny: ScorerConfig, table: Path) -> None:
-    found = explain_table(table, settings=tiny)
+def test_a_report_shows_words(tiny: str, table: Path) -> None:
+    found = explain_table(table=table, model=tiny)
     content = parse_document({**found.to_dict(), "provenance": provenance("explain", [table])}, "e")
     assert isinstance(content, Explanations)
     assert content.rows == found.rows
@@ -189,8 +188,8 @@ def test_risks_are_said_to_find_marks_only_where_they_do(low: float) -> None:
     assert "better than chance" not in next(part for part in parts_of(few) if isinstance(part, Answer)).text
 
 
-def test_explanations_are_read_back_as_they_were_written(tiny: ScorerConfig, table: Path) -> None:
-    found = explain_table(table, reference_free=True, marks="marks", settings=tiny, resamples=20)
+def test_explanations_are_read_back_as_they_were_written(tiny: str, table: Path) -> None:
+    found = explain_table(table=table, reference_free=True, marks="marks", model=tiny, resamples=20)
     content = found.to_dict()
     assert Explanations.from_dict(json.loads(json.dumps(content))).to_dict() == content
     assert found[0].columns["other"] == "x"

@@ -127,7 +127,7 @@ def test_a_setting_of_one_metric_is_suggested_only_where_it_is_one(setting: str)
     catalog = shipped()
     for name in catalog.metrics:
         with pytest.raises(InputError, match=setting) as raised:
-            wanted_sides([name], {setting: True})
+            wanted_sides([name], ScorerConfig.model_construct({setting}, **{setting: True}))
         suggested = re.search(r"write it as (\S+):(\w+)=", str(raised.value))
         assert (suggested is not None) == (setting in find_metric(name, catalog)[0].Config.model_fields)
         if suggested is not None:

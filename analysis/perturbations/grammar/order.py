@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from bsx.analysis.factors.parses import Parse
-from bsx.analysis.perturbations.base import Item, Perturbation
+from bsx.analysis.perturbations.base import Item, register
 from bsx.analysis.perturbations.grammar.inflections import as_features, inflected
 from bsx.analysis.perturbations.grammar.swaps import BREAK, clause_forms, keeps_capital, phrase, phrase_of, swapped
 from bsx.analysis.perturbations.names import Span, word_spans
@@ -126,15 +126,17 @@ def _number(parse: Parse, at: int) -> str:
     return "Plur" if joined or many else as_features(parse.feats[at]).get("Number", "Sing")
 
 
-REORDER = Perturbation(
+register(
     "reorder",
     "an adverbial moves from the end to the front, or two words joined by and change places",
     True,
     _reorder,
     acts_on="texts with two such words; in en, es, fr, it and pt those with an adverbial at the end",
     needs=frozenset({"parse"}),
+    aim="syn",
+    place=170,
 )
-VOICE = Perturbation(
+register(
     "voice",
     "an active clause becomes passive",
     True,
@@ -142,4 +144,6 @@ VOICE = Perturbation(
     languages=("en",),
     acts_on="texts with a verb in present or past between its subject and its object",
     needs=frozenset({"parse"}),
+    aim="syn",
+    place=180,
 )

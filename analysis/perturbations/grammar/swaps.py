@@ -6,7 +6,7 @@ import random
 from itertools import combinations
 
 from bsx.analysis.factors.parses import Parse
-from bsx.analysis.perturbations.base import Item, Perturbation
+from bsx.analysis.perturbations.base import Item, register
 from bsx.analysis.perturbations.names import Span, named, word_spans
 
 # Where a noun's form or article tells subject from object, their order does not: a swap would keep the meaning.
@@ -169,15 +169,17 @@ def _entities(item: Item, strength: float, rng: random.Random) -> str | None:
     return text
 
 
-NOUN_SWAP = Perturbation(
+register(
     "noun-swap",
     "two nouns, of the same number if there are such, change places",
     False,
     _noun_swap,
     acts_on="texts with two different nouns",
     needs=frozenset({"parse"}),
+    aim="syn",
+    place=30,
 )
-SUBJECT_OBJECT = Perturbation(
+register(
     "subject-object",
     "subject and object of a verb change places, with all that belongs to them; English pronouns change their form",
     False,
@@ -185,12 +187,16 @@ SUBJECT_OBJECT = Perturbation(
     languages=_NO_CASE,
     acts_on="texts with a verb that has both, each in one piece",
     needs=frozenset({"parse"}),
+    aim="syn",
+    place=40,
 )
-ENTITIES = Perturbation(
+register(
     "entities",
     "a name, every time it occurs, becomes a name of the same kind from another text",
     False,
     _entities,
     acts_on="texts with a proper noun, if other texts have others of its kind: person, weekday, month, number, acronym",
     needs=frozenset({"parse", "corpus"}),
+    aim="sem",
+    place=100,
 )

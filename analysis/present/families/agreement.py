@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bsx.analysis.agreement.averages import averaged
+from bsx.analysis.agreement.human_curve import HumanCurve
 from bsx.analysis.agreement.learning_curve import LearningCurve
-from bsx.analysis.agreement.people import PeopleCurve
 from bsx.analysis.agreement.raters import RaterAgreement
 from bsx.analysis.agreement.result import (
     AverageAgreement,
@@ -20,7 +19,7 @@ from bsx.analysis.agreement.result import (
     MetricAgreement,
     PairTest,
 )
-from bsx.analysis.agreement.settings import MetaSettings
+from bsx.analysis.agreement.settings import MetaSettings, averaged
 from bsx.analysis.cards.result import CardHumanCurve
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, NONE, estimate, interval, listed, number, p_value, percent, table, text
@@ -552,8 +551,8 @@ def rater_rows(result: RaterAgreement) -> Iterator[Mapping[str, object]]:
     yield from (vars(one) for one in result.raters)
 
 
-@presents(PeopleCurve)
-def people(result: PeopleCurve) -> Iterator[Part]:
+@presents(HumanCurve)
+def human_agreement(result: HumanCurve) -> Iterator[Part]:
     """Yield how often human judgments agree with the smallest and the largest differences, then with all."""
     ends = {"smallest": result.steps[0], "largest": result.steps[-1]} if len(result.steps) > 1 else {}
     said = " and ".join(
@@ -566,7 +565,7 @@ def people(result: PeopleCurve) -> Iterator[Part]:
         f"Human judgments prefer the side that {result.metric} scores higher {said or whole} ({result.level}, "
         f"{result.group})."
     )
-    yield people_table([result])
+    yield human_table([result])
     points = [charts.Point(_range(step.low, step.high), 0, step.share, *step.ci) for step in result.steps]
     alt = f"Share of pairs in which human judgments agree with {result.metric}, by the difference in score."
     axis = f"share in which human judgments agree, {100 * result.confidence:g} % interval"
@@ -574,8 +573,8 @@ def people(result: PeopleCurve) -> Iterator[Part]:
     yield Chart(f"Human judgments and differences of {result.metric}", alt, (("", spec),))
 
 
-@lists(PeopleCurve)
-def people_rows(result: PeopleCurve) -> Iterator[Mapping[str, object]]:
+@lists(HumanCurve)
+def human_rows(result: HumanCurve) -> Iterator[Mapping[str, object]]:
     """Yield a row a step."""
     known = {"metric": result.metric, "level": result.level, "group": result.group}
     for step in result.steps:
@@ -583,8 +582,8 @@ def people_rows(result: PeopleCurve) -> Iterator[Mapping[str, object]]:
         yield {**known, **figures, "share_low": step.ci[0], "share_high": step.ci[1]}
 
 
-def people_table(
-    curves: Sequence[PeopleCurve] | Sequence[CardHumanCurve], *, metric: bool = False, full: bool = False
+def human_table(
+    curves: Sequence[HumanCurve] | Sequence[CardHumanCurve], *, metric: bool = False, full: bool = False
 ) -> TablePart:
     """Return how often human judgments agree with differences of a size, one row a step.
 

@@ -24,7 +24,7 @@ from bsx.analysis.cards.result import (
 )
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import NONE, interval, listed, number, p_value, percent, table, text
-from bsx.analysis.present.families.agreement import people_table
+from bsx.analysis.present.families.agreement import human_table
 from bsx.analysis.present.families.disentangling import worded
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, Prose, TablePart
@@ -340,7 +340,7 @@ def _agreement(part: AgreementPart) -> Iterator[Part]:
     note = "Rank: metrics of the run in clusters of significance (Holm within the group); 1 is best."
     yield table("Correlation with human judgments", heads, rows, note=note)
     if part.human:
-        yield people_table(part.human)
+        yield human_table(part.human)
 
 
 def _factors(part: FactorsPart) -> Iterator[Part]:

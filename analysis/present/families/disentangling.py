@@ -8,13 +8,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from bsx.analysis.disentangling.checks import NestedTest
-from bsx.analysis.disentangling.fits import CoefficientComparison, Coefficients, MetricFit
-from bsx.analysis.disentangling.noise.tipping import TippingPoint
-from bsx.analysis.disentangling.notices import COOK_LIMIT, FEW_CLUSTERS, ROWS_PER_FACTOR, VIF_LIMIT
-from bsx.analysis.disentangling.residuals import Residuals
-from bsx.analysis.disentangling.result import DisentangleResult
-from bsx.analysis.disentangling.variants import Variant, VariantFit
+from bsx.analysis.disentangling.checks import Residuals
+from bsx.analysis.disentangling.result import (
+    COOK_LIMIT,
+    FEW_CLUSTERS,
+    ROWS_PER_FACTOR,
+    VIF_LIMIT,
+    CoefficientComparison,
+    Coefficients,
+    DisentangleResult,
+    MetricFit,
+    NestedTest,
+    TippingPoint,
+    Variant,
+    VariantFit,
+)
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, NONE, estimate, interval, listed, number, p_value, percent, table, text
 from bsx.analysis.present.forms import lists, presents

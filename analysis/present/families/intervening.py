@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from bsx.analysis.intervening.result import ALPHA, Effect, Interventions
-from bsx.analysis.intervening.world import VIF_LIMIT
+from bsx.analysis.intervening.result import ALPHA, VIF_LIMIT, Effect, Interventions
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, estimate, listed, number, p_value, table, text
 from bsx.analysis.present.forms import lists, presents

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from bsx.analysis.agreement.people import PeopleStep
-from bsx.analysis.agreement.systems.result import CompareResult, MetricComparison, SystemTest
+from bsx.analysis.agreement.human_curve import HumanStep
+from bsx.analysis.agreement.result import CompareResult, MetricComparison, SystemTest
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, NONE, estimate, listed, number, p_value, table, text
-from bsx.analysis.present.families.agreement import people_table
+from bsx.analysis.present.families.agreement import human_table
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Surprise, TablePart
@@ -33,8 +33,8 @@ def parts(result: CompareResult) -> Iterator[Part]:
     said = [_worded(notice) for notice in result.warnings] + [f"{note}." for note in result.notes]
     if said:
         yield Notes(tuple(said))
-    if result.people:
-        yield people_table(result.people, metric=True, full=True)
+    if result.human:
+        yield human_table(result.human, metric=True, full=True)
     yield from _contradictions(result)
 
 
@@ -57,11 +57,11 @@ def _worded(notice: Notice) -> str:
     if notice.name == "few-segments":
         return (
             f"{values['segments']} segments are few for a bootstrap: it calls about half of all equal systems "
-            "different at 2 segments, 16 % at 5 and 9 % at 10, where 5 % are meant; `test=randomise` keeps its level."
+            "different at 2 segments, 16 % at 5 and 9 % at 10, where 5 % are meant; test randomise keeps its level."
         )
     return (
         f"{notice.about}: systems are compared by the mean of their segments' scores, and the metric's own score of "
-        f"all segments is another ({values['system']}: {values['score']:.4f}); `metrics=` compares by that."
+        f"all segments is another ({values['system']}: {values['score']:.4f}); compute metrics to compare by that."
     )
 
 
@@ -79,9 +79,9 @@ def _finding(result: CompareResult) -> str:
         return f"{told} {rows_}, {different} of {len(tests)} differences are significant ({_level(result)})."
     (test,) = tests
     told += f" {rows_}, the two-sided p is {p_text(test.p_adjusted)}."
-    if test.people is None:
+    if test.human is None:
         return told
-    share, pairs = _agreed(test.people).text, test.people.n
+    share, pairs = _agreed(test.human).text, test.human.n
     return f"{told} Human judgments of other systems agree with {share} of {pairs} differences about as large."
 
 
@@ -193,7 +193,7 @@ def _mark(one: MetricComparison, name: str, result: CompareResult) -> str:
 
 
 def _tests(result: CompareResult) -> TablePart:
-    judged = bool(result.people)
+    judged = bool(result.human)
     found = []
     for one in result.metrics:
         for test in one.tests:
@@ -201,12 +201,12 @@ def _tests(result: CompareResult) -> TablePart:
             cells = [text(_shown(one)), text(test.a), text(test.b), difference]
             cells.append(p_value(test.p_adjusted, mark="†" if test.better is not None else ""))
             cells.append(Cell(NONE) if test.better is None else text(test.better))
-            found.append([*cells, *([_agreed(test.people)] if judged else [])])
+            found.append([*cells, *([_agreed(test.human)] if judged else [])])
     heads = ["metric", "system", "compared with", "difference", "p", "better"]
     note = f"†: {_level(result)}."
     if judged:
         heads.append("human judgments agree")
-        tables = listed(list(dict.fromkeys(curve.data for curve in result.people)))
+        tables = listed(list(dict.fromkeys(curve.data for curve in result.human)))
         note += (
             f" Human judgments agree: share of pairs of systems in {tables} that differ about as much, in which they "
             "prefer the side that scores higher; a dash where no pair differs as much."
@@ -221,7 +221,7 @@ def _difference(test: SystemTest, decimals: int) -> Cell:
     return estimate(test.difference, test.ci, decimals)
 
 
-def _agreed(step: PeopleStep | None) -> Cell:
+def _agreed(step: HumanStep | None) -> Cell:
     if step is None:
         return Cell(NONE)
     low, high = (f"{100 * end:.0f}" for end in step.ci)

@@ -1,4 +1,4 @@
-"""WMT's relative rankings from direct assessment (DARR): Kendall's tau over pairs that people clearly told apart."""
+"""WMT's relative rankings from direct assessment (DARR): Kendall's tau over pairs that were clearly told apart."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DarrTau(Shown):
         tau: (C - D) / (C + D), where ties of the metric count as the ``ties`` setting says.
         low: lower end of the bootstrap interval.
         high: upper end.
-        concordant: pairs for which the metric strictly prefers what people prefer.
+        concordant: pairs for which the metric strictly prefers what human judgments prefer.
         discordant: pairs for which it strictly prefers the other.
         ties: pairs it scores alike.
         n: all pairs, the sum of the three.
@@ -52,7 +52,7 @@ class DarrTau(Shown):
 
 @dataclass(frozen=True)
 class Preferences:
-    """Pairs of systems that people told apart on a segment.
+    """Pairs of systems that human judgments tell apart on a segment.
 
     Attributes:
         better: row of the preferred system (pairs,).
@@ -142,7 +142,7 @@ def darr_from_pairs(
     more honest intervals than resampling judgments, which is WMT's practice.
 
     Args:
-        better: metric score of the side people prefer (pairs,).
+        better: metric score of the side that human judgments prefer (pairs,).
         worse: metric score of the other side (pairs,).
         segment: segment of each pair (pairs,), numbers or names; needed for ``unit="segment"``.
         ties: a pair the metric scores alike is ``discordant`` (WMT's practice), left out (``drop``), or ``half``

@@ -80,7 +80,7 @@ def grouped(
     seed: Seed = 1,
     nan: NanPolicy = "error",
 ) -> GroupedEstimate:
-    """Correlate a metric with people within groups and average.
+    """Correlate a metric with human judgments within groups and average.
 
     Source: the groupings of WMT's metrics task and Deutsch et al. 2023, section 3: ``none`` flattens the matrix,
     ``item`` correlates the systems of each segment, ``sys`` the segments of each system. ``means`` is the system
@@ -266,7 +266,7 @@ def resampled_scores(
     Args:
         x: from how often each segment was drawn (b, segments) to the systems' scores (b, systems), such as the means of
             segments or the corpus scores of a metric.
-        y: the same of people.
+        y: the same of human judgments.
         shape: systems and segments.
         statistic: as for `grouped`.
         resample: ``segments``, ``systems`` or ``both``.

@@ -1,4 +1,4 @@
-"""Does the metric order pairs of outputs as people do? Pairwise accuracy with ties, their calibration, a test."""
+"""Does the metric order pairs of outputs as human judgments do? Pairwise accuracy with ties, calibrated; a test."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OVER = {"item": "segments", "sys": "systems", "none": "all cells"}
 
 @dataclass(frozen=True, repr=False)
 class TiedAccuracy(Shown):
-    """How often metric and people agree on a pair of outputs, a tie being a verdict of its own.
+    """How often metric and human judgments agree on a pair of outputs, a tie being a verdict of its own.
 
     Attributes:
         acc_eq: (C + T_hm) / all pairs, mean over groups.
@@ -36,7 +36,7 @@ class TiedAccuracy(Shown):
         chance: what a score that says nothing can reach: calling every pair a tie, or none, whichever is better.
         concordant: pairs ordered alike, C.
         discordant: pairs ordered the opposite way, D.
-        tied_human: pairs tied by people only, T_h.
+        tied_human: pairs tied by human judgments only, T_h.
         tied_metric: pairs tied by the metric only, T_m.
         tied_both: pairs tied by both, T_hm.
         n: all pairs.
@@ -281,7 +281,7 @@ class TiedPairs:
         return len(np.unique(np.concatenate([self.first, self.second])))
 
     def alike(self, epsilon: float) -> NDArray[np.bool_]:
-        """Return which pairs the metric, with ties up to epsilon, judges as people do (pairs,)."""
+        """Return which pairs the metric, with ties up to epsilon, judges as human judgments do (pairs,)."""
         tied = np.abs(self.metric) <= epsilon
         right: NDArray[np.bool_] = np.where(tied, self.human == 0, np.sign(self.metric) == np.sign(self.human))
         return right
@@ -295,7 +295,7 @@ class TiedPairs:
         size = np.abs(self.metric)
         agrees = (np.sign(self.metric) == np.sign(self.human)).astype(np.float64)
         order = np.argsort(size, kind="stable")
-        # Raising epsilon past a pair's difference makes the pair a tie: right if people tie it, wrong otherwise.
+        # Raising epsilon past a pair's difference makes the pair a tie: right if it is one for human judgments.
         gain = ((self.human == 0) - agrees) * self.weight
         value = (agrees * self.weight).sum() + np.cumsum(gain[order])
         ends = np.append(np.flatnonzero(np.diff(size[order])), len(order) - 1)  # the last pair of each size

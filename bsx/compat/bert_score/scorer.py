@@ -106,7 +106,7 @@ class BERTScorer:
             "final_norm": not all_layers,
             "device": device or "auto",
         }
-        self._scorer = Scorer(model_type, idf=bool(idf), **settings)
+        self._scorer = Scorer(model=model_type, idf=bool(idf), **settings)
         entry = self._scorer.metric.choice.entry
         self.batch_size, self.nthreads, self.all_layers = batch_size, nthreads, all_layers
         self._model_type = model_type or (self._scorer.model if entry is None else spelled(entry))
@@ -325,7 +325,7 @@ class BERTScorer:
         """
         from bsx.bertscore.scorer import Scorer
 
-        plain = Scorer(self.model_type, lang=self.lang, layer=self.num_layers, encoders=self._scorer.encoders)
+        plain = Scorer(model=self.model_type, lang=self.lang, layer=self.num_layers, encoders=self._scorer.encoders)
         alignment = plain.align(candidate, reference)
         rows, columns = alignment.candidate.weights > 0, alignment.reference.weights > 0
         cosines, title = alignment.cosines[rows][:, columns], "Similarity Matrix"

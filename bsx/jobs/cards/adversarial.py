@@ -10,8 +10,7 @@ import numpy as np
 
 from bsx.analysis.adversarial.challenge import ChallengeResult, challenge
 from bsx.analysis.adversarial.pairs import detect_pairs
-from bsx.analysis.adversarial.robustness import falls, perturbed_scores
-from bsx.analysis.adversarial.told_apart import ToldApart, told_apart
+from bsx.analysis.adversarial.robustness import ToldApart, falls, perturbed_scores, told_apart
 from bsx.analysis.adversarial.triples import prefer_paraphrase
 from bsx.analysis.cards.leaderboard import CHALLENGE, TOLD_APART, TRIPLES
 from bsx.analysis.cards.result import ToldApartRow

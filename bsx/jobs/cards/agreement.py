@@ -9,10 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from bsx.analysis.agreement.evaluate import meta_evaluate
-from bsx.analysis.agreement.people import Level, PeopleCurve, people_curve
+from bsx.analysis.agreement.human_curve import HumanCurve, Level, human_curve
 from bsx.analysis.agreement.result import AverageAgreement, AverageTest, GroupResult, MetaResult, PairTest
 from bsx.analysis.agreement.rows import CorpusScores
-from bsx.analysis.agreement.settings import MetaOptions
 from bsx.analysis.cards.result import AgreementRow
 from bsx.analysis.stats.folds import Rows
 from bsx.errors import InputError
@@ -21,7 +20,7 @@ from bsx.jobs.cards.inputs import CONSTANT, CardFindings, CardInputs, Subject, s
 from bsx.jobs.cards.scoring import Problem, Scored
 from bsx.support.checks import Array
 from bsx.support.result import as_json
-from bsx.support.untyped import JsonObject
+from bsx.support.untyped import JsonObject, Settings
 
 _LEVELS = {"seg": "segment", "sys": "system"}
 _SHUFFLED = "shuffled candidates"
@@ -155,7 +154,7 @@ def _evaluated(
             columns[name] = _varied(scored.values, groups, kept)[kept]
             if scored.corpus is not None and level == "sys":
                 corpus[name] = CorpusScores(scored.corpus.statistics[kept], scored.corpus.score)
-        how: MetaOptions = {
+        how: Settings = {
             "level": "sys" if level == "sys" else "seg",
             "nan": "omit",
             "resamples": inputs.settings.resamples,
@@ -169,9 +168,9 @@ def _evaluated(
         try:
             result = meta_evaluate(
                 columns,
-                metrics=[name for name in here if name not in sentinels],
+                [name for name in here if name not in sentinels],
+                "human",
                 sentinels=sentinels,
-                human="human",
                 group="lp",
                 system="system" if systems else None,
                 segment="segment" if systems else None,
@@ -322,7 +321,7 @@ def _deranged(rows: Rows, draw: np.random.Generator) -> Rows:
     return findings
 
 
-def human_curves(content: JudgedRows, name: str, scored: Scored, confidence: float) -> list[PeopleCurve]:
+def human_curves(content: JudgedRows, name: str, scored: Scored, confidence: float) -> list[HumanCurve]:
     """Return how often human judgments agree with differences of a metric: of systems, and of segments, by group."""
     return [
         *curves(content, name, scored, "systems", confidence),
@@ -330,7 +329,7 @@ def human_curves(content: JudgedRows, name: str, scored: Scored, confidence: flo
     ]
 
 
-def curves(content: JudgedRows, name: str, scored: Scored, level: Level, confidence: float) -> list[PeopleCurve]:
+def curves(content: JudgedRows, name: str, scored: Scored, level: Level, confidence: float) -> list[HumanCurve]:
     """Return one curve for all groups, if there are several, and one for each; none where there is no pair."""
     groups = list(dict.fromkeys(content.group))
     parts = [("all", list(range(len(content))))] if len(groups) > 1 else []
@@ -351,20 +350,20 @@ def _curve(
     rows: Sequence[int],
     level: Level,
     confidence: float,
-) -> PeopleCurve:
+) -> HumanCurve:
     human = content.human
     if human is None or (level == "systems" and content.system is None):
         raise InputError("nothing to compare")
     if level == "systems" and content.system is not None:
         values, judged, within = system_scores(content, scored, rows)
-        return people_curve(values, judged, within=within, level=level, metric=name, group=group, confidence=confidence)
+        return human_curve(values, judged, within=within, level=level, metric=name, group=group, confidence=confidence)
     lps = [content.group[i] for i in rows]
     units = None
     if content.segment is not None:
         units = [f"{lp}\t{content.segment[i]}" for lp, i in zip(lps, rows, strict=True)]
         if len(set(units)) == len(units):
             units = None
-    return people_curve(
+    return human_curve(
         scored.values[list(rows)],
         human[list(rows)],
         of=units,

@@ -113,11 +113,12 @@ def measure(spec: str, texts: SegmentTexts, run: JsonObject) -> JsonObject:
 def main() -> None:
     """Measure in this process what standard input asks for, and print it."""
     asked = json.loads(sys.stdin.read())
+    from bsx.encode.session import Encoders
     from bsx.metrics.zoo import get_metric
 
     before = _memory()
     start = time.perf_counter()
-    metric = get_metric(asked["spec"], run={**asked["run"], **_own(asked["run"])})
+    metric = get_metric(asked["spec"], encoders=Encoders(**{**asked["run"], **_own(asked["run"])}))
     sides = [asked[name] for name in ("candidates", "references", "sources")]
     few: list[Untyped] = [side if side is None else side[:2] for side in sides]
     metric.score(*few)
@@ -125,8 +126,8 @@ def main() -> None:
     runs: list[float] = []
     busy: list[float] = []
     while len(runs) < _RUNS and not (runs and runs[-1] > _LONG):
-        # SegmentTexts are remembered from call to call; a metric built anew knows none.
-        metric = get_metric(asked["spec"], run={**asked["run"], **_own(asked["run"])})
+        # Texts are remembered from call to call; a metric built anew knows none.
+        metric = get_metric(asked["spec"], encoders=Encoders(**{**asked["run"], **_own(asked["run"])}))
         metric.score(*few)
         begin, own = time.perf_counter(), time.process_time()
         metric.score(*sides)

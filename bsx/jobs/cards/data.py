@@ -339,7 +339,7 @@ def _labelled(
         yield from _triples(path, digest, lang, triples, langs)
         return
     pairs = load_pairs(path, metrics=columns)
-    texts = SegmentTexts(pairs.texts("reference"), [(text,) for text in pairs.texts("candidate")])
+    texts = SegmentTexts(pairs.texts("candidate"), [(text,) for text in pairs.texts("reference")])
     scores = {name: pairs.numbers(name) for name in columns}
     every = LabelledPairs(texts, pairs.numbers("label"), scores, pairs.notes)
     yield from _by_language(path, "pairs", digest, lang, langs or [lang or "en"] * len(pairs), every)

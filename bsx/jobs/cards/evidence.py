@@ -79,6 +79,7 @@ class EvidenceSettings(BaseSettings):
     cards: Annotated[
         Sequence[Path | str],
         Field(description="Cards that bsx card wrote as JSON; of several in a file, those of this model or metric."),
+        Option(whole=True),
     ]
     registry: Annotated[Path | None, Field(description="Registry folder to write in; the user's own unless given.")] = (
         None

@@ -56,7 +56,7 @@ class CardSettings(CardMeasures, ScoreColumns, MetricSettings, Watched):
             description="Tables, or folders of tables, told apart by their columns: judged texts, pairs, triples, "
             "challenge sets. [the shipped examples]"
         ),
-        Option(argument=True),
+        Option(argument=True, whole=True),
     ] = ()
     parts: Annotated[
         Sequence[PartName], Field(description=f"Make only these parts: {', '.join(get_args(PartName))}.")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
+from pydantic import Field
 
 from bsx.data.lines import NamedFile
 from bsx.encode.rows import normalise
@@ -20,6 +21,7 @@ from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
 from bsx.metrics.embedding.mapping import Kind, Mapping, fit_clp, fit_umd
 from bsx.support.arrays import beside, fetch
+from bsx.support.settings import BaseSettings
 
 Links = list[tuple[int, int]]
 _BLOCK = 128  # sentence pairs encoded at once
@@ -27,21 +29,15 @@ _LINK = re.compile(r"^(\d+)-(\d+)$")
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]")
 
 
-@dataclass(frozen=True)
-class MappingSettings:
-    """How to fit a map.
+class MappingSettings(BaseSettings):
+    """How a map is fitted."""
 
-    Attributes:
-        kind: ``clp`` or ``umd``.
-        layer: the encoder's layer; None for the top one.
-        pairs: sentence pairs to use, the first ones.
-        max_words: pairs of which a side has more white-space words are left out.
-    """
-
-    kind: Kind
-    layer: int | None = None
-    pairs: int = 2000
-    max_words: int = 100
+    kind: Annotated[Kind, Field(description="An orthogonal matrix, or one direction to remove.")] = "clp"
+    layer: Annotated[int | None, Field(ge=0, description="The encoder's layer; the top one unless given.")] = None
+    pairs: Annotated[int, Field(ge=1, description="Use this many sentence pairs, the first ones.")] = 2000
+    max_words: Annotated[
+        int, Field(ge=1, description="Leave out pairs of which a side has more white-space words.")
+    ] = 100
 
 
 def read_links(file: NamedFile, texts: Sequence[tuple[str, str]]) -> list[Links]:

@@ -210,7 +210,7 @@ def test_the_command(cli: Run, table: Path, tmp_path: Path) -> None:
     assert content["metrics"]["chrf"]["phenomena"]["empty"]["sensitivity"] == 1
     assert content["provenance"]["kind"] == "adversarial-challenge"
     assert set(content["provenance"]["signatures"]) == {"chrf", "bleu"}
-    command = ("adversarial", "challenge", table, "--metrics", "chrf", "--weight", "minor=2")
+    command = ("adversarial", "challenge", table, "--metrics", "chrf", "--weights", "minor=2")
     text = cli(*command, "--full", "--plot", tmp_path / "p.png")
     assert text.status == 0, text.err
     assert len(cli(*command).out) < len(text.out) / 2
@@ -239,9 +239,8 @@ def test_columns_are_called_as_elsewhere_or_named(cli: Run, tmp_path: Path) -> N
     (pair,) = load_challenge(file, (), dict(zip(kinds, head[:-1], strict=True))).pairs
     assert (pair.good, pair.source, pair.severity, pair.item) == ("g", "s", "minor", "de 7")  # sid is a usual name
     for wrong, said in {
-        (): "has no column 'good'; --good COL names it; it has gold, src",
-        ("--good", "right", "--bad", "wrong"): "neither a column reference nor a column source to compare with; "
-        "--reference COL or --source COL names one",
+        (): "has no column 'good'; say which it is (good); it has gold, src",
+        ("--good", "right", "--bad", "wrong"): "neither a column reference nor a column source",
         ("--good", "rigth"): "has no column 'rigth'",
         ("--segment", "no"): "has no column 'no'",
     }.items():
@@ -272,9 +271,9 @@ def test_scores_of_the_file(cli: Run, tmp_path: Path) -> None:
     for wrong, said in {
         ("--columns", "a,t"): "missing",
         ("--columns", "b"): "has no column 'b-good'",
-        ("--columns", "a", "--weight", "minor"): "--weight minor: write each severity once with its weight",
-        ("--columns", "a", "--lower", "z"): "--lower z: is none of the columns of scores",
-        (): "give --columns COL,… for columns of scores, or --metrics METRICS to compute them",
+        ("--columns", "a", "--weights", "minor"): "minor: write each severity once with its weight",
+        ("--columns", "a", "--lower", "z"): "none of the columns of scores",
+        (): "name columns of scores",
     }.items():
         done = cli("adversarial", "challenge", file, *wrong)
         assert done.status == 2, wrong

@@ -199,7 +199,7 @@ def test_paws_triples_follow_the_rule(shared: Path) -> None:
     assert (low < high).all()
     assert (np.diff(high - low) <= 1e-12).all()
     rows = load_pairs(shared / "data/paws/paws-wiki-test.tsv")
-    pairs = list(zip(rows.texts("candidate"), rows.texts("reference"), map(int, rows.numbers("label")), strict=True))
+    pairs = list(zip(rows.texts("reference"), rows.texts("candidate"), map(int, rows.numbers("label")), strict=True))
     built = build_paws(pairs, overlap=overlap)
     assert len(built) == 300
     ours_low, ours_high = overlaps(built, overlap)
@@ -314,7 +314,7 @@ def test_the_published_permutations_are_those_of_seed_42(shared: Path) -> None:
 
 def test_taggers(tmp_path: Path) -> None:
     pytest.importorskip("nltk")
-    from bsx.analysis.adversarial.taggers import conllu_tagger, nltk_tagger
+    from bsx.analysis.adversarial.build_triples import conllu_tagger, nltk_tagger
 
     rows = [("The", "DET"), ("dog", "NOUN"), ("saw", "VERB"), ("cats", "NOUN"), (".", "PUNCT")]
     lines = [f"{i}\t{w}\t_\t{tag}\t_\t_\t{0 if i == 3 else 3}\t_\t_\t_" for i, (w, tag) in enumerate(rows, start=1)]
@@ -336,7 +336,7 @@ def test_taggers(tmp_path: Path) -> None:
 
 def test_stanza_finds_nouns(shared: Path) -> None:
     pytest.importorskip("stanza")
-    from bsx.analysis.adversarial.taggers import stanza_tagger
+    from bsx.analysis.adversarial.build_triples import stanza_tagger
 
     tagger = stanza_tagger("en", folder=shared / "data/models/stanza_en")
     first, blank = tagger(["The teacher praised the parents for their patience.", ""])
@@ -376,8 +376,8 @@ def test_loading_triples(tmp_path: Path) -> None:
 def test_loading_pairs(tmp_path: Path) -> None:
     file = write(tmp_path / "p.tsv", "id\tquestion1\tquestion2\tis_duplicate\tm", "1\ta\tb\t1\t2", "2\tc\tNS\t0\t")
     table = load_pairs(file, metrics=["m"])
-    assert table.texts("candidate") == ["a", "c"]
-    assert table.texts("reference") == ["b", "NS"]
+    assert table.texts("reference") == ["a", "c"]
+    assert table.texts("candidate") == ["b", "NS"]
     assert table.numbers("m") == pytest.approx([2, np.nan], nan_ok=True)
     assert any("1 rows with the placeholder 'NS'" in note for note in table.notes)
     bare = load_pairs(write(tmp_path / "q.tsv", "L\tm", "1\t2", "0\t3"), label="L", metrics=["m"])

@@ -19,7 +19,6 @@ import bsx
 from bsx.analysis import load_system_outputs
 from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.result import Judgments, MetaResult, PairTest
-from bsx.analysis.agreement.settings import MetaOptions
 from bsx.analysis.present.forms import parts_of, records_of
 from bsx.analysis.present.parts import Answer, TablePart
 from bsx.analysis.stats.clusters import adjust
@@ -128,7 +127,7 @@ def test_the_interval_of_an_average_covers() -> None:
         h = rng.normal(size=200)
         x = truth * h + np.sqrt(1 - truth**2) * rng.normal(size=200)
         columns = {"x": x, "h": h, "g": np.repeat(list("abcd"), 50)}
-        average = meta_evaluate(columns, metrics=["x"], human="h", group="g", test="none").average
+        average = meta_evaluate(columns, ["x"], "h", group="g", test="none").average
         assert average is not None
         low, high = average["x"].ci
         hits += low <= truth <= high
@@ -142,7 +141,7 @@ def test_bootstrap_and_perm_both_are_the_modules(statistic: Any) -> None:
     options: dict[str, Any] = {"resamples": 150, "seed": 3, "statistic": statistic}
     tests: list[tuple[Any, Any]] = [("bootstrap", paired_bootstrap), ("perm-both", perm_both)]
     for test, function in tests:
-        result = meta_evaluate(columns, metrics=["good", "fair"], human="human", test=test, **options)
+        result = meta_evaluate(columns, ["good", "fair"], "human", test=test, **options)
         expected = function(x, y, h, **options)
         found = result.groups[0].tests[0]
         assert (found.p, found.difference) == pytest.approx((expected.p, expected.difference))
@@ -159,9 +158,7 @@ def test_bootstrap_and_perm_both_are_the_modules(statistic: Any) -> None:
 def test_grouping_resamples_segments(by: Any) -> None:
     columns = invented(2)
     where: dict[str, Any] = {"system": "system", "segment": "segment"}
-    result = meta_evaluate(
-        columns, metrics=NAMES, human="human", **where, resamples=2000, **({} if by == "none" else {"grouping": by})
-    )
+    result = meta_evaluate(columns, NAMES, "human", **where, resamples=2000, **{} if by == "none" else {"grouping": by})
     g = grid(columns["system"], columns["segment"], {name: columns[name] for name in [*NAMES, "human"]}).columns
     expected = grouped(g["fair"], g["human"], by=by, resamples=2000)
     found = result.groups[0]["fair"]
@@ -179,18 +176,16 @@ def test_grouping_resamples_segments(by: Any) -> None:
 def test_signs_are_kept_unless_asked_otherwise() -> None:
     columns = invented(3)
     columns["upside"] = [-value for value in columns["fair"]]
-    signed = meta_evaluate(columns, metrics=["good", "upside"], human="human")
+    signed = meta_evaluate(columns, ["good", "upside"], "human")
     assert signed.groups[0].metrics[1].value < -0.3
     assert signed.groups[0].clusters is not None
     assert signed.groups[0].clusters.winners == ("good",)
-    turned = meta_evaluate(columns, metrics=["good", "upside"], human="human", absolute=True)
-    lower = meta_evaluate(columns, metrics=["good", "upside"], human="human", lower=["upside"])
+    turned = meta_evaluate(columns, ["good", "upside"], "human", absolute=True)
+    lower = meta_evaluate(columns, ["good", "upside"], "human", lower=["upside"])
     assert turned.groups == lower.groups
     assert turned.groups[0].metrics[1].value == pytest.approx(-signed.groups[0].metrics[1].value)
     assert lower.notes == ("upside: lower is better, so its sign is turned",)
-    means = meta_evaluate(
-        columns, metrics=["upside"], human="human", level="sys", system="system", segment="segment", absolute=True
-    )
+    means = meta_evaluate(columns, ["upside"], "human", level="sys", system="system", segment="segment", absolute=True)
     assert means.groups[0].metrics[0].value >= 0
 
 
@@ -228,7 +223,7 @@ def test_systems_with_and_without_segments(cli: Run, tmp_path: Path) -> None:
 def test_hybrids() -> None:
     columns = invented(5)
     where: dict[str, Any] = {"system": "system", "segment": "segment", "level": "hybrid"}
-    result = meta_evaluate(columns, metrics=NAMES, human="human", hybrids=500, sample=20, **where)
+    result = meta_evaluate(columns, NAMES, "human", hybrids=500, sample=20, **where)
     g = grid(columns["system"], columns["segment"], {name: columns[name] for name in [*NAMES, "human"]}).columns
     drawn = hybrid_systems(np.stack([g[name] for name in NAMES]), g["human"], 500)
     for i, found in enumerate(result.groups[0].metrics):
@@ -247,7 +242,7 @@ def test_hybrids() -> None:
     assert (expected.a, expected.b) == pytest.approx((one, other))
     same = compare_hybrid_limits(g["good"], g["good"], g["human"])
     assert (same.difference, same.p_two_sided) == (0, 1)
-    williams = meta_evaluate(columns, metrics=NAMES, human="human", hybrids=500, sample=20, test="williams", **where)
+    williams = meta_evaluate(columns, NAMES, "human", hybrids=500, sample=20, test="williams", **where)
     assert "Williams" in williams.groups[0].tests[0].method
 
 
@@ -257,8 +252,8 @@ def test_darr_tests_are_the_modules(ties: Any) -> None:
     columns["good"] = [round(value) for value in columns["good"]]
     result = meta_evaluate(
         columns,
-        metrics=["good", "fair"],
-        human="human",
+        ["good", "fair"],
+        "human",
         level="darr",
         system="system",
         segment="segment",
@@ -366,28 +361,31 @@ def test_systems_and_groupings_on_wmt20(shared: Path, pair: str) -> None:
     columns: dict[str, Any] = {name: x.ravel() for name, x in g.columns.items()}
     columns["system"] = np.repeat(np.array(g.systems), shape[1])
     columns["segment"] = np.tile(np.array(g.segments), shape[0])
-    where: dict[str, Any] = {"metrics": list(expected), "human": "human_z", "system": "system", "segment": "segment"}
-    systems = meta_evaluate(columns, level="sys", spa="wmt", test="none", **where).groups[0]
+    names = list(expected)
+    where: dict[str, Any] = {"system": "system", "segment": "segment"}
+    systems = meta_evaluate(columns, names, "human_z", level="sys", spa="wmt", test="none", **where).groups[0]
     for found in systems.metrics:
         known = expected[found.metric]
         assert found.figures["spa"] == pytest.approx(known["spa_mtme_seed4_k1000_z"], abs=2e-5)
         assert found.figures["pairwise_accuracy"] == pytest.approx(known["pairwise_acc_sys_z"], abs=1e-6)
-    drawn = meta_evaluate(columns, level="sys", test="none", **where).groups[0]
+    drawn = meta_evaluate(columns, names, "human_z", level="sys", test="none", **where).groups[0]
     for found in drawn.metrics:
         assert found.figures["spa"] == pytest.approx(
             expected[found.metric]["spa_k100000_z"], abs=values["_tolerances"]["spa_other_rng"]
         )
     for by in ("none", "item", "sys"):
         named: dict[str, Any] = {} if by == "none" else {"grouping": by}
-        for found in meta_evaluate(columns, test="none", resamples=50, **named, **where).groups[0].metrics:
+        for found in (
+            meta_evaluate(columns, names, "human_z", test="none", resamples=50, **named, **where).groups[0].metrics
+        ):
             assert found.value == pytest.approx(expected[found.metric][f"pearson_{by}_z"], abs=1e-6)
-    hybrid = meta_evaluate(columns, level="hybrid", test="none", resamples=50, **where).groups[0]
+    hybrid = meta_evaluate(columns, names, "human_z", level="hybrid", test="none", resamples=50, **where).groups[0]
     for found in hybrid.metrics:
         known = values["hybrid_correlation_limit"][f"hybrid_{pair}_{found.metric}"]
         assert found.value == pytest.approx(known["limit"], abs=1e-6)
         assert found.figures["pearson"] == pytest.approx(known["limit"], abs=0.035)  # one draw of 10,000
-    pooled: dict[str, Any] = {**where, "metrics": ["chrF", "YiSi-2", "parbleu", "parchrf++"]}
-    tests = meta_evaluate(columns, test="perm-both", **pooled).groups[0].tests
+    pooled = ["chrF", "YiSi-2", "parbleu", "parchrf++"]
+    tests = meta_evaluate(columns, pooled, "human_z", test="perm-both", **where).groups[0].tests
     for test in tests:
         known = values["perm_both"].get(f"{pair}|perm|{test.b}|{test.a}")
         if known is not None:
@@ -436,7 +434,6 @@ def test_scoring_and_evaluating_wmt17_in_one_go(cli: Run, shared: Path, tmp_path
         "meta",
         "--metrics",
         ",".join(SEGMENT_METRICS),
-        "--data",
         data,
         "--human",
         "human",
@@ -497,7 +494,7 @@ def test_system_level_bleu_on_wmt17(shared: Path) -> None:
         columns[spec] = [scores.system for scores in scored]
         if spec == "chrf":
             columns["mean"] = [scores.mean() for scores in scored]
-    result = meta_evaluate(columns, metrics=[*specs, "mean"], human="human", level="sys", system="system")
+    result = meta_evaluate(columns, [*specs, "mean"], "human", level="sys", system="system")
     for found in result.groups[0].metrics:
         assert found.value == pytest.approx(known[specs.get(found.metric, "chrf2_macro")], abs=1e-5)
 
@@ -515,7 +512,7 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
         "two_grade": [2, 3, 4, 1],
     }
     data = write(tmp_path / "d.tsv", rows)
-    wide = ("--data", data, "--candidate", "one", "--candidate", "two")
+    wide = (data, "--candidate", "one", "--candidate", "two")
     grades = ("--human", "one_grade", "--human", "two_grade")
     done = cli(
         "meta",
@@ -546,12 +543,11 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
     ter, human = ([float(row[name]) for row in table] for name in ("ter", "human"))
     assert found["ter"]["value"] == pytest.approx(-stats.pearsonr(ter, human).statistic)
     for arguments, message in (
-        ((*wide, "--human", "one_grade"), "2 --candidate columns need as many --human columns"),
-        ((*wide, *grades, "--system", "id"), "are the systems already: leave out --system"),
-        ((*wide, *grades, "--columns", "one_grade"), "the columns of --columns go with one --candidate column"),
-        (("--data", data, "--candidate", "one", "--human", "nope"), "has no column 'nope'"),
-        (("--data", data, "--candidate", "one", "--human", "one"), "column 'one' is 'the cat is here', not a finite"),
-        ((data, *wide, *grades), "--metrics needs the texts as --data FILE"),
+        ((*wide, "--human", "one_grade"), "2 columns of candidates need as many of human scores"),
+        ((*wide, *grades, "--system", "id"), "are the systems already: leave out system"),
+        ((*wide, *grades, "--columns", "one_grade"), "columns goes with one column of candidates"),
+        ((data, "--candidate", "one", "--human", "nope"), "has no column 'nope'"),
+        ((data, "--candidate", "one", "--human", "one"), "column 'one' is 'the cat is here', not a finite"),
     ):
         bad = cli("meta", "--metrics", "chrf", *arguments)
         assert (bad.status, bad.err.count("\n")) == (2, 1)
@@ -560,7 +556,6 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
         "meta",
         "--metrics",
         "chrf",
-        "--data",
         data,
         "--candidate",
         "one",
@@ -583,7 +578,7 @@ def test_the_sidecar_of_kept_scores_sums_up_each_system(cli: Run, tmp_path: Path
         "h": [4, 2, 3, 1, 2],
     }
     data, kept = write(tmp_path / "d.tsv", rows), tmp_path / "s.tsv"
-    command = ("meta", "--metrics", "chrf", "--data", data, "--human", "h", "--system", "engine", "--segment", "seg")
+    command = ("meta", "--metrics", "chrf", data, "--human", "h", "--system", "engine", "--segment", "seg")
     done = cli(*command, "--nan", "omit", "--resamples", 20, "--scores-out", kept)
     assert done.status == 0, done.err
     summary = json.loads((tmp_path / "s.tsv.signatures.json").read_text())
@@ -598,11 +593,11 @@ def test_the_sidecar_of_kept_scores_sums_up_each_system(cli: Run, tmp_path: Path
 def test_a_column_that_kept_scores_would_hide_is_refused(cli: Run, tmp_path: Path) -> None:
     texts = {"candidate": ["a b", "c", "d"], "reference": ["a", "c", "e"]}
     data = write(tmp_path / "d.tsv", {**texts, "h": [1, 2, 3], "chrf": [0, 0, 0]})
-    done = cli("meta", "--metrics", "chrf", "--data", data, "--human", "h", "--scores-out", tmp_path / "s.tsv")
+    done = cli("meta", "--metrics", "chrf", data, "--human", "h", "--scores-out", tmp_path / "s.tsv")
     assert (done.status, done.err.count("\n")) == (2, 1)
-    assert "d.tsv: has a column 'chrf' already, which --scores-out adds: rename it" in done.err
+    assert "d.tsv: has a column 'chrf' already, which scores_out adds: rename it" in done.err
     assert [file.name for file in tmp_path.iterdir()] == ["d.tsv"]
-    assert cli("meta", "--metrics", "chrf", "--data", data, "--human", "h").status == 0
+    assert cli("meta", "--metrics", "chrf", data, "--human", "h").status == 0
 
 
 # Forms
@@ -612,7 +607,7 @@ def test_a_column_that_kept_scores_would_hide_is_refused(cli: Run, tmp_path: Pat
 def result() -> MetaResult:
     columns = invented(7)
     columns["50%_x"] = columns.pop("fair")
-    return meta_evaluate(columns, metrics=["good", "50%_x", "poor"], human="human", group="lp", correction="holm")
+    return meta_evaluate(columns, ["good", "50%_x", "poor"], "human", group="lp", correction="holm")
 
 
 def answer(result: MetaResult) -> Answer:
@@ -624,17 +619,18 @@ def answer(result: MetaResult) -> Answer:
 
 def test_a_best_metric_is_named_only_with_a_test_behind_it() -> None:
     columns = invented(7)
-    named = {"human": "human", "system": "system", "segment": "segment"}
-    for how, best in (({}, True), ({"test": "none"}, False), ({"alpha": 1e-9}, False)):
-        found = meta_evaluate(columns, metrics=["good", "poor"], **named, **how)  # type: ignore[arg-type]
+    named: dict[str, Any] = {"system": "system", "segment": "segment"}
+    hows: list[tuple[dict[str, Any], bool]] = [({}, True), ({"test": "none"}, False), ({"alpha": 1e-9}, False)]
+    for how, best in hows:
+        found = meta_evaluate(columns, ["good", "poor"], "human", **named, **how)
         assert answer(found).answers
         assert answer(found).text.startswith("good agrees best") == best
-    alike = meta_evaluate({**columns, "twin": columns["good"][::-1]}, metrics=["good", "poor"], **named)  # type: ignore[arg-type]
+    alike = meta_evaluate({**columns, "twin": columns["good"][::-1]}, ["good", "poor"], "human", **named)
     assert answer(alike).text.startswith("good")
     columns["near"] = (np.array(columns["good"]) + 0.01 * np.random.default_rng(1).normal(size=150)).tolist()
-    near = meta_evaluate(columns, metrics=["good", "near", "poor"], **named)  # type: ignore[arg-type]
+    near = meta_evaluate(columns, ["good", "near", "poor"], "human", **named)
     assert not answer(near).text.startswith(("good agrees", "near agrees"))
-    few = meta_evaluate({name: cells[:6] for name, cells in columns.items()}, metrics=["good", "poor"], human="human")
+    few = meta_evaluate({name: cells[:6] for name, cells in columns.items()}, ["good", "poor"], "human")
     assert "agrees best with" not in answer(few).text.partition("which")[0]
 
 
@@ -645,7 +641,7 @@ def test_json_is_the_result(result: MetaResult) -> None:
     assert again == result
     for level, more in (("sys", {}), ("darr", {"threshold": 0.5}), ("hybrid", {"hybrids": 50, "sample": 5})):
         how: Any = {"level": level, "resamples": 30, **more}
-        one = meta_evaluate(invented(7), metrics=NAMES, human="human", system="system", segment="segment", **how)
+        one = meta_evaluate(invented(7), NAMES, "human", system="system", segment="segment", **how)
         assert MetaResult.from_dict(json.loads(json.dumps(one.to_dict()))).to_dict() == one.to_dict()
     several = Judgments((result, result), notes=("a",))
     assert Judgments.from_dict(json.loads(json.dumps(several.to_dict()))).to_dict() == several.to_dict()
@@ -701,7 +697,7 @@ def test_other_formats_and_standard_input(cli: Run, tmp_path: Path, monkeypatch:
     frame = pandas.DataFrame(columns)
     frame.to_parquet(tmp_path / "s.parquet")
     assert cli("meta", tmp_path / "s.parquet", *METRICS, "--human", "human").out == expected
-    ours = meta_evaluate(frame, metrics=NAMES, human="human").to_text()
+    ours = meta_evaluate(frame, NAMES, "human").to_text()
     assert ours.split("\n\n")[:2] == expected.split("\n\n")[:2]  # the command knows more notes
 
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
@@ -713,13 +709,13 @@ def test_other_formats_and_standard_input(cli: Run, tmp_path: Path, monkeypatch:
 
 def test_missing_values(cli: Run, tmp_path: Path) -> None:
     columns = invented(10)
-    full = meta_evaluate(columns, metrics=NAMES, human="human")
+    full = meta_evaluate(columns, NAMES, "human")
     columns["good"][3], columns["poor"][3], columns["poor"][4] = "", "NaN", "null"
     columns["none"] = [""] * len(columns["human"])
     file = write(tmp_path / "s.tsv", columns)
     done = cli("meta", file, *METRICS, "--human", "human")
     assert done.status == 2
-    assert "missing values: good 1, poor 2; the first is in row 4, column 'good'; --nan omit" in done.err
+    assert "missing values: good 1, poor 2; the first is in row 4, column 'good'; nan omit" in done.err
     done = cli("meta", file, *METRICS, "--columns", "none", "--human", "human", "--nan", "omit", "--format", "json")
     group = json.loads(done.out)["groups"][0]
     assert (group["n"], group["left_out"]) == (148, 2)
@@ -732,7 +728,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
     kept = np.delete(np.arange(150), [3, 4])
     lean = {name: [values[i] for i in kept] for name, values in invented(10).items()}
     assert full.groups[0].n == 150
-    again = meta_evaluate(lean, metrics=NAMES, human="human")
+    again = meta_evaluate(lean, NAMES, "human")
     assert [m["figures"]["pearson"] for m in group["metrics"]] == pytest.approx(
         [m.value for m in again.groups[0].metrics]
     )
@@ -756,7 +752,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         (["--columns", "good", "--human", "human", "--level", "darr"], "name the columns system and segment"),
         (
             ["--columns", "good", "--human", "human", "--level", "sys"],
-            "--level sys correlates systems: name the column",
+            "level sys correlates systems: name the column",
         ),
         (["--columns", "good", "--human", "human", "--grouping", "item"], "needs the columns system and segment"),
         (["--columns", "good", "--human", "human", "--segment", "unit"], "segment without system"),
@@ -774,29 +770,29 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         ),
         (
             ["--columns", "good", "--human", "human", "--ties", "drop"],
-            "--ties goes with --level darr, not with --level seg",
+            "ties goes with level darr, not with level seg",
         ),
         (
             ["--columns", "good", "--human", "human", "--statistic", "kendall", "--test", "williams"],
-            "--test williams compares Pearson correlations",
+            "test williams compares Pearson correlations",
         ),
-        (["--columns", "good", "--human", "human", "--confidence", "95"], "--confidence: must lie between 0 and 1"),
+        (["--columns", "good", "--human", "human", "--confidence", "95"], "confidence: must lie between 0 and 1"),
         (["--columns", "good", "--columns", "good", "--human", "human"], "the column 'good' is named twice"),
         (
             ["--columns", "good", "--human", "human", "--lower", "poor"],
-            "--lower: 'poor' is none of the metrics",
+            "lower: 'poor' is none of",
         ),
         (["--columns", "good", "--human", "human", "--human", "pore"], "has no column 'pore'"),
         (
             ["--columns", "good", "--human", "human", "--human", "poor", "--categories", "few"],
-            "--categories goes with one",
+            "categories goes with one",
         ),
         (["--columns", "good", "--human", "human", "--plot", "x.gif"], "the name must end in .png, .svg, .pdf"),
         (["--columns", "good", "--human", "human", "--plot-tests", "x.png"], "nothing was tested"),
-        (["--columns", "good", "--human", "human", "--lang", "en"], "--lang goes with --metrics"),
-        (["--columns", "good", "--human", "human", "--candidate", "good"], "--candidate goes with --metrics"),
-        (["--columns", "good", "--human", "human", "--scores-out", "x.tsv"], "--scores-out goes with --metrics"),
-        (["--human", "human"], "--columns COL,… names the metrics in it; it has mt, unit, lp"),
+        (["--columns", "good", "--human", "human", "--lang", "en"], "lang goes with metrics"),
+        (["--columns", "good", "--human", "human", "--candidate", "good"], "candidate goes with metrics"),
+        (["--columns", "good", "--human", "human", "--scores-out", "x.tsv"], "scores_out goes with metrics"),
+        (["--human", "human"], "columns names the scores of metrics in it, metrics computes some; it has mt, unit, lp"),
     ],
 )
 def test_mistakes_are_one_line(
@@ -816,30 +812,31 @@ def test_mistakes_are_one_line(
 
 def test_mistakes_in_python() -> None:
     columns = invented(12)
-    for arguments, message in (
+    mistakes: list[tuple[dict[str, Any], str]] = [
         ({"metrics": "good"}, "metrics is a single text"),
         ({"metrics": []}, "name at least one column"),
         ({"metrics": ["lp"]}, "column 'lp', row 1 is '.*', not a finite number"),
         ({"metrics": ["good"], "tset": "none"}, "there is no setting 'tset'. Near: test"),
-    ):
+    ]
+    for arguments, message in mistakes:
         with pytest.raises(InputError, match=message.replace("(", r"\(")):
-            meta_evaluate(columns, human="human", **arguments)
+            meta_evaluate(columns, arguments.pop("metrics"), "human", **arguments)
     with pytest.raises(UnknownNameError, match="there is no column 'nope'"):
-        meta_evaluate(columns, metrics=["nope"], human="human")
+        meta_evaluate(columns, ["nope"], "human")
     columns["good"][1] = float("inf")
     with pytest.raises(InputError, match="row 2 is 'inf', not a finite number"):
-        meta_evaluate(columns, metrics=["good"], human="human")
+        meta_evaluate(columns, ["good"], "human")
     three = {name: values[:3] for name, values in invented(13).items()}
     with pytest.raises(InputError, match="3 rows or systems are too few for the Williams test"):
-        meta_evaluate(three, metrics=NAMES, human="human")
-    assert meta_evaluate(three, metrics=NAMES, human="human", test="none").groups[0].tests == ()
+        meta_evaluate(three, NAMES, "human")
+    assert meta_evaluate(three, NAMES, "human", test="none").groups[0].tests == ()
 
 
 def test_the_sidecar_of_scores_says_which_way_a_metric_goes(cli: Run, tmp_path: Path) -> None:
     rows = [f"a b c {i}\ta b {'c' if i % 2 else 'd'} {i}\t{i % 2}" for i in range(12)]
     (tmp_path / "t.tsv").write_text("candidate\treference\thuman\n" + "\n".join(rows) + "\n")
     wide = tmp_path / "wide.tsv"
-    assert cli("score", "--metrics", "chrf,ter", "--data", tmp_path / "t.tsv", "-o", wide).status == 0
+    assert cli("score", "--metrics", "chrf,ter", tmp_path / "t.tsv", "-o", wide).status == 0
     rest = ("--human", "human", "--test", "none", "--format", "json")
     done = cli("meta", wide, "--columns", "chrf", "--columns", "ter", *rest)
     assert done.status == 0, done.err
@@ -865,7 +862,7 @@ def several(seed: int, groups: int = 2) -> dict[str, Any]:
     return columns
 
 
-PLACES: dict[str, Any] = {"human": "human", "system": "system", "segment": "segment", "group": "lp"}
+PLACES: dict[str, Any] = {"system": "system", "segment": "segment", "group": "lp"}
 
 
 @pytest.mark.parametrize(
@@ -882,7 +879,7 @@ PLACES: dict[str, Any] = {"human": "human", "system": "system", "segment": "segm
     ],
 )
 def test_interval_and_test_have_one_target_that_the_caption_names(how: dict[str, Any], target: str, test: str) -> None:
-    result = meta_evaluate(several(1), metrics=["good", "poor"], resamples=60, **how, **PLACES)
+    result = meta_evaluate(several(1), ["good", "poor"], "human", resamples=60, **how, **PLACES)
     assert test in result.groups[0].tests[0].method
     assert f"speak about {target}" in result.to_text()
     assert target in result.target
@@ -893,7 +890,7 @@ def test_interval_and_test_have_one_target_that_the_caption_names(how: dict[str,
 def test_the_average_is_tested_and_shared_sources_make_it_harder() -> None:
     table = several(2, 3)
     found = {
-        sources: meta_evaluate(table, metrics=["good", "poor"], resamples=99, sources=sources, **PLACES)
+        sources: meta_evaluate(table, ["good", "poor"], "human", resamples=99, sources=sources, **PLACES)
         for sources in ("independent", "shared")
     }
     independent, shared = (found[name].average for name in ("independent", "shared"))
@@ -906,7 +903,7 @@ def test_the_average_is_tested_and_shared_sources_make_it_harder() -> None:
     assert np.ptp(shared["good"].ci) > np.ptp(independent["good"].ci)
     assert parts_of(found["shared"])[0].text.startswith("good agrees best")  # type: ignore[union-attr]
     family = meta_evaluate(
-        table, metrics=["good", "poor"], resamples=99, correction="holm", correction_over="all", **PLACES
+        table, ["good", "poor"], "human", resamples=99, correction="holm", correction_over="all", **PLACES
     )
     plain = sorted(group.tests[0].p_two_sided for group in family.groups)
     adjusted = sorted(test.p_adjusted for group in family.groups for test in group.tests if test.p_adjusted is not None)
@@ -918,10 +915,10 @@ def test_accuracy_with_ties_beside_chance() -> None:
     table["human"] = np.round(np.array(table["human"]) / 2).tolist()
     g = grid(table["system"], table["segment"], {name: table[name] for name in ("good", "poor", "human")})
     for by in (None, "sys"):
-        how: MetaOptions = {"statistic": "acc_eq", "resamples": 60}
+        how: dict[str, Any] = {"statistic": "acc_eq", "resamples": 60}
         if by is not None:
             how["grouping"] = by
-        result = meta_evaluate(table, metrics=["good", "poor"], **how, **PLACES)
+        result = meta_evaluate(table, ["good", "poor"], "human", **how, **PLACES)
         good, poor = result.groups[0].metrics
         expected = calibrate_ties(g.columns["good"], g.columns["human"], by=by or "item")
         assert (good.value, good.figures["epsilon"]) == (expected.acc_eq, expected.epsilon)
@@ -936,13 +933,11 @@ def test_heavy_tails_get_a_bootstrap_and_a_permutation() -> None:
     scale = np.sqrt(2 / rng.chisquare(2, 200))
     quality = rng.normal(size=200)
     human, good, poor = (quality + rng.normal(size=(3, 200)) * np.array([1, 0.5, 2])[:, None]) * scale
-    result = meta_evaluate({"human": human, "good": good, "poor": poor}, metrics=["good", "poor"], human="human")
+    result = meta_evaluate({"human": human, "good": good, "poor": poor}, ["good", "poor"], "human")
     assert "bootstrap interval" in result.groups[0].metrics[0].method
     assert "permutation of rows" in result.groups[0].tests[0].method
     assert any("heavy tails of" in note for note in result.notes)
-    asked = meta_evaluate(
-        {"human": human, "good": good, "poor": poor}, metrics=["good", "poor"], human="human", test="williams"
-    )
+    asked = meta_evaluate({"human": human, "good": good, "poor": poor}, ["good", "poor"], "human", test="williams")
     assert "Williams" in asked.groups[0].tests[0].method
 
 
@@ -952,7 +947,7 @@ def test_corpus_chrf_of_wmt17_over_all_segments_or_judged_ones(shared: Path, cli
     folder = shared / "data" / "wmt"
     parts = [folder / f"newstest2017-tr-en.{part}.tsv" for part in ("systems", "ref", "human")]
     load_system_outputs(*parts).save(tmp_path / "t.tsv")
-    run = ["meta", "--data", tmp_path / "t.tsv", "--metrics", "chrf", "--human", "human", "--level", "sys"]
+    run = ["meta", tmp_path / "t.tsv", "--metrics", "chrf", "--human", "human", "--level", "sys"]
     run += ["--system", "system", "--segment", "segment", "--nan", "omit", "--test", "none", "--format", "json"]
     for scores, expected in (("all", 0.917301), ("judged", 0.921943)):
         done = cli(*run, "--system-score", scores, "--resamples", 20)
@@ -989,7 +984,7 @@ def test_systems_are_scored_over_all_segments_with_corpus_scores(cli: Run, tmp_p
         rows.append((f"s{i}", str(j), " ".join(kept), reference, rng.normal() + i if (i + j) % 3 else np.nan))
     names = ("system", "segment", "candidate", "reference", "human")
     table = write(tmp_path / "t.tsv", {name: [row[k] for row in rows] for k, name in enumerate(names)})
-    run = ["meta", "--data", table, "--metrics", "chrf", "--human", "human", "--level", "sys", "--system", "system"]
+    run = ["meta", table, "--metrics", "chrf", "--human", "human", "--level", "sys", "--system", "system"]
     run += ["--segment", "segment", "--nan", "omit", "--format", "json"]
     corpus, human, judged = [], [], []
     for name in ("s0", "s1", "s2", "s3"):

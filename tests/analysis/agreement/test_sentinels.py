@@ -36,7 +36,7 @@ def table() -> dict[str, list[Any]]:
 
 def evaluated(**settings: Any) -> Any:
     options = {"group": "lp", "system": "system", "segment": "segment", **settings}
-    return meta_evaluate(table(), metrics=["good", "poor"], human="human", **options)
+    return meta_evaluate(table(), ["good", "poor"], "human", **options)
 
 
 def test_metrics_are_what_they_are_without_controls() -> None:
@@ -50,7 +50,7 @@ def test_metrics_are_what_they_are_without_controls() -> None:
 
 def test_a_control_is_measured_and_tested_as_a_metric_is() -> None:
     as_metric = meta_evaluate(
-        table(), metrics=["good", "poor", "length"], human="human", group="lp", system="system", segment="segment"
+        table(), ["good", "poor", "length"], "human", group="lp", system="system", segment="segment"
     )
     beside = evaluated(sentinels=["length"])
     for one, other in zip(as_metric.groups, beside.groups, strict=True):
@@ -104,13 +104,7 @@ def test_a_constant_is_right_about_ties_and_nothing_else() -> None:
     columns = table()
     columns["human"] = np.round(columns["human"]).tolist()
     found = meta_evaluate(
-        columns,
-        metrics=["good"],
-        human="human",
-        system="system",
-        segment="segment",
-        statistic="acc_eq",
-        sentinels=["constant"],
+        columns, ["good"], "human", system="system", segment="segment", statistic="acc_eq", sentinels=["constant"]
     )
     human = np.array(columns["human"]).reshape(5, 30)
     i, j = np.triu_indices(5, k=1)
@@ -144,7 +138,6 @@ def test_the_command_scores_controls_beside_metrics(cli: Run, tmp_path: Path) ->
     kept = tmp_path / "scores.tsv"
     done = cli(
         "meta",
-        "--data",
         data,
         "--metrics",
         "chrf",
@@ -171,7 +164,7 @@ def test_the_command_scores_controls_beside_metrics(cli: Run, tmp_path: Path) ->
     assert first == second
     wrong = cli("meta", kept, "--columns", "chrf", "--sentinels", "overlaps", *columns)
     assert (wrong.status, wrong.err.count("\n")) == (2, 1)
-    assert "--sentinels: 'overlaps' is neither" in wrong.err
+    assert "sentinels: 'overlaps' is neither" in wrong.err
 
 
 def test_length_and_overlap_by_hand() -> None:
@@ -187,5 +180,5 @@ def test_length_and_overlap_by_hand() -> None:
 
 def test_a_table_keeps_its_own_constant() -> None:
     columns = {**invented(), "constant": np.arange(150.0).tolist()}
-    found = meta_evaluate(columns, metrics=["good"], human="human", sentinels=["constant"])
+    found = meta_evaluate(columns, ["good"], "human", sentinels=["constant"])
     assert abs(found.groups[0]["constant"].value) < 0.3

@@ -109,9 +109,9 @@ def test_the_command_writes_a_table(cli: Run, spans: Path, tmp_path: Path) -> No
         ("r1", -25),
     ]
     for arguments, said in {
-        ("--loader", "mqm", "--weights", "major"): "--weights 'major': write WHAT=NUMBER",
-        ("--loader", "mqn"): "--loader mqn: there are table",
-        ("--loader", "esa", "--reference", "x"): "has no option 'reference'",
+        ("--loader", "mqm", "--weights", "major"): "weights: 'major': write WHAT=NUMBER",
+        ("--loader", "mqn"): "loader: there is no 'mqn'",
+        ("--loader", "esa", "--reference", "x"): "has no setting 'reference'",
         (): "is not a data set",
     }.items():
         wrong = cli("data", "table", spans, *arguments, "-o", tmp_path / "u.tsv")

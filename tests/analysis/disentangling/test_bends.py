@@ -126,9 +126,9 @@ def test_clusters_are_drawn_whole() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"spline": ["mor"]}, "`spline=mor`: is none of the factors"),
-        ({"spline": ["few"]}, "`spline=few`: it takes too few different values"),
-        ({"mediator": "m"}, "`mediator=m`: is none of the factors"),
+        ({"spline": ["mor"]}, "spline: 'mor'"),
+        ({"spline": ["few"]}, "spline: 'few'"),
+        ({"mediator": "m"}, "mediator: 'm'"),
     ],
 )
 def test_what_cannot_be_asked(how: dict[str, Any], message: str) -> None:
@@ -156,4 +156,4 @@ def test_on_the_command_line(cli: Callable[..., Outcome], tmp_path: Path) -> Non
     assert content["mediation"][0]["mediator"] == "sem"
     done = cli(*command, "--mediator", "who")
     assert done.status == 2
-    assert "--mediator who: is none of the factors sem, syn, lex" in done.err
+    assert "mediator: 'who'" in done.err

@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 
 pytest.importorskip("statsmodels")
-from bsx.analysis.disentangling.errors import Errors
 from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.disentangling.noise.correction import Moments, simex
-from bsx.analysis.disentangling.noise.reliability import cronbach, human_factors, stated
+from bsx.analysis.disentangling.noise import Moments, cronbach, human_factors, simex, stated
+from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import TablePart
 from bsx.data.columns import read_columns
@@ -157,7 +156,7 @@ def test_noise_that_nobody_states_is_warned_of() -> None:
         ({"repeat": {"sem": ["sem"]}}, "name at least two columns that measure sem"),
         ({"repeat": {"lex": ["sem", "again"]}}, "there is a column 'lex' already"),
         ({"repeat": {"sem": ["sem", "x"]}}, "there is no column 'x'"),
-        ({"simex": 20}, "`simex=` needs to know how much noise there is"),
+        ({"simex": 20}, "^simex needs"),
         ({"reliability": {"sem": 0.8}, "repeat": {"sem": ["sem", "again"]}}, "not both"),
     ],
 )

@@ -131,7 +131,7 @@ def test_a_combination_scores_rows_as_the_table_was() -> None:
     table = made()
     for how in ("mean", "z", "rank", "ridge"):
         config = EnsembleSettings(how=how, resamples=20)
-        combination = combine(table, NAMES, "human", config, segment="segment", lower=["d"]).combination
+        combination = combine(table, NAMES, "human", **dict(config), segment="segment", lower=["d"]).combination
         whole = combination.apply(table)
         half = combination.apply({name: table[name][:10] for name in NAMES})
         np.testing.assert_allclose(half, whole[:10], atol=1e-12)
@@ -507,7 +507,7 @@ def test_a_table_to_fit_on() -> None:
     second["reference"] = [f"new {text}" for text in second["reference"]]
     result = ensemble(second, NAMES, "human", group="lp", segment="segment", fit=first, how="weights", lower=["d"])
     config = EnsembleSettings(how="weights", resamples=20)
-    alone = combine(first, NAMES, "human", config, group="lp", segment="segment", lower=["d"])
+    alone = combine(first, NAMES, "human", **dict(config), group="lp", segment="segment", lower=["d"])
     assert result.weights == alone.result.weights
     assert result.folds == ()
     together = alone.combination.apply(second)
@@ -546,9 +546,9 @@ def test_metrics_that_deserve_no_weight() -> None:
         ({}, {"lower": ["e"]}, "'e' is not one of the metrics"),
         ({}, {"texts": ["nosuch"]}, "no column of texts 'nosuch'"),
         ({}, {"group": "nosuch"}, "no column 'nosuch'"),
-        ({}, {"how": "best"}, "`how=`: Input should be"),
-        ({}, {"penalty": 1.0}, "`penalty=` goes with `how=ridge`"),
-        ({}, {"size": 3}, "`size=` goes with `how=factors`"),
+        ({}, {"how": "best"}, "^how: "),
+        ({}, {"penalty": 1.0}, "^penalty goes with"),
+        ({}, {"size": 3}, "^size goes with"),
         ({}, {"how": "weights", "folds": 200, "segment": "segment"}, "have 80: ask for fewer folds"),
         ({"a": [1.0] * 240}, {}, "column 'a': all 240 items have the value 1"),
         ({"a": [*[1.0] * 120, *range(120)]}, {"group": "lp"}, "group 'x': a: all 120 items"),

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from bsx.analysis import disentangle, intervene, parse_document
 from bsx.analysis.factors.lexical import bleu1
-from bsx.analysis.intervening.estimate import FactorSample, compare_sides
-from bsx.analysis.intervening.pairs import EditedText, save_pairs
+from bsx.analysis.intervening.edits import EditedText, save_pairs
 from bsx.analysis.intervening.result import Interventions
+from bsx.analysis.intervening.sides import FactorSample, compare_sides
 from bsx.errors import InputError
 from bsx.support.provenance import provenance
 
@@ -75,7 +75,7 @@ def test_known_coefficients_are_found(base: str) -> None:
     found = intervene(
         references,
         {"m": planted(0.7, 0.3, {})},
-        ["synonyms", "opposites", "typos"],
+        edits=["synonyms", "opposites", "typos"],
         factors={"lex": lex, "shape": shape},
         candidates=candidates,
         base=base,  # type: ignore[arg-type]
@@ -97,7 +97,7 @@ def test_observation_misleads_where_something_hidden_goes_with_a_factor() -> Non
     found = intervene(
         references,
         {"m": planted(0.2, 0.0, hidden)},
-        ["synonyms", "opposites"],
+        edits=["synonyms", "opposites"],
         factors={"lex": lex},
         candidates=candidates,
         lang="en",
@@ -120,12 +120,12 @@ def test_a_changed_meaning_in_units_of_people() -> None:
         return np.array([own.get(text, 0.0) - 3.0 * bool(set(text.split()) & reversed_words) for text in texts])
 
     how: dict[str, Any] = {"factors": {"lex": lex}, "candidates": candidates, "human": human, "lang": "en"}
-    found = intervene(references, {"m": meaning}, ["opposites", "synonyms"], meaning=3.0, **how)
+    found = intervene(references, {"m": meaning}, edits=["opposites", "synonyms"], meaning=3.0, **how)
     effect = found.effect("m", "sem")
     assert effect.observed == pytest.approx(1.0, abs=1e-6)
     assert effect.edited == pytest.approx(1.0, abs=1e-6)
     assert effect.difference == pytest.approx(0.0, abs=1e-6)
-    undeclared = intervene(references, {"m": meaning}, ["opposites", "synonyms"], **how)
+    undeclared = intervene(references, {"m": meaning}, edits=["opposites", "synonyms"], **how)
     assert undeclared.effect("m", "sem").difference is None
     assert undeclared.effect("m", "sem").edited is not None
 
@@ -165,7 +165,7 @@ def test_the_observed_side_is_what_disentangle_fits() -> None:
         "human": human,
         "lang": "en",
     }
-    found = intervene(references, {"m": metric}, ["synonyms", "typos"], **how)
+    found = intervene(references, {"m": metric}, edits=["synonyms", "typos"], **how)
     table = {"m": metric(candidates, references), "sem": human, "candidate": candidates, "reference": references}
     table |= {"lex": lex(references, candidates), "shape": shape(references, candidates)}
     sentences = [f"s{place:02}" for place in range(60)]
@@ -183,7 +183,7 @@ def test_the_document_and_the_pairs(tmp_path: Path) -> None:
     found = intervene(
         references,
         {"m": metric},
-        ["synonyms", "lower"],
+        edits=["synonyms", "lower"],
         factors={"lex": lex},
         candidates=candidates,
         lang="en",
@@ -215,7 +215,7 @@ def test_a_metric_is_said_to_react_only_to_what_it_reacts_to() -> None:
     found = intervene(
         references,
         {"noise": noise, "lexical": lambda texts, wanted: lexical(texts, wanted) + 0.01 * noise(texts, wanted)},
-        ["synonyms", "opposites", "typos"],
+        edits=["synonyms", "opposites", "typos"],
         factors={"lex": lex},
         candidates=candidates,
         lang="en",
@@ -237,8 +237,8 @@ def test_a_metric_is_said_to_react_only_to_what_it_reacts_to() -> None:
         ({"edits": ["voice"]}, "edit voice needs parses"),
         ({"candidates": ["a"]}, "2 references, 1 candidates"),
         ({"base": "candidate"}, "needs candidates"),
-        ({"human": [1.0, 2.0]}, "`human=` needs candidates"),
-        ({"meaning": 1.0}, "`meaning=` is in units"),
+        ({"human": [1.0, 2.0]}, "^human needs candidates"),
+        ({"meaning": 1.0}, "^meaning is in units"),
         ({"factors": {"sem": lex}}, "'sem' is not computed here"),
         ({"edits": ["numbers"]}, "changes any of the 2 texts"),
         ({"factors": {"a": lex, "b": lex}}, "'b' cannot be told from sem, a"),
@@ -248,12 +248,12 @@ def test_a_metric_is_said_to_react_only_to_what_it_reacts_to() -> None:
 def test_what_cannot_be_done(how: dict[str, object], message: str) -> None:
     given = {"metrics": {"m": planted(1, 0, {})}, "factors": {"lex": lex}, "lang": "en"} | how
     with pytest.raises(InputError, match=message):
-        intervene(["Children often win.", "The doctor is Here."], **given)  # type: ignore[arg-type]
+        intervene(["Children often win.", "The doctor is Here."], **given)  # type: ignore[call-arg]
 
 
 def test_one_sentence_is_too_few() -> None:
     with pytest.raises(InputError, match="edited texts are of one sentence"):
-        intervene(["Children often win."], {"m": planted(1, 0, {})}, ["typos"], factors={"lex": lex}, lang="en")
+        intervene(["Children often win."], {"m": planted(1, 0, {})}, edits=["typos"], factors={"lex": lex}, lang="en")
 
 
 def test_pairs_without_a_score_are_refused_or_left_out() -> None:
@@ -265,8 +265,8 @@ def test_pairs_without_a_score_are_refused_or_left_out() -> None:
         return scores
 
     with pytest.raises(InputError, match="m: row 5 has no score"):
-        intervene(references, {"m": metric}, ["typos"], factors={"lex": lex}, lang="en")
+        intervene(references, {"m": metric}, edits=["typos"], factors={"lex": lex}, lang="en")
     pairs: list[EditedText] = []
     how: dict[str, Any] = {"factors": {"lex": lex}, "lang": "en", "nan": "omit", "keep": pairs.extend}
-    found = intervene(references, {"m": metric}, ["synonyms"], **how)
+    found = intervene(references, {"m": metric}, edits=["synonyms"], **how)
     assert found.fits[0].n_edited == len(pairs) - sum(pair.row == 5 for pair in pairs)

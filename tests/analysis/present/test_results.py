@@ -43,8 +43,14 @@ NO_RESULTS = {
     *("Signature", "TestData", "TrainConfig", "Training", "Triple", "TripleTable", "VectorStore", "CorpusScores"),
     *(
         "CompareSettings",
+        "DisentangleSettings",
         "EnsembleSettings",
+        "InterveneSettings",
         "MetaSettings",
+        "ChallengeSettings",
+        "PairSettings",
+        "RobustnessSettings",
+        "TripleSettings",
         "BaselineRun",
         "PermutedNouns",
         "ScoredDataset",
@@ -112,7 +118,7 @@ def _interventions() -> analysis.Interventions:
     return analysis.intervene(
         references,
         {"m_1": shared},
-        ["synonyms", "opposites"],
+        edits=["synonyms", "opposites"],
         factors={"lex": shared},
         candidates=candidates,
         lang="en",
@@ -131,9 +137,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "AllComparisons": lambda: analysis.compare_all({n: table()[n] for n in NAMES}, table()["human"], analysis.williams),
     "Calibration": lambda: analysis.calibration([[0.1, 0.9], [0.4, 0.2]], [[0, 1], [0, 1]], resamples=20),
     "ChallengeResult": _challenge,
-    "CompareResult": lambda: analysis.compare_systems(
-        _scores(), metric="m_1", settings=analysis.CompareSettings(resamples=40, all_pairs=True)
-    ),
+    "CompareResult": lambda: analysis.compare_systems(_scores(), metric="m_1", resamples=40, all_pairs=True),
     "Clusters": lambda: analysis.significance_clusters({"a_1": 0.5, "b": 0.4}, np.array([[1, 0.01], [0.9, 1]])),
     "DarrTau": lambda: analysis.darr_from_pairs([1.0, 2, 3, 4], [0.0, 1, 4, 2], [1, 2, 3, 4], resamples=20),
     "Dominance": lambda: analysis.dominance(["a_1", "b"], np.array([0, 0.3, 0.2, 0.4])),
@@ -153,7 +157,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
         table()["good"].reshape(5, 8), table()["human"].reshape(5, 8)
     ),
     "Comparison": lambda: analysis.williams(table()["good"], table()["50%_x"], table()["human"]),
-    "DisentangleResult": lambda: analysis.disentangle(table(), metrics=["good"], factors=["50%_x", "poor & slow"]),
+    "DisentangleResult": lambda: analysis.disentangle(table(), ["good"], ["50%_x", "poor & slow"]),
     "Estimate": lambda: analysis.pearson(table()["good"], table()["human"]),
     "EnsembleResult": lambda: analysis.ensemble(table(), NAMES, "human", group="lp", resamples=20),
     "Explanations": lambda: analysis.Explanations(
@@ -162,7 +166,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "FactorScores": lambda: analysis.compute_factors("lex", ["a cat", "a dog"], ["a cat", "the dog"])["lex"],
     "Interventions": _interventions,
     "Judgments": lambda: analysis.Judgments(
-        tuple(analysis.meta_evaluate(table(), metrics=NAMES[1:], human=human) for human in ("human", "good"))
+        tuple(analysis.meta_evaluate(table(), NAMES[1:], human) for human in ("human", "good"))
     ),
     "LayerAgreement": lambda: analysis.layer_agreement(
         *(np.stack([table()["good"], table()["50%_x"]]),) * 3, table()["human"], table()["lp"], resamples=20
@@ -171,12 +175,12 @@ BUILDERS: dict[str, Callable[[], object]] = {
         lambda sample: table()["good"], table()["human"], table()["human"], table()["lp"], sizes=[10, 20], seeds=(1, 2)
     ),
     "MarkAgreement": lambda: analysis.mark_agreement([[0.1, 0.9], [0.4, 0.2]], [[0, 1], [0, 1]], resamples=20),
-    "MetaResult": lambda: analysis.meta_evaluate(table(), metrics=NAMES, human="human", group="lp"),
+    "MetaResult": lambda: analysis.meta_evaluate(table(), NAMES, "human", group="lp"),
     "MetricScores": lambda: bsx.get_metric("chrf").score(["a cat", "a dog"], ["a cat", "the dog"]),
     "ModelSelection": lambda: analysis.expected_model_selection(table()["good"], table()["human"], sample=5),
     "NestedTest": lambda: analysis.nested_test(table(), "good", ["50%_x"], ["poor & slow"]),
     "PairsResult": lambda: analysis.detect_pairs([0, 1] * 20, {name: table()[name] for name in NAMES}, resamples=20),
-    "PeopleCurve": lambda: analysis.people_curve(table()["good"], table()["human"], metric="m_1"),
+    "HumanCurve": lambda: analysis.human_curve(table()["good"], table()["human"], metric="m_1"),
     "ProbeResult": lambda: analysis.probe_layers(
         np.random.default_rng(1).normal(size=(2, 60, 3)).astype(np.float32),
         [0, 1] * 30,
@@ -198,7 +202,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "Robustness": lambda: analysis.robustness(
         ["The cat sat on 3 mats.", "A dog ran home late."] * 3,
         {"m_1": lambda c, r: np.array([len(set(a.split()) & set(b.split())) / 5 for a, b in zip(c, r, strict=True)])},
-        ["typos", "negation"],
+        perturbations=["typos", "negation"],
         resamples=20,
         strengths=[0.3],
         lang="en",

@@ -15,14 +15,18 @@ import pytest
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer, Chart
 from bsx.analysis.probing import classifiers as probes
-from bsx.analysis.probing import run as probe_run
-from bsx.analysis.probing.beside_people import probe_with_agreement
-from bsx.analysis.probing.bootstrap import ItemAccuracies
-from bsx.analysis.probing.control import Draw, control_labels, number_types
-from bsx.analysis.probing.experiment import probe_layers
+from bsx.analysis.probing import experiment
+from bsx.analysis.probing.experiment import macro_f1, probe_layers, probe_with_agreement
+from bsx.analysis.probing.items import (
+    PARTS,
+    Draw,
+    ItemAccuracies,
+    carve_validation,
+    control_labels,
+    number_types,
+    random_parts,
+)
 from bsx.analysis.probing.result import ProbedModel, ProbeResult, SideBySide, Transferred
-from bsx.analysis.probing.run import macro_f1
-from bsx.analysis.probing.split import PARTS, carve_validation, random_parts
 from bsx.analysis.probing.tasks import read_sentences, read_tokens
 from bsx.analysis.stats.layers import LayerAgreement
 from bsx.data.lines import NamedFile
@@ -157,7 +161,7 @@ def test_the_test_part_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append((x, x_held))
         return probes.fit(kind, x, y, x_held, y_held, seed=seed)
 
-    monkeypatch.setattr(probe_run, "fit", spy)
+    monkeypatch.setattr(experiment, "fit", spy)
     plain = probe_layers(features, labels.tolist(), parts=parts, seeds=[1], resamples=20)
     np.testing.assert_allclose(seen[0][0].mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(seen[0][0].std(axis=0), 1, atol=1e-12)

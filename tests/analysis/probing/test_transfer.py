@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bsx.analysis.probing.experiment import probe_layers
+from bsx.analysis.probing.experiment import TestData, probe_layers
 from bsx.analysis.probing.result import ProbeResult, Transferred
-from bsx.analysis.probing.transfer import TestData
 from bsx.errors import InputError
 
 

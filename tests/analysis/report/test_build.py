@@ -380,12 +380,16 @@ def test_what_the_commands_print_can_be_reported(cli: Run, tmp_path: Path) -> No
     data = str(files("bsx.examples") / "en-systems.tsv")
     systems = ("--candidate", "atlas", "--candidate", "brook")
     texts = ("--data", data, *systems)
-    assert cli("score", "--metrics", "chrf,sentbleu", *texts, "--id", "id", "-o", tmp_path / "scores.tsv").status == 0
+    assert (
+        cli("score", "--metrics", "chrf,sentbleu", *texts, "--segment", "id", "-o", tmp_path / "scores.tsv").status == 0
+    )
     human = ("--human", "atlas_grade", "--human", "brook_grade")
     kept = ("--segment", "id", "--scores-out", tmp_path / "long.tsv")
-    found = cli("meta", "--metrics", "chrf,sentbleu", *texts, *human, *kept, "--format", "json", "--resamples", 20)
+    found = cli(
+        "meta", data, *systems, "--metrics", "chrf,sentbleu", *human, *kept, "--format", "json", "--resamples", 20
+    )
     (tmp_path / "meta.json").write_text(found.out)
-    found = cli("compare", "atlas", "brook", "--data", data, "--metrics", "chrf", "--format", "json", "--resamples", 20)
+    found = cli("compare", data, *systems, "--metrics", "chrf", "--format", "json", "--resamples", 20)
     (tmp_path / "compare.json").write_text(found.out)
     found = cli(
         "disentangle",
@@ -529,7 +533,7 @@ def test_a_report_begins_with_who_is_best_and_which_metrics_say_otherwise(tmp_pa
     ]
     (tmp_path / "texts.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     scored = tmp_path / "scores.tsv"
-    given = ("--data", tmp_path / "texts.tsv", "--metrics", "chrf,ter", "--human", "human", "--system", "system")
+    given = (tmp_path / "texts.tsv", "--metrics", "chrf,ter", "--human", "human", "--system", "system")
     assert cli("meta", *given, "--segment", "segment", "--scores-out", scored, "-o", tmp_path / "m.json").status == 0
     made = build_report([read_document(tmp_path / "m.json"), read_document(scored)])
     found = section(made, "scored")

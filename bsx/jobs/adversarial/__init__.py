@@ -1,1 +1,0 @@
-"""Tests that try to fool metrics: pairs, triples and challenge sets."""
