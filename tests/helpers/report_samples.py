@@ -75,7 +75,7 @@ def judged(groups: int = 3, less: float = 1.0) -> dict[str, Any]:
 
 
 def meta(groups: int = 3) -> dict[str, Any]:
-    result = meta_evaluate(judged(groups), metrics=list(METRICS), human="human", group="lp")
+    result = meta_evaluate(judged(groups), list(METRICS), "human", group="lp")
     return document(result, "meta")
 
 

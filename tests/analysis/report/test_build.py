@@ -72,10 +72,10 @@ def read_only(kind: str, change: Callable[[dict[str, Any]], Any] = lambda _: Non
 def test_agreement_is_what_the_document_says(report: Report) -> None:
     content = samples.meta()
     best, *others = content["average"]["metrics"]
-    shown = [number(one["value"]).text for one in (best, *others)]
+    means = [number(one["value"]).text for one in (best, *others)]
     lead = section(report, "agreement").lead
-    assert lead.startswith(f"bertscore agrees best with human: Pearson's r {shown[0]} [")
-    assert f"3 groups (600 rows), significantly higher than chrf ({shown[1]}) and sentbleu ({shown[2]})" in lead
+    assert lead.startswith(f"bertscore agrees best with human: Pearson's r {means[0]} [")
+    assert f"3 groups (600 rows), significantly higher than chrf ({means[1]}) and sentbleu ({means[2]})" in lead
     tables = [b for b in section(report, "agreement").blocks if isinstance(b, TablePart)]
     shown = values(next(one for one in tables if one.caption.startswith("Pearson's r with human by group")))
     for row, average in zip(shown, content["average"]["metrics"], strict=True):
@@ -379,7 +379,7 @@ def test_what_the_commands_print_can_be_reported(cli: Run, tmp_path: Path) -> No
 
     data = str(files("bsx.examples") / "en-systems.tsv")
     systems = ("--candidate", "atlas", "--candidate", "brook")
-    texts = ("--data", data, *systems)
+    texts = (data, *systems)
     assert (
         cli("score", "--metrics", "chrf,sentbleu", *texts, "--segment", "id", "-o", tmp_path / "scores.tsv").status == 0
     )
