@@ -44,7 +44,7 @@ def rows(result: Reproduced) -> Iterator[Mapping[str, object]]:
         for cell in one.cells:
             at = {f"at_{key}": value for key, value in cell.at.items()}
             what = ("published", "ours", "difference", "tolerance", "verdict")
-            yield {"table": name, **at} | {key: getattr(cell, key) for key in what}
+            yield {"table": name, "called": one.called, **at} | {key: getattr(cell, key) for key in what}
 
 
 @presents(Reproduction, section=("kaster2021", "Tables of Kaster, Zhao & Eger 2021"))
