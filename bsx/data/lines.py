@@ -17,7 +17,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from bsx.data.commit import settle
 from bsx.data.run import reading
 from bsx.data.seal import check_seal
 from bsx.data.spool import STDIN, SpoolReader, spooled
@@ -93,7 +92,6 @@ class NamedFile:
         self._packed = self.path.suffix.lower() == ".gz"
         self.suffix = (self.path.with_suffix("") if self._packed else self.path).suffix.lower()
         self._facts: tuple[int, int] | None = None
-        settle(self.path)
         reading("/dev/stdin" if str(path) == STDIN else self.path)
         try:
             if found and self.path.exists() and not (self.path.is_file() or self.path.is_dir()):
