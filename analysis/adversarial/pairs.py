@@ -12,10 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.adversarial.triples import complete, correct_p
 from bsx.analysis.stats.clusters import Correction
-from bsx.analysis.stats.detection import roc
-from bsx.analysis.stats.detection.precision import precision_recall
-from bsx.analysis.stats.detection.roc import compare_auc, compare_auc_between, roc_auc
-from bsx.analysis.stats.detection.threshold import best_threshold
+from bsx.analysis.stats.detection import (
+    AreaInterval,
+    best_threshold,
+    compare_auc,
+    compare_auc_between,
+    precision_recall,
+    roc_auc,
+)
 from bsx.analysis.stats.resample import Resampling, Seed
 from bsx.analysis.stats.results import Comparison
 from bsx.errors import InputError
@@ -172,7 +176,7 @@ def detect_pairs(
     labels: ArrayLike,
     scores: Mapping[str, ArrayLike],
     *,
-    interval: roc.Interval = "logit",
+    interval: AreaInterval = "logit",
     cluster: ArrayLike | None = None,
     folds: int = 10,
     correction: Correction = "none",

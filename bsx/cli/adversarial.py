@@ -153,7 +153,7 @@ def challenge(
     **settings: Any,
 ) -> None:
     """Count how often metrics score a good translation above a bad one, by phenomenon and severity."""
-    from bsx.data.picture import check_picture
+    from bsx.data.output import check_picture
     from bsx.jobs.adversarial.challenge import challenge_metrics
 
     if plot is not None:

@@ -91,7 +91,7 @@ def meta(
     """Correlate metrics with human scores: per group with intervals, the average, and significant differences."""
     from bsx.analysis.agreement.result import MetaResult
     from bsx.analysis.present.families.agreement import TESTS
-    from bsx.data.picture import check_picture
+    from bsx.data.output import check_picture
     from bsx.errors import InputError
     from bsx.jobs.evaluating.columns import Wanted
     from bsx.jobs.evaluating.run import meta as evaluate

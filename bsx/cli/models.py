@@ -55,9 +55,8 @@ def list_models(
         _print_rows("languages", rows, ["code", "name", "script", "model"], format)
         return
     columns = ["name", "layer", "layers", "parameters", "licence", "baseline", "available"]
-    from bsx.models.constraints import Constraints
+    from bsx.models.ranking import Constraints, select_model
     from bsx.models.ranking import list_models as fitting
-    from bsx.models.ranking import select_model
 
     if lang is None:
         wanted = Constraints(max_parameters, max_memory, licence, available)

@@ -61,7 +61,7 @@ def probe(
     **settings: Any,
 ) -> None:
     """Fit probes on every layer's frozen vectors: what does it know, and does it know more than a control task?"""
-    from bsx.data.picture import PICTURES
+    from bsx.data.output import PICTURES
     from bsx.errors import InputError
     from bsx.jobs.probing.run import probe as run
     from bsx.jobs.probing.run import save_rows

@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TextIO, TypeVar
@@ -352,3 +352,18 @@ class ScoreTable:
             if self.signature is not None and not is_stream(self._path):
                 self._commit.new(".signature.txt").write_text(_encodable(self.signature) + "\n", encoding="utf-8")
         return None
+
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def check_picture(path: Path, formats: Sequence[str] = PICTURES) -> None:
+    """Raise InputError unless the file's name says a format that can be drawn and it can be written there.
+
+    Args:
+        path: of the picture.
+        formats: suffixes that are allowed.
+    """
+    if path.suffix not in formats:
+        raise InputError(f"{path}: cannot draw this format; the name must end in {', '.join(formats)}")
+    check_output(path)

@@ -31,8 +31,8 @@ from bsx.support.untyped import Settings, Untyped, blaming
 
 # What runs encoders is imported where one is opened: metrics without a model need none of it.
 if TYPE_CHECKING:
-    from bsx.encode.cache.folder import VectorCache
     from bsx.encode.shared import SharedEncoder
+    from bsx.encode.vector_cache import VectorCache
 
 
 def memory_budget(memory: str | None, device: str) -> int:
@@ -187,7 +187,7 @@ class Encoders:
         self._lock = threading.RLock()
         self._cache: VectorCache | None = None
         if self.config.cache is not None:
-            from bsx.encode.cache.encoding import open_cache
+            from bsx.encode.cached import open_cache
 
             self._cache = open_cache(self.config.cache, self.config.cache_size)
         self._doubts: list[str] = []

@@ -16,8 +16,7 @@ import pytest
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
-from bsx.analysis.datasets.fetch import unpack
-from bsx.analysis.datasets.obtain import LOCK, get_dataset, verify_dataset
+from bsx.analysis.datasets.obtain import LOCK, get_dataset, unpack, verify_dataset
 from bsx.analysis.datasets.store import load_dataset
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.download import download

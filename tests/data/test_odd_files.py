@@ -22,7 +22,7 @@ from bsx.data.lines import NamedFile
 from bsx.data.output import ScoreTable, atomic_text
 from bsx.data.sidecar import known_metrics
 from bsx.data.tables import Table
-from bsx.encode.cache.folder import VectorCache
+from bsx.encode.vector_cache import VectorCache
 from bsx.errors import InputError
 from bsx.jobs.carding.store import Store
 

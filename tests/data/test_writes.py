@@ -38,10 +38,9 @@ PAST_IT = {  # file -> what it calls, and why it may
     "analysis/present/pictures.py": {"write_bytes"},  # into a file of the gate
     "bsx/support/tensors.py": {"open"},  # into a file of the gate, or of the cache
     "bsx/data/spool.py": {"TemporaryFile"},  # has no name
-    "bsx/encode/cache/file.py": {"replace"},  # new names only, whole by checksums
-    "bsx/encode/cache/folder.py": {"write_text"},  # a label that nothing reads
+    "bsx/encode/vector_cache.py": {"replace", "write_text"},  # new names only, whole by checksums; a label
     "bsx/train/run.py": {"rmtree"},  # of the folder that the training made
-    "analysis/datasets/fetch.py": {"replace", "rmtree", "copyfile"},  # what was downloaded, unpacked
+    "analysis/datasets/obtain.py": {"replace", "rmtree", "copyfile"},  # what was downloaded, unpacked
     "bsx/support/download.py": {"replace", "write_text", "open"},  # downloads that go on
     "analysis/factors/parses.py": {"open"},  # appends to its cache
     "bsx/jobs/scoring/input.py": {"TemporaryDirectory"},  # a test set as files, which go with the run
