@@ -116,10 +116,10 @@ if TYPE_CHECKING:
     from bsx.analysis.report.documents import Document as Document, parse_document as parse_document
     from bsx.analysis.report.documents import TableColumns as TableColumns, read_document as read_document
     from bsx.analysis.report.result import Report as Report
-    from bsx.analysis.stats.detection.roc import compare_auc as compare_auc, compare_auc_between as compare_auc_between
-    from bsx.analysis.stats.detection.precision import precision_recall as precision_recall
-    from bsx.analysis.stats.detection.roc import roc_auc as roc_auc
-    from bsx.analysis.stats.detection.threshold import best_threshold as best_threshold
+    from bsx.analysis.stats.detection import compare_auc as compare_auc, compare_auc_between as compare_auc_between
+    from bsx.analysis.stats.detection import precision_recall as precision_recall
+    from bsx.analysis.stats.detection import roc_auc as roc_auc
+    from bsx.analysis.stats.detection import best_threshold as best_threshold
     from bsx.analysis.stats.clusters import compare_all as compare_all, significance_clusters as significance_clusters
     from bsx.analysis.stats.correlation import bootstrap_correlations as bootstrap_correlations
     from bsx.analysis.stats.correlation import fisher_interval as fisher_interval, kendall as kendall

@@ -96,3 +96,10 @@ def test_no_tool_meets_a_file_twice() -> None:
     shown = said(sys.executable, "-m", "ruff", "check", "--show-files", ".").splitlines()
     assert len({Path(file).resolve() for file in shown}) == len(shown)
     assert REPOSITORY / "analysis/stats/correlation.py" in map(Path, shown)
+
+
+@pytest.mark.parametrize("folder", ["analysis", "bsx/analysis"])
+def test_pytest_runs_a_file_by_either_path(folder: str) -> None:
+    file = f"{folder}/stats/preference.py"
+    shown = said(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules", file)
+    assert "1 passed" in shown

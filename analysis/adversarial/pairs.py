@@ -12,9 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.adversarial.settings import PairSettings
 from bsx.analysis.adversarial.triples import complete, correct_p
-from bsx.analysis.stats.detection.precision import precision_recall
-from bsx.analysis.stats.detection.roc import compare_auc, compare_auc_between, roc_auc
-from bsx.analysis.stats.detection.threshold import best_threshold
+from bsx.analysis.stats.detection import best_threshold, compare_auc, compare_auc_between, precision_recall, roc_auc
 from bsx.analysis.stats.resample import Resampling
 from bsx.analysis.stats.results import Comparison
 from bsx.errors import InputError

@@ -18,7 +18,7 @@ from bsx.analysis.agreement.rows import CorpusScores, Rows, upside_down
 from bsx.analysis.agreement.sentinels import check_constant, columns_of, made, orders_ties
 from bsx.analysis.agreement.settings import MetaColumns, MetaSettings
 from bsx.analysis.agreement.winners import average_of, average_tests, corrected_over_all, tests_against, tests_between
-from bsx.analysis.stats.systems.grid import grid
+from bsx.analysis.stats.systems.grouped import grid
 from bsx.analysis.stats.validate import refuse_rounding, vectors
 from bsx.data.columns import Labels, TableLike, check_present, column_names, label_column, number_column
 from bsx.errors import InputError, UnknownNameError

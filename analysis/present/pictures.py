@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis.present.parts import Chart
-from bsx.data.output import atomic_path
-from bsx.data.picture import check_picture
+from bsx.data.output import atomic_path, check_picture
 from bsx.support.optional import installed, need
 from bsx.support.untyped import Untyped
 

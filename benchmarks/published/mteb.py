@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts
 from bsx.analysis.datasets.pairs import load_paws, load_stsb
 from bsx.analysis.stats.correlation import pearson, spearman
-from bsx.analysis.stats.detection.labelled import cuts
+from bsx.analysis.stats.detection import cuts
 from bsx.data.columns import read_columns
 from bsx.data.lines import NamedFile
 from bsx.errors import DataUnavailableError, InputError

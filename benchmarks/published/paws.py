@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts, same_count
 from bsx.analysis.datasets.pairs import load_paws
-from bsx.analysis.stats.detection.roc import roc_auc
+from bsx.analysis.stats.detection import roc_auc
 
 
 class PawsCell(FactsPart):

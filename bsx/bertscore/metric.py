@@ -18,7 +18,7 @@ from bsx.encode.idf import Idf, IdfCounter, count_idf
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
-from bsx.match.product import match_product
+from bsx.match.pairs import match_product
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.metrics.core import Figures

@@ -9,9 +9,9 @@ from pydantic import BaseModel
 from bsx.catalog.entries.base import Entry, validate
 from bsx.catalog.entries.metrics import EnsembleEntry, MetricEntry
 from bsx.catalog.entries.models import Baseline, ModelEntry
+from bsx.data.lines import sealed
 from bsx.data.output import atomic_text, make_folder
 from bsx.data.run import check_output
-from bsx.data.seal import sealed
 from bsx.errors import RegistryError
 from bsx.support.folders import user_folder
 

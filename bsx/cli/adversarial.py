@@ -58,7 +58,7 @@ def challenge(
     full: Full = False,
 ) -> None:
     """Count how often metrics score a good translation above a bad one, by phenomenon and severity."""
-    from bsx.data.picture import check_picture
+    from bsx.data.output import check_picture
 
     if plot is not None:
         check_picture(plot)

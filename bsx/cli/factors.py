@@ -38,7 +38,7 @@ def intervene(
     full: Full = False,
 ) -> None:
     """Edit texts factor by factor and explain how far scores fall, beside what scores go with as they come."""
-    from bsx.data.picture import check_picture
+    from bsx.data.output import check_picture
     from bsx.jobs.intervening import intervene as run
 
     if plot is not None:

@@ -33,7 +33,7 @@ def meta(
     """Correlate metrics with human scores: per group with intervals, the average, and significant differences."""
     from bsx.analysis.agreement.result import MetaResult
     from bsx.analysis.present.families.agreement import TESTS
-    from bsx.data.picture import check_picture
+    from bsx.data.output import check_picture
     from bsx.errors import InputError
 
     if plot_tests is not None and len(settings.human) > 1 and len(settings.candidate) < 2:

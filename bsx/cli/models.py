@@ -14,7 +14,7 @@ from bsx.cli.options import Format, Registry, command
 from bsx.cli.output import group, refuse_before_command, refuse_beside
 from bsx.data.cells import finite
 from bsx.errors import InputError
-from bsx.models.constraints import Constraints
+from bsx.models.ranking import Constraints, select_model
 from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
@@ -56,7 +56,6 @@ def list_models(
         return
     columns = ["name", "layer", "layers", "parameters", "licence", "baseline", "available"]
     from bsx.models.ranking import list_models as fitting
-    from bsx.models.ranking import select_model
 
     if lang is None:
         fit = fitting(catalog, prefer=_prefer(prefer), constraints=constraints)

@@ -153,8 +153,7 @@ def _check_ending(path: Path, forms: set[str], format: str | None, *, is_file: b
         format: the one asked for; it wins over any ending but a picture's.
         is_file: False for a folder of results, whose name may have a dot.
     """
-    from bsx.data.output import FORMATS
-    from bsx.data.picture import PICTURES
+    from bsx.data.output import FORMATS, PICTURES
 
     ending = path.suffix.lower()
     known = ", ".join(suffix for suffix, form in FORMS.items() if form in forms and suffix != ".htm")

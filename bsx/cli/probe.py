@@ -31,7 +31,7 @@ def probe(
     full: Full = False,
 ) -> None:
     """Fit probes on every layer's frozen vectors: what does it know, and does it know more than a control task?"""
-    from bsx.data.picture import PICTURES
+    from bsx.data.output import PICTURES
     from bsx.errors import InputError
 
     rows = (".tsv", ".csv", ".jsonl", ".parquet")

@@ -55,7 +55,7 @@ def train_one(settings: TrainSettings, format: Format = "text") -> None:
 def curve(settings: CurveSettings, plot: Plot = None, format: TableFormat = None, full: Full = False) -> None:
     """Train on growing parts of the data and measure agreement with human judgments (Mathur et al. 2019, figure 1)."""
     from bsx.cli.output import write_shown
-    from bsx.data.picture import check_picture
+    from bsx.data.output import check_picture
 
     if plot is not None:
         check_picture(plot)

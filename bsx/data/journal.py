@@ -11,21 +11,23 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.data.commit import tidy
 from bsx.data.output import atomic_path, atomic_text
 from bsx.errors import InputError
 from bsx.support.untyped import JsonObject
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 Arrays = dict[str, NDArray[Any]]  # each with the number format it was kept in
 Block = TypeVar("Block")
 Item = TypeVar("Item")
 _HEADER = "run.json"
-_LOCK = "bsx.lock"  # the first file of a journal, by which its folder is known
+_LOCK = "bsx.lock"  # the first file of a journal
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -51,7 +53,7 @@ class Journal:
         self.settings: JsonObject = {}
         self._header: JsonObject = {}
         self._blocks = 0
-        self._lock: IO[bytes] | None = None
+        self._lock: BaseFileLock | None = None
         self._open = False
         if os.path.lexists(self.folder) and not self._is_ours():
             raise InputError(
@@ -63,7 +65,7 @@ class Journal:
         if self.folder.is_symlink() or not self.folder.is_dir():
             return False
         names = [file.name for file in self.folder.iterdir()]
-        return not names or _LOCK in names
+        return not names or not {_LOCK, _HEADER}.isdisjoint(names)
 
     def exists(self) -> bool:
         """Tell whether an unfinished run left its blocks here."""
@@ -157,8 +159,8 @@ class Journal:
     def discard(self) -> None:
         """Remove the journal."""
         with contextlib.suppress(OSError):
-            tidy(self.folder)
-            for file in [self.folder / _HEADER, *self.folder.glob("block-*.npz"), self.folder / _LOCK]:
+            blocks = [*self.folder.glob("block-*.npz"), *self.folder.glob(".*.bsx-*.tmp")]
+            for file in [self.folder / _HEADER, *blocks, self.folder / _LOCK]:
                 file.unlink(missing_ok=True)
             self.folder.rmdir()
         self.close()
@@ -167,7 +169,7 @@ class Journal:
     def close(self) -> None:
         """Let go of the journal and leave it where it is."""
         if self._lock is not None:
-            self._lock.close()
+            self._lock.release()
             self._lock = None
 
     @property
@@ -183,17 +185,14 @@ class Journal:
             raise InputError(f"{self.folder}: another process is writing this output: wait, or give -o another name")
 
     def _take_lock(self) -> bool:
-        """Lock the journal against other processes, where the system can; the lock ends with the process."""
-        try:
-            import fcntl
-        except ImportError:
-            return True
+        """Lock the journal against other processes; the lock ends with the process."""
         if self._lock is None:
-            lock = (self.folder / _LOCK).open("wb")
+            from filelock import FileLock, Timeout
+
+            lock = FileLock(self.folder / _LOCK, thread_local=False)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                lock.close()
+                lock.acquire(timeout=0)
+            except Timeout:
                 return False
             self._lock = lock
         return True

@@ -17,9 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from bsx.data.commit import settle
 from bsx.data.run import reading
-from bsx.data.seal import check_seal
 from bsx.data.spool import STDIN, SpoolReader, spooled
 from bsx.errors import InputError
 from bsx.support.memory import free_memory, show_bytes
@@ -93,7 +91,6 @@ class NamedFile:
         self._packed = self.path.suffix.lower() == ".gz"
         self.suffix = (self.path.with_suffix("") if self._packed else self.path).suffix.lower()
         self._facts: tuple[int, int] | None = None
-        settle(self.path)
         reading("/dev/stdin" if str(path) == STDIN else self.path)
         try:
             if found and self.path.exists() and not (self.path.is_file() or self.path.is_dir()):
@@ -353,3 +350,25 @@ def check_line_counts(counts: Mapping[str | Path, int]) -> None:
                 f"line counts differ: {first} has {expected}, {other} has {count}; line i of every file must be "
                 "segment i"
             )
+
+
+_SAYS = "# sha256 of the lines below: "
+
+
+def sealed(text: str) -> str:
+    """Return a text with its seal, a comment, before it."""
+    return f"{_SAYS}{hashlib.sha256(text.encode()).hexdigest()}\n{text}"
+
+
+def check_seal(text: str, name: str) -> None:
+    """Refuse a text whose seal is not its own; one without a seal may say anything.
+
+    Raises:
+        InputError: naming the file.
+    """
+    text = text.replace("\r\n", "\n")
+    if _SAYS in text.partition("\n")[0] and sealed(text.partition("\n")[2]) != text:
+        raise InputError(
+            f"{name}: is damaged or was changed: its sha256 is not the one in line 1; restore it, or remove that line "
+            "if the change is meant"
+        )

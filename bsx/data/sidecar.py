@@ -7,7 +7,6 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from bsx.data.commit import settle
 from bsx.data.lines import NamedFile
 from bsx.data.run import through_links
 from bsx.errors import InputError
@@ -65,7 +64,6 @@ def read_sidecar(file: str | Path) -> Sidecar | None:
         InputError: naming the key by which one sees that bsx did not write it.
     """
     sidecar = beside(file, ".signatures.json")
-    settle(Path(file))
     if str(file) == "-" or not sidecar.is_file():
         return None
     content: object = NamedFile(sidecar).json()

@@ -7,12 +7,11 @@ from importlib.metadata import version
 from typing import Literal, cast, get_args
 
 from bsx.encode.architecture import Architecture
-from bsx.encode.batching import Batcher
-from bsx.encode.cache.encoding import CachedEncoding, encoder_fields
-from bsx.encode.cache.folder import VectorCache
+from bsx.encode.batching import Batcher, Embedder
+from bsx.encode.cached import CachedEncoding, encoder_fields
 from bsx.encode.devices import Precision, has_torch
 from bsx.encode.light.embedder import LightEmbedder, obstacle
-from bsx.encode.protocol import Embedder
+from bsx.encode.vector_cache import VectorCache
 from bsx.errors import InputError, MissingExtraError
 from bsx.support.arrays import device_type
 from bsx.support.optional import installed, need

@@ -23,9 +23,9 @@ from bsx.support.settings import Option, made_of, set_fields, settled
 
 # What finds and runs encoders is imported where one is opened: metrics without a model need none of it.
 if TYPE_CHECKING:
-    from bsx.encode.cache.folder import VectorCache
     from bsx.encode.located import LocatedModel
     from bsx.encode.shared import SharedEncoder
+    from bsx.encode.vector_cache import VectorCache
 
 
 def memory_budget(memory: str | int | None, device: str) -> int:
@@ -84,7 +84,7 @@ class Encoders:
         self._lock = threading.RLock()
         self._cache: VectorCache | None = None
         if self.config.cache is not None:
-            from bsx.encode.cache.encoding import open_cache
+            from bsx.encode.cached import open_cache
 
             self._cache = open_cache(Path(self.config.cache), str(self.config.cache_size))
         self._doubts: list[str] = []

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bsx.encode.batching import Batcher
-from bsx.encode.cache.encoding import CachedEncoding
+from bsx.encode.cached import CachedEncoding
 from bsx.encode.opening import Opener
 from bsx.errors import InputError
 from bsx.support.arrays import Array, fetch, put

@@ -122,7 +122,7 @@ class TransformerEmbedder:
         return encoder.to(self.device).eval().requires_grad_(False)
 
     def encode(self, ids: Array, mask: Array | None) -> Array:
-        """Encode a padded batch; see `bsx.encode.protocol.Embedder.encode`."""
+        """Encode a padded batch; see `bsx.encode.batching.Embedder.encode`."""
         ids = tensor(ids)
         try:
             with torch.inference_mode():

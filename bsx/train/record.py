@@ -11,9 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bsx.data.lines import NamedFile
+from bsx.data.lines import NamedFile, sealed
 from bsx.data.output import atomic_text
-from bsx.data.seal import sealed
 from bsx.errors import InputError
 from bsx.support.aligned import text_table
 from bsx.support.provenance import file_digest

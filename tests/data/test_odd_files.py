@@ -18,12 +18,11 @@ from bsx.analysis.datasets.challenge import load_challenge
 from bsx.analysis.datasets.mtme import load_mt_metrics_eval
 from bsx.analysis.factors.parses import ParseCache
 from bsx.data import lines
-from bsx.data.commit import Commit
 from bsx.data.lines import NamedFile
 from bsx.data.output import ScoreTable, atomic_text
 from bsx.data.sidecar import known_metrics
 from bsx.data.tables import Table
-from bsx.encode.cache.folder import VectorCache
+from bsx.encode.vector_cache import VectorCache
 from bsx.errors import InputError
 from bsx.jobs.cards.scoring import CardStore
 
@@ -168,19 +167,15 @@ def test_a_link_is_written_through(there: bool, tmp_path: Path) -> None:
     assert [one.metric for name in (link, other, target) for one in known_metrics(name)] == ["chrf"] * 3
 
 
-def test_what_was_killed_while_it_wrote_through_a_link_is_completed(tmp_path: Path) -> None:
+def test_what_was_killed_while_it_wrote_through_a_link_is_removed(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     link = tmp_path / "link.tsv"
     link.symlink_to(tmp_path / "far" / "real.tsv")
-    commit = Commit(link)
-    with commit:
-        commit.new().write_text("id\nnew\n")
-    temporary = tmp_path / "far" / ".real.tsv.bsx-00000000-1-1-0.tmp"
-    temporary.write_text("id\nnewer\n")
-    record = tmp_path / "far" / ".real.tsv.bsx-commit"
-    record.write_text(f'{{"put": {{"real.tsv": "{temporary.name}"}}, "remove": []}}')
-    assert list(Table(link).rows()) == [{"id": "newer"}]
-    assert not record.exists()
+    (tmp_path / "far" / f".real.tsv.bsx-{0:016x}.tmp").write_text("id\nolder\n")
+    with atomic_text(link) as stream:
+        stream.write("id\nnew\n")
+    assert list(Table(link).rows()) == [{"id": "new"}]
+    assert [file.name for file in (tmp_path / "far").iterdir()] == ["real.tsv"]
 
 
 def test_a_link_that_leads_where_nothing_can_be_written_is_refused(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bsx.data.picture import check_picture
+from bsx.data.output import check_picture
 from bsx.errors import InputError
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bsx.catalog.catalog import shipped
-from bsx.data.scripts import other_script
+from bsx.data.detect import other_script
 from tests.cli.test_main import Cli
 
 TEXTS = [

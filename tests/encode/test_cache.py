@@ -18,9 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bsx
-from bsx.encode.cache.encoding import sequence_key
-from bsx.encode.cache.file import SUFFIX, CacheFile, Damaged, write_segment
-from bsx.encode.cache.folder import VectorCache
+from bsx.encode.cached import sequence_key
+from bsx.encode.vector_cache import SUFFIX, CacheFile, Damaged, VectorCache, write_segment
 from bsx.errors import InputError
 from tests.helpers.damage import damaged
 

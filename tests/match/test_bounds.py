@@ -10,8 +10,7 @@ import torch
 
 from bsx.encode.rows import normalise
 from bsx.match.greedy import greedy_match
-from bsx.match.pairs import FlatVectors, match_pairs
-from bsx.match.product import match_product
+from bsx.match.pairs import FlatVectors, match_pairs, match_product
 from bsx.metrics.embedding.sentence import products
 from bsx.risk.explainer import ReadText, best_matches
 

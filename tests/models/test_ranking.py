@@ -15,8 +15,17 @@ import yaml
 import bsx
 from bsx.catalog.catalog import Catalog, load_registry, overlay_folders, shipped, shipped_folder
 from bsx.errors import InputError, RegistryError, UnknownNameError
-from bsx.models.constraints import PERMISSIVE, Constraints, parse_count
-from bsx.models.ranking import cost, knows, list_models, rank, select_model, unseen
+from bsx.models.ranking import (
+    PERMISSIVE,
+    Constraints,
+    cost,
+    knows,
+    list_models,
+    parse_count,
+    rank,
+    select_model,
+    unseen,
+)
 from tests.cli.test_main import Cli
 from tests.conftest import REPOSITORY
 

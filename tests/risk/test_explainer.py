@@ -19,7 +19,7 @@ from bsx.risk.explainer import (
     word_features,
     worst_piece,
 )
-from bsx.risk.network import RiskNetwork, network_of
+from bsx.risk.network import RiskNetwork
 
 
 @pytest.fixture(scope="module")
@@ -59,10 +59,6 @@ def test_the_network_reads_a_text_alone_as_in_a_batch() -> None:
     together = network(inputs, words)
     alone = network(inputs[1:, :3], words[1:, :3])
     torch.testing.assert_close(together[1, :3], alone[0], rtol=1e-5, atol=1e-6)
-    again = network_of(network.state_dict(), "it")
-    torch.testing.assert_close(again(inputs, words), together)
-    with pytest.raises(InputError, match="it: does not hold the weights"):
-        network_of({"entrance.weight": torch.zeros(4, 5)}, "it")
     arrays = {name: value.numpy() for name, value in network.state_dict().items()}
     without = TrainedNetwork(arrays, "it").logits(inputs[1, :3].numpy())
     np.testing.assert_allclose(without, alone[0].detach().numpy(), rtol=1e-5, atol=1e-6)

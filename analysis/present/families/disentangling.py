@@ -26,9 +26,7 @@ from bsx.analysis.disentangling.result import (
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, NONE, estimate, interval, listed, number, p_value, percent, table, text
 from bsx.analysis.present.forms import lists, presents
-from bsx.analysis.present.numbers import explained, figure
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
-from bsx.errors import InputError
 from bsx.support.optional import need
 from bsx.support.result import Notice
 
@@ -139,31 +137,6 @@ def rows(result: DisentangleResult) -> Iterator[Mapping[str, object]]:
     for point in result.tipping:
         held = {name: value for name, value in vars(point).items() if name != "curve" and value is not None}
         yield {"n": result.n, **held, "variant": "tipping-point"}
-
-
-def paper_table(result: DisentangleResult, *, name: str = "", decimals: int = 2, truncate: bool = False) -> TablePart:
-    """Return the paper's table: metric, coefficients with a dagger for p < alpha, R².
-
-    Args:
-        result: of one group or all rows.
-        name: of the group.
-        decimals: of the figures, from 1 to 10.
-        truncate: cut figures off instead of rounding, as the paper does.
-
-    Raises:
-        InputError: for other decimals.
-    """
-    if not 1 <= decimals <= 10:
-        raise InputError(f"decimals={decimals}: from 1 to 10")
-    found = []
-    for fit in result.results:
-        cells = [
-            Cell(figure(fit.coef[f], decimals, truncate=truncate), fit.coef[f], _dagger(fit.significant[f]))
-            for f in result.factors
-        ]
-        found.append([text(fit.metric), *cells, Cell(explained(fit.r2, decimals, truncate=truncate), fit.r2)])
-    caption = f"{f'{name}: s' if name else 'S'}tandardised coefficients, n = {result.n:,}"
-    return table(caption, ["metric", *result.factors, "R²"], found, note=_how(result), full=bool(name))
 
 
 def nested(tests: Mapping[str, Sequence[NestedTest]]) -> Iterator[TablePart]:

@@ -15,8 +15,7 @@ from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Chart, Notes, Part
 from bsx.bertscore.alignment import Alignment, Side
 from bsx.bertscore.results import FIGURES, Scores
-from bsx.data.output import atomic_text
-from bsx.data.picture import PICTURES, check_picture
+from bsx.data.output import PICTURES, atomic_text, check_picture
 from bsx.errors import InputError
 from bsx.metrics.results import MetricScores
 

@@ -10,7 +10,7 @@ from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.numbers import figure
 from bsx.analysis.present.parts import Answer, Chart, Notes, Part
 from bsx.analysis.stats.clusters import AllComparisons, Clusters
-from bsx.analysis.stats.detection.precision import PrecisionRecall
+from bsx.analysis.stats.detection import PrecisionRecall
 from bsx.analysis.stats.importance import Dominance
 from bsx.analysis.stats.layers import LayerAgreement
 from bsx.analysis.stats.regression import Ols

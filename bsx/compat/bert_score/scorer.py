@@ -30,8 +30,7 @@ from bsx.compat.bert_score.utils import model2layers as model2layers
 from bsx.compat.bert_score.utils import own_layers, own_models, spelled
 from bsx.compat.bert_score.utils import sent_encode as sent_encode
 from bsx.data.corpus import as_list, as_texts
-from bsx.data.output import atomic_path
-from bsx.data.picture import check_picture
+from bsx.data.output import atomic_path, check_picture
 from bsx.encode.idf import Idf
 from bsx.errors import InputError
 from bsx.support.optional import need

@@ -75,7 +75,7 @@ def look_at_scripts(settings: EncoderSettings, corpus: Corpus, say: Say) -> None
     """Tell how many texts are written in another script than the language that the user named."""
     if settings.lang is None:
         return
-    from bsx.data.scripts import other_script
+    from bsx.data.detect import other_script
 
     language = find_language(settings.lang, load_registry(settings.registry))
     counts: dict[str, Counter[str]] = {"candidates": Counter(), "references": Counter()}

@@ -27,7 +27,7 @@ from bsx.analysis.adversarial.pairs import PairsResult, detect_pairs, easy_to_ha
 from bsx.analysis.adversarial.triples import TriplesResult, prefer_paraphrase, score_pairs, score_triples
 from bsx.analysis.datasets.pairs import load_pairs
 from bsx.analysis.datasets.triples import Triple, load_triples
-from bsx.analysis.stats.detection.roc import roc_auc
+from bsx.analysis.stats.detection import roc_auc
 from bsx.errors import InputError, ModelUnavailableError, UnknownNameError
 
 Array = np.ndarray

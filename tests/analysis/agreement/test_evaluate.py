@@ -27,8 +27,7 @@ from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.selection import expected_model_selection
 from bsx.analysis.stats.significance import paired_bootstrap, perm_both
 from bsx.analysis.stats.systems.darr import compare_darr, preferences
-from bsx.analysis.stats.systems.grid import grid
-from bsx.analysis.stats.systems.grouped import compare_grouped, grouped
+from bsx.analysis.stats.systems.grouped import compare_grouped, grid, grouped
 from bsx.analysis.stats.systems.hybrid import (
     compare_hybrid_limits,
     hybrid_correlation,

@@ -19,7 +19,7 @@ from bsx.analysis.disentangling.bootstrap import bootstrap_regressions, compare_
 from bsx.analysis.disentangling.checks import linearity_checks, nested_test, residuals
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.disentangling.result import DisentangleResult
-from bsx.analysis.present.families.disentangling import paper_table, worded
+from bsx.analysis.present.families.disentangling import worded
 from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
 from bsx.analysis.stats.regression import pooled_test
 from bsx.data.columns import read_columns, standardise
@@ -440,8 +440,6 @@ def test_tables_mark_what_is_significant() -> None:
     assert float(rows[0]["coef"]) == fit.coef["sem"]
     with pytest.raises(UnknownNameError, match="no metric 'x'; there are m"):
         result["x"]
-    with pytest.raises(InputError, match="decimals=0"):
-        paper_table(result, decimals=0)
 
 
 def test_pictures_are_drawn(tmp_path: Path) -> None:

@@ -8,21 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsx.analysis.present.numbers import explained, figure, p_value
+from bsx.analysis.present.numbers import figure, p_value
 
 
 @pytest.mark.parametrize(
-    ("value", "rounded", "cut"),
-    [(0.29, "0.29", "0.29"), (-0.0596, "-0.06", "-0.05"), (-0.004, "0.00", "0.00"), (0.7498, "0.75", "0.74")],
+    ("value", "rounded"),
+    [(0.29, "0.29"), (-0.0596, "-0.06"), (-0.004, "0.00"), (0.7498, "0.75"), (0.125, "0.12"), (math.inf, "inf")],
 )
-def test_figures_are_rounded_or_cut_off(value: float, rounded: str, cut: str) -> None:
-    assert (figure(value, 2), figure(value, 2, truncate=True)) == (rounded, cut)
-
-
-def test_shares_are_rounded_before_they_are_cut_off() -> None:
-    assert explained(0.7498, 2, truncate=True) == "0.75"
-    assert explained(0.7448, 2) == "0.74"
-    assert figure(math.inf, 2) == "inf"
+def test_figures_are_rounded(value: float, rounded: str) -> None:
+    assert figure(value, 2) == rounded
 
 
 @pytest.mark.parametrize(

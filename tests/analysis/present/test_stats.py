@@ -12,7 +12,7 @@ import pytest
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer, Chart, TablePart
 from bsx.analysis.stats.clusters import Clusters, compare_all, significance_clusters
-from bsx.analysis.stats.detection.precision import PrecisionRecall, precision_recall
+from bsx.analysis.stats.detection import PrecisionRecall, precision_recall
 from bsx.analysis.stats.importance import dominance
 from bsx.analysis.stats.layers import layer_agreement
 from bsx.analysis.stats.regression import fit_ols

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("scipy")
-from bsx.analysis.stats.detection.roc import roc_auc
-from bsx.analysis.stats.detection.threshold import best_threshold
+from bsx.analysis.stats.detection import best_threshold, roc_auc
 from bsx.errors import InputError
 from tests.analysis.stats.detection.test_roc import make
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from bsx.encode.architecture import Architecture
 from bsx.encode.batching import Batcher, plan_batches
-from bsx.encode.cache.file import KEY_BYTES, CacheFile
-from bsx.encode.cache.folder import CachedVectors, VectorCache
+from bsx.encode.vector_cache import KEY_BYTES, CachedVectors, CacheFile, VectorCache
 from bsx.support.arrays import Array, device_type, put
 from bsx.support.tensors import FORMATS, as_stored
 
