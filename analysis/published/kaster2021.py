@@ -115,7 +115,7 @@ def recompute(work: Work) -> list[Figure]:
         at = {"table": "13", "part": gain.ensemble, "metric": "gain", "term": gain.group}
         figures.append(Figure(at, float(gain.paper), gain.ours, tolerance=0.5))
     if found.table13 is None:
-        work.left_out.append(LeftOut(what="Table 13", reason=f"{FILE} is neither there nor given as `wmt17=`"))
+        work.left_out.append(LeftOut(what="Table 13", reason=f"{FILE} is neither there nor given as wmt17"))
     return figures
 
 
@@ -197,8 +197,9 @@ def _read(folder: Path, name: str, facts: FileFacts) -> Scores:
         found = next((path for path in theirs if path.is_file()), theirs[0])
         if not found.is_file():
             raise DataUnavailableError(
-                f"{folder}: has neither {name}.tsv nor data/scored/{facts['file']}: give a checkout of the authors' "
-                "repository or a folder with the tidy copies"
+                f"has neither {name}.tsv nor data/scored/{facts['file']}: give a checkout of the authors' "
+                "repository or a folder with the tidy copies",
+                file=folder,
             )
         # Tabs, fields quoted as in CSV, no header.
         columns = read_columns(Table(found, quoted=True, header=facts["columns"]), numbers, texts=labels)

@@ -147,7 +147,7 @@ class Work:
                     self.read.append(place)
                 return place
         others = f" (or {', '.join(names[1:])})" if names[1:] else ""
-        raise DataUnavailableError(f"{self.folder}: has no {names[0]}{others}")
+        raise DataUnavailableError(f"has no {names[0]}{others}", file=self.folder)
 
     def scores(self, metric: str, candidates: Sequence[str], references: Sequence[str | Sequence[str]]) -> ScoredTexts:
         """Score candidates.
@@ -157,7 +157,7 @@ class Work:
         """
         if self.score is None:
             raise DataUnavailableError(
-                f"{metric} is to be computed: give `score=…`, or use `bsx.jobs.reproduce(…)`, which has the metrics"
+                f"{metric} is to be computed: give score, or use `bsx reproduce`, which has the metrics"
             )
         return self.score(metric, candidates, references)
 
@@ -234,4 +234,4 @@ def _cell(facts: PublishedFacts, figure: Figure) -> ReproducedCell:
 def same_count(path: Path, found: int, expected: int, what: str = "rows") -> None:
     """Raise InputError unless a file holds as many rows as were published."""
     if found != expected:
-        raise InputError(f"{path}: has {found:,} {what}, {expected:,} were published")
+        raise InputError(f"has {found:,} {what}, {expected:,} were published", file=path)

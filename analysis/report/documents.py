@@ -82,7 +82,7 @@ class TableColumns:
         """
         for name in self.lower:
             if name not in self.columns:
-                raise InputError(f"`lower={name}`: is none of the columns of scores ({', '.join(self.columns)})")
+                raise InputError(f"lower={name}: is none of the columns of scores ({', '.join(self.columns)})")
         named = [name for name in (*self.columns, self.system, self.segment, self.human) if name is not None]
         if not named:
             return
@@ -152,7 +152,8 @@ def read_document(path: str | Path, columns: TableColumns | None = None) -> Docu
         )
     if file.suffix != ".json":
         raise InputError(
-            f"{file.name}: is neither a table of scores ({', '.join(TABLE_FORMATS)}) nor a .json document of a command"
+            f"is neither a table of scores ({', '.join(TABLE_FORMATS)}) nor a .json document of a command",
+            file=file.name,
         )
     return Document(Path(file.name).name, file.digest(), parse_document(file.json(), file.name))
 
@@ -170,7 +171,7 @@ def parse_document(content: object, name: str) -> Result:
     if not isinstance(content, Mapping) or not isinstance(content.get("provenance"), Mapping):
         raise InputError(
             f"{name}: has no key 'provenance' that says what it is; a report reads what {_COMMANDS} print "
-            "with `format='json'`"
+            "with format=json"
         )
     kind = content["provenance"].get("kind")
     if kind == "score":
@@ -208,7 +209,7 @@ def _table(file: NamedFile, named: TableColumns) -> ScoreRows:
     sidecar = named.known(read_sidecar(file.path), table.columns)
     given = list(table.rows())
     if not given:
-        raise InputError(f"{file.name}: has no rows")
+        raise InputError("has no rows", file=file.name)
     rows = [[_clean(row[name]) for name in table.columns] for row in given]
     scores = {named.human, *_scored(sidecar, signature)}
     numeric = set()

@@ -158,11 +158,11 @@ def _check_ending(path: Path, forms: set[str], format: str | None, *, is_file: b
     ending = path.suffix.lower()
     known = ", ".join(suffix for suffix, form in FORMS.items() if form in forms and suffix != ".htm")
     if ending in PICTURES:
-        raise InputError(f"{path}: a picture's name, but results are text or tables; end it in {known}")
+        raise InputError(f"a picture's name, but results are text or tables; end it in {known}", file=path)
     if format is None and ending and FORMS.get(ending) not in forms and (is_file or ending in FORMATS):
         other = FORMS.get(ending, ending[1:] if ending in FORMATS else "")
         why = f"this command writes no {other}" if other else "cannot tell the format"
-        raise InputError(f"{path}: {why}; end the name in {known}")
+        raise InputError(f"{why}; end the name in {known}", file=path)
 
 
 def _is_file(option: Any, path: Path) -> bool:

@@ -204,9 +204,7 @@ def enough_draws(resamples: int, confidence: float) -> None:
     """
     least = round(1 / (1 - confidence)) if confidence < 1 else 0
     if resamples < least:
-        raise InputError(
-            f"an interval at `confidence={confidence:g}` takes at least {least} resamples, not {resamples}"
-        )
+        raise InputError(f"an interval at confidence={confidence:g} takes at least {least} resamples, not {resamples}")
 
 
 def _check_draws(given: Mapping[str, object]) -> None:
@@ -384,5 +382,5 @@ def refuse_idle(given: Mapping[str, object], defaults: type | Mapping[str, objec
     )
     for name in names or given:
         if given[name] != usual[name]:
-            said = f"`{name}=False`" if given[name] is False else f"`{name}=`"
+            said = f"{name}=False" if given[name] is False else f"{name}"
             raise InputError(f"{said} has no effect {why}: leave it out")

@@ -66,7 +66,7 @@ def kaster(result: Reproduction) -> Iterator[Part]:
         yield table("Cells with other digits than the paper's", heads, found)
     remarks = [] if result.triples is not None else ["Figure 3 and Table 6 need freitag.tsv and paws.tsv."]
     if result.table13 is None:
-        remarks.append(f"Table 13 needs the human judgments of WMT17: give {FILE} with `wmt17=`.")
+        remarks.append(f"Table 13 needs the human judgments of WMT17: give {FILE} with wmt17.")
     if remarks:
         yield Notes(tuple(remarks))
     facts = published()

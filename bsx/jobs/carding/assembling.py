@@ -55,7 +55,7 @@ def assemble(
         notes = [
             *notes,
             f"tests by resampling give no p below 1 in {desk.how['resamples'] + 1}, which {family['tests']} tests "
-            f"correct to {min(least, 1.0):.2g}: `resamples=` raises the number of draws",
+            f"correct to {min(least, 1.0):.2g}: resamples raises the number of draws",
         ]
     metrics = {lang: desk.lab.build(lang).get(name) for lang in dict.fromkeys(one.lang for one in desk.data)}
     built = {lang: metric for lang, metric in metrics.items() if isinstance(metric, Metric)}

@@ -152,5 +152,5 @@ class DataSet:
                         kept.add(unit)
                         left -= sizes[unit]
                 rows, what = [row for row, unit in enumerate(units) if unit in kept], "rows, whole segments"
-        note = f"{len(rows)} of {self.n} {what}, drawn at random (`limit={limit}`, seed {seed})"
+        note = f"{len(rows)} of {self.n} {what}, drawn at random (limit={limit}, seed {seed})"
         return replace(self, content=self.content.at(rows), n=len(rows), notes=(*self.notes, note))

@@ -114,7 +114,7 @@ def _factors(desk: Desk, one: DataSet, content: JudgedRows) -> tuple[dict[str, A
     parser, folder = desk.how["parser"], desk.how["parser_dir"]
     for name in ("lex", *_NEED_PARSES):
         if name in _NEED_PARSES and parser is None:
-            missing[name] = "needs parses: `parser=` names a parser"
+            missing[name] = "needs parses: parser names a parser"
             continue
         more: dict[str, object] = {}
         if parser is not None:

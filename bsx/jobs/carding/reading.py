@@ -74,10 +74,10 @@ def read_data(
     if not paths:
         found = [one for one in _examples() if wanted is None or one.lang == wanted]
         if not found:
-            raise InputError(f"the shipped examples hold no texts in {wanted}: name tables with `data=`")
+            raise InputError(f"the shipped examples hold no texts in {wanted}: name tables with data")
         notes.append(
             "these are the shipped examples, invented sentences with the grades that their authors meant: figures on "
-            "them show how a card looks and are no evidence; `data=FILE` names tables of your own"
+            "them show how a card looks and are no evidence; data=FILE names tables of your own"
         )
     if not found:
         named = ", ".join(map(str, paths))
@@ -117,7 +117,7 @@ def _files(path: Path) -> Iterator[Path]:
     elif any(path.glob("*.json")):
         yield path  # DEMETR is a folder
     else:
-        raise InputError(f"{path}: the folder holds no table ({', '.join(TABLE_FORMATS)})")
+        raise InputError(f"the folder holds no table ({', '.join(TABLE_FORMATS)})", file=path)
 
 
 def _digest(path: Path) -> str:
@@ -226,7 +226,7 @@ def _judged(
         raise _UnknownError(f"{path}: has candidates, but neither references nor sources to compare them with")
     rows = list(table.rows())
     if not rows:
-        raise InputError(f"{path}: has a header but no rows")
+        raise InputError("has a header but no rows", file=path)
     segment = segment if segment is not None else table.first(*SEGMENTS)
     system = system if system is not None else table.first(SYSTEM)
     apart: dict[str, list[int]] = {}

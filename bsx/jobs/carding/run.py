@@ -97,11 +97,11 @@ def metric_card(
     named = [spec for part in ([specs] if isinstance(specs, str) else specs) for spec in split_specs(part)]
     wanted = _wanted(parts)
     if not named and not columns:
-        raise InputError("name at least one metric, or `columns=COL` with published scores")
+        raise InputError("name at least one metric, or columns=COL with published scores")
     for name in lower:
         if name not in columns:
             raise InputError(
-                f"`lower={name}`: is none of the columns of scores ({', '.join(columns) or 'there are none'})"
+                f"lower={name}: is none of the columns of scores ({', '.join(columns) or 'there are none'})"
             )
     twice = next((name for name in [*named, *columns] if [*named, *columns].count(name) > 1), None)
     if twice is not None:
@@ -163,7 +163,7 @@ def _check_columns(columns: Sequence[str], tables: Sequence[DataSet]) -> None:
 def _wanted(parts: Sequence[str]) -> set[str]:
     for part in parts:
         if part not in PARTS:
-            raise UnknownNameError(f"`parts={part}`: there is no such part of a card; there are {', '.join(PARTS)}")
+            raise UnknownNameError(f"parts={part}: there is no such part of a card; there are {', '.join(PARTS)}")
     return set(parts) or set(PARTS)
 
 
