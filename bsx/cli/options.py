@@ -13,7 +13,6 @@ from annotated_types import Ge
 from pydantic.fields import FieldInfo
 
 from bsx.bertscore.config import ScorerConfig
-from bsx.cli.messages import SHORT, spelled
 from bsx.cli.output import RESULT, names
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
@@ -104,12 +103,12 @@ def with_settings(
         parameters = [p.replace(kind=keyword) for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
         place = [p.name for p in parameters].index(before) if before is not None else len(parameters)
         for at, (name, field) in enumerate(fields.items()):
-            flags = SHORT.get(name, [f"--{name.replace('_', '-')}"])
+            flags = [*_mark(field).flags, f"--{name.replace('_', '-')}"]
             if name in _EITHER or (field.annotation is bool and field.default):
-                flags = [f"{flags[0]}/--no-{name.replace('_', '-')}"]
+                flags = [f"{flags[-1]}/--no-{name.replace('_', '-')}"]
             option = typer.Option(
                 *flags,
-                help=spelled(field.description or ""),
+                help=field.description or "",
                 min=next((cast(int, mark.ge) for mark in field.metadata if isinstance(mark, Ge)), None),
                 show_default=field.default not in (None, False),
                 writable=field.json_schema_extra == {"writable": True},

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 import typer
 
 from bsx.bertscore.config import ScorerConfig
-from bsx.cli.messages import say
 from bsx.cli.options import (
     OF_ONE_METRIC,
     Column,
@@ -22,7 +21,7 @@ from bsx.cli.options import (
     take,
     with_settings,
 )
-from bsx.cli.output import names, progress_bar, write_shown
+from bsx.cli.output import names, progress_bar, say, write_shown
 from bsx.errors import InputError
 from bsx.support.settings import refuse_idle
 

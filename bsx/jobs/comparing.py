@@ -226,9 +226,7 @@ def _judged(path: Path, settings: CompareRun) -> JudgedRows:
     tables, _ = read_data([path], catalog, lang=language, human=None, columns=(), limit=None, seed=1)
     content = tables[0].content
     if not isinstance(content, JudgedRows) or content.human is None or content.texts.candidates is None:
-        raise InputError(
-            "judged needs texts with human scores: columns candidate, reference, system, human", file=path
-        )
+        raise InputError("judged needs texts with human scores: columns candidate, reference, system, human", file=path)
     if content.system is None:
         raise InputError("judged compares systems, and there is no column system", file=path)
     if len(tables) > 1:

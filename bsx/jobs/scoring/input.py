@@ -123,9 +123,7 @@ def _line_files(table: JudgedTable, stem: Path) -> list[str]:
     for name in ("source", *names):
         texts = [table.texts(name)[row] for row in rows] if name in table else []
         if any("\n" in text for text in texts):
-            raise InputError(
-                "a text has several lines, which files with a line a segment cannot hold", file=table.name
-            )
+            raise InputError("a text has several lines, which files with a line a segment cannot hold", file=table.name)
         path = stem.with_name(f"{stem.name}.{name}.txt")
         with atomic_text(path, own=True) as stream:
             stream.writelines(f"{text}\n" for text in texts)
