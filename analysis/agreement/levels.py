@@ -56,7 +56,7 @@ def agreement(rows: Rows, settings: MetaSettings) -> Agreement:
     if settings.level == "seg" and not rows.matrix:
         for name in ("statistic", "resample"):
             if (name == "resample" and settings.resample) or settings.statistic == "acc_eq":
-                raise InputError(f"`{name}={getattr(settings, name)}` needs the columns system and segment")
+                raise InputError(f"{name}={getattr(settings, name)} needs the columns system and segment")
     measure = levels[settings.level]
     if settings.level == "seg" and rows.matrix:
         measure = _tied if settings.statistic == "acc_eq" else _grouped

@@ -553,16 +553,16 @@ def _cards(path: str | Path) -> Iterator[Card]:
     content: object = file.json()
     several = content.get("cards") if isinstance(content, Mapping) and "cards" in content else [content]
     if not isinstance(several, list) or not several:
-        raise InputError(f"{file.name}: holds no card")
+        raise InputError("holds no card", file=file.name)
     for one in several:
         version = one.get("schema_version") if isinstance(one, Mapping) else None
         if version is None:
-            raise InputError(f"{file.name}: is no metric card, as bsx card writes them")
+            raise InputError("is no metric card, as bsx card writes them", file=file.name)
         if version != SCHEMA:
             raise InputError(
-                f"{file.name}: is a card of version {version!r}, and this bsx reads version {SCHEMA}: make it anew"
+                f"is a card of version {version!r}, and this bsx reads version {SCHEMA}: make it anew", file=file.name
             )
         try:
             yield Card.from_dict(one)
         except InputError as error:
-            raise InputError(f"{file.name}: {error}") from error
+            raise InputError(f"{error}", file=file.name) from error

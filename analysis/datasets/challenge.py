@@ -169,7 +169,7 @@ def _read_demetr(files: Sequence[Path], *, found: bool) -> ChallengeSet:
     for file in files:
         items = NamedFile(file, found=found).json()
         if not isinstance(items, list) or not items:
-            raise InputError(f"{file}: is no list of items, as DEMETR's files are")
+            raise InputError("is no list of items, as DEMETR's files are", file=file)
         for number, item in enumerate(items, start=1):
             where = f"{file}: item {number}"
             fields = _demetr_fields(item, where)
@@ -211,11 +211,11 @@ def _read_table(path: Path, metrics: Sequence[str], named: Mapping[str, str]) ->
     for name in ("good", "bad"):
         if columns[name] is None:
             there = ", ".join(table.columns)
-            raise UnknownNameError(f"{table.name}: has no column {name!r}; say which it is ({name}); it has {there}")
+            raise UnknownNameError(f"has no column {name!r}; say which it is ({name}); it has {there}", file=table.name)
     if columns["reference"] is None and columns["source"] is None:
         raise InputError(
-            f"{table.name}: has neither a column reference nor a column source to compare with: say which it is "
-            "(reference or source)"
+            "has neither a column reference nor a column source to compare with: say which it is (reference or source)",
+            file=table.name,
         )
     sides = {metric: [f"{metric}-{side}" for side in ("good", "bad")] for metric in metrics}
     table.require(*(column for both in sides.values() for column in both))
@@ -257,6 +257,6 @@ def _read_table(path: Path, metrics: Sequence[str], named: Mapping[str, str]) ->
             for values, column in zip(scores[metric], both, strict=True):
                 values.append(row.number(column))
     if not pairs:
-        raise InputError(f"{table.name}: has a header but no rows")
+        raise InputError("has a header but no rows", file=table.name)
     arrays = {metric: (np.array(good), np.array(bad)) for metric, (good, bad) in scores.items()}
     return ChallengeSet(tuple(pairs), arrays)

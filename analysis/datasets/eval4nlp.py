@@ -37,11 +37,13 @@ def load_eval4nlp(path: Path | str, *, lp: str | None = None, name: str | None =
     files = _folder(place) if place.is_dir() else _archive(place)
     parts = sorted({file.name.partition(".")[0] for file in files if file.name.endswith(".mt")})
     if len(parts) != 1:
-        raise InputError(f"{path}: needs exactly one file PART.mt, has {len(parts)}; is this a folder like ro-en-dev?")
+        raise InputError(
+            f"needs exactly one file PART.mt, has {len(parts)}; is this a folder like ro-en-dev?", file=path
+        )
     found = {file.name.removeprefix(f"{parts[0]}."): (str(place / file.name), lines) for file, lines in files.items()}
     lost = next((kind for kind in _NEEDED if kind not in found), None)
     if lost is not None:
-        raise InputError(f"{path}: has no {parts[0]}.{lost}")
+        raise InputError(f"has no {parts[0]}.{lost}", file=path)
     kinds = [kind for kind in (*_NEEDED, "hter", *_TEXTS) if kind in found]
     check_line_counts({found[kind][0]: len(found[kind][1]) for kind in kinds})
     stem = place.name.removesuffix(".gz").removesuffix(".tar")

@@ -88,7 +88,7 @@ def _original(folder: Path, problems: Problems) -> Iterator[_Judged]:
     for file in ("ExpertAnnotations.txt", "Flickr8k.token.txt"):
         found = sorted(path for path in folder.rglob(file) if "__MACOSX" not in path.parts)
         if len(found) != 1:
-            raise InputError(f"{folder}: needs exactly one file {file}, has {len(found)}")
+            raise InputError(f"needs exactly one file {file}, has {len(found)}", file=folder)
         places[file] = found[0]
     captions: dict[str, str] = {}
     images: dict[str, list[str]] = {}

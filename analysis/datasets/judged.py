@@ -86,8 +86,8 @@ class JudgedTable:
         """
         if name not in self.columns:
             raise UnknownNameError(
-                f"{self.name}: has no column {name!r}; it has {', '.join(self.columns)}."
-                f"{did_you_mean(name, self.columns)}"
+                f"has no column {name!r}; it has {', '.join(self.columns)}.{did_you_mean(name, self.columns)}",
+                file=self.name,
             )
         return self.columns[name]
 
@@ -100,7 +100,7 @@ class JudgedTable:
         """
         column = self[name]
         if isinstance(column, list):
-            raise InputError(f"{self.name}: the column {name!r} holds texts, not numbers")
+            raise InputError(f"the column {name!r} holds texts, not numbers", file=self.name)
         return column.astype(np.float64)
 
     def texts(self, name: str) -> list[str]:
@@ -112,7 +112,7 @@ class JudgedTable:
         """
         column = self[name]
         if not isinstance(column, list):
-            raise InputError(f"{self.name}: the column {name!r} holds numbers, not texts")
+            raise InputError(f"the column {name!r} holds numbers, not texts", file=self.name)
         return column
 
     @property
@@ -146,7 +146,7 @@ class JudgedTable:
             keep &= np.fromiter((item == value for item in self[name]), dtype=bool, count=len(self))
         if not keep.any():
             wanted = ", ".join(f"{name}={value!r}" for name, value in values.items())
-            raise InputError(f"{self.name}: no row has {wanted}")
+            raise InputError(f"no row has {wanted}", file=self.name)
         chosen = np.flatnonzero(keep)
         columns: dict[str, Column] = {
             name: [column[i] for i in chosen] if isinstance(column, list) else column[chosen]

@@ -27,7 +27,7 @@ def load_mlqe(
     if file.is_dir():
         found = sorted(file.rglob("*.df.short.tsv"))
         if len(found) != 1:
-            raise InputError(f"{path}: needs exactly one file *.df.short.tsv, has {len(found)}; name one")
+            raise InputError(f"needs exactly one file *.df.short.tsv, has {len(found)}; name one", file=path)
         file = found[0]
     problems = Problems(skip=skip_malformed)
     table = Table(file, problems)

@@ -134,7 +134,7 @@ def _weight(category: str, severity: str, known: Mapping[str, float], row: Row) 
         if key in known:
             return known[key]
     raise InputError(
-        f"{row.where}: the severity {severity!r} (category {category!r}) has no weight; `weights=` gives it one beside "
+        f"{row.where}: the severity {severity!r} (category {category!r}) has no weight; weights gives it one beside "
         f"{', '.join(known)}"
     )
 
@@ -147,8 +147,9 @@ def _references(
     systems = list(dict.fromkeys(system for system, _, _ in texts))
     if reference not in systems:
         raise UnknownNameError(
-            f"{file}: has no system {reference!r} to take references from; it has {', '.join(systems)}."
-            f"{did_you_mean(reference, systems)}"
+            f"has no system {reference!r} to take references from; it has {', '.join(systems)}."
+            f"{did_you_mean(reference, systems)}",
+            file=file,
         )
     return {
         (document, segment): text for (system, document, segment), (_, text) in texts.items() if system == reference

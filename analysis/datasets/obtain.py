@@ -22,7 +22,7 @@ from bsx.support.provenance import file_digest
 from bsx.support.settings import settled
 
 LOCK = "bsx-data.lock.json"
-_BY_HAND = "; without a network, `bsx.analysis.get_dataset(…, source=FOLDER)` takes a folder that has {name}"
+_BY_HAND = "; without a network, `bsx data get … --source FOLDER` takes a folder that has {name}"
 
 
 class _Facts(TypedDict, total=False):
@@ -173,7 +173,7 @@ def _read_lock(folder: Path) -> dict[str, dict[str, _Facts]]:
             for kind in ("files", "unpacked")
         }
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{file}: is not a lock file of bsx; remove it and get the data set again") from error
+        raise InputError("is not a lock file of bsx; remove it and get the data set again", file=file) from error
 
 
 def copy(source: Path, target: Path, sha256: str | None, size: int | None) -> None:

@@ -54,7 +54,7 @@ def load_summeval(
         ("human", human, ("mean", *ASPECTS)),
     ):
         if value not in known:
-            raise UnknownNameError(f"`{setting}={value}`: there are {', '.join(known)}.{did_you_mean(value, known)}")
+            raise UnknownNameError(f"{setting}={value}: there are {', '.join(known)}.{did_you_mean(value, known)}")
     problems = Problems(skip=skip_malformed)
     table = Table(path, problems)
     judged = f"{annotators}_annotations"
@@ -82,7 +82,7 @@ def load_summeval(
                 builder.add(**texts, human=total, **who, **dict(zip(ASPECTS, values, strict=True)))
     if human == "mean":
         builder.notes.append(
-            f"human is the mean of {', '.join(ASPECTS)}, which measure different things: `human=` takes one"
+            f"human is the mean of {', '.join(ASPECTS)}, which measure different things: human takes one"
         )
     return builder.finish(table.name)
 
@@ -131,7 +131,7 @@ def load_realsumm(
     problems = Problems(skip=skip_malformed)
     content = pickled(file) if file.suffix == ".pkl" else file.json()
     if not isinstance(content, dict) or not all(isinstance(one, dict) for one in content.values()):
-        raise InputError(f"{file.name}: is not a mapping of documents")
+        raise InputError("is not a mapping of documents", file=file.name)
     found: list[tuple[dict[str, Given], dict[str, object], str]] = []
     for document, one in content.items():
         where = f"{file.name}: document {document}"
@@ -153,7 +153,9 @@ def load_realsumm(
     wanted = list(metrics) or [name for name in shared if name != human]
     missing = next((name for name in wanted if name not in shared), None)
     if missing is not None:
-        raise UnknownNameError(f"{file.name}: not every summary has a score {missing!r}; all have {', '.join(shared)}")
+        raise UnknownNameError(
+            f"not every summary has a score {missing!r}; all have {', '.join(shared)}", file=file.name
+        )
     builder = Builder(name or Path(path).stem, problems, wanted)
     for texts, scores, place in found:
         with problems:

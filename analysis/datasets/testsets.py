@@ -83,7 +83,7 @@ def find_test_set(name: str) -> TestSet:
     known: Mapping[str, TestSet] = test_sets()
     if name not in known:
         raise UnknownNameError(
-            f"unknown test set {name!r}.{did_you_mean(name, known)} `bsx.analysis.test_sets()` lists them; "
+            f"unknown test set {name!r}.{did_you_mean(name, known)} `bsx data test-sets` lists them; "
             f"{_MANY} holds others, as {_MANY}/wmt22/en-de"
         )
     return known[name]

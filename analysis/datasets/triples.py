@@ -74,18 +74,20 @@ def load_triples(path: Path | str, metrics: Sequence[str] | None = None) -> Trip
     table = Table(path, Problems())
     if set(_LONG) - set(table.columns) and not set(_WIDE) - set(table.columns):
         if metrics:
-            raise InputError(f"{table.name}: a table of {', '.join(_WIDE)} has one row for two scores: score it anew")
+            raise InputError(
+                f"a table of {', '.join(_WIDE)} has one row for two scores: score it anew", file=table.name
+            )
         triples = []
         for at, row in enumerate(table.rows(), start=1):
             a, b, c = (row.text(name) for name in _WIDE)
             triples.append(Triple(a, b, c, at))
         if not triples:
-            raise InputError(f"{table.name}: has a header but no rows")
+            raise InputError("has a header but no rows", file=table.name)
         return TripleTable(tuple(triples), {})
     table.require(*_LONG, *(metrics or ()))
     rows = list(table.rows())
     if not rows:
-        raise InputError(f"{table.name}: has a header but no rows")
+        raise InputError("has a header but no rows", file=table.name)
     found = _pair_up(table.name, rows)
     names, notes = (list(metrics), []) if metrics is not None else _numeric(table, rows)
     columns = {name: [row.number(name) for row in rows] for name in names}

@@ -185,7 +185,7 @@ class _TextFolders:
     def __init__(self, folder: Path) -> None:
         outputs = sorted(found for found in folder.rglob("system-outputs") if found.is_dir())
         if len(outputs) != 1:
-            raise InputError(f"{folder}: needs exactly one folder system-outputs, has {len(outputs)}")
+            raise InputError(f"needs exactly one folder system-outputs, has {len(outputs)}", file=folder)
         self._root = outputs[0].parent
         self._files: dict[Path, list[str]] = {}
 
@@ -216,7 +216,7 @@ class _TextFolders:
 def _only(folder: Path, name: str) -> Path:
     found = sorted(folder.rglob(name))
     if len(found) != 1:
-        raise InputError(f"{folder}: needs exactly one file {name} or files newstest*.human.*, has {len(found)}")
+        raise InputError(f"needs exactly one file {name} or files newstest*.human.*, has {len(found)}", file=folder)
     return found[0]
 
 
@@ -248,7 +248,7 @@ def _named_rows(
         header = list(names)
     for name in names:
         if name not in header:
-            raise UnknownNameError(f"{path}: has no column {name!r}; it has {', '.join(header)}")
+            raise UnknownNameError(f"has no column {name!r}; it has {', '.join(header)}", file=path)
     yield from _spaced_rows(fields, header, optional, problems)
 
 

@@ -71,7 +71,7 @@ def shapley(value: Value, words: int, *, budget: int = 256, seed: int = 1) -> At
         InputError: if the budget is below 2, or a score is not a finite number.
     """
     if budget < 2:
-        raise InputError(f"`budget={budget}`: at least two texts are scored, with all words and with none")
+        raise InputError(f"budget={budget}: at least two texts are scored, with all words and with none")
     if words < 63 and 2**words <= budget:
         return _exact(value, words)
     rng = np.random.default_rng(seed)

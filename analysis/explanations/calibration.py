@@ -59,7 +59,7 @@ def calibration(
     """
     settings(resamples=resamples, confidence=confidence)
     if bins < 1:
-        raise InputError(f"`bins={bins}`: at least one range is due")
+        raise InputError(f"bins={bins}: at least one range is due")
     sums = []
     for number, x, y in sentences(risks, marks):
         if not ((x >= 0) & (x <= 1)).all():

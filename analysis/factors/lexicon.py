@@ -56,7 +56,7 @@ def read_lexicon(file: Path) -> Lexicon:
     for number, line in enumerate(NamedFile(file).lines(), start=1):
         fields = line.split()
         if len(fields) == 1:
-            raise InputError(f"{file}: line {number}: {fields[0]!r} has no neighbour")
+            raise InputError(f"{fields[0]!r} has no neighbour", file=file, line=number)
         if fields:
             lines.append(fields)
     return as_lexicon(lines)

@@ -117,9 +117,7 @@ class Morphology(Factor[MorphologyConfig]):
         config = self.config
         details: dict[str, object] = config.model_dump() | {"seed": resources.seed}
         if resources.vectors is None and not resources.train_vectors:
-            raise ModelUnavailableError(
-                "mor: needs word vectors: `vectors=FILE` (.vec or .bin), or `train_vectors=True`"
-            )
+            raise ModelUnavailableError("mor: needs word vectors: vectors=FILE (.vec or .bin), or train_vectors")
         parsed = self._given_parses(pairs, resources)
         texts = [
             self._tokens(side, lang, parse)

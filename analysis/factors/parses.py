@@ -129,7 +129,7 @@ def read_conllu(file: Path) -> list[Sentence]:
             sentences.append(_sentence(file, rows))
             rows = []
     if not sentences:
-        raise InputError(f"{file}: holds no sentences")
+        raise InputError("holds no sentences", file=file)
     return sentences
 
 
@@ -146,7 +146,7 @@ def _sentence(file: Path, rows: Sequence[tuple[int, list[str]]]) -> Sentence:
             covered = cells.whole(last, f"{file}: line {number}: the end of the words {identifier!r}")
             continue
         if identifier != str(len(words) + 1):
-            raise InputError(f"{file}: line {number}: word {identifier!r} stands where word {len(words) + 1} should")
+            raise InputError(f"word {identifier!r} stands where word {len(words) + 1} should", file=file, line=number)
         cells.whole(fields[6], f"{file}: line {number}: the head of word {identifier}")
         words.append(fields)
         if len(words) > covered:
@@ -200,23 +200,26 @@ def match_parses(file: Path, texts: Sequence[str], column: str, prepared: Sequen
         while surface not in spellings:
             if at == len(sentences):
                 raise InputError(
-                    f"{file}: ends after {len(sentences)} sentences; row {row} of {column} has no parse: "
-                    f"{_short(texts[row - 1])}"
+                    f"ends after {len(sentences)} sentences; row {row} of {column} has no parse: "
+                    f"{_short(texts[row - 1])}",
+                    file=file,
                 )
             sentence = sentences[at]
             surface += sentence.surface
             if not any(spelling.startswith(surface) for spelling in spellings):
                 raise InputError(
-                    f"{file}: sentence {at + 1} (line {sentence.line}) does not match row {row} of {column}: it reads "
-                    f"{_short(' '.join(sentence.parse.words))}, the row {_short(texts[row - 1])}"
+                    f"sentence {at + 1} (line {sentence.line}) does not match row {row} of {column}: it reads "
+                    f"{_short(' '.join(sentence.parse.words))}, the row {_short(texts[row - 1])}",
+                    file=file,
                 )
             found.append(sentence.parse)
             at += 1
         parses.append(Parse.joined(found))
     if at < len(sentences):
         raise InputError(
-            f"{file}: has {len(sentences)} sentences, {column} needs only {at}: sentence {at + 1} (line "
-            f"{sentences[at].line}) is of no row: {_short(' '.join(sentences[at].parse.words))}"
+            f"has {len(sentences)} sentences, {column} needs only {at}: sentence {at + 1} (line "
+            f"{sentences[at].line}) is of no row: {_short(' '.join(sentences[at].parse.words))}",
+            file=file,
         )
     return parses
 

@@ -46,7 +46,7 @@ def read_vectors(file: Path, keep: Collection[str] | None = None) -> Vectors:
             vectors[lowered] = vector if isinstance(vector, np.ndarray) else vector()
     if not vectors:
         held = "no words" if keep is None else "none of the words wanted"
-        raise InputError(f"{file}: holds {held}")
+        raise InputError(f"holds {held}", file=file)
     return vectors
 
 
@@ -66,7 +66,7 @@ def _read_text(file: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
         except ValueError:
             vector = np.array([np.nan], dtype=np.float32)
         if "_" in line[len(fields[0]) :] or not np.isfinite(vector).all():
-            raise InputError(f"{file}: line {number}: not all of its values are numbers")
+            raise InputError("not all of its values are numbers", file=file, line=number)
         yield fields[0], vector
 
 
@@ -76,7 +76,7 @@ def _read_bin(file: Path) -> Iterator[tuple[str, Callable[[], NDArray[np.float32
     try:
         model = fasttext.load_model(str(file))
     except ValueError as error:
-        raise InputError(f"{file}: is not a fastText model ({error})") from error
+        raise InputError(f"is not a fastText model ({error})", file=file) from error
     for word in model.get_words():
         yield word, lambda word=word: np.asarray(model.get_word_vector(word), dtype=np.float32)  # type: ignore[misc]
 

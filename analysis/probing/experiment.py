@@ -204,15 +204,16 @@ class TransferTest:
         layers, count, dimensions = data.features.shape if data.features.ndim == 3 else (0, 0, 0)
         if (layers, dimensions) != shape:
             raise InputError(
-                f"{data.name}: vectors of shape {data.features.shape}, those trained on have {shape[0]} layers and "
-                f"{shape[1]} dimensions"
+                f"vectors of shape {data.features.shape}, those trained on have {shape[0]} layers and "
+                f"{shape[1]} dimensions",
+                file=data.name,
             )
         columns = {"labels": data.labels, "groups": data.groups, "types": data.types if types is not None else None}
         for what, values in columns.items():
             if values is not None and len(values) != count:
-                raise InputError(f"{data.name}: {count} vectors, {len(values)} {what}: numbers must match")
+                raise InputError(f"{count} vectors, {len(values)} {what}: numbers must match", file=data.name)
         if types is not None and data.types is None:
-            raise InputError(f"{data.name}: there is a control task, so its items need types too")
+            raise InputError("there is a control task, so its items need types too", file=data.name)
         self.data = data
         place = {name: number for number, name in enumerate(names)}
         self._labels = np.array([place.get(str(label), -1) for label in data.labels], dtype=np.int64)

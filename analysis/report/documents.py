@@ -153,7 +153,8 @@ def read_document(path: str | Path, columns: TableColumns | None = None) -> Docu
         )
     if file.suffix != ".json":
         raise InputError(
-            f"{file.name}: is neither a table of scores ({', '.join(TABLE_FORMATS)}) nor a .json document of a command"
+            f"is neither a table of scores ({', '.join(TABLE_FORMATS)}) nor a .json document of a command",
+            file=file.name,
         )
     return Document(Path(file.name).name, file.digest(), parse_document(file.json(), file.name))
 
@@ -209,7 +210,7 @@ def _table(file: NamedFile, named: TableColumns) -> ScoreRows:
     sidecar = named.known(read_sidecar(file.path), table.columns)
     given = list(table.rows())
     if not given:
-        raise InputError(f"{file.name}: has no rows")
+        raise InputError("has no rows", file=file.name)
     rows = [[_clean(row[name]) for name in table.columns] for row in given]
     scores = {named.human, *_scored(sidecar, signature)}
     numeric = set()

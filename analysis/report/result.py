@@ -63,7 +63,7 @@ def which_format(path: Path, format: str | None) -> str:
     if format is not None:
         return format
     if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"{path}: cannot tell the format; the name must end in .html or .md, or say format")
+        raise InputError("cannot tell the format; the name must end in .html or .md, or say format", file=path)
     return SUFFIXES[path.suffix.lower()]
 
 

@@ -123,7 +123,7 @@ def kendall(
     """
     choice("variant", variant, ("b", "c"))
     if variant == "c" and interval == "analytic":
-        raise InputError("tau-c has no analytic interval: use `interval='bootstrap'` or 'none'")
+        raise InputError("tau-c has no analytic interval: use interval=bootstrap or 'none'")
     x, y = vectors({"metric": x, "human": y}, nan=nan, varied=True)
     test = need("scipy.stats", "Kendall's tau").kendalltau(x, y, variant=variant)
     drawn: Resampling = {"confidence": confidence, "resamples": resamples, "seed": seed}

@@ -430,7 +430,7 @@ def best_threshold(
     of = None if cluster is None else np.unique(columns[1], return_inverse=True)[1]
     rarer = int(min(positive.sum(), (~positive).sum()))
     if folds < 2 or rarer < 2:
-        raise InputError(f"`folds={folds}` with {rarer} items of the rarer label: at least 2 of both are needed")
+        raise InputError(f"folds={folds} with {rarer} items of the rarer label: at least 2 of both are needed")
     folds = min(folds, rarer)
     threshold, right = _best(positive, values)
     if of is None:

@@ -82,7 +82,7 @@ def unit_folds(of: Rows, folds: int, seed: Seed = 1) -> list[Fold]:
     """
     sizes = np.bincount(of)
     if folds < 2:
-        raise InputError(f"`folds={folds}`: at least 2 are needed")
+        raise InputError(f"folds={folds}: at least 2 are needed")
     if len(sizes) < folds:
         raise InputError(
             f"{folds} folds need as many segments that share no text; these rows have {len(sizes)}: ask for fewer folds"

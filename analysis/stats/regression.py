@@ -120,7 +120,7 @@ def fit_ols(
         reference_df, reference = math.inf, "normal"
     elif se == "cluster":
         if clusters is None:
-            raise InputError("cluster-robust standard errors need a column of clusters: `cluster=…`")
+            raise InputError("cluster-robust standard errors need a column of clusters: cluster")
         names, codes = np.unique(np.asarray(clusters), return_inverse=True)
         if len(names) < 2:
             raise InputError(

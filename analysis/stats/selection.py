@@ -111,7 +111,7 @@ def sample_model_selection(
     """
     m, h = _checked(metric_scores, human_scores, sample, nan)
     if repeats < 2:
-        raise InputError(f"`repeats={repeats}`: at least 2 are needed")
+        raise InputError(f"repeats={repeats}: at least 2 are needed")
     rng = np.random.default_rng(seed)
     results = np.empty((3, repeats))
     done = 0
@@ -134,7 +134,7 @@ def sample_model_selection(
 def _checked(metric: ArrayLike, human: ArrayLike, sample: int, nan: NanPolicy) -> tuple[Array, Array]:
     m, h = vectors({"metric_scores": metric, "human_scores": human}, nan=nan, minimum=1)
     if not 1 <= sample <= len(m):
-        raise InputError(f"`sample={sample}`: it must lie between 1 and the number of systems, {len(m)}")
+        raise InputError(f"sample={sample}: it must lie between 1 and the number of systems, {len(m)}")
     return m, h
 
 

@@ -209,9 +209,9 @@ def perm_both(
     choice("swap", swap, ("cells", "segments", "systems"))
     pooled = np.ndim(a) == 1
     if pooled and swap != "cells":
-        raise InputError(f"`swap={swap!r}` needs matrices (systems, segments), a is a vector")
+        raise InputError(f"swap={swap!r} needs matrices (systems, segments), a is a vector")
     if pooled and by != "none":
-        raise InputError(f"`by={by!r}` needs matrices (systems, segments), a is a vector")
+        raise InputError(f"by={by!r} needs matrices (systems, segments), a is a vector")
     columns = {"a": a, "b": b, "human": human}
     if pooled:
         columns = {name: np.asarray(column)[None] for name, column in columns.items()}

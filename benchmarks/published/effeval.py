@@ -53,7 +53,7 @@ def recompute(work: Work) -> list[Figure]:
                 if of == name
             ]
             if not own:
-                raise InputError(f"{path}: has no row of set {name}")
+                raise InputError(f"has no row of set {name}", file=path)
             columns = read_columns(file, ["human", *(column for column, _ in own)], ["lp", "id"])
             human = np.asarray(columns["human"], dtype=np.float64)
             same_count(file, len(human), count)
@@ -107,7 +107,7 @@ def _last_printed(file: Path) -> float:
         what, _, value = line.partition(":")
         if what == "pearson correlation":
             return cells.finite(value.strip(), f"{file}: {what}")
-    raise InputError(f"{file}: has no line 'pearson correlation: …'")
+    raise InputError("has no line 'pearson correlation: …'", file=file)
 
 
 def _last_scores(file: Path, count: int) -> Array | None:
@@ -134,7 +134,7 @@ def _beside(work: Work, name: str, columns: dict[str, Array | Labels], human: Ar
         keys = list(zip(columns["lp"], columns["id"], strict=True))
         lost = next((key for key in keys if key not in places), None)
         if lost is not None:
-            raise InputError(f"{file}: has no row with lp {lost[0]} and id {lost[1]}, which {name}.tsv has")
+            raise InputError(f"has no row with lp {lost[0]} and id {lost[1]}, which {name}.tsv has", file=file)
         kinds = ("candidate", "reference")
         candidates, references = ([str(texts[kind][places[key]]) for key in keys] for kind in kinds)
         for spec in work.beside:

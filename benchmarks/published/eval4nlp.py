@@ -38,7 +38,7 @@ def recompute(work: Work) -> list[Figure]:
             rows = [sentence_figures(scores, tags) for tags, scores in sentences if 0 < tags.sum() < len(tags)]
             if len(rows) != FACTS.sentences[pair]:
                 raise InputError(
-                    f"{file}: {len(rows)} sentences have words of both kinds, {FACTS.sentences[pair]} were published"
+                    f"{len(rows)} sentences have words of both kinds, {FACTS.sentences[pair]} were published", file=file
                 )
             means = np.mean(rows, axis=0)
             figures += [

@@ -64,7 +64,7 @@ def reproduce(
     progress = told(progress)
     folder = Path(data)
     if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder of data")
+        raise InputError("there is no such folder of data", file=folder)
     for name in names or ():
         if name not in TABLES:
             raise UnknownNameError(f"{name}: no such table; known are {', '.join(TABLES)}.{did_you_mean(name, TABLES)}")
@@ -85,7 +85,7 @@ def reproduce(
             continue
         read += [path for path in work.read if path.is_file() and path not in read]
     if not tables:
-        raise DataUnavailableError(f"{folder}: has the data of no published table; the first: {left_out[0].reason}")
+        raise DataUnavailableError(f"has the data of no published table; the first: {left_out[0].reason}", file=folder)
     return Reproduced(
         ok=not any(table.count("off") for table in tables.values()),
         tables=tables,

@@ -141,8 +141,9 @@ def _read(folder: Path, name: str, facts: FileFacts) -> Scores:
         found = next((path for path in theirs if path.is_file()), theirs[0])
         if not found.is_file():
             raise DataUnavailableError(
-                f"{folder}: has neither {name}.tsv nor data/scored/{facts['file']}: give a checkout of the authors' "
-                "repository or a folder with the tidy copies"
+                f"has neither {name}.tsv nor data/scored/{facts['file']}: give a checkout of the authors' "
+                "repository or a folder with the tidy copies",
+                file=folder,
             )
         # Tabs, fields quoted as in CSV, no header.
         columns = read_columns(Table(found, quoted=True, header=facts["columns"]), numbers, texts=labels)

@@ -91,14 +91,14 @@ def _results(work: Work, folder: Path) -> Published:
             pattern = f"{model.replace('/', '__')}/*/{task.task}.json"
             files = [file for file in sorted(folder.glob(pattern)) if re.fullmatch("[0-9a-f]{40}", file.parent.name)]
             if len(files) != 1:
-                raise DataUnavailableError(f"{folder}: needs one {pattern} of a revision, has {len(files)}")
+                raise DataUnavailableError(f"needs one {pattern} of a revision, has {len(files)}", file=folder)
             file = NamedFile(files[0])
             try:
                 for scores in file.json()["scores"][task.split]:
                     key = model, task.task, str(scores["hf_subset"]), task.split
                     found |= {(*key, name): float(scores[name]) for name in task.figures if name in scores}
             except (KeyError, TypeError, ValueError) as error:
-                raise InputError(f"{file.name}: is not a result of {task.task} on the split {task.split}") from error
+                raise InputError(f"is not a result of {task.task} on the split {task.split}", file=file.name) from error
     return found
 
 

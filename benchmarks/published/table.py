@@ -146,7 +146,7 @@ class Work:
                     self.read.append(place)
                 return place
         others = f" (or {', '.join(names[1:])})" if names[1:] else ""
-        raise DataUnavailableError(f"{self.folder}: has no {names[0]}{others}")
+        raise DataUnavailableError(f"has no {names[0]}{others}", file=self.folder)
 
     def scores(self, metric: str, candidates: Sequence[str], references: Sequence[str | Sequence[str]]) -> ScoredTexts:
         """Score candidates.
@@ -233,4 +233,4 @@ def _cell(facts: PublishedFacts, figure: Figure) -> ReproducedCell:
 def same_count(path: Path, found: int, expected: int, what: str = "rows") -> None:
     """Raise InputError unless a file holds as many rows as were published."""
     if found != expected:
-        raise InputError(f"{path}: has {found:,} {what}, {expected:,} were published")
+        raise InputError(f"has {found:,} {what}, {expected:,} were published", file=path)

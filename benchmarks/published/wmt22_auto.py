@@ -37,7 +37,7 @@ def recompute(work: Work) -> list[Figure]:
     rows = list(zip(scores["pair"], scores["system"], scores["metric"], scores["score"], strict=True))
     unknown = sorted({pair for pair, *_ in rows} - set(FACTS.pairs))
     if unknown:
-        raise InputError(f"{path}: has rows of the pair {unknown[0]}; known are {', '.join(FACTS.pairs)}")
+        raise InputError(f"has rows of the pair {unknown[0]}; known are {', '.join(FACTS.pairs)}", file=path)
     figures = []
     for pair, facts in FACTS.pairs.items():
         wanted = [
@@ -53,11 +53,13 @@ def recompute(work: Work) -> list[Figure]:
             for place, (system, metric, published) in enumerate(wanted):
                 work.step(f"wmt22-auto {pair}", place, len(wanted))
                 if system not in outputs:
-                    raise InputError(f"{path}: names the system {system}, of which {pair} has no outputs")
+                    raise InputError(f"names the system {system}, of which {pair} has no outputs", file=path)
                 kind, _, which = metric.partition("-")
                 chosen = sorted(references) if which == "all" else [which]
                 if not set(chosen) <= set(references):
-                    raise InputError(f"{path}: names {metric}, but {pair} has only references {', '.join(references)}")
+                    raise InputError(
+                        f"names {metric}, but {pair} has only references {', '.join(references)}", file=path
+                    )
                 if kind == "chrf":
                     chosen = chosen[::-1]
                 spec = "chrf" if kind == "chrf" else f"bleu:tokenize={facts.tokenize}"
@@ -113,5 +115,5 @@ def outputs_of(path: Path, segments: Sequence[str]) -> dict[str, list[str]]:
     for system, texts in found.items():
         lost = next((sid for sid in segments if sid not in texts), None)
         if lost is not None:
-            raise InputError(f"{path}: the system {system} has no row for segment {lost}")
+            raise InputError(f"the system {system} has no row for segment {lost}", file=path)
     return {system: [texts[sid] for sid in segments] for system, texts in found.items()}

@@ -52,6 +52,7 @@ def _check_trusted(catalog: Catalog, file: Path, what: str) -> None:
     if folder.resolve() in [one.resolve() for one in (catalog.folders[0], user_folder(), *named)]:
         return
     raise RegistryError(
-        f"{file}: {what} decides what code runs here, which this overlay may not: if you trust all that it holds, name "
-        f"it in the environment, {VARIABLE}={folder}"
+        f"{what} decides what code runs here, which this overlay may not: if you trust all that it holds, name "
+        f"it in the environment, {VARIABLE}={folder}",
+        file=file,
     )

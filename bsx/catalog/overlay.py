@@ -40,7 +40,7 @@ def _write(file: Path, entry: Entry, *, own: bool = True) -> Path:
 
     text = yaml.safe_dump(_content(entry), sort_keys=False, allow_unicode=True, width=120)
     if validate(type(entry), yaml.safe_load(text), file) != entry:
-        raise RegistryError(f"{file}: the entry would not be the same when it is read again; nothing was written")
+        raise RegistryError("the entry would not be the same when it is read again; nothing was written", file=file)
     make_folder(file.parent)
     with atomic_text(file, own=own) as stream:
         stream.write(sealed(text) if isinstance(entry, EnsembleEntry) else text)

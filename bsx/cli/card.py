@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from bsx.cli.messages import say
 from bsx.cli.options import Full, Output, TableFormat, command
-from bsx.cli.output import progress_bar, write_shown
+from bsx.cli.output import progress_bar, say, write_shown
 from bsx.errors import InputError
 from bsx.jobs.cards.inputs import CardSettings
 from bsx.support.settings import set_fields

@@ -11,9 +11,8 @@ import typer
 
 from bsx.analysis.agreement.settings import RaterSettings
 from bsx.analysis.datasets.settings import DataFolder, FetchSettings, LoaderSettings
-from bsx.cli.messages import say
 from bsx.cli.options import Format, Full, Output, TableFormat, command
-from bsx.cli.output import group, progress_bar, write_shown
+from bsx.cli.output import group, progress_bar, say, write_shown
 from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields

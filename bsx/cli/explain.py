@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from bsx.cli.messages import say
 from bsx.cli.options import Full, Output, command
-from bsx.cli.output import form_of, progress_bar, write_result, write_shown
+from bsx.cli.output import form_of, progress_bar, say, write_result, write_shown
 from bsx.jobs import explaining
 from bsx.jobs.explaining import ExplainTableSettings
 from bsx.support.settings import set_fields

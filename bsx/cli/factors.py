@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bsx.cli.messages import say, spelled
 from bsx.cli.options import Format, Full, Output, TableFormat, command
-from bsx.cli.output import progress_bar, show, write_shown
+from bsx.cli.output import progress_bar, say, show, write_shown
 from bsx.jobs.factoring import FactorRun
 from bsx.jobs.intervening import InterveneRun
 from bsx.support.settings import set_fields
@@ -47,7 +45,5 @@ def intervene(
         result = run(**{**set_fields(settings), "progress": report})
     if plot is not None:
         result.plot(plot)
-    left_out = {name: spelled(why) for name, why in result.left_out.items()}
-    result = replace(result, left_out=left_out, notes=tuple(map(spelled, result.notes)))
     read = [path for path in (settings.table, settings.parses, settings.treebank) if path is not None]
     write_shown(result, read, format, output, full=full)

@@ -12,6 +12,7 @@ import gc
 import io
 import os
 import re
+import shlex
 import signal
 import sys
 import time
@@ -154,17 +155,13 @@ def _make_room() -> None:
 
 
 def _complain(message: str) -> int:
-    from bsx.cli.messages import spelled
-
-    print(f"bsx: error: {shortened(' '.join(spelled(message).split()))}", file=sys.stderr)
+    print(f"bsx: error: {shortened(' '.join(message.split()))}", file=sys.stderr)
     return 2
 
 
 def _instead(error: BaseException) -> str:
     """Return the command that works here now, where an error knows one."""
-    from bsx.cli.messages import with_instead
-
-    command = with_instead(sys.argv[1:], getattr(error, "instead", None))
+    command = _with_instead(sys.argv[1:], getattr(error, "instead", None))
     return f" Here now: {command}" if command is not None else ""
 
 
@@ -208,3 +205,47 @@ def _own_code(traceback: TracebackType | None) -> str | None:
             place = f"{file}, line {traceback.tb_lineno}"
         traceback = traceback.tb_next
     return place
+
+
+_FLAGS = {"model": ["-m", "--model"]}
+
+
+def _with_instead(words: Sequence[str], instead: tuple[str, str] | None) -> str | None:
+    """Return a command with another model, or with a metric that needs none, to copy; None if there is none.
+
+    Args:
+        words: the command as it was given, without the program.
+        instead: what works here now; see `ModelUnavailableError`.
+
+    >>> _with_instead(["score", "-c", "a b.txt", "-m", "roberta-large", "--lang", "de"], ("model", "me5-small-q4"))
+    "bsx score -c 'a b.txt' --lang de --model me5-small-q4"
+    """
+    if instead is None or words[:1] not in (["score"], ["match"]) or any(":" in word and "=" in word for word in words):
+        return None
+    name, value = instead
+    if name == "metrics" and words[0] != "score":
+        return None
+    from bsx.bertscore.config import ScorerConfig
+    from bsx.encode.run_config import RunConfig
+
+    fields = {
+        "model",
+        "metrics",
+        *(ScorerConfig.model_fields.keys() - RunConfig.model_fields if name == "metrics" else ()),
+    } - {"lang"}
+    if name == "model":
+        fields -= {"metrics"}  # several metrics may share the model
+    dropped = {option for field in fields for option in _FLAGS.get(field, [f"--{field.replace('_', '-')}"])}
+    kept: list[str] = []
+    skipping = False
+    for word in words:
+        option = word.partition("=")[0]
+        if option.startswith("-") and len(option) > 1:
+            skipping = option in dropped and "=" not in word
+            if option in dropped:
+                continue
+        elif skipping:
+            skipping = False
+            continue
+        kept.append(word)
+    return shlex.join(["bsx", *kept, f"--{name}", value])

@@ -8,9 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from bsx.cli.messages import say, spelled
 from bsx.cli.options import Format, Plot, Registry, command
-from bsx.cli.output import group, progress_bar, refuse_before_command
+from bsx.cli.output import group, progress_bar, refuse_before_command, say
 from bsx.cli.output import show as show_result
 from bsx.jobs import ablation, alignment, layers
 from bsx.jobs.ablation import Ablation, AblationSettings
@@ -43,9 +42,7 @@ def list_metrics(
 
     catalog = load_registry(registry)
     say(f"left out of the registry: {problem}" for problem in catalog.problems)
-    rows = [
-        {**row, "runs": spelled(row["runs"])} for row in inventory(catalog) if needs is None or needs in row["needs"]
-    ]
+    rows = [row for row in inventory(catalog) if needs is None or needs in row["needs"]]
     if format == "json":
         print(to_json({"metrics": rows}))
         return
@@ -66,7 +63,6 @@ def show(
     from bsx.metrics.inventory import describe
 
     details = describe(name, load_registry(registry))
-    details["runs"] = spelled(details["runs"])
     if format == "json":
         print(to_json(details))
         return

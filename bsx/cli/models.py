@@ -9,9 +9,8 @@ import typer
 
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.models import ModelEntry
-from bsx.cli.messages import say, spelled
 from bsx.cli.options import Format, Registry, command
-from bsx.cli.output import group, refuse_before_command, refuse_beside
+from bsx.cli.output import group, refuse_before_command, refuse_beside, say
 from bsx.data.cells import finite
 from bsx.errors import InputError
 from bsx.models.ranking import Constraints, select_model
@@ -75,7 +74,7 @@ def list_models(
             "language": choice.language.code,
             "selected": None if choice.abstains else choice.name,
             "prefer": prefer,
-            "notes": [spelled(note) for note in choice.notes],
+            "notes": list(choice.notes),
             "models": rows,
         }
         print(to_json(result))
@@ -83,7 +82,7 @@ def list_models(
     chosen = "none is chosen, for want of evidence" if choice.abstains else f"{choice.name} ({choice.reason})"
     print(f"{choice.language.name}: {chosen}")
     for note in choice.notes:
-        print(f"note: {spelled(note)}")
+        print(f"note: {note}")
     _print_rows("models", rows, [*columns, "reason"], format)
 
 

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import typer
 import typer.core
 
-from bsx.cli.messages import say, spelled
 from bsx.data.run import check_folder, check_outputs, is_stream, keep_out, named_by, one_run, reading
-from bsx.errors import InputError
+from bsx.errors import InputError, shortened
 from bsx.support.folders import cache_folder, user_folder
 from bsx.support.json_text import to_json
 from bsx.support.result import Result
@@ -38,6 +37,12 @@ FILE_OR_FOLDER = "FILE|FOLDER"
 
 RESULT = "Write the result to this file instead."
 """The help of an output that gets what is otherwise printed."""
+
+
+def say(notes: Iterable[str]) -> None:
+    """Print notes on standard error."""
+    for note in notes:
+        print(f"bsx: note: {shortened(note)}", file=sys.stderr)
 
 
 class GuardedCommands(typer.Typer):
@@ -158,11 +163,11 @@ def _check_ending(path: Path, forms: set[str], format: str | None, *, is_file: b
     ending = path.suffix.lower()
     known = ", ".join(suffix for suffix, form in FORMS.items() if form in forms and suffix != ".htm")
     if ending in PICTURES:
-        raise InputError(f"{path}: a picture's name, but results are text or tables; end it in {known}")
+        raise InputError(f"a picture's name, but results are text or tables; end it in {known}", file=path)
     if format is None and ending and FORMS.get(ending) not in forms and (is_file or ending in FORMATS):
         other = FORMS.get(ending, ending[1:] if ending in FORMATS else "")
         why = f"this command writes no {other}" if other else "cannot tell the format"
-        raise InputError(f"{path}: {why}; end the name in {known}")
+        raise InputError(f"{why}; end the name in {known}", file=path)
 
 
 def _is_file(option: Any, path: Path) -> bool:
@@ -194,7 +199,7 @@ def write_result(content: str, output: Path | None) -> None:
 
 def show(content: object, text: Callable[[], str], format: str | None, output: Path | None = None) -> None:
     """Print a result, or write it to a file: JSON of ``content``, or what ``text`` returns."""
-    write_result(to_json(content) if form_of(format, output) == "json" else spelled(text()), output)
+    write_result(to_json(content) if form_of(format, output) == "json" else text(), output)
 
 
 def form_of(format: str | None, output: Path | None) -> str:
@@ -231,7 +236,7 @@ def write_shown(
         write_result(to_json(result.to_dict()), output)
         return
     title = " ".join(["bsx", *sys.argv[1:2]])
-    write_result(spelled(in_form(result, form, full=full or form != "text" or output is not None, title=title)), output)
+    write_result(in_form(result, form, full=full or form != "text" or output is not None, title=title), output)
 
 
 def split_names(names: str) -> list[str]:

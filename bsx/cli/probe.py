@@ -37,7 +37,7 @@ def probe(
     rows = (".tsv", ".csv", ".jsonl", ".parquet")
     for path, suffixes in ((plot, PICTURES), (output, tuple(dict.fromkeys((*rows, *FORMS))))):
         if path is not None and path.suffix not in suffixes:
-            raise InputError(f"{path}: the name must end in {', '.join(suffixes)}")
+            raise InputError(f"the name must end in {', '.join(suffixes)}", file=path)
     with progress_bar() as report:
         probed = probing.probe(**set_fields(settings), progress=report)
     if plot is not None:

@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from bsx.cli.messages import say
 from bsx.cli.options import Format, Plot, command
-from bsx.cli.output import group, progress_bar, show
+from bsx.cli.output import group, progress_bar, say, show
 from bsx.jobs import baselines, layers
 from bsx.jobs.baselines import BaselineSettings
 from bsx.jobs.cards.evidence import EvidenceSettings, add_evidence

@@ -7,9 +7,8 @@ import sys
 import typer
 
 from bsx import jobs
-from bsx.cli.messages import say
 from bsx.cli.options import Full, Output, TableFormat, command
-from bsx.cli.output import progress_bar, write_shown
+from bsx.cli.output import progress_bar, say, write_shown
 from bsx.jobs.reporting import ReportRun, ReproduceRun, reproduce_kaster2021
 from bsx.support.settings import set_fields
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bsx.bertscore.config import ScorerConfig
-from bsx.cli.messages import say
 from bsx.cli.options import Format, command
-from bsx.cli.output import progress_bar
+from bsx.cli.output import progress_bar, say
 from bsx.errors import InputError
 from bsx.jobs.deciding import MbrRun
 from bsx.jobs.scoring.run import ScoredFiles, ScoreRun, score_files

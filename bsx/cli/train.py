@@ -10,9 +10,8 @@ from typing import Any
 
 import typer
 
-from bsx.cli.messages import say
 from bsx.cli.options import Format, Full, Plot, TableFormat, command
-from bsx.cli.output import WholeSummaries, group, progress_bar
+from bsx.cli.output import WholeSummaries, group, progress_bar, say
 from bsx.jobs import training
 from bsx.jobs.training import CurveSettings, TrainSettings
 from bsx.support.json_text import to_json

@@ -89,9 +89,9 @@ def _cards(ray: Untyped, device: str, workers: int) -> int:
     if there < workers:
         raise InputError(
             f"a worker takes a graphics card, and the cluster has {there} for {workers} workers: "
-            f"use `workers={there}` or `device='cpu'`"
+            f"use workers={there} or device=cpu"
             if there
-            else "the cluster has no graphics card: use `device='cpu'`"
+            else "the cluster has no graphics card: use device=cpu"
         )
     return 1
 

@@ -81,7 +81,7 @@ def read_columns(
             read = cells.text if name in texts else cells.name
             words.append(read(row[name], f"{row.where}, column {name!r}"))
     if row is None:
-        raise InputError(f"{table.name}: has no rows")
+        raise InputError("has no rows", file=table.name)
     for name in (*labels, *keys):
         refuse_alike(spelled[name], f"{table.name}, column {name!r}")
     return {**{name: np.array(column) for name, column in found.items()}, **spelled}
@@ -127,7 +127,7 @@ def numeric_columns(
         name, column = next((name, column) for name, column in arrays.items() if np.isnan(column).any())
         raise InputError(
             f"column {name!r}: {int(np.isnan(column).sum())} missing values, the first in row "
-            f"{int(np.argmax(np.isnan(column))) + 1}; `nan='omit'` leaves such rows out"
+            f"{int(np.argmax(np.isnan(column))) + 1}; nan=omit leaves such rows out"
         )
     kept = ~missing
     return (

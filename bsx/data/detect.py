@@ -55,7 +55,7 @@ def detect_language(texts: Iterable[str], *, seed: int = 1) -> Detection:
     identifier = _identifier()
     sampled = _sample((text for text in texts if text.strip()), SAMPLE, seed)
     if not sampled:
-        raise InputError("the language cannot be detected: there is no text; name it with `lang=`")
+        raise InputError("the language cannot be detected: there is no text; name it with lang")
     weights: Counter[str] = Counter()
     for text in sampled:
         code, sure = identifier.classify(text)
@@ -66,7 +66,7 @@ def detect_language(texts: Iterable[str], *, seed: int = 1) -> Detection:
     probability = dict(together)[code]
     if share < MINIMUM_SHARE or probability < MINIMUM_PROBABILITY or code == "zxx":  # no language: numbers, signs
         found = ", ".join(f"{name} {part:.0%}" for name, part in (shares if share < MINIMUM_SHARE else together)[:3])
-        raise InputError(f"the language is not clear from {len(sampled)} sampled texts ({found}): name it with `lang=`")
+        raise InputError(f"the language is not clear from {len(sampled)} sampled texts ({found}): name it with lang")
     return Detection(code, share, probability, len(sampled))
 
 

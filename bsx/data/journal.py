@@ -57,8 +57,9 @@ class Journal:
         self._open = False
         if os.path.lexists(self.folder) and not self._is_ours():
             raise InputError(
-                f"{self.folder}: is in the way of what the run keeps there, and bsx did not make it: move it, or give "
-                "`output=` another name"
+                "is in the way of what the run keeps there, and bsx did not make it: move it, or give "
+                "output another name",
+                file=self.folder,
             )
 
     def _is_ours(self) -> bool:
@@ -92,15 +93,16 @@ class Journal:
             self.settings = dict(self._header["settings"])
             whole = self._header["digest"] == _digest(begun, self.settings)
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            raise InputError(f"{self.folder}: cannot be read ({error}): start over without `resume=True`") from error
+            raise InputError(f"cannot be read ({error}): start over without resume", file=self.folder) from error
         if not whole:
-            raise InputError(f"{self.folder / _HEADER}: is damaged: start over without `resume=True`")
+            raise InputError(f"{self.folder / _HEADER}: is damaged: start over without resume")
         wanted = json.loads(json.dumps(identity))
         for name in sorted({*begun, *wanted}):
             if begun.get(name) != wanted.get(name):
                 raise InputError(
-                    f"{self.folder}: was begun with another {name}: {_difference(begun.get(name), wanted.get(name))}; "
-                    "give what it was begun with, or start over without `resume=True`"
+                    f"was begun with another {name}: {_difference(begun.get(name), wanted.get(name))}; "
+                    "give what it was begun with, or start over without resume",
+                    file=self.folder,
                 )
         self._open = True
         return True
@@ -117,7 +119,7 @@ class Journal:
             self.folder.mkdir(exist_ok=True)
             self._take_lock()
         except OSError as error:
-            raise InputError(f"{self.folder}: cannot be made ({error.strerror})") from error
+            raise InputError(f"cannot be made ({error.strerror})", file=self.folder) from error
         self.settings = dict(settings)
         digest = _digest(identity, self.settings)
         self._header = {"identity": dict(identity), "settings": self.settings, "digest": digest}
@@ -182,7 +184,7 @@ class Journal:
 
     def _lock_or_refuse(self) -> None:
         if not self._take_lock():
-            raise InputError(f"{self.folder}: another process is writing this output: wait, or give -o another name")
+            raise InputError("another process is writing this output: wait, or give -o another name", file=self.folder)
 
     def _take_lock(self) -> bool:
         """Lock the journal against other processes; the lock ends with the process."""

@@ -108,7 +108,7 @@ class NBestFile:
                 raise InputError(f"{row.where}: the list {row.id!r} ended further up; its rows must stand together")
             rows.append(row)
         if not rows:
-            raise InputError(f"{self.file.name}: holds no candidates")
+            raise InputError("holds no candidates", file=self.file.name)
         yield _list(rows)
 
     def _is_moses(self) -> bool:

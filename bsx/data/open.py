@@ -126,7 +126,8 @@ def _check_files(
 def _usual(name: str, columns: Sequence[str], file: str) -> list[str]:
     if name not in columns:
         raise InputError(
-            f"{file}: no {name}s: there is no column {name!r}, so {name} must name one; it has the columns "
-            f"{', '.join(columns)}"
+            f"no {name}s: there is no column {name!r}, so {name} must name one; it has the columns "
+            f"{', '.join(columns)}",
+            file=file,
         )
     return [name]

@@ -137,7 +137,7 @@ class Commit:
             raise
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else error
-            raise InputError(f"{self.path}: {what} ({reason})") from error
+            raise InputError(f"{what} ({reason})", file=self.path) from error
 
 
 def _locked(stream: IO[bytes]) -> bool:
@@ -199,7 +199,7 @@ def make_folder(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be made ({error.strerror})") from error
+        raise InputError(f"cannot be made ({error.strerror})", file=folder) from error
     return folder
 
 
@@ -225,7 +225,7 @@ def _fitted(value: object, kind: str) -> object:
 def check_table(path: Path) -> None:
     """Raise InputError unless a table can be written there; on standard output it is TSV."""
     if path.suffix not in FORMATS and not is_stream(path):
-        raise InputError(f"{path}: cannot tell the format; the name must end in {', '.join(FORMATS)}")
+        raise InputError(f"cannot tell the format; the name must end in {', '.join(FORMATS)}", file=path)
     check_output(path)
 
 
@@ -365,5 +365,5 @@ def check_picture(path: Path, formats: Sequence[str] = PICTURES) -> None:
         formats: suffixes that are allowed.
     """
     if path.suffix not in formats:
-        raise InputError(f"{path}: cannot draw this format; the name must end in {', '.join(formats)}")
+        raise InputError(f"cannot draw this format; the name must end in {', '.join(formats)}", file=path)
     check_output(path)

@@ -106,7 +106,7 @@ def spooled(path: Path | str) -> Spool | None:
     if facts is not None and (stat.S_ISBLK(facts.st_mode) or stat.S_ISCHR(facts.st_mode)):
         typed = stream is not None and stream.isatty()
         if not typed and not os.path.samestat(facts, Path(os.devnull).stat()):  # /dev/zero has no end
-            raise InputError(f"{path}: is a device, neither a file nor a pipe")
+            raise InputError("is a device, neither a file nor a pipe", file=path)
     key = stream if facts is None else (facts.st_dev, facts.st_ino)
     spool = _spools.get(key)
     if spool is None:

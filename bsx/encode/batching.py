@@ -163,7 +163,7 @@ class Batcher:
         if len(batch) == 1:
             raise InputError(
                 f"one text of {longest} tokens does not fit in the memory of {self.embedder.device}: "
-                "use a smaller model, another `device=` or `dtype=`"
+                "use a smaller model, another device or dtype"
             ) from error
         half = (len(batch) + 1) // 2
         self.batch_tokens = min(self.batch_tokens, half * longest)

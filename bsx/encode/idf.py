@@ -73,7 +73,7 @@ class Idf:
             weights = {int(i): float(w) for i, w in content.pop("weights").items()}
             return cls(weights=weights, **content)
         except (InputError, ValueError, TypeError, AttributeError, KeyError) as error:
-            raise InputError(f"{path}: not an idf file written by bsx ({error})") from error
+            raise InputError(f"not an idf file written by bsx ({error})", file=path) from error
 
 
 class IdfCounter:

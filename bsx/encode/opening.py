@@ -73,9 +73,9 @@ class Opener:
         why = self._obstacle()
         if backend == "onnx" or self._dtype == "int8":
             if backend == "torch":
-                raise InputError("int8 is computed by ONNX Runtime: leave `backend='torch'` out, or use fp32")
+                raise InputError("int8 is computed by ONNX Runtime: leave backend=torch out, or use fp32")
             if why is not None:
-                instead = "use `dtype='fp32'`" if self._dtype == "int8" else "use `backend='torch'`"
+                instead = "use dtype=fp32" if self._dtype == "int8" else "use backend=torch"
                 raise InputError(f"ONNX Runtime cannot run this: {why}; {instead}")
             need("onnxruntime", "int8" if self._dtype == "int8" else "The backend onnx")
             return True

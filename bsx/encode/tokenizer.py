@@ -200,7 +200,7 @@ class Tokenizer:
 
     def _unusable(self, why: str) -> InputError:
         folder = self._inner.name_or_path
-        return InputError(f"{folder}: {part_of(Path(folder), 'its tokenizer', TOKENIZERS)} cannot be used: {why}")
+        return InputError(f"{part_of(Path(folder), 'its tokenizer', TOKENIZERS)} cannot be used: {why}", file=folder)
 
     def words(self, text: str) -> NDArray[np.int64]:
         """Return which white-space word of a text each content token belongs to, counted from 0 (tokens,).

@@ -117,10 +117,10 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     columns = list(settings.columns) or ([] if settings.metrics else scored_columns(settings.table, opened.columns))
     there = ", ".join(opened.columns)
     if not columns and not settings.metrics:
-        raise InputError(f"{opened.name}: columns names those of scores; it has {there}")
+        raise InputError(f"columns names those of scores; it has {there}", file=opened.name)
     human = settings.human if settings.human is not None else opened.first(*HUMAN)
     if human is None:
-        raise InputError(f"{opened.name}: human names the column of human scores; it has {there}")
+        raise InputError(f"human names the column of human scores; it has {there}", file=opened.name)
     group, fold = settings.group, settings.fold
     system = settings.system if settings.system is not None else opened.first(SYSTEM)
     usual = opened.first(*SEGMENTS) if settings.segment is None else None

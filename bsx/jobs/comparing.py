@@ -152,7 +152,8 @@ def _places(corpus: Corpus, file: str, systems: Sequence[str]) -> dict[str, NDAr
     own = [(segment.system, segment.id, hash((segment.references, segment.source))) for segment in corpus]
     if own[0][0] is None:
         raise InputError(
-            f"{file}: holds one system: name several columns of candidates, candidate, or the column of systems, system"
+            "holds one system: name several columns of candidates, candidate, or the column of systems, system",
+            file=file,
         )
     names, segments, texts = (list(column) for column in zip(*own, strict=True))
     return _two(file, rows_by_system(file, list(map(str, names)), segments, systems, texts))
@@ -160,7 +161,7 @@ def _places(corpus: Corpus, file: str, systems: Sequence[str]) -> dict[str, NDAr
 
 def _two(file: str, places: dict[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
     if len(places) < 2:
-        raise InputError(f"{file}: only the system {next(iter(places))} is there: two are needed to compare")
+        raise InputError(f"only the system {next(iter(places))} is there: two are needed to compare", file=file)
     return places
 
 
@@ -176,13 +177,13 @@ def _compare_scores(settings: CompareRun) -> CompareResult:
     columns = known_columns(table, settings.columns)
     if not columns:
         raise InputError(
-            f"{table.name}: columns names the scores in it, metrics computes some; it has {', '.join(table.columns)}"
+            f"columns names the scores in it, metrics computes some; it has {', '.join(table.columns)}", file=table.name
         )
     asked = {"columns": columns, "system": settings.system, "segment": settings.segment}
     roles = find_columns(table.columns, asked, "system", "segment")
     for role, names in roles.items():
         if not names:
-            raise InputError(f"{table.name}: {role} names the column of {role}s; it has {', '.join(table.columns)}")
+            raise InputError(f"{role} names the column of {role}s; it has {', '.join(table.columns)}", file=table.name)
     (system,), (segment,) = roles["system"], roles["segment"]
     lower = turned(table, columns, settings.lower)[0]
     known = {entry.metric: entry for entry in known_metrics(table.name)}
@@ -224,12 +225,12 @@ def _judged(path: Path, settings: CompareRun) -> JudgedRows:
     tables, _ = read_data([path], catalog, lang=language, human=None, columns=(), limit=None, seed=1)
     content = tables[0].content
     if not isinstance(content, JudgedRows) or content.human is None or content.texts.candidates is None:
-        raise InputError(f"{path}: judged needs texts with human scores: columns candidate, reference, system, human")
+        raise InputError("judged needs texts with human scores: columns candidate, reference, system, human", file=path)
     if content.system is None:
-        raise InputError(f"{path}: judged compares systems, and there is no column system")
+        raise InputError("judged compares systems, and there is no column system", file=path)
     if len(tables) > 1:
         into = ", ".join(one.lang for one in tables)
-        raise InputError(f"{path}: holds translations into {into}: say into which with lang")
+        raise InputError(f"holds translations into {into}: say into which with lang", file=path)
     return content
 
 

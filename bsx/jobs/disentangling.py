@@ -133,9 +133,9 @@ def read_regression(settings: DisentangleRun) -> Regression:
     columns = list(settings.columns) or ([] if settings.metrics else scored_columns(opened.name, opened.columns))
     factors = list(settings.factor_columns) or factor_columns(opened.name, opened.columns)
     if not columns and not settings.metrics:
-        raise InputError(f"{opened.name}: columns names those of scores; it has {', '.join(opened.columns)}")
+        raise InputError(f"columns names those of scores; it has {', '.join(opened.columns)}", file=opened.name)
     if not factors:
-        raise InputError(f"{opened.name}: factor_columns names those of factors; it has {', '.join(opened.columns)}")
+        raise InputError(f"factor_columns names those of factors; it has {', '.join(opened.columns)}", file=opened.name)
     lang = None if settings.lang in (None, "auto") else settings.lang
     lp = "lp" if lang and ("lp" in opened.columns or not settings.metrics) else None
     group, segment, random, repeats = settings.group, settings.segment, settings.random, settings.repeats
@@ -187,6 +187,6 @@ def _into(pairs: Sequence[str] | Array | Labels, lang: str, file: str) -> list[i
     kept = [i for i, pair in enumerate(pairs) if str(pair).rpartition("-")[2] == lang]
     if not kept:
         raise InputError(
-            f"{file}: no row of column 'lp' goes into {lang}; there are {', '.join(sorted(set(map(str, pairs))))}"
+            f"no row of column 'lp' goes into {lang}; there are {', '.join(sorted(set(map(str, pairs))))}", file=file
         )
     return kept

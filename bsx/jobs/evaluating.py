@@ -263,7 +263,7 @@ def score_columns(texts: Input, settings: MetaRun) -> Columns:
         kept: dict[str, list[object]] = {name: [] for name in others if keep}
         twice = [name for name in values if name in kept]
         if twice:
-            raise InputError(f"{file}: has a column {twice[0]!r} already, which scores_out adds: rename it")
+            raise InputError(f"has a column {twice[0]!r} already, which scores_out adds: rename it", file=file)
         types = corpus.types() if keep else {}
         number, statistics, pairs = 0, dict[str, list[Values]](), list[str]()
         texts_of: list[Hashable] = []
@@ -333,7 +333,7 @@ def _roles(settings: MetaRun, columns: Sequence[str], file: str) -> Roles:
     usual = find_columns(columns, {name: getattr(settings, name) for name in named}, "human", "system", "segment")
     human = usual["human"]
     if not human:
-        raise InputError(f"{file}: human names the column of human scores; it has {', '.join(columns)}")
+        raise InputError(f"human names the column of human scores; it has {', '.join(columns)}", file=file)
     if settings.categories and len(human) > 1:
         raise InputError("categories goes with one column of human scores")
     system, segment = (next(iter(usual[role]), None) for role in ("system", "segment"))

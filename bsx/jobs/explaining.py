@@ -171,13 +171,14 @@ def explain_table(settings: ExplainTableSettings) -> Explanations:
     if not free and not settings.reference and "reference" not in columns.columns:
         alone = "explain by the source alone with reference_free, or " if source else ""
         raise InputError(
-            f"{columns.name}: has no column 'reference'; it has {', '.join(columns.columns)}: {alone}name the column "
-            "with reference"
+            f"has no column 'reference'; it has {', '.join(columns.columns)}: {alone}name the column with reference",
+            file=columns.name,
         )
     columns.require(*(name for name in (settings.marks, settings.source_marks) if name is not None))
     if settings.source_marks is not None and source is None:
         raise InputError(
-            f"{columns.name}: has no column of sources for the marks in {settings.source_marks!r}: name it with source"
+            f"has no column of sources for the marks in {settings.source_marks!r}: name it with source",
+            file=columns.name,
         )
     used = {candidate, *named, *([] if source is None else [source])}
     own = ["candidate", "risk", "source_risk", *["source"] * (source is not None), *["reference"] * bool(named)]

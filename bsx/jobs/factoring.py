@@ -128,7 +128,7 @@ def factors(settings: FactorRun) -> Factored:
     names = {factor.spec: settings.prefix + factor.spec for factor in made}
     for name in names.values():
         if name in table.columns:
-            raise InputError(f"{file}: has a column {name!r} already: choose another name with prefix")
+            raise InputError(f"has a column {name!r} already: choose another name with prefix", file=file)
     segments = list(table)
     rows: list[dict[str, Any]] = [dict(segment.row or {}) for segment in segments]
     columns = {name: [row[name] for row in rows] for name in table.columns if name not in (sentence1, sentence2)}
@@ -181,7 +181,9 @@ def _sides(settings: FactorRun, table: Table, one_language: bool) -> tuple[str, 
     second = settings.candidate or table.first("sentence2", "question2", "candidate")
     for name, column in ((role, first), ("candidate", second)):
         if column is None:
-            raise InputError(f"{table.name}: {name} names the column; it has {', '.join(table.columns)}", setting=name)
+            raise InputError(
+                f"{name} names the column; it has {', '.join(table.columns)}", setting=name, file=table.name
+            )
     if first == second:
         raise InputError(f"{role} and candidate both name the column {first!r}")
     return str(first), str(second)

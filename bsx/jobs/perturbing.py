@@ -72,10 +72,10 @@ def read_texts(file: str, candidate: str | None, reference: str, source: str | N
     ) as corpus:
         segments = list(corpus)
     if not segments:
-        raise InputError(f"{file}: has no rows")
+        raise InputError("has no rows", file=file)
     for segment in segments:
         if len(segment.references) != 1:
-            raise InputError(f"{file}: segment {segment.id} has {len(segment.references)} references, one is needed")
+            raise InputError(f"segment {segment.id} has {len(segment.references)} references, one is needed", file=file)
     return Texts(
         [segment.references[0] for segment in segments],
         [segment.candidates[0] for segment in segments] if candidate is not None else None,

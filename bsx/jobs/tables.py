@@ -379,7 +379,7 @@ def score_table(
             )
     if not found["candidate"]:
         there = ", ".join(table.columns)
-        raise InputError(f"{table.name}: candidate names the column of texts to score; it has {there}")
+        raise InputError(f"candidate names the column of texts to score; it has {there}", file=table.name)
     read = read_columns(table, [], texts=[name for names in found.values() for name in names])
     texts = {role: [str(cell) for cell in read[names[0]]] for role, names in found.items() if names}
     if rows is not None:

@@ -166,7 +166,7 @@ def _read_texts(
     named = dict(zip(_PREFERENCE if len(candidates) == 2 else ("candidate",), candidates, strict=True))
     named |= {side: column for side, column in sides.items() if inputs in (side, "both")}
     if columns.lang is not None and "lp" not in table.columns:
-        raise InputError(f"{table.name}: has no column 'lp', which lang needs; it has {', '.join(table.columns)}")
+        raise InputError(f"has no column 'lp', which lang needs; it has {', '.join(table.columns)}", file=table.name)
     wanted = [*named.values(), *human, *(["lp"] if "lp" in table.columns else [])]
     table.require(*wanted)
     texts: dict[str, list[str]] = {key: [] for key in named}
@@ -181,7 +181,7 @@ def _read_texts(
         judgments.append(judged)
         groups.append(row.name("lp") if "lp" in row else "all")
     if not groups:
-        raise InputError(f"{table.name}: has a header but no rows")
+        raise InputError("has a header but no rows", file=table.name)
     return _Part(texts, np.array(judgments, dtype=np.float64), groups)
 
 
@@ -212,7 +212,7 @@ def _read_preferences(table: Table, columns: TrainingColumns, inputs: Inputs) ->
         texts_of_sides = [outputs.get((row["lp"], str(row["segment"]), str(row[side]))) for side in _PREFERENCE]
         if None in texts_of_sides:
             side = _PREFERENCE[texts_of_sides.index(None)]
-            raise InputError(f"{table.name}: no output of {row[side]} for segment {row['segment']} of {row['lp']}")
+            raise InputError(f"no output of {row[side]} for segment {row['segment']} of {row['lp']}", file=table.name)
         better, worse = (value for value in texts_of_sides if value is not None)
         for key, text in zip(texts, (better[0], worse[0], better[1], better[2]), strict=True):
             texts[key].append(text)

@@ -86,14 +86,14 @@ def _matrix_sides(metric: Metric, references: object | None, sources: object | N
     """Return the matrix's columns, and the one source of all rows if the metric needs it beside references."""
     if "reference" not in metric.needs:
         if sources is None:
-            raise InputError(f"{metric.name} compares candidates with sources: give `sources=`")
+            raise InputError(f"{metric.name} compares candidates with sources: give sources")
         return as_texts(sources, "sources"), None
     if references is None:
-        raise InputError(f"{metric.name} compares candidates with references: give `references=`")
+        raise InputError(f"{metric.name} compares candidates with references: give references")
     if "source" not in metric.needs:
         return as_texts(references, "references"), None
     if sources is None:
-        raise InputError(f"{metric.name} reads the source too: give `sources=` one text, the source of all candidates")
+        raise InputError(f"{metric.name} reads the source too: give sources one text, the source of all candidates")
     return as_texts(references, "references"), cells.text(sources, "sources")
 
 

@@ -80,7 +80,7 @@ def score_without_failures(
         if not skip_errors:
             place, message = next(iter(failed.items()))
             raise InputError(
-                f"{name} failed on {where(place)}: {message}; `skip_errors=True` goes on without such rows"
+                f"{name} failed on {where(place)}: {message}; skip_errors goes on without such rows"
             ) from error
         good = [place for place in every if place not in failed]
         return score(good), good, failed

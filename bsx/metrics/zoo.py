@@ -49,7 +49,7 @@ def find_metric(name: str, catalog: Catalog) -> tuple[type[Metric], MetricEntry]
     else:
         known = metric_names(catalog)
         near = did_you_mean(name, known)
-        raise UnknownNameError(f"unknown metric {name!r}.{near} `bsx.load_registry().metrics` lists all of them.")
+        raise UnknownNameError(f"unknown metric {name!r}.{near} `bsx metrics` lists all of them.")
     if not (isinstance(kind, type) and issubclass(kind, Metric) and isinstance(entry, MetricEntry)):
         raise RegistryError(
             f"metric {name!r}: {kind!r} is not a subclass of bsx.metrics.base.Metric with an entry of type MetricEntry"
@@ -85,9 +85,10 @@ def check_from_file(spec: str, file: str | Path, catalog: Catalog) -> None:
     for field in _with_fields(kind, spelled, {}):
         if user_only(kind.Config, field):
             raise InputError(
-                f"{file}: the member {spec!r} sets {field}, which decides what code runs here, and a file may not: "
+                f"the member {spec!r} sets {field}, which decides what code runs here, and a file may not: "
                 f"name the member {name} there, and give {field} under `defaults:` of that metric's entry in your own "
-                "registry"
+                "registry",
+                file=file,
             )
 
 
@@ -192,7 +193,7 @@ def get_metrics(specs: str | Iterable[str], settings: SharedSettings) -> list[Me
     encoders = settings.opened()
     names: Sequence[str] = split_specs(specs) if isinstance(specs, str) else list(specs)
     if not names:
-        raise InputError("name at least one metric; `bsx.load_registry().metrics` lists them")
+        raise InputError("name at least one metric; `bsx metrics` lists them")
     found = []
     for name in names:
         with naming(name, among=len(names)):

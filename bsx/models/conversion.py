@@ -66,8 +66,9 @@ def convert(source: Source, *, anew: bool = False) -> Path:
         if error.errno not in NO_ROOM and error.filename is None:
             raise
         raise InputError(
-            f"{folder}: cannot be written ({os.strerror(error.errno or 0)}); {file.name} is converted there, into "
-            "about 0.5 GB: make room, or set BSX_CACHE to a folder that can be written to"
+            f"cannot be written ({os.strerror(error.errno or 0)}); {file.name} is converted there, into "
+            "about 0.5 GB: make room, or set BSX_CACHE to a folder that can be written to",
+            file=folder,
         ) from error
     _log.warning("bsx: note: %s was converted to %s, once (%.0f s)", file.name, folder, time.monotonic() - began)
     return folder

@@ -93,9 +93,9 @@ class E5S1:
             self._data: NDArray[np.uint8] = np.memmap(path, dtype=np.uint8, mode="r")
             self._read(_Cursor(self._data.data))
         except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+            raise InputError(f"cannot be read ({error.strerror})", file=path) from error
         except (_DamagedError, ValueError, OverflowError) as error:  # UnicodeDecodeError is a ValueError
-            raise InputError(f"{path}: is damaged or is not an E5S1 file: {error}") from error
+            raise InputError(f"is damaged or is not an E5S1 file: {error}", file=path) from error
 
     def _read(self, cursor: _Cursor) -> None:
         if bytes(cursor.take(4)) != b"E5S1":

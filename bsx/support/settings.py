@@ -7,10 +7,9 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, get_type_hints, is_typeddict, overload
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from bsx.errors import InputError
@@ -204,9 +203,7 @@ def enough_draws(resamples: int, confidence: float) -> None:
     """
     least = round(1 / (1 - confidence)) if confidence < 1 else 0
     if resamples < least:
-        raise InputError(
-            f"an interval at `confidence={confidence:g}` takes at least {least} resamples, not {resamples}"
-        )
+        raise InputError(f"an interval at confidence={confidence:g} takes at least {least} resamples, not {resamples}")
 
 
 def _check_draws(given: Mapping[str, object]) -> None:
@@ -239,70 +236,17 @@ def _short(value: object) -> str:
     return shown if len(shown) <= 200 else f"{shown[:200]}…"
 
 
-def takes(kind: type) -> Callable[[Function], Function]:
-    """Let ``inspect.signature`` and ``help`` show each of a function's keyword settings with its type and default.
-
-    Type checkers read the same from ``**settings: Unpack[…]``; tests/test_signatures.py holds the two together.
-
-    Args:
-        kind: the class of settings that the function makes of its keywords: a pydantic model, a dataclass, a TypedDict.
-    """
-
-    def show(function: Function) -> Function:
-        own = inspect.signature(function)
-        named = [one for one in own.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-        settings = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-            for name, (annotation, default) in settings_of(kind).items()
-            if name not in own.parameters
-        ]
-        function.__signature__ = own.replace(parameters=[*named, *settings])  # type: ignore[attr-defined]
-        return function
-
-    return show
-
-
 def settings_of(kind: type) -> dict[str, tuple[object, object]]:
     """Return a class's settings: name -> (type, default); ``inspect.Parameter.empty`` if there is no default."""
-    if is_typeddict(kind) or issubclass(kind, BaseModel):
+    if issubclass(kind, BaseModel):
         return {
             name: (field.annotation, inspect.Parameter.empty if field.is_required() else field.get_default())
-            for name, field in as_model(kind).model_fields.items()
+            for name, field in kind.model_fields.items()
         }
     return {
         field.name: (field.type, inspect.Parameter.empty if field.default is MISSING else field.default)
         for field in fields(kind)  # type: ignore[arg-type]
     }
-
-
-@functools.cache
-def as_model(kind: type) -> type[BaseModel]:
-    """Return the pydantic model of a class of settings: itself, or one made of a TypedDict.
-
-    Args:
-        kind: a model, or a ``TypedDict`` each of whose types is ``Annotated[…, Field(default=…, description=…)]``.
-    """
-    if not is_typeddict(kind):
-        return cast("type[BaseModel]", kind)
-    fields: Settings = {
-        name: (hint, next(mark.default for mark in hint.__metadata__ if isinstance(mark, FieldInfo)))
-        for name, hint in get_type_hints(kind, include_extras=True).items()
-    }
-    return create_model(kind.__name__, __config__=ConfigDict(extra="forbid", frozen=True), **fields)
-
-
-def complete(given: Keywords, kind: type[Keywords]) -> Keywords:
-    """Check keyword settings, and add those that are not given.
-
-    Args:
-        given: what a call was given.
-        kind: the TypedDict that says what there is.
-
-    Raises:
-        InputError: one line that names every setting that is wrong.
-    """
-    made = build_config(given, as_model(kind), spelling="`{}=`")
-    return cast(Keywords, {name: getattr(made, name) for name in type(made).model_fields})
 
 
 def build_config(settings: Mapping[str, object], kind: type[Config], *, spelling: str = "{}") -> Config:
@@ -384,5 +328,5 @@ def refuse_idle(given: Mapping[str, object], defaults: type | Mapping[str, objec
     )
     for name in names or given:
         if given[name] != usual[name]:
-            said = f"`{name}=False`" if given[name] is False else f"`{name}=`"
+            said = f"{name}=False" if given[name] is False else f"{name}"
             raise InputError(f"{said} has no effect {why}: leave it out")

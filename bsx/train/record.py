@@ -143,7 +143,7 @@ def read_record(file: Path) -> ModelRecord:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise InputError(f"{file}: is no record of a trained metric: {where or 'it'}: {first['msg']}") from error
+        raise InputError(f"is no record of a trained metric: {where or 'it'}: {first['msg']}", file=file) from error
 
 
 def member_file(seed: int) -> str:
@@ -172,8 +172,10 @@ class SavedModel:
         """
         if not (folder / MODEL).is_file():
             if (folder / PLAN).is_file():
-                raise InputError(f"{folder}: its training was interrupted: resume goes on with it")
-            raise InputError(f"{folder}: is no folder of a trained metric (it has no {MODEL}); `bsx train` makes one")
+                raise InputError("its training was interrupted: resume goes on with it", file=folder)
+            raise InputError(
+                f"is no folder of a trained metric (it has no {MODEL}); `bsx train` makes one", file=folder
+            )
         record = read_record(folder / MODEL)
         if not record.members:
             raise InputError(f"{folder / MODEL}: names no members")
@@ -200,9 +202,9 @@ class SavedModel:
         for member in record.members:
             file = self.folder / member.file
             if not file.is_file():
-                raise InputError(f"{file}: is missing; {MODEL} names it")
+                raise InputError(f"is missing; {MODEL} names it", file=file)
             if file_digest(file) != member.sha256:
-                raise InputError(f"{file}: is damaged or was changed: its sha256 is not the one in {MODEL}")
+                raise InputError(f"is damaged or was changed: its sha256 is not the one in {MODEL}", file=file)
             weights = read_tensors(file)[0]
             encoder, hidden = record.encoder, record.settings.hidden
             other = InputError(

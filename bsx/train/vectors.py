@@ -70,7 +70,7 @@ class VectorStore:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{folder}: cannot be made a folder for vectors ({error.strerror})") from error
+            raise InputError(f"cannot be made a folder for vectors ({error.strerror})", file=folder) from error
         self._maps: list[NDArray[np.floating]] = []
         self._files: list[Path] = []
         self._places: dict[str, _Place] = {}
@@ -142,7 +142,7 @@ class VectorStore:
             stored = {key: _Place(len(self._maps), *rest) for key, *rest in places}
         except DAMAGE as error:
             raise InputError(
-                f"{file}: is no file of vectors ({error}); remove it, it will be computed again"
+                f"is no file of vectors ({error}); remove it, it will be computed again", file=file
             ) from error
         for key, place in stored.items():
             self._places.setdefault(key, place)

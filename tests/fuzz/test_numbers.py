@@ -17,23 +17,12 @@ import pytest
 from pydantic import BaseModel
 from typer.main import get_command
 
-import bsx.jobs.settings
-from bsx.analysis.adversarial.settings import RobustnessSettings
-from bsx.analysis.agreement.settings import CompareSettings, MetaSettings
-from bsx.bertscore.config import ScorerConfig
+import bsx.jobs
 from bsx.catalog.catalog import load_registry
 from bsx.cli.commands import COMMANDS, build
-from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
-from bsx.jobs.adversarial import BuildTriplesRun, ChallengeRun, PairsRun, TriplesRun
-from bsx.jobs.cards.inputs import CardSettings
-from bsx.jobs.combining import EnsembleRun
-from bsx.jobs.disentangling import DisentangleRun
-from bsx.jobs.factoring import FactorRun
-from bsx.jobs.intervening import InterveneRun
-from bsx.jobs.perturbing import PerturbRun
 from bsx.metrics.zoo import find_metric
-from bsx.support.settings import RANGES, as_model, check_ranges, in_range
+from bsx.support.settings import RANGES, BaseSettings, check_ranges, in_range
 from tests.fuzz.world import RIGHT, command
 
 WRONG = ["-1", "nan", "inf", "1e400", "1" + "0" * 300, str(2**63), "", "x"]
@@ -150,18 +139,21 @@ def _commands(command: Any) -> Iterator[Any]:
         yield from _commands(one)
 
 
+def _below(kind: type) -> Iterator[type]:
+    for inner in kind.__subclasses__():
+        yield inner
+        yield from _below(inner)
+
+
 def _settings() -> Iterator[tuple[type, str, Any]]:
-    """Yield what the settings classes of commands and of metrics hold: class, name, field."""
+    """Yield what the settings classes of functions, commands and metrics hold: class, name, field."""
+    for module in pkgutil.walk_packages(bsx.jobs.__path__, "bsx.jobs."):
+        importlib.import_module(module.name)
     catalog = load_registry(None)
-    kinds: list[type] = [find_metric(name, catalog)[0].Config for name in sorted(catalog.metrics)]
-    for module in pkgutil.iter_modules(bsx.jobs.settings.__path__, "bsx.jobs.settings."):
-        kinds += [one for one in vars(importlib.import_module(module.name)).values() if inspect.isclass(one)]
-    kinds += [PairsRun, TriplesRun, ChallengeRun, BuildTriplesRun, PerturbRun, RobustnessSettings]
-    kinds += [DisentangleRun, EnsembleRun, FactorRun, InterveneRun]
-    kinds += [ScorerConfig, MetaSettings, CompareSettings, CardSettings, RunConfig]
+    kinds: list[type[BaseModel]] = [find_metric(name, catalog)[0].Config for name in sorted(catalog.metrics)]
+    kinds += [kind for kind in _below(BaseSettings) if kind.__module__.startswith("bsx.")]
     for kind in dict.fromkeys(kinds):
-        if typing.is_typeddict(kind) or issubclass(kind, BaseModel):
-            yield from ((kind, *item) for item in as_model(kind).model_fields.items())
+        yield from ((kind, *item) for item in kind.model_fields.items())
 
 
 def test_every_number_has_a_range() -> None:

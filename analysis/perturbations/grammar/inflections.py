@@ -51,7 +51,7 @@ class Inflections:
                 if len(fields) == 10 and fields[0].isdecimal() and "_" not in (fields[2], fields[5]):
                     words.append((fields[1], fields[2], fields[3], fields[5]))
             if len(words) == before:
-                raise InputError(f"{file}: has no words with lemmas and features, as CoNLL-U treebanks have them")
+                raise InputError("has no words with lemmas and features, as CoNLL-U treebanks have them", file=file)
         return cls(words)
 
     def form(self, word: str, tag: str, feats: str, changes: Features) -> str | None:

@@ -192,14 +192,14 @@ def worded(notice: Notice) -> str:
         changed = (f"{d['metric']} {d['factor']} (p {d['p']:.2g}, with HC3 {d['hc3']:.2g})" for d in values["changed"])
         return (
             f"the residuals' spread is too uneven to be sure of what is significant: {', '.join(changed)}; "
-            "`se='hc3'` allows for it."
+            "se=hc3 allows for it."
         )
     if name == "group-left-out":
         return f"{values['column']} {about!r}: {values['why']}."
     if name == "mostly-length":
         return (
             f"{about} is mostly length: how long the texts are, and how unequal, explain {100 * values['share']:.0f} % "
-            "of its variance; `control=length` holds both constant."
+            "of its variance; control=length holds both constant."
         )
     if name == "not-converged":
         return (
@@ -211,7 +211,7 @@ def worded(notice: Notice) -> str:
     says = f"below these reliabilities a coefficient is no longer significant: {lost}{more}."
     return (
         f"how reliable {about} is, is not stated; "
-        f"{says if vanish else 'no other coefficient loses its significance by it.'} State it: `reliability={about}=…`."
+        f"{says if vanish else 'no other coefficient loses its significance by it.'} State it: reliability={about}=…."
     )
 
 

@@ -66,7 +66,7 @@ def worded(notice: Notice) -> str:
         )
     if name == "best-of-the-same-rows":
         return (
-            "the best member is the best on the rows it is compared on, which favours it; `best=training` takes one "
+            "the best member is the best on the rows it is compared on, which favours it; best=training takes one "
             "that could have been chosen."
         )
     if name == "purged":

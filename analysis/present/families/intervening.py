@@ -51,7 +51,7 @@ def worded(notice: Notice) -> str:
         return f"{values['rows']} {about} lack a factor or human score and are left out"
     if name == "meaning-declared":
         meaning = values["meaning"]
-        unit = "one unit; `meaning=` sets it" if meaning is None else f"{meaning:g} on the scale of the human score"
+        unit = "one unit; meaning sets it" if meaning is None else f"{meaning:g} on the scale of the human score"
         return f"sem is declared by the kind of each edit, not rated: a changed meaning counts as {unit}"
     high = ", ".join(f"{factor} {vif:.1f}" for factor, vif in values["vif"].items())
     return f"edits hardly tell factors apart (variance inflation above {VIF_LIMIT:g}: {high})"

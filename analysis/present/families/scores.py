@@ -165,8 +165,9 @@ def draw_alignment(alignment: Alignment, path: Path | str) -> None:
     rows, columns = alignment.cosines.shape
     if rows * columns > (limit := _MOST_CELLS[path.suffix == ".html"]):
         raise InputError(
-            f"{path}: {rows:,} x {columns:,} tokens make {rows * columns:,} cells, and at most {limit:,} are drawn: "
-            "shorten the texts" + (", or write .html" if path.suffix != ".html" else "")
+            f"{rows:,} x {columns:,} tokens make {rows * columns:,} cells, and at most {limit:,} are drawn: "
+            "shorten the texts" + (", or write .html" if path.suffix != ".html" else ""),
+            file=path,
         )
     if path.suffix == ".html":
         with atomic_text(path) as stream:

@@ -84,7 +84,7 @@ def preferences(human: ArrayLike, *, threshold: float = 25.0, nan: NanPolicy = "
     """
     (scores,) = grids({"human": human}, nan=nan)
     if not threshold > 0:
-        raise InputError(f"`threshold={threshold}`: it must be above 0, or equal scores would count as preferences")
+        raise InputError(f"threshold={threshold}: it must be above 0, or equal scores would count as preferences")
     i, j = np.triu_indices(len(scores), k=1)
     difference = scores[i] - scores[j]  # (system pairs, segments)
     pair, segment = np.nonzero(np.abs(difference) >= threshold)  # NaN is never
@@ -231,7 +231,7 @@ def _outcomes(
         columns[f"{name}better"], columns[f"{name}worse"] = better, worse
     pairs = len(np.atleast_1d(np.asarray(columns[next(iter(columns))])))
     if segment is None and unit == "segment":
-        raise InputError("segment is missing: give the segment of each pair, or `unit='judgment'`")
+        raise InputError("segment is missing: give the segment of each pair, or unit=judgment")
     labels = np.arange(pairs) if segment is None else np.asarray(segment)
     numbers = np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.float64)
     *scores, kept = vectors({**columns, "segment": numbers}, nan=nan, minimum=1)

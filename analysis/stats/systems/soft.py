@@ -67,7 +67,7 @@ def soft_pairwise_accuracy(
     x, y = grids({"metric": metric, "human": human}, nan=nan)
     if method == "wmt" and np.isnan(x).any():
         raise InputError(
-            "`method='wmt'` needs every system's score of every segment: drop segments or use `method='permutation'`"
+            "method=wmt needs every system's score of every segment: drop segments or use method=permutation"
         )
     i, j = np.triu_indices(len(x), k=1)
     differences = [z[i] - z[j] for z in (x, y)]  # each (pairs, segments)

@@ -101,7 +101,7 @@ def reproduce_triples(
     if len(missing) == len(files):
         return None
     if missing:
-        raise InputError(f"{folder}: has no {missing[0]}, though it has other triples of the paper")
+        raise InputError(f"has no {missing[0]}, though it has other triples of the paper", file=folder)
     rates: list[Rate] = []
     cells: list[OverlapCell] = []
     for name, facts in printed.items():

@@ -262,7 +262,7 @@ def _files(path: Path) -> Iterator[Path]:
     elif any(path.glob("*.json")):
         yield path  # DEMETR is a folder
     else:
-        raise InputError(f"{path}: the folder holds no table ({', '.join(TABLE_FORMATS)})")
+        raise InputError(f"the folder holds no table ({', '.join(TABLE_FORMATS)})", file=path)
 
 
 def _digest(path: Path) -> str:
@@ -371,7 +371,7 @@ def _judged(
         raise _UnknownError(f"{path}: has candidates, but neither references nor sources to compare them with")
     rows = list(table.rows())
     if not rows:
-        raise InputError(f"{path}: has a header but no rows")
+        raise InputError("has a header but no rows", file=path)
     segment = segment if segment is not None else table.first(*SEGMENTS)
     system = system if system is not None else table.first(SYSTEM)
     apart: dict[str, list[int]] = {}

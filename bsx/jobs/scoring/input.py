@@ -114,7 +114,7 @@ def _line_files(table: JudgedTable, stem: Path) -> list[str]:
     """
     names = [name for name in table.columns if re.fullmatch(r"reference\d*", name)]
     if not names:
-        raise InputError(f"{table.name}: has no references to hold candidates against")
+        raise InputError("has no references to hold candidates against", file=table.name)
     segments = table.texts("segment") if "segment" in table else [str(row) for row in range(len(table))]
     rows = list({segment: row for row, segment in reversed(list(enumerate(segments)))}.values())[::-1]
     from bsx.data.output import atomic_text
@@ -123,7 +123,7 @@ def _line_files(table: JudgedTable, stem: Path) -> list[str]:
     for name in ("source", *names):
         texts = [table.texts(name)[row] for row in rows] if name in table else []
         if any("\n" in text for text in texts):
-            raise InputError(f"{table.name}: a text has several lines, which files with a line a segment cannot hold")
+            raise InputError("a text has several lines, which files with a line a segment cannot hold", file=table.name)
         path = stem.with_name(f"{stem.name}.{name}.txt")
         with atomic_text(path, own=True) as stream:
             stream.writelines(f"{text}\n" for text in texts)

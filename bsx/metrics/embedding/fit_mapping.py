@@ -48,17 +48,17 @@ def read_links(file: NamedFile, texts: Sequence[tuple[str, str]]) -> list[Links]
     """
     lines = list(file.lines())
     if len(lines) != len(texts):
-        raise InputError(f"{file.name}: has {len(lines)} lines, the parallel text {len(texts)}; line i links pair i")
+        raise InputError(f"has {len(lines)} lines, the parallel text {len(texts)}; line i links pair i", file=file.name)
     links = []
     for number, (line, (source, target)) in enumerate(zip(lines, texts, strict=True), start=1):
         found = []
         for part in line.split():
             match = _LINK.match(part)
             if match is None:
-                raise InputError(f"{file.name}: line {number}: {part!r} is not a link like 3-4")
+                raise InputError(f"{part!r} is not a link like 3-4", file=file.name, line=number)
             i, j = int(match[1]), int(match[2])
             if i >= len(source.split()) or j >= len(target.split()):
-                raise InputError(f"{file.name}: line {number}: {part} points beyond the sentence's words")
+                raise InputError(f"{part} points beyond the sentence's words", file=file.name, line=number)
             found.append((i, j))
         links.append(found)
     return links
@@ -125,7 +125,7 @@ def fit(
             "many; give more parallel text"
         )
     if not len(x):
-        raise InputError("no word is aligned with any other: give other text or `links=`")
+        raise InputError("no word is aligned with any other: give other text or links")
     array = fit_clp(x, z) if settings.kind == "clp" else fit_umd(x, z)
     digest = hashlib.sha256("".join(f"{a}\t{b}\n" for a, b in (texts[i] for i in chosen)).encode()).hexdigest()
     facts = {

@@ -53,7 +53,7 @@ def read_ensemble(named: str | None, catalog: Catalog) -> EnsembleEntry:
     """
     if named is None:
         raise InputError(
-            "say which ensemble: ensemble:NAME, or ensemble:FILE.yaml; `bsx.jobs.ensemble(…, save=NAME)` makes one"
+            "say which ensemble: ensemble:NAME, or ensemble:FILE.yaml; `bsx ensemble … --save NAME` makes one"
         )
     file = Path(named).expanduser()
     if file.suffix in (".yaml", ".yml") or len(file.parts) > 1:
