@@ -161,7 +161,7 @@ def _complain(message: str) -> int:
 
 def _instead(error: BaseException) -> str:
     """Return the command that works here now, where an error knows one."""
-    command = _with_instead(sys.argv[1:], getattr(error, "instead", None))
+    command = with_instead(sys.argv[1:], getattr(error, "instead", None))
     return f" Here now: {command}" if command is not None else ""
 
 
@@ -210,14 +210,14 @@ def _own_code(traceback: TracebackType | None) -> str | None:
 _FLAGS = {"model": ["-m", "--model"]}
 
 
-def _with_instead(words: Sequence[str], instead: tuple[str, str] | None) -> str | None:
+def with_instead(words: Sequence[str], instead: tuple[str, str] | None) -> str | None:
     """Return a command with another model, or with a metric that needs none, to copy; None if there is none.
 
     Args:
         words: the command as it was given, without the program.
         instead: what works here now; see `ModelUnavailableError`.
 
-    >>> _with_instead(["score", "-c", "a b.txt", "-m", "roberta-large", "--lang", "de"], ("model", "me5-small-q4"))
+    >>> with_instead(["score", "-c", "a b.txt", "-m", "roberta-large", "--lang", "de"], ("model", "me5-small-q4"))
     "bsx score -c 'a b.txt' --lang de --model me5-small-q4"
     """
     if instead is None or words[:1] not in (["score"], ["match"]) or any(":" in word and "=" in word for word in words):

@@ -117,9 +117,9 @@ def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavaila
         options = "Nothing that runs an encoder is installed either: pip install 'bsx-eval[onnx]'. "
         options += "metrics=chrf needs none."
     elif language is None:
-        options = f"Available here now: {', '.join(f'model={name!r}' for name in here) or 'none'}."
+        options = f"Available here now: {', '.join(f'model={name}' for name in here) or 'none'}."
     elif here:
-        options = f"Available here now for {language.name}: {', '.join(f'model={name!r}' for name in here)}."
+        options = f"Available here now for {language.name}: {', '.join(f'model={name}' for name in here)}."
     else:
         options = f"No model here was trained on {language.name}; metrics=chrf needs none."
     fetching = f" `bsx models pull {choice.name!r}` fetches it where the hub is reachable." if choice.source.hub else ""

@@ -21,7 +21,6 @@ import typer
 
 from bsx import Scorer
 from bsx.cli.commands import COMMANDS, build
-from bsx.cli.messages import spelled
 from tests.conftest import Outcome
 
 Cli = Callable[..., Outcome]
@@ -475,20 +474,6 @@ def test_no_command_has_an_option_twice() -> None:
     found = Counter(walk(get_command(build(list(COMMANDS))), "bsx"))
     assert len(found) > 100
     assert [place for place, times in found.items() if times > 1] == []
-
-
-def test_settings_that_the_library_names_are_spelled_as_options() -> None:
-    assert spelled("choose one with `layer=`, or all with `all_layers=True`") == (
-        "choose one with --layer, or all with --all-layers"
-    )
-    assert spelled("`dtype='fp32'`, `final_norm=False`, `model='a/b'`") == (
-        "--encoder dtype=fp32, --no-final-norm, --model a/b"
-    )
-    assert spelled("`bsx.jobs.baseline('x', lang='de', corpus=FILE, write=True)` makes one") == (
-        "`bsx registry baseline x --lang de --corpus FILE --write` makes one"
-    )
-    assert spelled("`bsx.analysis.get_dataset(…, source=FOLDER)`") == "`bsx data get … --source FOLDER`"
-    assert spelled("the metric `bertscore` and layer=3 stay") == "the metric `bertscore` and layer=3 stay"
 
 
 def test_the_list_of_commands_is_grouped_and_cuts_no_summary(cli: Cli) -> None:

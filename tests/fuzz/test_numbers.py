@@ -140,6 +140,7 @@ def _commands(command: Any) -> Iterator[Any]:
 
 
 def _below(kind: type) -> Iterator[type]:
+    inner: type
     for inner in kind.__subclasses__():
         yield inner
         yield from _below(inner)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -204,9 +205,9 @@ def test_missing_scores() -> None:
         ({"metrics": {"m": lambda a, b: [float("inf")] * len(a)}}, "row 1 has an infinite score"),
     ],
 )
-def test_bad_input(how: dict[str, object], message: str) -> None:
+def test_bad_input(how: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        robustness(REFERENCES, **{"metrics": METRICS, "perturbations": ["shuffle"], **how})  # type: ignore[call-arg]
+        robustness(REFERENCES, **{"metrics": METRICS, "perturbations": ["shuffle"], **how})
     with pytest.raises(UnknownNameError, match="unknown perturbation 'nope'"):
         robustness(REFERENCES, METRICS, perturbations=["nope"])
 
