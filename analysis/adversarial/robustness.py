@@ -233,11 +233,11 @@ def _choose(
     wanted = [get_perturbation(name) for name in (PERTURBATIONS if names is None else dict.fromkeys(names))]
     if base not in wanted:
         wanted.insert(0, base)
-    lacking = {one.name: why for one in wanted if (why := one.lacks(lang, source=source, parse=parse)) is not None}
+    lacking = {item.name: why for item in wanted if (why := item.lacks(lang, source=source, parse=parse)) is not None}
     if lacking and (names is not None or base.name in lacking):
         name = base.name if base.name in lacking else next(iter(lacking))
         raise InputError(f"perturbation {name} {lacking[name]}")
-    return [one for one in wanted if one.name not in lacking], lacking
+    return [item for item in wanted if item.name not in lacking], lacking
 
 
 def _called(case: Perturbed) -> str:

@@ -42,10 +42,10 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
         raise InputError(f"only the system {names[0]} is given: name at least two to compare" if names else "no system")
     draw: DrawOptions = {"resamples": settings.draws, "seed": settings.seed}
     pairs = list(combinations(names, 2)) if settings.all_pairs else [(name, names[0]) for name in names[1:]]
-    found = []
+    results = []
     for a, b in pairs:
         if settings.test == "bootstrap":
-            found.append(
+            results.append(
                 bootstrap_systems(
                     scores[a],
                     scores[b],
@@ -56,12 +56,12 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
                 )
             )
         else:
-            found.append(
+            results.append(
                 randomise_systems(scores[a], scores[b], aggregate=aggregate, higher_is_better=higher_is_better, **draw)
             )
-    adjusted = adjust([comparison.p_two_sided for comparison in found], settings.correction)
+    adjusted = adjust([comparison.p_two_sided for comparison in results], settings.correction)
     tests = []
-    for (a, b), comparison, p in zip(pairs, found, adjusted, strict=True):
+    for (a, b), comparison, p in zip(pairs, results, adjusted, strict=True):
         winner = a if (comparison.difference > 0) == higher_is_better else b
         different = p < settings.alpha and comparison.difference != 0
         tests.append(
@@ -80,7 +80,7 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
     systems = [_score(name, np.asarray(scores[name], dtype=np.float64), settings) for name in names]
     if settings.all_pairs:
         systems = _ranked(systems, tests, 1 if higher_is_better else -1)
-    segments = found[0].n
+    segments = results[0].n
     few = settings.test == "bootstrap" and segments < FEW
     return CompareResult(
         segments=segments,
@@ -104,12 +104,12 @@ def together(found: Sequence[CompareResult], human: Sequence[HumanCurve] = ()) -
     """
     curves = {curve.metric: curve for curve in reversed(human)}
     metrics = []
-    for one in (metric for result in found for metric in result.metrics):
-        curve = curves.get(one.metric)
-        tests = one.tests
+    for item in (metric for result in found for metric in result.metrics):
+        curve = curves.get(item.metric)
+        tests = item.tests
         if curve is not None:
             tests = tuple(replace(test, human=curve.at(test.difference)) for test in tests)
-        metrics.append(replace(one, tests=tests))
+        metrics.append(replace(item, tests=tests))
     warnings = [notice for result in found for notice in result.warnings]
     once = [notice for place, notice in enumerate(warnings) if notice not in warnings[:place]]
     return replace(found[0], metrics=tuple(metrics), human=tuple(human), warnings=tuple(once))
@@ -117,14 +117,14 @@ def together(found: Sequence[CompareResult], human: Sequence[HumanCurve] = ()) -
 
 def _ranked(systems: Sequence[SystemScore], tests: Sequence[SystemTest], sign: int) -> list[SystemScore]:
     """Return the systems with the ranks of their clusters."""
-    names = [one.system for one in systems]
+    names = [system.system for system in systems]
     p = np.ones((len(names), len(names)))
     for test in tests:
         if test.better is not None and test.worse is not None:
             p[names.index(test.better), names.index(test.worse)] = 0.0  # whatever alpha the tests had
-    clusters = significance_clusters({one.system: sign * one.score for one in systems}, p)
+    clusters = significance_clusters({system.system: sign * system.score for system in systems}, p)
     ranks = dict(zip(clusters.names, clusters.ranks, strict=True))
-    return [replace(one, rank=ranks[one.system]) for one in systems]
+    return [replace(system, rank=ranks[system.system]) for system in systems]
 
 
 def _score(name: str, values: Array, settings: ComparedMetric) -> SystemScore:

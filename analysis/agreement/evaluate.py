@@ -164,16 +164,16 @@ def _group(
     data = Rows(rows, judgments, segments=segment is not None, systems=systems)
     if whole is not None:
         data = replace(data, every=whole.every, judged=whole.judged, corpus=whole.corpus)
-    found = agreement(data, settings)
-    notes += found.notes
-    metrics = [metric for metric in found.metrics if metric.metric not in sentinels]
+    result = agreement(data, settings)
+    notes += result.notes
+    metrics = [metric for metric in result.metrics if metric.metric not in sentinels]
     controls = [
-        replace(metric, control=True) for name in sentinels for metric in found.metrics if metric.metric == name
+        replace(metric, control=True) for name in sentinels for metric in result.metrics if metric.metric == name
     ]
-    tests, clusters = tests_between(found, [metric.metric for metric in metrics], settings)
-    against = tests_against(found, metrics, controls, settings)
+    tests, clusters = tests_between(result, [metric.metric for metric in metrics], settings)
+    against = tests_against(result, metrics, controls, settings)
     left_out = len(missing) - kept
-    group = GroupResult(label, kept, left_out, (*metrics, *controls), tests, found.test, clusters, against)
+    group = GroupResult(label, kept, left_out, (*metrics, *controls), tests, result.test, clusters, against)
     return group, notes
 
 
@@ -195,13 +195,13 @@ def _matrices(
         segments = ["all"] * len(names)
     else:
         segments = [name for name, gone in zip(segment, missing, strict=True) if not gone]
-    found = grid(names, segments, rows)
+    result = grid(names, segments, rows)
     least = 3 if settings.level == "sys" else 2
-    if len(found.systems) < least and settings.level != "seg":
+    if len(result.systems) < least and settings.level != "seg":
         raise InputError(
-            f"{len(found.systems)} systems are too few for level {settings.level}, at least {least} are needed"
+            f"{len(result.systems)} systems are too few for level {settings.level}, at least {least} are needed"
         )
-    return found.columns, found.systems
+    return result.columns, result.systems
 
 
 def _whole(
@@ -209,9 +209,9 @@ def _whole(
 ) -> Rows:
     """Arrange the rows of the systems that were judged, with the segments that nobody judged."""
     numbers = np.arange(len(system), dtype=np.float64)
-    found = grid(list(system), list(segment), {**rows, "\0row": numbers})
-    judged = ~np.isnan(found.columns[human]).all(axis=1)
-    columns = {name: x[judged] for name, x in found.columns.items()}
+    result = grid(list(system), list(segment), {**rows, "\0row": numbers})
+    judged = ~np.isnan(result.columns[human]).all(axis=1)
+    columns = {name: x[judged] for name, x in result.columns.items()}
     places, judgments = columns.pop("\0row"), columns.pop(human)
     there = ~np.isnan(places)
     arranged = {}

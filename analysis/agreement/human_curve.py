@@ -178,8 +178,8 @@ def _pairs(sets: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDArr
     starts = np.concatenate([[0], np.cumsum(sizes)])
     total = int((sizes * (sizes - 1) // 2).sum())
     if total <= _MOST:
-        found = [start + np.stack(np.triu_indices(size, 1)) for start, size in zip(starts[:-1], sizes, strict=True)]
-        left, right = np.concatenate(found, axis=1)
+        results = [start + np.stack(np.triu_indices(size, 1)) for start, size in zip(starts[:-1], sizes, strict=True)]
+        left, right = np.concatenate(results, axis=1)
         return order[left], order[right]
     draw = np.random.default_rng(seed)
     chosen = draw.choice(len(sizes), _MOST, p=(sizes * (sizes - 1) / 2) / total)

@@ -91,16 +91,16 @@ def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
     """Segment level of matrices: intervals and tests resample the same, by default segments as a whole."""
     by, metrics = settings.grouped_by, []
     for name, x in rows.metrics.items():
-        found: dict[str, GroupedEstimate] = {}
+        results: dict[str, GroupedEstimate] = {}
         for statistic in statistics_of(settings):
             options = resampling(settings)
             if statistic != settings.statistic:
                 options["resamples"] = 1
-            found[statistic] = grouped(
+            results[statistic] = grouped(
                 x, rows.human, by=by, statistic=statistic, resample=settings.sampled, nan="omit", **options
             )
-        main = found[settings.statistic]
-        figures: dict[str, Figure] = {statistic: estimate.estimate for statistic, estimate in found.items()}
+        main = results[settings.statistic]
+        figures: dict[str, Figure] = {statistic: estimate.estimate for statistic, estimate in results.items()}
         if by != "none":
             figures |= {"defined": main.groups, "undefined": main.undefined}
         metrics.append(MetricAgreement(name, main.estimate, (main.low, main.high), figures, main.method))
@@ -117,13 +117,13 @@ def _tied(rows: Rows, settings: MetaSettings) -> Agreement:
     by, human, options = settings.grouped_by, rows.human, resampling(settings)
     metrics, epsilons = [], {}
     for name, x in rows.metrics.items():
-        found = calibrate_ties(x, human, by=by, human_epsilon=settings.human_ties, nan="omit", **options)
-        figures: dict[str, Figure] = {"acc_eq": found.acc_eq, "chance": found.chance, "epsilon": found.epsilon}
+        result = calibrate_ties(x, human, by=by, human_epsilon=settings.human_ties, nan="omit", **options)
+        figures: dict[str, Figure] = {"acc_eq": result.acc_eq, "chance": result.chance, "epsilon": result.epsilon}
         for statistic in STATISTICS:
             plain = group_mean(group_values(x, human, by, statistic))
             figures[statistic] = float(plain)
-        epsilons[name] = found.epsilon
-        metrics.append(MetricAgreement(name, found.acc_eq, (found.low, found.high), figures, found.method))
+        epsilons[name] = result.epsilon
+        metrics.append(MetricAgreement(name, result.acc_eq, (result.low, result.high), figures, result.method))
     test = settings.test_for(dependent=True)
     draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
 
@@ -158,10 +158,10 @@ def _darr(rows: Rows, settings: MetaSettings) -> Agreement:
     sides = {name: pairs.scores(x) for name, x in rows.metrics.items()}
     metrics = []
     for name, (better, worse) in sides.items():
-        found = darr_from_pairs(better, worse, pairs.segment, ties=ties, unit=unit, **options)
+        result = darr_from_pairs(better, worse, pairs.segment, ties=ties, unit=unit, **options)
         fields = ("tau", "concordant", "discordant", "ties", "n", "segments")
-        figures = {field: getattr(found, field) for field in fields}
-        metrics.append(MetricAgreement(name, found.tau, (found.low, found.high), figures, found.method))
+        figures = {field: getattr(result, field) for field in fields}
+        metrics.append(MetricAgreement(name, result.tau, (result.low, result.high), figures, result.method))
 
     def compare(a: str, b: str) -> Comparison:
         return compare_darr(sides[a], sides[b], pairs.segment, ties=ties, unit=unit, **options)
@@ -178,8 +178,8 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
     heavy = heavy_tails(scores, human, settings)
     metrics = []
     for name, x in scores.items():
-        found = correlations(name, x, human, settings, heavy=name in heavy)
-        ends, method = found.ci, found.method
+        result = correlations(name, x, human, settings, heavy=name in heavy)
+        ends, method = result.ci, result.method
         if over != "systems":
             drawn = resampled_scores(
                 rows.scored(name),
@@ -192,9 +192,9 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
             )
             ends = percentile_interval(drawn, settings.confidence)
             method = f"{settings.statistic}, bootstrap over {SAMPLED[over]}"
-        figures = {**found.figures, **_order_of_systems(rows, name, x, human, settings)}
+        figures = {**result.figures, **_order_of_systems(rows, name, x, human, settings)}
         method = f"{method}, systems ({rows.estimand(name)})"
-        metrics.append(MetricAgreement(name, found.value, ends, figures, method))
+        metrics.append(MetricAgreement(name, result.value, ends, figures, method))
     test = settings.test_for(dependent=True, heavy=bool(heavy))
     about = about_tails(heavy, test)
     if test == "bootstrap":

@@ -71,7 +71,7 @@ def about_tails(heavy: list[str], test: Test) -> tuple[str, ...]:
 
 def correlations(name: str, x: Array, human: Array, settings: MetaSettings, *, heavy: bool = False) -> MetricAgreement:
     """Correlate vectors (n,); the interval of Kendall's tau is a bootstrap, as grades tie often."""
-    found: dict[str, Estimate] = {}
+    results: dict[str, Estimate] = {}
     for statistic in statistics_of(settings):
         interval = "none"
         if statistic == settings.statistic:
@@ -79,9 +79,9 @@ def correlations(name: str, x: Array, human: Array, settings: MetaSettings, *, h
         measure, variant = getattr(correlation, statistic.removesuffix("_c")), dict[str, str]()
         if statistic == "kendall_c":
             variant = {"variant": "c"}
-        found[statistic] = measure(x, human, interval=interval, **variant, **resampling(settings))
-    main = found[settings.statistic]
-    figures = {statistic: estimate.estimate for statistic, estimate in found.items()}
+        results[statistic] = measure(x, human, interval=interval, **variant, **resampling(settings))
+    main = results[settings.statistic]
+    figures = {statistic: estimate.estimate for statistic, estimate in results.items()}
     return MetricAgreement(name, main.estimate, (main.low, main.high), dict(figures), main.method)
 
 
@@ -95,8 +95,8 @@ def tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, setti
         items = "systems" if settings.level == "sys" else "rows"
 
         def permuted(a: str, b: str) -> Comparison:
-            found = perm_both(metrics[a], metrics[b], human, statistic=statistic, plus_one=whole, **draw)
-            return replace(found, method=f"difference of {statistic}, permutation of {items}") if whole else found
+            result = perm_both(metrics[a], metrics[b], human, statistic=statistic, plus_one=whole, **draw)
+            return replace(result, method=f"difference of {statistic}, permutation of {items}") if whole else result
 
         return permuted
     values = {name: float(ROWS[settings.statistic](x, human)) for name, x in metrics.items()}

@@ -164,10 +164,10 @@ class _Sums:
 def _raters(x: Array, of: NDArray[np.int64], names: Sequence[str]) -> tuple[Rater, ...]:
     count, total = np.bincount(of), np.bincount(of, weights=x)
     others = (total[of] - x) / (count[of] - 1)
-    found = []
+    results = []
     for name in dict.fromkeys(names):
         own = np.array([other == name for other in names])
         mine, theirs = x[own], others[own]
         r = float(pearson_rows(mine, theirs)) if len(mine) > 2 else float("nan")
-        found.append(Rater(name, len(mine), float(mine.mean()), float((theirs - mine).mean()), r))
-    return tuple(sorted(found, key=lambda rater: -rater.severity))
+        results.append(Rater(name, len(mine), float(mine.mean()), float((theirs - mine).mean()), r))
+    return tuple(sorted(results, key=lambda rater: -rater.severity))

@@ -111,12 +111,12 @@ class GroupResult:
         Raises:
             UnknownNameError: for a metric without values in this group; names those that have some.
         """
-        found = self.find(metric)
-        if found is None:
+        result = self.find(metric)
+        if result is None:
             there = [known.metric for known in self.metrics]
             hint = did_you_mean(metric, there)
             raise UnknownNameError(f"group {self.group!r} has no metric {metric!r}; it has {', '.join(there)}.{hint}")
-        return found
+        return result
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class AverageResult:
         Raises:
             UnknownNameError: for an unknown metric.
         """
-        names = [one.metric for one in self.metrics]
+        names = [item.metric for item in self.metrics]
         if metric not in names:
             raise UnknownNameError(f"no metric {metric!r}; there are {', '.join(names)}.{did_you_mean(metric, names)}")
         return self.metrics[names.index(metric)]
@@ -225,7 +225,7 @@ class MetaResult(Result):
         Raises:
             UnknownNameError: if there is none; lists those there are.
         """
-        names = [one.group for one in self.groups]
+        names = [item.group for item in self.groups]
         if group not in names:
             raise UnknownNameError(f"no group {group!r}; there are {', '.join(names)}.{did_you_mean(group, names)}")
         return self.groups[names.index(group)]
@@ -249,7 +249,7 @@ class Judgments(Result):
         Raises:
             UnknownNameError: if it is none of them.
         """
-        names = [one.human for one in self.judgments]
+        names = [judgment.human for judgment in self.judgments]
         if human not in names:
             raise UnknownNameError(
                 f"there is no judgment {human!r}; there are {', '.join(names)}.{did_you_mean(human, names)}"
@@ -329,7 +329,7 @@ class MetricComparison:
 
     def __getitem__(self, system: str) -> SystemScore:
         """Return the score of a system."""
-        return next(one for one in self.systems if one.system == system)
+        return next(item for item in self.systems if item.system == system)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -60,8 +60,8 @@ def made(name: str, scores: Array, groups: Sequence[str], seed: int) -> Array:
     """
     if name == "constant":
         return np.where(np.isnan(scores), np.nan, 0.0)
-    found = scores.copy()
+    result = scores.copy()
     for number, group in enumerate(dict.fromkeys(groups)):
         here = np.array([other == group for other in groups]) & ~np.isnan(scores)
-        found[here] = np.random.default_rng([seed, number]).permutation(scores[here])
-    return found
+        result[here] = np.random.default_rng([seed, number]).permutation(scores[here])
+    return result

@@ -68,7 +68,7 @@ def corrected_over_all(results: list[GroupResult], settings: MetaSettings) -> li
         order = list(ranked.ranks)
         better |= {(k, t.a, t.b): _deciding(t, settings) for t in group.tests if order.index(t.a) < order.index(t.b)}
     adjusted = dict(zip(better, adjust(list(better.values()), settings.correction), strict=True))
-    found = {}
+    outcome = {}
     for k, (group, ranked) in enumerate(tested):
         names = list(ranked.ranks)
         p = np.ones((len(names), len(names)))
@@ -78,10 +78,10 @@ def corrected_over_all(results: list[GroupResult], settings: MetaSettings) -> li
             p[names.index(test.a), names.index(test.b)] = test.p if corrected is None else corrected
             tests.append(replace(test, p_adjusted=None if corrected is None else float(corrected)))
         clusters = significance_clusters({name: group[name].value for name in names}, p, alpha=settings.alpha)
-        found[group.group] = replace(group, tests=tuple(tests), clusters=_winners(clusters))
+        outcome[group.group] = replace(group, tests=tuple(tests), clusters=_winners(clusters))
     against = iter(_corrected([test for group in results for test in group.control_tests], settings))
     return [
-        replace(found.get(group.group, group), control_tests=tuple(next(against) for _ in group.control_tests))
+        replace(outcome.get(group.group, group), control_tests=tuple(next(against) for _ in group.control_tests))
         for group in results
     ]
 
@@ -109,7 +109,7 @@ def average_tests(
     """
     normal = need("scipy.stats", "the test of an average").norm
     method = f"mean difference, normal, {settings.sources} groups"
-    found: list[AverageTest] = []
+    results: list[AverageTest] = []
     for a, b in pairs:
         every = [test for group in groups for test in (*group.tests, *group.control_tests)]
         tests = [test for test in every if (test.a, test.b) == (a, b)]
@@ -121,9 +121,9 @@ def average_tests(
         z = difference / error if error > 0 else 0.0
         half = float(normal.ppf((1 + settings.confidence) / 2)) * error
         p, two = float(normal.sf(z)), float(2 * normal.sf(abs(z)))
-        found.append(AverageTest(a, b, difference, (difference - half, difference + half), p, two, two, method))
-    adjusted: Iterable[float] = adjust([test.p_two_sided for test in found], settings.correction) if found else ()
-    return tuple(replace(test, p_adjusted=float(p)) for test, p in zip(found, adjusted, strict=True))
+        results.append(AverageTest(a, b, difference, (difference - half, difference + half), p, two, two, method))
+    adjusted: Iterable[float] = adjust([test.p_two_sided for test in results], settings.correction) if results else ()
+    return tuple(replace(test, p_adjusted=float(p)) for test, p in zip(results, adjusted, strict=True))
 
 
 def _standard_error(test: PairTest, confidence: float, normal: Untyped) -> float:
@@ -144,10 +144,10 @@ def average_of(
 
     Source: Zou & Donner 2008 (MOVER) for the interval of a sum from the intervals of its parts.
     """
-    found = [group.find(metric) for group in groups]
+    results = [group.find(metric) for group in groups]
     tested = [group.clusters for group in groups if group.clusters is not None]
     wins = sum(metric in clusters.winners for clusters in tested) if tested and competes else None
-    present = [agreement for agreement in found if agreement is not None]
+    present = [agreement for agreement in results if agreement is not None]
     nothing = math.nan
     names = averaged(settings.level, settings.statistic)
     if len(present) < len(groups):
@@ -155,7 +155,7 @@ def average_of(
         return AverageAgreement(metric, nothing, (nothing, nothing), figures, wins, not competes)
     figures = {}
     for name in names:
-        values = [value for one in present if isinstance(value := one.figures[name], float | int)]
+        values = [value for item in present if isinstance(value := item.figures[name], float | int)]
         figures[name] = float(np.mean(values)) if len(values) == len(present) else nothing
     value = float(np.mean([agreement.value for agreement in present]))
     # Errors of groups that may depend on each other in any way add up at worst.

@@ -110,8 +110,8 @@ def compare_cards(cards: Sequence[Card], *, alpha: float = 0.05) -> Leaderboard:
     tests: dict[tuple[CardFigure, str, str], float] = {}
     for card in cards:
         digests: dict[str, list[str]] = {}
-        for one in card.data:
-            digests.setdefault(one.name, []).append(one.sha256[:8])
+        for item in card.data:
+            digests.setdefault(item.name, []).append(item.sha256[:8])
         for key, value, ends, _ in card_figures(card):
             values.setdefault(_named(key, digests), {})[card.metric] = value, ends
         for part, test in ((part, test) for part, content in card.parts.made().items() for test in content.tests):
@@ -123,7 +123,7 @@ def compare_cards(cards: Sequence[Card], *, alpha: float = 0.05) -> Leaderboard:
         raise InputError("the cards share no figure: they were measured on different tables")
     lone = sum(len(of) == 1 for of in values.values())
     notes = [f"{lone} figures are left out: only one of the cards has them on the same table"] if lone else []
-    examples = [one.name for card in cards for one in card.data if one.examples]
+    examples = [item.name for card in cards for item in card.data if item.examples]
     if examples:
         notes.append("the shipped examples are invented sentences: figures on them are no evidence")
     if any(figure.tests.get("intervals") for figure in figures):
@@ -173,10 +173,10 @@ def card_figures(card: Card) -> Iterator[CardValue]:
                 at = CardFigure("perturbations", TOLD_APART, told.data, "", told.group)
                 yield CardValue(at, told.rate, told.ci, told.n)
     if parts.challenge is not None:
-        for one in parts.challenge.sets:
-            if one.overall is not None and not math.isnan(one.overall.rate):
-                at = CardFigure("challenge", CHALLENGE, one.data, "", one.group)
-                yield CardValue(at, one.overall.rate, one.overall.ci, one.overall.n)
+        for item in parts.challenge.sets:
+            if item.overall is not None and not math.isnan(item.overall.rate):
+                at = CardFigure("challenge", CHALLENGE, item.data, "", item.group)
+                yield CardValue(at, item.overall.rate, item.overall.ci, item.overall.n)
     if parts.cost is not None:
         cost, seconds = parts.cost, parts.cost.metric
         at = CardFigure("cost", SECONDS, cost.data, "", cost.group, True)
@@ -206,20 +206,20 @@ def _ranked(
 ) -> FigureRow:
     names = list(of)
     sign = -1.0 if key.lower else 1.0
-    found: dict[tuple[int, int], float] = {}
+    results: dict[tuple[int, int], float] = {}
     kinds = {"paired": 0, "intervals": 0}
     for i, j in combinations(range(len(names)), 2):
         a, b = names[i], names[j]
         p = tests.get((key, a, b), tests.get((key, b, a)))
         if key.part == "cost":
             kinds["ranges"] = kinds.get("ranges", 0) + 1
-            found[i, j] = _apart(of[a][1], of[b][1])
+            results[i, j] = _apart(of[a][1], of[b][1])
             continue
         kinds["intervals" if p is None else "paired"] += 1
-        found[i, j] = _from_intervals(of[a], of[b]) if p is None else p
-    adjusted = adjust(list(found.values()), "holm")
+        results[i, j] = _from_intervals(of[a], of[b]) if p is None else p
+    adjusted = adjust(list(results.values()), "holm")
     matrix = np.ones((len(names), len(names)))
-    for (i, j), p in zip(found, adjusted.tolist(), strict=True):
+    for (i, j), p in zip(results, adjusted.tolist(), strict=True):
         matrix[i, j] = matrix[j, i] = p
     clusters = significance_clusters({name: sign * of[name][0] for name in names}, matrix, alpha=alpha)
     ranks = dict(zip(clusters.names, clusters.ranks, strict=True))
@@ -241,7 +241,7 @@ def _ranked(
 
 def _apart(a: Interval | None, b: Interval | None) -> float:
     """Return 0 for ranges that do not overlap, else 1."""
-    ends = [end for one in (a, b) for end in one or () if not math.isnan(end)]
+    ends = [end for item in (a, b) for end in item or () if not math.isnan(end)]
     return float(len(ends) < 4 or max(ends[0], ends[2]) <= min(ends[1], ends[3]))
 
 

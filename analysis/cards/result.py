@@ -450,8 +450,8 @@ class CardParts:
 
     def made(self) -> dict[str, CardPart]:
         """Return the parts that are there, by name."""
-        found = ((one.name, getattr(self, one.name)) for one in fields(self))
-        return {name: part for name, part in found if part is not None}
+        result = ((item.name, getattr(self, item.name)) for item in fields(self))
+        return {name: part for name, part in result if part is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -554,8 +554,8 @@ def _cards(path: str | Path) -> Iterator[Card]:
     several = content.get("cards") if isinstance(content, Mapping) and "cards" in content else [content]
     if not isinstance(several, list) or not several:
         raise InputError("holds no card", file=file.name)
-    for one in several:
-        version = one.get("schema_version") if isinstance(one, Mapping) else None
+    for item in several:
+        version = item.get("schema_version") if isinstance(item, Mapping) else None
         if version is None:
             raise InputError("is no metric card, as bsx card writes them", file=file.name)
         if version != SCHEMA:
@@ -563,6 +563,6 @@ def _cards(path: str | Path) -> Iterator[Card]:
                 f"is a card of version {version!r}, and this bsx reads version {SCHEMA}: make it anew", file=file.name
             )
         try:
-            yield Card.from_dict(one)
+            yield Card.from_dict(item)
         except InputError as error:
             raise InputError(f"{error}", file=file.name) from error

@@ -23,7 +23,7 @@ def _add(
 ) -> None:
     """Add a row for each translation, or for each judgment of it; ``figures`` has language pair and judgments."""
     for (pair, system, document, item), judged in found.items():
-        for group in [[one] for one in judged] if per_rater else [judged]:
+        for group in [[each] for each in judged] if per_rater else [judged]:
             counted: dict[str, Given] = {"judge": group[0][0]} if per_rater else {"judgments": len(group)}
             values: dict[str, Given] = {"lp": pair, "system": system, "segment": item, "document": document}
             builder.add(**values, **figures(pair, group), human_system=human_translation(system), **counted)
@@ -126,7 +126,7 @@ def _appraised(
     problems = Problems(skip=skip_malformed)
     table = Table(path, problems, separator=",", quoted=True, header=list(fields))
     left_out = {"tutorials": 0, "attention checks": 0, "judgments of whole documents": 0}
-    found: _Judged = {}
+    results: _Judged = {}
     for row in table.rows():
         with problems:
             pair = f"{row.name('src')}-{row.name('tgt')}"
@@ -150,10 +150,10 @@ def _appraised(
                 raise InputError(f"{row.where}: the score {score:g} is not between 0 and 100")
             key = (pair, row.name("system"), document, row.name("item"))
             spans = _span_score(row) if "spans" in fields else 0.0
-            found.setdefault(key, []).append((row.name("annotator"), score, spans))
+            results.setdefault(key, []).append((row.name("annotator"), score, spans))
     notes = [f"{count} {what} are left out" for what, count in left_out.items() if count]
     notes.append("the file has no texts; segments have the numbers that the test set gives them")
-    return found, Builder(name or Path(path).stem, problems), notes
+    return results, Builder(name or Path(path).stem, problems), notes
 
 
 def _span_score(row: Row) -> float:

@@ -145,11 +145,11 @@ def load_challenge_table(path: Path | str, *, name: str | None = None) -> Judged
     Raises:
         InputError: naming file, row and reason.
     """
-    found = load_challenge(path)
+    result = load_challenge(path)
     builder = Builder(name or Path(path).stem, Problems())
-    builder.notes.extend(found.notes)
-    sides = sorted(found.has)
-    for pair in found.pairs:
+    builder.notes.extend(result.notes)
+    sides = sorted(result.has)
+    for pair in result.pairs:
         texts: dict[str, Given] = {side: str(getattr(pair, side)) for side in sides}
         builder.add(
             lp=pair.lang,
@@ -192,12 +192,12 @@ def _read_demetr(files: Sequence[Path], *, found: bool) -> ChallengeSet:
 def _demetr_fields(item: Untyped, where: str) -> dict[str, str]:
     if not isinstance(item, dict):
         raise InputError(f"{where} is no object, as DEMETR's items are")
-    found = {}
+    results = {}
     for name, key in _DEMETR.items():
         if key not in item:
             raise InputError(f"{where}: has no {key!r}, which DEMETR's items have")
-        found[name] = cells.text(item[key] if name != "segment" else str(item[key]), f"{where}, {key!r}")
-    return found
+        results[name] = cells.text(item[key] if name != "segment" else str(item[key]), f"{where}, {key!r}")
+    return results
 
 
 def _read_table(path: Path, metrics: Sequence[str], named: Mapping[str, str]) -> ChallengeSet:

@@ -40,17 +40,17 @@ def load_eval4nlp(path: Path | str, *, lp: str | None = None, name: str | None =
         raise InputError(
             f"needs exactly one file PART.mt, has {len(parts)}; is this a folder like ro-en-dev?", file=path
         )
-    found = {file.name.removeprefix(f"{parts[0]}."): (str(place / file.name), lines) for file, lines in files.items()}
-    lost = next((kind for kind in _NEEDED if kind not in found), None)
+    results = {file.name.removeprefix(f"{parts[0]}."): (str(place / file.name), lines) for file, lines in files.items()}
+    lost = next((kind for kind in _NEEDED if kind not in results), None)
     if lost is not None:
         raise InputError(f"has no {parts[0]}.{lost}", file=path)
-    kinds = [kind for kind in (*_NEEDED, "hter", *_TEXTS) if kind in found]
-    check_line_counts({found[kind][0]: len(found[kind][1]) for kind in kinds})
+    kinds = [kind for kind in (*_NEEDED, "hter", *_TEXTS) if kind in results]
+    check_line_counts({results[kind][0]: len(results[kind][1]) for kind in kinds})
     stem = place.name.removesuffix(".gz").removesuffix(".tar")
     builder = Builder(name or stem, Problems())
-    for i in range(len(found["mt"][1])):
-        line = {kind: found[kind][1][i] for kind in kinds}
-        where = {kind: f"{found[kind][0]}: line {i + 1}" for kind in kinds}
+    for i in range(len(results["mt"][1])):
+        line = {kind: results[kind][1][i] for kind in kinds}
+        where = {kind: f"{results[kind][0]}: line {i + 1}" for kind in kinds}
         values: dict[str, Given] = {
             "source": line["src"],
             "candidate": line["mt"],
@@ -70,16 +70,16 @@ def _folder(place: Path) -> dict[PurePath, list[str]]:
 
 
 def _archive(place: Path) -> dict[PurePath, list[str]]:
-    found: dict[PurePath, list[str]] = {}
+    results: dict[PurePath, list[str]] = {}
     try:
         with NamedFile(place).open() as stream, tarfile.open(fileobj=stream) as packed:
             for member in packed:
                 content = packed.extractfile(member) if _known(PurePath(member.name)) else None
                 if content is not None:
-                    found[PurePath(member.name)] = content.read().decode("utf-8").removesuffix("\n").split("\n")
+                    results[PurePath(member.name)] = content.read().decode("utf-8").removesuffix("\n").split("\n")
     except (tarfile.TarError, EOFError, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{place}: is not a whole .tar.gz of files in UTF-8 ({error})") from error
-    return found
+    return results
 
 
 def _known(file: PurePath) -> bool:

@@ -217,8 +217,8 @@ class Builder:
             InputError: if there are no rows.
         """
         if not self._rows:
-            found = self._problems.found
-            reason = f"; all {len(found)} are malformed, the first: {found[0]}" if found else ""
+            result = self._problems.found
+            reason = f"; all {len(result)} are malformed, the first: {result[0]}" if result else ""
             raise InputError(f"{what}: holds no rows that can be used{reason}")
         if drop_human is not None:
             self._human(what, drop=drop_human)
@@ -284,8 +284,8 @@ def reference_columns(columns: Sequence[str]) -> list[str]:
     >>> reference_columns(["ref2", "source", "ref1", "referee"])
     ['ref1', 'ref2']
     """
-    found = [(int(match[1] or 1), name) for name in columns if (match := _REFERENCE.fullmatch(name))]
-    return [name for _, name in sorted(found)]
+    results = [(int(match[1] or 1), name) for name in columns if (match := _REFERENCE.fullmatch(name))]
+    return [name for _, name in sorted(results)]
 
 
 def pair_in_name(path: Path | str) -> str:
@@ -294,5 +294,5 @@ def pair_in_name(path: Path | str) -> str:
     >>> pair_in_name("wmt/newstest2017-cs-en.systems.tsv")
     'cs-en'
     """
-    found = re.findall(r"(?<![A-Za-z])([a-z]{2,3}-[a-z]{2,3})(?![A-Za-z])", Path(path).name)
-    return str(found[0]) if found else ""
+    result = re.findall(r"(?<![A-Za-z])([a-z]{2,3}-[a-z]{2,3})(?![A-Za-z])", Path(path).name)
+    return str(result[0]) if result else ""

@@ -167,14 +167,14 @@ def _identifiers(texts: Mapping[tuple[str, str, str], object]) -> dict[tuple[str
 
 def _parts(ratings: Mapping[tuple[str, str, str], Mapping[str, _Rating]]) -> dict[str, tuple[int, str]]:
     """Return column -> what it counts: place in an error, and what stands there or before a slash."""
-    found: dict[str, tuple[int, str]] = {}
+    results: dict[str, tuple[int, str]] = {}
     errors = [error for raters in ratings.values() for rating in raters.values() for error in rating.errors]
     for category in sorted({category for category, _, _ in errors}):
         for part in dict.fromkeys((category.split("/")[0], category)):
-            found[f"human_{_slug(part)}"] = (0, part)
+            results[f"human_{_slug(part)}"] = (0, part)
     for severity in sorted({severity for _, severity, _ in errors}):
-        found[f"human_{_slug(severity)}"] = (1, severity)
-    return found
+        results[f"human_{_slug(severity)}"] = (1, severity)
+    return results
 
 
 def _slug(text: str) -> str:

@@ -68,10 +68,10 @@ def get_dataset(name: str, settings: FetchSettings) -> Path:
     else:
         raise DataUnavailableError(f"{name}: {how_to_get(entry)}")
     lock = _read_lock(folder)
-    for one in wanted:
-        path, file, origin = one.path, one.file, one.source
+    for item in wanted:
+        path, file, origin = item.path, item.file, item.source
         target = folder / path
-        known = (file.sha256, file.size) if file is not None else (one.sha256, None)
+        known = (file.sha256, file.size) if file is not None else (item.sha256, None)
         if origin is not None:
             make_folder(target.parent)
             copy(origin, target, *known)
@@ -122,13 +122,13 @@ def verify_dataset(name: str, *, data_dir: Path | str | None = None) -> dict[str
         check(target, sha256 or facts.get("sha256"), size or facts.get("size"), str(target))
         results[path] = "ok" if sha256 is not None else "unchanged" if facts else "no checksum is known"
     if not results:
-        found = find_layout(entry, data_dir)
-        if found is None:
+        result = find_layout(entry, data_dir)
+        if result is None:
             raise DataUnavailableError(f"{name} is not in {root}: {how_to_get(entry)}")
         known = entry.local.sha256 if entry.local is not None else {}
-        for path in found[0].paths:
+        for path in result[0].paths:
             if path in known:
-                check(found[1] / path, known[path], None, str(found[1] / path))
+                check(result[1] / path, known[path], None, str(result[1] / path))
             results[path] = "ok" if path in known else "no checksum is known"
     return results
 
@@ -146,9 +146,9 @@ def _in_folder(entry: DatasetEntry, source: Path) -> list[_Wanted]:
         [_Wanted(path, None, find(path), local.sha256.get(path)) for path in local.paths] if local is not None else []
     )
     for wanted in (published, tables):
-        if wanted and all(one.source is not None for one in wanted):
+        if wanted and all(item.source is not None for item in wanted):
             return wanted
-    missing = [next(one.path for one in wanted if one.source is None) for wanted in (published, tables) if wanted]
+    missing = [next(item.path for item in wanted if item.source is None) for wanted in (published, tables) if wanted]
     raise DataUnavailableError(f"{source}: {entry.name} needs {' or '.join(missing)}, which is not there")
 
 

@@ -69,8 +69,8 @@ def _resolve(folder: Path, path: str) -> Path | None:
     """Return the one file or folder that a path or pattern of the registry means, or None."""
     if "*" not in path:
         return folder / path if (folder / path).exists() else None
-    found = list(folder.glob(path))
-    return found[0] if len(found) == 1 else None
+    result = list(folder.glob(path))
+    return result[0] if len(result) == 1 else None
 
 
 @settled(LoaderSettings)
@@ -97,10 +97,10 @@ def load_data(name: str, settings: LoaderSettings) -> JudgedTable:
         _check_settings(name, loader, given)
         return loader(Path(name), **given)
     entry = load_dataset_catalog().entry(name)
-    found = find_layout(entry, settings.data_dir)
-    if found is None:
+    result = find_layout(entry, settings.data_dir)
+    if result is None:
         raise DataUnavailableError(f"{name} is not in {data_folder(settings.data_dir)}: {how_to_get(entry)}")
-    layout, folder = found
+    layout, folder = result
     loader = LOADERS[layout.loader]
     _check_settings(name, loader, given)
     arguments = {key: _resolve(folder, path) for key, path in layout.arguments.items()}

@@ -92,13 +92,13 @@ def _marks(row: Row, column: str) -> list[tuple[float, ...]]:
     given = row[column]
     if not isinstance(given, list) or not given or not all(isinstance(mark, Mapping) for mark in given):
         raise InputError(f"{where} is not a list of annotations")
-    found = []
+    results = []
     for mark in given:
         lacking = next((aspect for aspect in ASPECTS if aspect not in mark), None)
         if lacking is not None:
             raise InputError(f"{where}: an annotation has no {lacking}")
-        found.append(tuple(cells.finite(mark[aspect], f"{where}, {aspect}") for aspect in ASPECTS))
-    return found
+        results.append(tuple(cells.finite(mark[aspect], f"{where}, {aspect}") for aspect in ASPECTS))
+    return results
 
 
 def load_realsumm(
@@ -132,7 +132,7 @@ def load_realsumm(
     content = pickled(file) if file.suffix == ".pkl" else file.json()
     if not isinstance(content, dict) or not all(isinstance(one, dict) for one in content.values()):
         raise InputError("is not a mapping of documents", file=file.name)
-    found: list[tuple[dict[str, Given], dict[str, object], str]] = []
+    results: list[tuple[dict[str, Given], dict[str, object], str]] = []
     for document, one in content.items():
         where = f"{file.name}: document {document}"
         with problems:
@@ -148,8 +148,8 @@ def load_realsumm(
                         raise InputError(f"{place}: has no score {human!r}; it has {', '.join(map(str, scores))}")
                     candidate = _plain(_of(summary, "system_summary", str, place))
                     texts: dict[str, Given] = {"system": str(system), "segment": str(document)}
-                    found.append((texts | {"candidate": candidate, "reference": reference}, scores, place))
-    shared = [name for name in (found[0][1] if found else ()) if all(name in scores for _, scores, _ in found)]
+                    results.append((texts | {"candidate": candidate, "reference": reference}, scores, place))
+    shared = [name for name in (results[0][1] if results else ()) if all(name in scores for _, scores, _ in results)]
     wanted = list(metrics) or [name for name in shared if name != human]
     missing = next((name for name in wanted if name not in shared), None)
     if missing is not None:
@@ -157,7 +157,7 @@ def load_realsumm(
             f"not every summary has a score {missing!r}; all have {', '.join(shared)}", file=file.name
         )
     builder = Builder(name or Path(path).stem, problems, wanted)
-    for texts, scores, place in found:
+    for texts, scores, place in results:
         with problems:
             values = {name: cells.number(scores[name], f"{place}, {name}") for name in wanted}
             builder.add(**texts, human=cells.number(scores[human], f"{place}, {human}"), **values)

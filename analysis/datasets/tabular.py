@@ -43,8 +43,8 @@ class _InMemory:
     def rows(self) -> Iterator[Row]:
         """Yield the rows; a cell of pandas without a value is None."""
         for number, cell in enumerate(zip(*self._values.values(), strict=True), start=1):
-            found = (None if value != value else value for value in cell)
-            yield Row(f"{self.name}: row {number}", dict(zip(self.columns, found, strict=True)))
+            result = (None if value != value else value for value in cell)
+            yield Row(f"{self.name}: row {number}", dict(zip(self.columns, result, strict=True)))
 
 
 def load_table(
@@ -179,10 +179,10 @@ def _references(row: Row, several: Sequence[str]) -> list[str]:
 
 def _reference_folder(folder: Path, lp: str | None, name: str | None, problems: Problems) -> JudgedTable:
     def one(pattern: str) -> Path:
-        found = sorted(folder.glob(pattern))
-        if len(found) != 1:
-            raise InputError(f"needs exactly one file {pattern}, has {len(found)}", file=folder)
-        return found[0]
+        result = sorted(folder.glob(pattern))
+        if len(result) != 1:
+            raise InputError(f"needs exactly one file {pattern}, has {len(result)}", file=folder)
+        return result[0]
 
     source, candidate, scores = one("src.*"), one("mt.*"), one("*.scores")
     references = sorted(folder.glob("ref-*.*"))

@@ -88,12 +88,12 @@ def load_triples(path: Path | str, metrics: Sequence[str] | None = None) -> Trip
     rows = list(table.rows())
     if not rows:
         raise InputError("has a header but no rows", file=table.name)
-    found = _pair_up(table.name, rows)
+    result = _pair_up(table.name, rows)
     names, notes = (list(metrics), []) if metrics is not None else _numeric(table, rows)
     columns = {name: [row.number(name) for row in rows] for name in names}
     triples = []
-    scores = {name: (np.empty(len(found)), np.empty(len(found))) for name in names}
-    for i, (good, bad) in enumerate(found):
+    scores = {name: (np.empty(len(result)), np.empty(len(result))) for name in names}
+    for i, (good, bad) in enumerate(result):
         anchor, paraphrase = (str(rows[good][name]) for name in _LONG[1:])
         triples.append(Triple(anchor, paraphrase, str(rows[bad]["sentence2"]), min(good, bad) + 1))
         for name, column in columns.items():
@@ -109,7 +109,7 @@ def _pair_up(file: str, rows: Sequence[Row]) -> list[tuple[int, int]]:
         row.text("sentence2")
         kind = row.label("label")
         members.setdefault(anchor, ([], []))[0 if kind else 1].append(at)
-    found = []
+    results = []
     for anchor, (good, bad) in members.items():
         if len(good) != len(bad):
             shown = anchor if len(anchor) <= 60 else anchor[:57] + "..."
@@ -117,8 +117,8 @@ def _pair_up(file: str, rows: Sequence[Row]) -> list[tuple[int, int]]:
                 f"{file}: row {min(good + bad) + 1}: the anchor {shown!r} has {len(good)} paraphrases (label 1) and "
                 f"{len(bad)} non-paraphrases (label 0); each triple needs one of both, with the same sentence1"
             )
-        found += list(zip(good, bad, strict=True))
-    return found
+        results += list(zip(good, bad, strict=True))
+    return results
 
 
 def _numeric(table: Table, rows: Sequence[Row]) -> tuple[list[str], list[str]]:

@@ -51,10 +51,10 @@ def knots_of(name: str, values: Array) -> tuple[float, ...]:
     Raises:
         InputError: if the values leave fewer than three knots.
     """
-    found = np.unique(np.quantile(values, QUANTILES))
-    if len(found) < 3 or len(np.unique(values)) < len(QUANTILES):
+    result = np.unique(np.quantile(values, QUANTILES))
+    if len(result) < 3 or len(np.unique(values)) < len(QUANTILES):
         raise InputError(f"spline: {name!r} takes too few different values to bend")
-    return tuple(float(value) for value in found)
+    return tuple(float(value) for value in result)
 
 
 def find_bends(
@@ -87,7 +87,7 @@ def find_bends(
     x = np.column_stack([z[name] for name in factors])
     sets = [[name] for name in dict.fromkeys(spline)]
     sets += [[*dict.fromkeys(spline)]] if len(sets) > 1 else []
-    found = []
+    results = []
     for metric in metrics:
         out_line, _ = out_of_sample(x, z[metric], errors, seed)
         for bent in sets:
@@ -105,7 +105,7 @@ def find_bends(
                 curve = _curve(
                     bent[0], factors, columns, knots[bent[0]], scale[bent[0]], x, z[metric], errors, settings.confidence
                 )
-            found.append(
+            results.append(
                 Bend(
                     metric=metric,
                     factor=" + ".join(bent),
@@ -122,8 +122,8 @@ def find_bends(
                     curve=curve,
                 )
             )
-    adjusted = adjust([bend.p for bend in found], settings.correction)
-    return tuple(replace(bend, p_adjusted=float(p)) for bend, p in zip(found, adjusted, strict=True))
+    adjusted = adjust([bend.p for bend in results], settings.correction)
+    return tuple(replace(bend, p_adjusted=float(p)) for bend, p in zip(results, adjusted, strict=True))
 
 
 def _curve(

@@ -85,13 +85,13 @@ def linearity_checks(
         questions["reset"] = {"fitted²": scaled**2, "fitted³": scaled**3}
     questions["squares"] = {f"{name}²": column**2 for name, column in base.items()}
     questions["interactions"] = {f"{a}:{b}": base[a] * base[b] for a, b in combinations(base, 2)}
-    found = {}
+    results = {}
     for name, candidates in questions.items():
         added = _independent(base, candidates)
         if added:
             terms = {**base, **{term: candidates[term] for term in added}}
-            found[name] = nested(name, y, terms, list(base), added, errors, True)
-    return found
+            results[name] = nested(name, y, terms, list(base), added, errors, True)
+    return results
 
 
 def _standardised(

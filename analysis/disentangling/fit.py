@@ -154,8 +154,8 @@ def _fit_all(
         for j, name in enumerate(metrics)
     )
     condition = float(np.linalg.cond(x))
-    found = notices(n, fits, ols, condition, clusters, draws)
-    found += star_notices(x, y, fits, ols, settings.alpha) if errors.kind == "classic" else []
+    result = notices(n, fits, ols, condition, clusters, draws)
+    result += star_notices(x, y, fits, ols, settings.alpha) if errors.kind == "classic" else []
     return DisentangleResult(
         n=n,
         factors=tuple(factors),
@@ -170,7 +170,7 @@ def _fit_all(
         bootstrap=settings.bootstrap,
         omitted=0,
         condition_number=condition,
-        warnings=tuple(found),
+        warnings=tuple(result),
     )
 
 

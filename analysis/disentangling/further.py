@@ -93,13 +93,13 @@ def mostly_length(columns: Mapping[str, Array], measured: Mapping[str, Array]) -
         measured: from `lengths`, of the same rows.
     """
     design = np.column_stack([np.ones(len(next(iter(measured.values())))), *measured.values()])
-    found = {}
+    results = {}
     for name, values in columns.items():
         rest = values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
         share = 1 - float(rest @ rest) / float(np.square(values - values.mean()).sum())
         if share > MOSTLY:
-            found[name] = share
-    return found
+            results[name] = share
+    return results
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +181,7 @@ class Further:
 
         Noise counts as much in all groups: a stated reliability is that of every one.
         """
-        found = []
+        results = []
         rest = {place: one for place, one in known.items() if factors[place] != noisy}
         for name in result.groups:
             rows = np.flatnonzero([label == name for label in self.labels[group]])
@@ -189,8 +189,8 @@ class Further:
             y, x = (standardised(own, names) for names in (metrics, factors))
             errors, levels = self.errors.of(rows).defined_for(x), (result.alpha, result.confidence)
             here = {place: replace(one, influence=one.influence[rows]) for place, one in rest.items()}
-            found += tipping_points(metrics, factors, x, y, noisy, here, errors, *levels, group=name)
-        return found
+            results += tipping_points(metrics, factors, x, y, noisy, here, errors, *levels, group=name)
+        return results
 
     def _reliability(self, factors: Sequence[str], rows: int) -> dict[int, ReliabilityEstimate]:
         known = {}
@@ -213,14 +213,14 @@ class Further:
             return []
         said = "; ".join(f"{one.factor} {one.value:.3f}, {one.source}" for one in known.values())
         scale = "per sd of the noise-free factor"
-        found = Moments(x, y, known, errors).correct(known)
-        if float(found.r2.max()) > 1:
-            metric = metrics[int(found.r2.argmax())]
+        result = Moments(x, y, known, errors).correct(known)
+        if float(result.r2.max()) > 1:
+            metric = metrics[int(result.r2.argmax())]
             raise InputError(
                 f"reliability {said}: too low to be true: without that noise the factors would explain "
-                f"{100 * found.r2.max():.0f} % of {metric}"
+                f"{100 * result.r2.max():.0f} % of {metric}"
             )
-        all_of_them = [("errors-in-variables", f"method of moments, reliability of {said}; {scale}", found)]
+        all_of_them = [("errors-in-variables", f"method of moments, reliability of {said}; {scale}", result)]
         if simulations := self.settings.simex:
             simulated = simex(x, y, known, errors, simulations=simulations, seed=self.settings.seed)
             what = f"SIMEX, {simulations} simulations, quadratic extrapolation, reliability of {said}; {scale}"
@@ -254,8 +254,8 @@ class Further:
             return []
         rows = complete_rows(self.table, self.numbers, len(next(iter(measured.values()))), self.omitted)
         own = {name: values[rows] for name, values in measured.items()}
-        found = mostly_length({name: self.columns[name] for name in factors}, own)
-        return [Notice("mostly-length", name, {"share": share}) for name, share in found.items()]
+        result = mostly_length({name: self.columns[name] for name in factors}, own)
+        return [Notice("mostly-length", name, {"share": share}) for name, share in result.items()]
 
     def _unstated(self, name: str, tipping: Sequence[TippingPoint]) -> Notice:
         own = [point for point in tipping if point.noisy == name and not point.group]

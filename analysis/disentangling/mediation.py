@@ -59,7 +59,7 @@ def mediate(
     kept = draws.correlations[draws.defined]
     drawn_a = np.linalg.solve(kept[:, rest][:, :, rest], kept[:, rest][:, :, at][:, :, None])[:, :, 0]
     coef = draws.coef[draws.defined]
-    found = []
+    results = []
     for j, metric in enumerate(metrics):
         for i, place in enumerate(rest):
             b, direct = float(full[at, j]), float(full[place, j])
@@ -68,7 +68,7 @@ def mediate(
             total_ci = percentile_interval(through + beside, confidence)
             total = indirect + direct
             told = indirect * direct >= 0 and not total_ci[0] <= 0 <= total_ci[1]
-            found.append(
+            results.append(
                 MediatedPath(
                     metric=metric,
                     factor=factors[place],
@@ -84,4 +84,4 @@ def mediate(
                     share=indirect / total if told else float("nan"),
                 )
             )
-    return tuple(found)
+    return tuple(results)

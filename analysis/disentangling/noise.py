@@ -49,14 +49,14 @@ def with_repeats(table: TableLike, repeat: Mapping[str, Sequence[str]]) -> Table
     """
     if not repeat:
         return table
-    found = {name: table[name] for name in column_names(table)}
+    results = {name: table[name] for name in column_names(table)}
     for factor, names in repeat.items():
         if len(set(names)) < 2:
             raise InputError(f"repeat: {factor}: name at least two columns that measure {factor}")
-        unknown = [name for name in names if name not in found]
+        unknown = [name for name in names if name not in results]
         if unknown:
             raise InputError(f"repeat: {factor}: there is no column {unknown[0]!r}")
-        if factor in found and factor not in names:
+        if factor in results and factor not in names:
             raise InputError(
                 f"repeat: {factor}: there is a column {factor!r} already, which is none of {', '.join(names)}; give "
                 "the mean of these a name of its own"
@@ -64,8 +64,8 @@ def with_repeats(table: TableLike, repeat: Mapping[str, Sequence[str]]) -> Table
     for factor, names in repeat.items():
         columns = [number_column(name, table[name]) for name in names]
         with np.errstate(invalid="ignore", divide="ignore"):
-            found[factor] = np.mean([(c - np.nanmean(c)) / np.nanstd(c) for c in columns], axis=0)
-    return found
+            results[factor] = np.mean([(c - np.nanmean(c)) / np.nanstd(c) for c in columns], axis=0)
+    return results
 
 
 def cronbach(factor: str, columns: Mapping[str, Array]) -> ReliabilityEstimate:
@@ -180,7 +180,7 @@ class Moments:
         corrected = self.correlations.copy()
         np.fill_diagonal(corrected, share)
         if np.linalg.eigvalsh(corrected)[0] < 1e-6:
-            which = ", ".join(f"{one.factor} {one.value:.2f}" for one in known.values())
+            which = ", ".join(f"{item.factor} {item.value:.2f}" for item in known.values())
             raise InputError(
                 f"the data rule these reliabilities out ({which}): the other factors would explain more of a factor "
                 "than there is of it without noise"
@@ -247,7 +247,7 @@ def simex(
                     _summed(noisy * (column - noisy @ own)[:, None] * weight, errors)
                     for column, own in zip(y.T, coef, strict=True)
                 ]
-                sampled.append([np.square(one @ inverse).sum(axis=0) for one in score])
+                sampled.append([np.square(item @ inverse).sum(axis=0) for item in score])
         coefs.append(np.mean(drawn, axis=0))
         spread = np.var(drawn, axis=0, ddof=1) if len(drawn) > 1 else 0.0
         variances.append(np.mean(sampled, axis=0) - spread)

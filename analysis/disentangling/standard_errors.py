@@ -125,10 +125,10 @@ def _bound(table: TableLike, rows: Rows, numbers: Sequence[str]) -> tuple[Rows, 
     columns: dict[str, list[str]] = {}
     for name in (*SEGMENTS, *TEXTS):
         if name in present:
-            found = labels(name)
+            result = labels(name)
             if name in SEGMENTS and pairs:
-                found = [f"{pair}\t{label}" if label else "" for pair, label in zip(pairs, found, strict=True)]
-            filled = [" ".join(label.casefold().split()) for label in found if label.strip()]
+                result = [f"{pair}\t{label}" if label else "" for pair, label in zip(pairs, result, strict=True)]
+            filled = [" ".join(label.casefold().split()) for label in result if label.strip()]
             if len(set(filled)) < len(filled):
-                columns[name] = found
+                columns[name] = result
     return units(list(columns.values()), len(rows)), list(columns)

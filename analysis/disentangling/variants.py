@@ -138,7 +138,7 @@ def within_and_between(
             for j in varies
             if abs(compared[j][0] - coef[i, j]) > SIMPSON and compared[j][1] < how.alpha / (len(metrics) * p)
         ]
-    found = [
+    results = [
         make_variant(
             "within-groups",
             f"within {group}: every group has its own intercept, which R² includes "
@@ -156,7 +156,7 @@ def within_and_between(
     ]
     between = _between(metrics, factors, means, sizes, group, how)
     warned = [Notice("simpson", group, {"differences": differences})] if differences else []
-    return [*found, *between], warned
+    return [*results, *between], warned
 
 
 def _fit(y: Array, x: Array, errors: Errors) -> Ols:
@@ -191,23 +191,23 @@ def _same(
     """Return p-values of "the groups have the same slopes", "the same intercepts", and of both; NaN if undefined."""
     part = x[:, varies]
     products = np.column_stack([np.where((codes == g)[:, None], part, 0.0) for g in range(1, int(codes.max()) + 1)])
-    found = {}
+    results = {}
     width, many = len(varies), dummies.shape[1]
     every = np.column_stack([part, dummies, products])
     try:
         _refuse_undetermined(every)
         full = _fit(y, every, errors.defined_for(every, intercept=True))
         slopes = range(1 + width + many, 1 + width + many + products.shape[1])
-        found["slopes"] = wald(full, slopes).p
-        found["slopes and intercepts"] = wald(full, range(1 + width, 1 + width + many + products.shape[1])).p
+        results["slopes"] = wald(full, slopes).p
+        results["slopes and intercepts"] = wald(full, range(1 + width, 1 + width + many + products.shape[1])).p
     except InputError:
-        found["slopes"] = found["slopes and intercepts"] = math.nan
+        results["slopes"] = results["slopes and intercepts"] = math.nan
     levels = np.column_stack([part, dummies])
     try:
-        found["intercepts"] = wald(_fit(y, levels, errors), range(1 + width, 1 + width + many)).p
+        results["intercepts"] = wald(_fit(y, levels, errors), range(1 + width, 1 + width + many)).p
     except InputError:
-        found["intercepts"] = math.nan
-    return found
+        results["intercepts"] = math.nan
+    return results
 
 
 def _refuse_undetermined(design: Array) -> None:
@@ -276,12 +276,12 @@ def random_effects(
             variances = np.array([part[metric].se[factor] for part in parts.values()]) ** 2
             if not (variances > 0).all():
                 continue
-            found = meta.combine_effects(effects, variances, method_re="iterated", use_t=True)
-            coef[i, j], se[i, j] = found.mean_effect_re, found.sd_eff_w_re_hksj
-            tau2 = max(float(found.tau2), 0.0)
+            result = meta.combine_effects(effects, variances, method_re="iterated", use_t=True)
+            coef[i, j], se[i, j] = result.mean_effect_re, result.sd_eff_w_re_hksj
+            tau2 = max(float(result.tau2), 0.0)
             wide = stats.t.isf((1 - how.confidence) / 2, many - 2) if many > 2 else math.nan
             reach = wide * math.sqrt(tau2 + se[i, j] ** 2)
-            figures = (tau2, max(float(found.i2), 0.0), float(stats.chi2.sf(found.q, many - 1)))
+            figures = (tau2, max(float(result.i2), 0.0), float(stats.chi2.sf(result.q, many - 1)))
             for name, value in zip(more, (*figures, coef[i, j] - reach, coef[i, j] + reach), strict=True):
                 more[name][factor] = float(value)
         details.append(more)
@@ -333,7 +333,7 @@ def random_intercepts(
             f"random: {','.join(levels)}: {total:,} levels in {n:,} rows are too many; {n:,} rows may have "
             f"{int(math.sqrt(MOST_WORK / n)):,} levels: take fewer segments, or cluster-robust standard errors"
         )
-    spec = mixed.VCSpec(list(levels), [[one] for one in names], mats)
+    spec = mixed.VCSpec(list(levels), [[item] for item in names], mats)
     design = np.column_stack([np.ones(n), x])
     coef, se, details, unfinished = [], [], [], []
     for metric, column in zip(metrics, y.T, strict=True):

@@ -70,7 +70,7 @@ class GroupGain:
 
     def p(self, test: str) -> float:
         """Return the one-sided p of a test, ``williams`` or ``bootstrap``; NaN without it."""
-        return next((one.p for one in self.tests if one.test == test), math.nan)
+        return next((item.p for item in self.tests if item.test == test), math.nan)
 
 
 @dataclass(frozen=True)

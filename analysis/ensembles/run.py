@@ -160,7 +160,7 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
         scored = _Scored(together if learns else scored.ensemble, folds=taught)
         if settings.best == "training":
             scored.baseline, scored.rival = rival, _rivals(taught)
-            scored.rivals = sorted({names.index(one.best) for one in taught})
+            scored.rivals = sorted({names.index(item.best) for item in taught})
             scored.choice = range(len(names))
     turned = np.stack([data.turned(name, name in lower) for name in names], axis=1)
     measured = Measured(
@@ -288,16 +288,16 @@ def _rivals(folds: Sequence[FoldWeights]) -> str:
 
 
 def _notices(settings: EnsembleSettings, final: Weights, folds: Sequence[FoldWeights], data: _Data) -> list[Notice]:
-    found = [Notice("best-of-the-same-rows")] if settings.best == "sample" else []
+    result = [Notice("best-of-the-same-rows")] if settings.best == "sample" else []
     purged = sum(fold.purged for fold in folds)
     if purged:
-        found.append(Notice("purged", values={"times": purged}))
+        result.append(Notice("purged", values={"times": purged}))
     fallen = sum(fold.fell_back for fold in folds)
     if fallen or final.fell_back:
-        found.append(Notice("equal-weights", values={"folds": fallen, "of": len(folds)}))
+        result.append(Notice("equal-weights", values={"folds": fallen, "of": len(folds)}))
     largest = int(np.bincount(data.of).max())
     if folds and settings.by == "segment" and largest > 2 * len(data.of) / settings.folds and data.fold is None:
-        found.append(Notice("hang-together", values={"rows": largest, "of": len(data.of)}))
+        result.append(Notice("hang-together", values={"rows": largest, "of": len(data.of)}))
     if len(data.of) > int(data.of.max()) + 1:
-        found.append(Notice("rows-share-texts"))
-    return found
+        result.append(Notice("rows-share-texts"))
+    return result

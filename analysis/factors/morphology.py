@@ -201,13 +201,13 @@ class Morphology(Factor[MorphologyConfig]):
         origin: dict[str, object] = {"tags": taggers, "draws": config.draws, "seed": resources.seed}
         if not pairs.crosslingual:
             tokens = [*tagged[0], *tagged[1]]
-            found = build_lexicon(tokens, seed=resources.seed, draws=config.draws)
-            return as_lexicon(found), feature_overlap(tokens), {**origin, "pairs": len(found)}
+            result = build_lexicon(tokens, seed=resources.seed, draws=config.draws)
+            return as_lexicon(result), feature_overlap(tokens), {**origin, "pairs": len(result)}
         # The English words are moved, as in the paper; without English, those of the second side.
         move, other = (0, 1) if pairs.lang1 == "en" else (1, 0)
-        found = build_lexicon(tagged[move], tagged[other], seed=resources.seed, draws=config.draws)
+        result = build_lexicon(tagged[move], tagged[other], seed=resources.seed, draws=config.draws)
         overlap = feature_overlap(tagged[move], tagged[other])
-        return as_lexicon(found), overlap, {**origin, "pairs": len(found), "moved_side": f"sentence{move + 1}"}
+        return as_lexicon(result), overlap, {**origin, "pairs": len(result), "moved_side": f"sentence{move + 1}"}
 
     def _tag(
         self, texts: Sequence[Sequence[str]], lang: str, column: str, resources: Resources

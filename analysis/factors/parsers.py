@@ -187,7 +187,7 @@ class StanzaParser(Parser):
                 ]
             document = importlib.import_module("stanza.models.common.doc").Document
             whole = self._pipeline.bulk_process([document([], text=" ".join(text.split())) for text in texts])
-            return [_stanza_parse(one.sentences, self.task) for one in whole]
+            return [_stanza_parse(item.sentences, self.task) for item in whole]
 
 
 def _stanza_parse(sentences: Sequence[Untyped], task: str) -> Parse:
@@ -227,13 +227,13 @@ class SpacyParser(Parser):
         )
         for name in names:
             with contextlib.suppress(OSError):
-                found = spacy.load(name)
-                if found.meta.get("lang", self.lang) != self.lang.partition("-")[0]:
+                result = spacy.load(name)
+                if result.meta.get("lang", self.lang) != self.lang.partition("-")[0]:
                     raise InputError(
-                        f"{name}: is a spaCy model for {found.meta['lang']!r}, the texts are in {self.lang!r}: "
+                        f"{name}: is a spaCy model for {result.meta['lang']!r}, the texts are in {self.lang!r}: "
                         "parser_dir names the folder of one for them"
                     )
-                return found
+                return result
         raise ModelUnavailableError(
             f"there is no spaCy model for {self.lang}: python -m spacy download {names[-1]} fetches one; "
             "parses1 and parses2 give parses that you have"

@@ -269,11 +269,11 @@ class ParseCache:
                 record = dict(json.loads(line))
                 text, parse = str(record.pop("text")), record.pop("parse")
                 whole = record in ({}, {"crc32": _checksum(text, parse)})  # lines of before have none
-                found = Parse.of(parse) if whole and parse is not None else None
+                result = Parse.of(parse) if whole and parse is not None else None
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 whole = False
             if whole:
-                self._known[text] = found
+                self._known[text] = result
             damaged += not whole
         if damaged:
             _log.warning("bsx: note: %s: damaged lines: %s; what they held is parsed again", file, damaged)

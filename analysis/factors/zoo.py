@@ -69,14 +69,14 @@ def scored(factor: Factor, pairs: SentencePairs, resources: Resources) -> Factor
     Raises:
         InputError: as `Factor.compute`, or naming the factor's file if what that returns is something else.
     """
-    found = factor.compute(pairs, resources)
-    if not isinstance(found, FactorScores) or np.shape(found.values) != (len(pairs),):
-        shown = f"values of shape {np.shape(found.values)}" if isinstance(found, FactorScores) else repr(found)[:100]
+    result = factor.compute(pairs, resources)
+    if not isinstance(result, FactorScores) or np.shape(result.values) != (len(pairs),):
+        shown = f"values of shape {np.shape(result.values)}" if isinstance(result, FactorScores) else repr(result)[:100]
         raise InputError(
             f"{source_of(type(factor))}: {type(factor).__name__}.compute returned {shown} for {len(pairs)} pairs; "
             "FactorScores with a value for each are due"
         )
-    return found
+    return result
 
 
 def get_factors(specs: str | Sequence[str], *, preset: str | None = None, registry: Registry = None) -> list[Factor]:

@@ -124,8 +124,8 @@ def _measured(
     made: Sequence[Perturbed],
 ) -> tuple[dict[str, list[Array]], list[str]]:
     """Return each factor's values of the candidates, the texts before, and after each edit, and what is to know."""
-    versions: list[Sequence[str]] = [*([written] if written is not None else []), texts, *(one.texts for one in made)]
-    kept = [np.ones(len(references), dtype=np.bool_)] * (len(versions) - len(made)) + [one.changed for one in made]
+    versions: list[Sequence[str]] = [*([written] if written is not None else []), texts, *(item.texts for item in made)]
+    kept = [np.ones(len(references), dtype=np.bool_)] * (len(versions) - len(made)) + [item.changed for item in made]
     first = [text for keep in kept for text, is_kept in zip(references, keep.tolist(), strict=True) if is_kept]
     second = [
         text
@@ -148,7 +148,7 @@ def _measured(
             if scores.excluded is not None:
                 raise InputError(scores.excluded)
             columns[name] = scores.values
-    found = {}
+    results = {}
     for name, column in columns.items():
         parts, at = [], 0
         for keep in kept:
@@ -156,18 +156,18 @@ def _measured(
             values[keep] = column[at : at + int(keep.sum())]
             at += int(keep.sum())
             parts.append(values)
-        found[name] = parts if written is not None else [np.full(len(references), np.nan), *parts]
-    return found, notes
+        results[name] = parts if written is not None else [np.full(len(references), np.nan), *parts]
+    return results, notes
 
 
 def _adjusted(effects: list[Effect], correction: Correction) -> list[Effect]:
     """Return the effects with p corrected for the number of tests of each kind."""
-    found = effects
+    result = effects
     for kind in ("p", "edited_p"):
-        values = [getattr(effect, kind) for effect in found]
+        values = [getattr(effect, kind) for effect in result]
         p = adjust([np.nan if value is None else value for value in values], correction)
-        found = [
+        result = [
             effect if value is None else replace(effect, **{f"{kind}_adjusted": float(new)})  # type: ignore[arg-type] # of two names
-            for effect, value, new in zip(found, values, p, strict=True)
+            for effect, value, new in zip(result, values, p, strict=True)
         ]
-    return found
+    return result

@@ -112,11 +112,11 @@ def compare_sides(
         confidence=confidence,
     )
     places = range(p, p + len(shared))
-    found = {
+    results = {
         name: Difference(float(fit.coef[at]), float(fit.low[at]), float(fit.high[at]), float(fit.p[at]))
         for name, at in zip(shared, places, strict=True)
     }
-    return found, wald(fit, list(places))
+    return results, wald(fit, list(places))
 
 
 def mean_by_sentence(values: Array, clusters: Array, confidence: float) -> tuple[float, float, float]:
@@ -135,7 +135,7 @@ def inflation(x: Array) -> Array:
 
 
 def _names(clusters: Array) -> list[str]:
-    return [str(int(one)) for one in clusters]
+    return [str(int(cluster)) for cluster in clusters]
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,10 +238,10 @@ class Sides:
 
     def edits(self) -> list[Edit]:
         """Return each edit with what it moved on average."""
-        found = []
+        results = []
         for place, one in enumerate(self._made):
             mine = (self._of == place) & self._good
-            found.append(
+            results.append(
                 Edit(
                     edit=one.perturbation.name,
                     aim=AIMS[one.perturbation.name],
@@ -257,14 +257,14 @@ class Sides:
                     },
                 )
             )
-        return found
+        return results
 
     def pairs(self, falls: Mapping[str, Sequence[Array]]) -> list[EditedText]:
         """Return every edited text with what it moved and how far each metric fell; metric -> falls (n,) by edit."""
-        found = []
+        results = []
         for at, (place, row) in enumerate(zip(self._of.tolist(), self._row.tolist(), strict=True)):
             one = self._made[place]
-            found.append(
+            results.append(
                 EditedText(
                     edit=one.perturbation.name,
                     aim=AIMS[one.perturbation.name],
@@ -276,7 +276,7 @@ class Sides:
                     falls={metric: float(own[place][row]) for metric, own in falls.items()},
                 )
             )
-        return found
+        return results
 
     def of_metric(self, name: str, metric: Function, nan: NanPolicy, confidence: float) -> MetricEffects:
         """Return what a metric goes with and what it reacts to.
@@ -346,18 +346,18 @@ class Sides:
         return MetricEffects(effects, fit, rows, falls)
 
     def _effect(self, metric: str, factor: str, seen: Ols | None, moved: Ols, difference: Difference | None) -> Effect:
-        found: dict[str, float] = {}
+        results: dict[str, float] = {}
         ends: dict[str, Interval] = {}
         for side, fit, names in (("observed", seen, self._seen), ("edited", moved, self._moved)):
             if fit is None or factor not in names:
                 continue
             at = names.index(factor)
-            found |= {side: float(fit.coef[at]), f"{side}_se": float(fit.se[at]), f"{side}_p": float(fit.p[at])}
+            results |= {side: float(fit.coef[at]), f"{side}_se": float(fit.se[at]), f"{side}_p": float(fit.p[at])}
             ends[f"{side}_ci"] = float(fit.low[at]), float(fit.high[at])
         if difference is not None:
-            found |= {"difference": difference.value, "p": difference.p}
+            results |= {"difference": difference.value, "p": difference.p}
             ends["difference_ci"] = difference.low, difference.high
-        defined = {name: value for name, value in found.items() if np.isfinite(value)}
+        defined = {name: value for name, value in results.items() if np.isfinite(value)}
         return Effect(metric, factor, **defined, **ends)  # type: ignore[arg-type]
 
     def _scored(
@@ -367,12 +367,12 @@ class Sides:
         values = np.full(len(texts), np.nan)
         wanted = np.ones(len(texts), dtype=np.bool_) if changed is None else changed
         if wanted.any():
-            found = np.asarray(metric(texts, self._references), dtype=np.float64)
-            if found.shape != values.shape:
-                raise InputError(f"{name}: {len(texts)} rows, scores of shape {found.shape}")
-            values[wanted] = found[wanted]
-            if nan == "error" and np.isnan(found[wanted]).any():
-                row = int(np.flatnonzero(wanted & np.isnan(found))[0]) + 1
+            result = np.asarray(metric(texts, self._references), dtype=np.float64)
+            if result.shape != values.shape:
+                raise InputError(f"{name}: {len(texts)} rows, scores of shape {result.shape}")
+            values[wanted] = result[wanted]
+            if nan == "error" and np.isnan(result[wanted]).any():
+                row = int(np.flatnonzero(wanted & np.isnan(result))[0]) + 1
                 raise InputError(f"{name}: row {row} has no score; nan omit leaves such pairs out")
             if np.isinf(values).any():
                 raise InputError(f"{name}: row {int(np.flatnonzero(np.isinf(values))[0]) + 1} has an infinite score")

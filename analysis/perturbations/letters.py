@@ -55,7 +55,7 @@ def neighbours(lang: str) -> dict[str, str]:
     >>> neighbours("en")["s"], neighbours("de")["t"]
     ('adwezx', 'rzfg')
     """
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for rows in (_LATIN[_LAYOUT.get(lang, "qwerty")], *_OTHERS):
         for number, row in enumerate(rows):
             for at, key in enumerate(row):
@@ -68,8 +68,8 @@ def neighbours(lang: str) -> dict[str, str]:
                     (number + 1, at - 1),
                     (number + 1, at),
                 ]
-                found[key] = "".join(rows[r][c] for r, c in around if 0 <= r < len(rows) and 0 <= c < len(rows[r]))
-    return found
+                results[key] = "".join(rows[r][c] for r, c in around if 0 <= r < len(rows) and 0 <= c < len(rows[r]))
+    return results
 
 
 def _typos(item: Item, strength: float, rng: random.Random) -> str | None:

@@ -55,14 +55,14 @@ def word_spans(text: str, parse: Parse) -> list[Span | None]:
     spans: list[Span | None] = []
     at = pending = 0
     for word in parse.words:
-        found = text.find(word, at)
-        skipped = len("".join(text[at:found].split()))
-        if found < 0 or not word or skipped > (pending + 4 if pending else 0):
+        result = text.find(word, at)
+        skipped = len("".join(text[at:result].split()))
+        if result < 0 or not word or skipped > (pending + 4 if pending else 0):
             spans.append(None)
             pending += len(word)
             continue
-        spans.append((found, found + len(word)))
-        at, pending = found + len(word), 0
+        spans.append((result, result + len(word)))
+        at, pending = result + len(word), 0
     return spans
 
 
@@ -73,8 +73,8 @@ def named(text: str, parse: Parse, lang: str) -> list[tuple[Span, str]]:
     digits), ``person`` (parts joined by the relation *flat*, as UD has it), ``acronym`` and ``name`` for all others.
     What has neither letters nor digits, or small letters alone, is no name.
     """
-    found = [(span, _kind(text[slice(*span)], lang, flat=flat)) for span, flat in _runs(text, parse)]
-    return [(span, kind) for span, kind in found if kind]
+    results = [(span, _kind(text[slice(*span)], lang, flat=flat)) for span, flat in _runs(text, parse)]
+    return [(span, kind) for span, kind in results if kind]
 
 
 def _runs(text: str, parse: Parse) -> list[tuple[Span, bool]]:
@@ -112,10 +112,10 @@ def _kind(name: str, lang: str, *, flat: bool) -> str:
 
 def names_of(texts: Sequence[str], parses: Sequence[Parse | None], lang: str) -> list[tuple[str, str]]:
     """Return the kinds and distinct names in texts, sorted."""
-    found = {
+    result = {
         (kind, text[slice(*span)])
         for text, parse in zip(texts, parses, strict=True)
         if parse is not None
         for span, kind in named(text, parse, lang)
     }
-    return sorted(found)
+    return sorted(result)

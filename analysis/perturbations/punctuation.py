@@ -39,10 +39,10 @@ _QUOTES = {
 
 def _remove(item: Item, strength: float, rng: random.Random) -> str | None:
     text = item.text
-    found = [match.span() for match in _MARKS.finditer(text)]
-    if not found:
+    results = [match.span() for match in _MARKS.finditer(text)]
+    if not results:
         return None
-    for start, end in reversed(found):
+    for start, end in reversed(results):
         before, after = text[:start], text[end:]
         # Words that only a dash held apart do not become one; no space is left over either.
         if before[-1:].isspace() and (not after or after[0].isspace()):

@@ -84,10 +84,10 @@ _WORD_LISTS, _DATE_LISTS = _lists(_WORDS, numbers=True), _lists(CALENDAR, number
 
 def _named(item: Item, lists: list[tuple[list[str], regex.Pattern[str]]], rng: random.Random) -> str | None:
     """Replace one of the words of the lists by another of its list."""
-    found = [(match.span(), words) for words, pattern in lists for match in pattern.finditer(item.text)]
-    if not found:
+    results = [(match.span(), words) for words, pattern in lists for match in pattern.finditer(item.text)]
+    if not results:
         return None
-    (start, end), words = rng.choice(sorted(found))
+    (start, end), words = rng.choice(sorted(results))
     old = item.text[start:end]
     new = rng.choice([word for word in words if word.lower() != old.lower()])
     new = new[0].upper() + new[1:] if old[0].isupper() else new
@@ -95,10 +95,10 @@ def _named(item: Item, lists: list[tuple[list[str], regex.Pattern[str]]], rng: r
 
 
 def _numbers(item: Item, strength: float, rng: random.Random) -> str | None:
-    found = [match.span() for match in _NUMBER.finditer(item.text)]
-    if not found:
+    results = [match.span() for match in _NUMBER.finditer(item.text)]
+    if not results:
         return _named(item, _WORD_LISTS.get(item.lang, []), rng)
-    start, end = rng.choice(found)
+    start, end = rng.choice(results)
     number = item.text[start:end]
     digits = [at for at, character in enumerate(number) if character.isdecimal()]
     # Another century would give a year away.

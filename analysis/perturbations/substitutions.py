@@ -57,17 +57,17 @@ def _substitution(tables: Mapping[str, str]) -> Change:
         if lang == "zh" and _lacking(text, "gb2312") > _lacking(text, "big5"):
             lang = "zh-hant"
         taken = [match.span() for match in phrases[lang].finditer(text)]
-        found = []
+        results = []
         for match in patterns[lang].finditer(text):
             start, end = match.span()
             word = match[0]
             new = listed[lang].get(word) or _capitalised(listed[lang][word[0].lower() + word[1:]])
             free = not any(start < after and before < end for before, after in taken)
             if free and (lang != "fr" or _fits(text[:start], word, new)):
-                found.append((start, end, new))
-        if not found:
+                results.append((start, end, new))
+        if not results:
             return None
-        start, end, new = rng.choice(found)
+        start, end, new = rng.choice(results)
         before = text[:start]
         if lang == "en":
             before = _ARTICLE.sub(r"\1n " if _VOWEL.match(new) else r"\1 ", before)

@@ -109,8 +109,8 @@ def heat(value: float | None, low: float, high: float) -> int | None:
 
 def decimals(values: Iterable[float | None]) -> int:
     """Return how many decimals tell these numbers apart: scores of up to 1 need more than those of up to 100."""
-    found = (abs(value) for value in values if value is not None and math.isfinite(value))
-    return 3 if max(found, default=0) <= 2 else 2
+    result = (abs(value) for value in values if value is not None and math.isfinite(value))
+    return 3 if max(result, default=0) <= 2 else 2
 
 
 def table(

@@ -172,7 +172,7 @@ def frame_of(result: Shown) -> pd.DataFrame:
 def plot(result: Shown, path: str | Path | None, chart: int | str) -> Picture:
     """Return one of the charts of a result as a picture, see `bsx.support.result.Result.plot`."""
     charts = [part for part in parts_of(result) if isinstance(part, Chart)]
-    titles = [one.title for one in charts]
+    titles = [item.title for item in charts]
     if chart in titles:
         chart = titles.index(str(chart))
     if isinstance(chart, str) or not -len(charts) <= chart < len(charts):
@@ -185,11 +185,11 @@ def plot(result: Shown, path: str | Path | None, chart: int | str) -> Picture:
 
 
 def _own(known: Mapping[type[Shown], Callable[..., Iterable[object]]], kind: type[Shown]) -> Callable[..., list]:  # type: ignore[type-arg]
-    found = next((known[one] for one in kind.__mro__ if one in known), None)
-    if found is None:
+    result = next((known[item] for item in kind.__mro__ if item in known), None)
+    if result is None:
         load_presenters()
-        found = next((known[one] for one in kind.__mro__ if one in known), None)
-    return found  # type: ignore[return-value]
+        result = next((known[item] for item in kind.__mro__ if item in known), None)
+    return result  # type: ignore[return-value]
 
 
 def _figures(result: Shown) -> Row:

@@ -78,12 +78,12 @@ class TablePart:
     @property
     def numeric(self) -> frozenset[int]:
         """The columns whose first defined cell is a number."""
-        found = set()
+        result = set()
         for place in range(len(self.columns)):
             first = next((row[place].value for row in self.rows if row[place].value is not None), None)
             if isinstance(first, int | float):
-                found.add(place)
-        return frozenset(found)
+                result.add(place)
+        return frozenset(result)
 
 
 @dataclass(frozen=True)
@@ -298,9 +298,9 @@ class Page:
     def glance(self) -> list[tuple[str, str, str]]:
         """What is said at a glance: a section's id, a name and the finding, rankings first, then the one surprise."""
         told = [section for section in self.sections if section.lead and section.id not in ("segments", "repeat")]
-        found = [(surprise.size, section.id, surprise.text) for section in told for surprise in section.surprises]
+        results = [(surprise.size, section.id, surprise.text) for section in told for surprise in section.surprises]
         lines = [(section.id, section.title, section.lead) for section in told if section.answers]
-        if found:
-            _, place, text = max(found, key=lambda one: one[0])
+        if results:
+            _, place, text = max(results, key=lambda one: one[0])
             lines.append((place, "A surprise", text))
         return lines + [(section.id, section.title, section.lead) for section in told if not section.answers]

@@ -93,14 +93,14 @@ def build_report(documents: Sequence[Document], settings: ReportParts) -> Report
     aligner = Aligner(settings.align)
     what = scored(documents)
     leads = any(isinstance(document.content, ScoreRows) for document in documents)  # else it is signatures alone
-    found = [
+    results = [
         what if leads else None,
         *_presented(_one_reproduction(documents), aligner, settings.examples),
         segments(documents),
         None if leads else what,
         repeat(documents, settings.origin, aligner.signature),
     ]
-    return Report(settings.title, tuple(section for section in found if section is not None))
+    return Report(settings.title, tuple(section for section in results if section is not None))
 
 
 def _one_reproduction(documents: Sequence[Document]) -> list[Document]:
@@ -156,7 +156,7 @@ def _fitted(part: Part, aligner: Aligner, examples: int) -> Part:
 def _at_most(parts: Sequence[Part], examples: int) -> list[Part]:
     """Return parts without the examples beyond so many."""
     left = [part for part in parts if isinstance(part, Example)][examples:]
-    return [part for part in parts if not any(part is one for one in left)]
+    return [part for part in parts if not any(part is item for item in left)]
 
 
 class Aligner:
@@ -185,12 +185,12 @@ class Aligner:
         grids, remarks = [], []
         for label, candidate, reference in pairs:
             try:
-                found = self._align(candidate, reference)
+                result = self._align(candidate, reference)
             except InputError as error:
                 remarks.append(f"{label}: {error}")
                 continue
-            self.signature = str(found["signature"])
-            grid = _grid(label, found)
+            self.signature = str(result["signature"])
+            grid = _grid(label, result)
             if max(len(grid.rows), len(grid.columns)) > _WIDEST:
                 remarks.append(f"{label}: too long to draw ({len(grid.rows)} by {len(grid.columns)} tokens)")
             else:

@@ -104,11 +104,11 @@ class TableColumns(BaseSettings):
         if self.segment is None and "id" not in columns:
             segment = next((name for name in SEGMENTS if name in columns), segment)
         wanted = {self.system: SYSTEM, segment: "id", human: HUMAN[0]}
-        found = {name: to for name, to in wanted.items() if name is not None and name in columns and name != to}
-        for name, to in found.items():
+        results = {name: to for name, to in wanted.items() if name is not None and name in columns and name != to}
+        for name, to in results.items():
             if to in columns:
                 raise InputError(f"there is a column {to!r} beside {name!r}, which a report calls so: rename it")
-        return found
+        return results
 
     def known(self, sidecar: Sidecar | None, columns: Sequence[str]) -> Sidecar | None:
         """Return what is known of the metrics, with those that are named here."""

@@ -61,12 +61,12 @@ def _odd(content: ScoreRows) -> list[str]:
         return []
     places = {name: place for place, name in enumerate(content.columns)}
     texts = [place for name, place in places.items() if is_text_of_segment(name)]
-    found = Pairing()
+    result = Pairing()
     for row in content.rows:
         name = str(row[places["id"]])
         unit = (row[places["lp"]] if "lp" in places else None, printed(name))
-        found.add(str(row[places["system"]]), unit, tuple(row[place] for place in texts), name)
-    return found.notes(missing="lp" not in places)  # a system translates in some language pairs only
+        result.add(str(row[places["system"]]), unit, tuple(row[place] for place in texts), name)
+    return result.notes(missing="lp" not in places)  # a system translates in some language pairs only
 
 
 def _against_people(content: ScoreRows) -> str:
@@ -117,7 +117,7 @@ def _ranked(
 
 
 def _signatures(documents: Sequence[Document]) -> TablePart | None:
-    found: dict[tuple[str, str], list[str]] = {}
+    results: dict[tuple[str, str], list[str]] = {}
     for document in documents:
         content = document.content
         if isinstance(content, ScoreRows):
@@ -128,14 +128,14 @@ def _signatures(documents: Sequence[Document]) -> TablePart | None:
         else:
             known = {} if content.provenance is None else content.provenance.signatures
         for metric, signature in known.items():
-            found.setdefault((metric, signature), []).append(document.name)
-    if not found:
+            results.setdefault((metric, signature), []).append(document.name)
+    if not results:
         return None
     rows = [
         [text(metric), text(signature, code=True), text(", ".join(dict.fromkeys(names)))]
-        for (metric, signature), names in found.items()
+        for (metric, signature), names in results.items()
     ]
-    note = f"A signature names every setting that changes a score. {_comparable(list(found))}"
+    note = f"A signature names every setting that changes a score. {_comparable(list(results))}"
     return table("Signatures", ["metric", "signature", "in"], rows, note=note, sortable=False, folded=True)
 
 
@@ -185,9 +185,9 @@ def _scores(content: ScoreRows) -> list[Part]:
     heads = ["metric", "system", "n", "score", "mean of segments", "better", "remarks"]
     if all(row[6].text == "" for row in rows):
         heads, rows = heads[:6], [row[:6] for row in rows]
-    found = table("Mean scores", heads, rows)
+    result = table("Mean scores", heads, rows)
     alt = "How the scores of segments spread in each system: 5th to 95th percentile, middle half, median."
-    return [found, Chart("How scores spread", alt, tuple(panels))]
+    return [result, Chart("How scores spread", alt, tuple(panels))]
 
 
 def _score_cells(entry: ScoredMetricRow | None, system: str, values: Array, digits: int) -> list[Cell]:

@@ -88,8 +88,8 @@ def spearman(
     drawn: Resampling = {"confidence": confidence, "resamples": resamples, "seed": seed}
     r, n = float(test.statistic), len(x)
     variance = (1 + r * r / 2) / (n - 3) if n > 3 else math.inf
-    found = _estimate("spearman", x, y, test, variance, interval, absolute, **drawn)
-    return replace(found, p=_exact_spearman_p(x, y)) if n <= EXACT_UP_TO else found
+    result = _estimate("spearman", x, y, test, variance, interval, absolute, **drawn)
+    return replace(result, p=_exact_spearman_p(x, y)) if n <= EXACT_UP_TO else result
 
 
 def kendall(

@@ -65,8 +65,8 @@ def units(columns: Sequence[Sequence[str]], rows: int) -> Rows:
         return np.arange(rows, dtype=np.int64)
     left, right = np.tile(np.arange(rows), len(edges)), np.concatenate(edges)
     matrix = sparse.coo_matrix((np.ones(len(left), dtype=np.int8), (left, right)), shape=(nodes, nodes))
-    found = graph.connected_components(matrix, directed=False)[1][:rows]
-    return np.unique(found, return_inverse=True)[1].astype(np.int64)
+    result = graph.connected_components(matrix, directed=False)[1][:rows]
+    return np.unique(result, return_inverse=True)[1].astype(np.int64)
 
 
 def unit_folds(of: Rows, folds: int, seed: Seed = 1) -> list[Fold]:

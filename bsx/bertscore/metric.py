@@ -210,11 +210,11 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
         rows, columns = (np.flatnonzero(vectors.content[side]) for side in (left, right))
         scores = np.zeros((len(left), len(right), 3), dtype=np.float32)
         if len(rows) and len(columns):
-            found = match_product(vectors, left[rows], right[columns])
+            result = match_product(vectors, left[rows], right[columns])
             if self.baselines is not None:
-                flat = found.reshape(len(self.layers), -1, 3)
-                found = self.baselines.apply(flat, self.layers).reshape(found.shape)
-            scores[rows[:, None], columns[None, :]] = found[-1]
+                flat = result.reshape(len(self.layers), -1, 3)
+                result = self.baselines.apply(flat, self.layers).reshape(result.shape)
+            scores[rows[:, None], columns[None, :]] = result[-1]
         undefined = np.isnan(scores).any(axis=-1)
         return np.where(undefined, np.nan, scores[..., self._measure].astype(np.float64))
 

@@ -173,9 +173,9 @@ class Catalog:
         self.models[entry.name] = entry
 
     def _add_column(self, kind: str, entry: type[_ColumnT], file: Path, to: dict[str, _ColumnT]) -> None:
-        found = read_named(entry, file)
-        self._place(kind, file.stem, file, to.get(file.stem), found)
-        to[file.stem] = found
+        result = read_named(entry, file)
+        self._place(kind, file.stem, file, to.get(file.stem), result)
+        to[file.stem] = result
 
     def factor(self, name: str) -> FactorEntry | None:
         """Return the linguistic factor called ``name``, or None.
@@ -294,8 +294,8 @@ class Catalog:
             except RegistryError as error:
                 problems.append(error)
         for folder in self.folders:
-            found = {file for pattern in _FILES for file in folder.glob(pattern)}
-            for file in sorted(set(folder.rglob("*.y*ml")) - found):
+            result = {file for pattern in _FILES for file in folder.glob(pattern)}
+            for file in sorted(set(folder.rglob("*.y*ml")) - result):
                 problems.append(RegistryError(f"is no file of a registry, which has {', '.join(_FILES)}", file=file))
         return problems
 

@@ -27,7 +27,7 @@ def _content(entry: BaseModel) -> dict[str, object]:
     def plain(value: object) -> object:
         if isinstance(value, BaseModel):
             return _content(value)
-        return [plain(one) for one in value] if isinstance(value, list) else value
+        return [plain(item) for item in value] if isinstance(value, list) else value
 
     fields = type(entry).model_fields
     said = {name: plain(getattr(entry, name)) for name in fields}

@@ -105,29 +105,29 @@ def _listing(format: str) -> str:
 
     rows = [
         {
-            "name": one.name,
-            "preserves": one.preserves,
-            "aim": one.aim,
-            "strength": one.graded,
-            "needs": sorted(one.needs),
-            "languages": list(one.languages) if one.languages is not None else None,
-            "description": one.description,
-            "acts_on": one.acts_on,
+            "name": item.name,
+            "preserves": item.preserves,
+            "aim": item.aim,
+            "strength": item.graded,
+            "needs": sorted(item.needs),
+            "languages": list(item.languages) if item.languages is not None else None,
+            "description": item.description,
+            "acts_on": item.acts_on,
         }
-        for one in PERTURBATIONS.values()
+        for item in PERTURBATIONS.values()
     ]
     if format == "json":
         return to_json({"perturbations": rows})
     lines = [("name", "meaning", "strength", "needs", "languages", "description")]
     lines += [
         (
-            one.name,
-            "keeps" if one.preserves else "changes",
-            "yes" if one.graded else "",
-            ", ".join(sorted(one.needs)),
-            "any" if one.languages is None else " ".join(one.languages),
-            one.description,
+            item.name,
+            "keeps" if item.preserves else "changes",
+            "yes" if item.graded else "",
+            ", ".join(sorted(item.needs)),
+            "any" if item.languages is None else " ".join(item.languages),
+            item.description,
         )
-        for one in PERTURBATIONS.values()
+        for item in PERTURBATIONS.values()
     ]
     return text_table(lines, "l")

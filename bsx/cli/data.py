@@ -58,7 +58,10 @@ def list_test_sets(settings: DataFolder, format: Format = "text") -> None:
 
     catalog = load_dataset_catalog()
     here = {entry.name: find_layout(entry, settings.data_dir) is not None for entry in catalog.entries.values()}
-    rows = [{"name": one.name, "here": here[one.dataset], "dataset": one.dataset} for one in test_sets().values()]
+    rows = [
+        {"name": test_set.name, "here": here[test_set.dataset], "dataset": test_set.dataset}
+        for test_set in test_sets().values()
+    ]
     if format == "json":
         print(to_json({"test_sets": rows}))
         return
@@ -162,15 +165,15 @@ def raters(
 def _row(entry: DatasetEntry, data_dir: Path | str | None) -> dict[str, Any]:
     from bsx.analysis.datasets.store import find_layout
 
-    found = find_layout(entry, data_dir)
+    result = find_layout(entry, data_dir)
     return {
         "name": entry.name,
         "title": entry.title,
-        "here": found is not None,
-        "folder": os.fspath(found[1]) if found is not None else None,
+        "here": result is not None,
+        "folder": os.fspath(result[1]) if result is not None else None,
         "licence": entry.licence,
         "language_pairs": entry.language_pairs,
-        "loader": found[0].loader if found is not None else (entry.layout or entry.local).loader,  # type: ignore[union-attr]
+        "loader": result[0].loader if result is not None else (entry.layout or entry.local).loader,  # type: ignore[union-attr]
         "homepage": entry.homepage,
         "citation": entry.citation,
         "notes": entry.notes,

@@ -20,9 +20,9 @@ def factors(settings: FactorRun, format: Format = "text") -> None:
     from bsx.jobs.factoring import factors as run
 
     with progress_bar() as report:
-        found = run(**{**set_fields(settings), "progress": report})
-    say(found.notes)
-    show(found.summary, found.to_text, format)
+        result = run(**{**set_fields(settings), "progress": report})
+    say(result.notes)
+    show(result.summary, result.to_text, format)
 
 
 @command(InterveneRun)

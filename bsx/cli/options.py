@@ -116,7 +116,7 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
             *mark.flags,
             flag,
             **told,  # type: ignore[arg-type]
-            min=next((cast(int, one.ge) for one in field.metadata if isinstance(one, Ge)), None),
+            min=next((cast(int, item.ge) for item in field.metadata if isinstance(item, Ge)), None),
             show_default=default not in (None, False),
             writable=mark.writable,
             file_okay=not mark.folder,
@@ -140,16 +140,16 @@ def _unfolded(
     Raises:
         InputError: for a part that is no name=value, an unknown name, one that is named twice, or a wrong value.
     """
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for part in (part.strip() for text in given or () for part in text.split(",")):
         name, equals, value = part.partition("=")
         if not equals or name not in members:
             raise InputError(f"--{group} {part}: write NAME=VALUE,… with {', '.join(members)}")
-        if name in found:
+        if name in results:
             raise InputError(f"--{group}: {name} is given twice")
         kind = next(kind for kind in kinds if name in kind.model_fields)
-        found[name] = read_spelled(kind, name, value)
-    return found
+        results[name] = read_spelled(kind, name, value)
+    return results
 
 
 def _listed(annotation: object) -> type | None:

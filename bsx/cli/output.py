@@ -245,21 +245,21 @@ def split_names(names: str) -> list[str]:
     >>> split_names("bert, lex:a=1,b=2,chrf")
     ['bert', 'lex:a=1,b=2', 'chrf']
     """
-    found: list[str] = []
+    results: list[str] = []
     for part in (part.strip() for part in names.split(",")):
-        if found and ":" in found[-1] and re.match(r"[a-z_]\w*=", part):
-            found[-1] += f",{part}"
+        if results and ":" in results[-1] and re.match(r"[a-z_]\w*=", part):
+            results[-1] += f",{part}"
         elif part:
-            found.append(part)
-    return found
+            results.append(part)
+    return results
 
 
 def names(parts: Iterable[str] | None) -> list[str]:
     """Return the names in an option that may be repeated and may hold several each time, see `split_names`."""
-    found = [name for part in parts or () for name in split_names(part)]
-    if parts and not found:
+    results = [name for part in parts or () for name in split_names(part)]
+    if parts and not results:
         raise InputError("an option for names is given without any: name at least one, or leave it out")
-    return found
+    return results
 
 
 class _Lines:

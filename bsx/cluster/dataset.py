@@ -283,17 +283,17 @@ def _figures(blocks: Sequence[ScoredBlock], metric: int, systems: int) -> dict[s
     """Return one metric's figures of every row of a batch: for each, a list over systems."""
     scores = [block.scores[metric] for block in blocks]
     columns: dict[str, list[NDArray[np.generic]]] = {
-        "values": [one.values for one in scores],
-        "empty": [one.empty for one in scores],
-        "lost": [one.lost for one in scores],
+        "values": [score.values for score in scores],
+        "empty": [score.empty for score in scores],
+        "lost": [score.lost for score in scores],
         "undefined": [block.undefined[metric] for block in blocks],
     }
     if scores and scores[0].statistics is not None:
-        columns["statistics"] = [one.statistics for one in scores if one.statistics is not None]
+        columns["statistics"] = [score.statistics for score in scores if score.statistics is not None]
     if scores and (first := scores[0].figures) is not None:
         layout = (len(first), first.shape[2])
-        columns["figures"] = [one.all_figures().transpose(1, 0, 2).reshape(len(one.values), -1) for one in scores]
-        columns["layout"] = [np.tile(layout, (len(one.values), 1)) for one in scores]
+        columns["figures"] = [score.all_figures().transpose(1, 0, 2).reshape(len(score.values), -1) for score in scores]
+        columns["layout"] = [np.tile(layout, (len(score.values), 1)) for score in scores]
     return {
         f"{metric} {name}": [list(row) for row in np.concatenate(parts).reshape(-1, systems * _width(parts[0]))]
         for name, parts in columns.items()

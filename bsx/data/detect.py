@@ -65,8 +65,8 @@ def detect_language(texts: Iterable[str], *, seed: int = 1) -> Detection:
     code, share = shares[0]
     probability = dict(together)[code]
     if share < MINIMUM_SHARE or probability < MINIMUM_PROBABILITY or code == "zxx":  # no language: numbers, signs
-        found = ", ".join(f"{name} {part:.0%}" for name, part in (shares if share < MINIMUM_SHARE else together)[:3])
-        raise InputError(f"the language is not clear from {len(sampled)} sampled texts ({found}): name it with lang")
+        result = ", ".join(f"{name} {part:.0%}" for name, part in (shares if share < MINIMUM_SHARE else together)[:3])
+        raise InputError(f"the language is not clear from {len(sampled)} sampled texts ({result}): name it with lang")
     return Detection(code, share, probability, len(sampled))
 
 

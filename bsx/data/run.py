@@ -224,10 +224,10 @@ def through_links(path: Path) -> Path:
 def _keys(path: Path) -> list[_Key]:
     """Return what tells a file from others: where it is, links followed, and what it is."""
     try:
-        found = path.stat()
+        result = path.stat()
     except (OSError, ValueError):
         return [os.path.realpath(path)]
-    return [os.path.realpath(path), (found.st_dev, found.st_ino)]
+    return [os.path.realpath(path), (result.st_dev, result.st_ino)]
 
 
 def _keys_of_output(path: Path) -> list[_Key]:

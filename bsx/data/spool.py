@@ -64,10 +64,10 @@ class SpoolReader(io.RawIOBase):
 
     def readinto(self, buffer: Untyped) -> int:
         """Fill a buffer; see `io.RawIOBase.readinto`."""
-        found = self._spool.read(self._place, len(buffer))
-        buffer[: len(found)] = found
-        self._place += len(found)
-        return len(found)
+        result = self._spool.read(self._place, len(buffer))
+        buffer[: len(result)] = result
+        self._place += len(result)
+        return len(result)
 
 
 _spools: weakref.WeakValueDictionary[object, Spool] = weakref.WeakValueDictionary()

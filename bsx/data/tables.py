@@ -214,10 +214,10 @@ class Table:
                 if value is not None and name in kinds:
                     kinds[name].add(_arrow_kind(value))
         fitting = {"bool": {"bool"}, "int64": {"int", "int64"}, "float64": {"int", "float64"}}
-        found = {
+        results = {
             name: next((to for to, known in fitting.items() if kind <= known), "string") for name, kind in kinds.items()
         }
-        return {name: getattr(arrow, "bool_" if kind == "bool" else kind)() for name, kind in found.items()}
+        return {name: getattr(arrow, "bool_" if kind == "bool" else kind)() for name, kind in results.items()}
 
     def _parquet(self) -> Untyped:
         parquet = need("pyarrow.parquet", "reading Parquet files")
@@ -316,11 +316,11 @@ def _decimal(text: str) -> Spelled:
 
 
 def _object(pairs: list[tuple[str, object]]) -> Cells:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} stands twice in an object")
-    return found
+    return result
 
 
 _JSON = json.JSONDecoder(parse_int=_whole, parse_float=_decimal, parse_constant=Spelled, object_pairs_hook=_object)

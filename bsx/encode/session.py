@@ -102,12 +102,12 @@ class Encoders:
         Raises:
             UnknownNameError: for an unknown language.
         """
-        found = object.__new__(type(self))
-        found.__dict__.update(self.__dict__)
-        found.lang, found.language = lang, find_language(lang, self.catalog)
-        found._doubts, found._heard, found._replaced = [], [], [*self._replaced]
-        found.uses_entry("language", found.language.code)
-        return found
+        result = object.__new__(type(self))
+        result.__dict__.update(self.__dict__)
+        result.lang, result.language = lang, find_language(lang, self.catalog)
+        result._doubts, result._heard, result._replaced = [], [], [*self._replaced]
+        result.uses_entry("language", result.language.code)
+        return result
 
     def settings(self) -> dict[str, Any]:
         """Return what other encoders like these are made of, in another process too."""

@@ -227,7 +227,7 @@ class Tokenizer:
             For each text a number for each of the ids that `tokenize` gives (tokens,): the word's place in its
             sentence, or -1 for special tokens. A word that the length limit cut off has no token.
         """
-        found = []
+        results = []
         for words in sentences:
             whole = np.repeat(np.arange(len(words)), [len(word.split()) for word in words])
             content = whole[self.words(" ".join(words))]
@@ -235,8 +235,8 @@ class Tokenizer:
                 left = self._inner.truncation_side == "left"
                 content = content[-self._max_content :] if left else content[: self._max_content]
             before = len(self.prefix) + len(self._lead) * self._keep_before
-            found.append(np.concatenate([[-1] * before, content, [-1] * len(self.suffix)]).astype(np.int64))
-        return found
+            results.append(np.concatenate([[-1] * before, content, [-1] * len(self.suffix)]).astype(np.int64))
+        return results
 
     def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
         """Return each text with special tokens, within the length limit."""
@@ -413,8 +413,8 @@ def _growth(rules: Sequence[tuple[str, str]]) -> float:
     plain = [set(unicodedata.normalize("NFKD", written).casefold()) for _, written in rules]
     most: list[float] = []
     for number, (pattern, written) in enumerate(rules):
-        found = set(unicodedata.normalize("NFKD", pattern).casefold())
-        before = [most[i] for i in range(number) if not pattern or found & plain[i]]
+        result = set(unicodedata.normalize("NFKD", pattern).casefold())
+        before = [most[i] for i in range(number) if not pattern or result & plain[i]]
         own = len(written) / len(pattern) if pattern else len(written) + 1
         most.append(max(1.0, own) * max(before, default=1.0))
     return max(most, default=1.0)

@@ -292,17 +292,19 @@ class CachedVectors:
 
     def find(self, keys: Sequence[bytes]) -> list[tuple[CacheFile | None, int] | None]:
         """Return where the vectors of each key are (no segment: not written yet), or None."""
-        found: list[tuple[CacheFile | None, int] | None] = [(None, 0) if key in self._pending else None for key in keys]
+        results: list[tuple[CacheFile | None, int] | None] = [
+            (None, 0) if key in self._pending else None for key in keys
+        ]
         halves = np.frombuffer(b"".join(keys), dtype="<u8").reshape(-1, KEY_BYTES // 8)
-        left = np.array([i for i, place in enumerate(found) if place is None], dtype=np.int64)
+        left = np.array([i for i, place in enumerate(results) if place is None], dtype=np.int64)
         for segment in self._segments.values():
             if not len(left):
                 break
             places = segment.find(halves[left])
             for i, place in zip(left[places >= 0].tolist(), places[places >= 0].tolist(), strict=True):
-                found[i] = (segment, place)
+                results[i] = (segment, place)
             left = left[places < 0]
-        return found
+        return results
 
     def read(self, wanted: Sequence[tuple[bytes, tuple[CacheFile | None, int], NDArray[np.generic]]]) -> list[bool]:
         """Read vectors into arrays.

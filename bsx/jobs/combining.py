@@ -150,11 +150,11 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
         training = other if other is not None else table
         columns_of = {name: training[name] for name in metrics}
         how["profiles"] = read_profiles(profiles, source, columns_of, factors, settings)
-    found = combine(table, metrics, human, **how)
+    result = combine(table, metrics, human, **how)
     if save is not None:
-        save_ensemble(found, save, settings.members, human, [source], signatures, registry)
+        save_ensemble(result, save, settings.members, human, [source], signatures, registry)
     if scores_out is not None:
-        _save_scores(Path(settings.table), found.scores.tolist(), scores_out)
+        _save_scores(Path(settings.table), result.scores.tolist(), scores_out)
     notes = [] if system is None or system == group else together([str(name) for name in table[system]], system)
     if system is not None and segment is not None and (texts := texts_of_rows(opened)) is not None:
         pairing = Pairing()
@@ -162,7 +162,7 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
             pairing.add(str(name), unit, content)
         notes += pairing.notes(missing=False)
     signatures = known_signatures(settings.table, columns) | scores.signatures
-    return replace(found.result, signatures=signatures, notes=(*notes, *scores.notes))
+    return replace(result.result, signatures=signatures, notes=(*notes, *scores.notes))
 
 
 def _save_scores(file: Path, scores: Sequence[float], path: Path) -> None:
@@ -210,12 +210,12 @@ def read_profiles(
             fit.metric: dict(fit.coef) for fit in disentangle(table, list(metrics), factors, nan=settings.nan).results
         }
     try:
-        found = DisentangleResult.from_dict(NamedFile(document).json())
+        result = DisentangleResult.from_dict(NamedFile(document).json())
     except InputError as error:
         raise InputError(f"{document}: is not what bsx disentangle writes as JSON ({error})") from error
-    if not all(math.isfinite(value) for fit in found.results for value in fit.coef.values()):
+    if not all(math.isfinite(value) for fit in result.results for value in fit.coef.values()):
         raise InputError(f"{document}: a coefficient is missing")
-    return {fit.metric: dict(fit.coef) for fit in found.results}
+    return {fit.metric: dict(fit.coef) for fit in result.results}
 
 
 _NAME = re.compile(r"^[A-Za-z0-9][\w+-]*$")
@@ -277,7 +277,7 @@ def save_ensemble(
         )
         for member in used
     ]
-    twice = [one.metric for one in renamed if [other.metric for other in renamed].count(one.metric) > 1]
+    twice = [item.metric for item in renamed if [other.metric for other in renamed].count(item.metric) > 1]
     if twice:
         raise InputError(f"save: two members are the metric {twice[0]}; one column of it is enough")
     source = provenance("ensemble", files)

@@ -229,7 +229,7 @@ def _judged(path: Path, settings: CompareRun) -> JudgedRows:
     if content.system is None:
         raise InputError("judged compares systems, and there is no column system", file=path)
     if len(tables) > 1:
-        into = ", ".join(one.lang for one in tables)
+        into = ", ".join(table.lang for table in tables)
         raise InputError(f"holds translations into {into}: say into which with lang", file=path)
     return content
 

@@ -77,14 +77,14 @@ class Decided:
 
     def to_text(self) -> str:
         """Return the summary as aligned lines, for people."""
-        found = self.summary
+        result = self.summary
         rows = [
-            ["lists", f"{found['lists']:,}"],
-            ["candidates", f"{found['candidates']:,}, {found['distinct']:,} of them different within their lists"],
-            ["mean expected score", f"{found['expected']:.4f}"],
-            ["mean rank in the list", f"{found['rank']:.2f}; the first was chosen in {found['first']:,} lists"],
+            ["lists", f"{result['lists']:,}"],
+            ["candidates", f"{result['candidates']:,}, {result['distinct']:,} of them different within their lists"],
+            ["mean expected score", f"{result['expected']:.4f}"],
+            ["mean rank in the list", f"{result['rank']:.2f}; the first was chosen in {result['first']:,} lists"],
         ]
-        if (checked := found["checked"]) is not None:
+        if (checked := result["checked"]) is not None:
             low, high = checked["ci"]
             rows += [
                 [

@@ -90,11 +90,11 @@ class Regression(NamedTuple):
     def result(self) -> DisentangleResult:
         """Fit it, with the tests and comparisons that were asked for."""
         settings = self.settings
-        found = regress(self.table, self.metrics, self.factors, **part(settings, DisentangleSettings))
+        results = regress(self.table, self.metrics, self.factors, **part(settings, DisentangleSettings))
         table = with_repeats(self.table, settings.repeats)
         tests = {name: tuple(self._tests(table, name)) for name in self.metrics if settings.add or settings.checks}
         return replace(
-            found,
+            results,
             tests={name: made for name, made in tests.items() if made},
             comparison=self._comparison(table) if settings.compare else None,
             seed=settings.seed,

@@ -114,7 +114,7 @@ def intervene(settings: InterveneRun) -> Interventions:
     )
     functions = MetricFunctions.of(open_distinct(settings), texts.sources, skip=settings.skip_errors)
     pairs: list[EditedText] = []
-    found = run(
+    result = run(
         references,
         functions.functions,
         **part(settings, InterveneSettings),
@@ -132,11 +132,11 @@ def intervene(settings: InterveneRun) -> Interventions:
     if save is not None:
         save_pairs(pairs, save, rows)
     return replace(
-        found,
+        result,
         skipped=tuple(functions.skipped),
-        settings={**found.settings, "parses": origin},
+        settings={**result.settings, "parses": origin},
         signatures=functions.signatures,
-        notes=(*functions.notes, *systems_together(opened), *found.notes, *functions.left_out(), *functions.about),
+        notes=(*functions.notes, *systems_together(opened), *result.notes, *functions.left_out(), *functions.about),
     )
 
 

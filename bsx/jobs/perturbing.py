@@ -263,7 +263,7 @@ def perturb(settings: PerturbRun) -> Robustness:
         _write_cases(save, changed, texts.rows)
     result = falls(changed, **part(settings, FallSettings))
     notes = [*functions.about, *functions.notes, *texts.notes, *result.notes]
-    notes += [f"{one.perturbation} is left out: it {one.why}" for one in result.left_out]
+    notes += [f"{item.perturbation} is left out: it {item.why}" for item in result.left_out]
     return replace(
         result,
         skipped=tuple(functions.skipped),

@@ -184,12 +184,12 @@ def find_columns(
     """
     named = {role: [value] if isinstance(value, str) else list(value or ()) for role, value in asked.items()}
     taken = {name for names in named.values() for name in names}
-    found = {role: named.get(role, []) for role in roles}
+    results = {role: named.get(role, []) for role in roles}
     for role in roles:
-        if not found[role]:
+        if not results[role]:
             usual = (name for name in USUAL[role] if name in columns and name not in taken)
-            found[role] = [name for name in [next(usual, None)] if name is not None]
-    return found
+            results[role] = [name for name in [next(usual, None)] if name is not None]
+    return results
 
 
 @dataclass(eq=False)
@@ -330,11 +330,11 @@ def score_texts(
 
     rows = score_all(metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress)
     return TableScores(
-        {one.metric: -one.values if one.turned and not turn else one.values for one in rows},
-        {one.metric: one.signature for one in rows},
-        frozenset(one.metric for one in rows if one.turned),
-        [note for one in rows for note in one.notes[int(one.turned and not turn) :]],
-        any(one.failed for one in rows),
+        {row.metric: -row.values if row.turned and not turn else row.values for row in rows},
+        {row.metric: row.signature for row in rows},
+        frozenset(row.metric for row in rows if row.turned),
+        [note for row in rows for note in row.notes[int(row.turned and not turn) :]],
+        any(row.failed for row in rows),
     )
 
 
@@ -371,17 +371,17 @@ def score_table(
     from bsx.metrics.summary import about
 
     asked = {role: getattr(settings, role) for role in TextColumns.model_fields}
-    found = find_columns(table.columns, asked, *asked)
-    for role, names in found.items():
+    result = find_columns(table.columns, asked, *asked)
+    for role, names in result.items():
         if len(names) > 1:
             raise InputError(
                 f"{role}: name one column, not {len(names)}: a row has one text of each kind", setting=role
             )
-    if not found["candidate"]:
+    if not result["candidate"]:
         there = ", ".join(table.columns)
         raise InputError(f"candidate names the column of texts to score; it has {there}", file=table.name)
-    read = read_columns(table, [], texts=[name for names in found.values() for name in names])
-    texts = {role: [str(cell) for cell in read[names[0]]] for role, names in found.items() if names}
+    read = read_columns(table, [], texts=[name for names in result.values() for name in names])
+    texts = {role: [str(cell) for cell in read[names[0]]] for role, names in result.items() if names}
     if rows is not None:
         texts = {role: [column[row] for row in rows] for role, column in texts.items()}
     scores = score_texts(

@@ -144,14 +144,14 @@ def score_all(
 
     try:
         corpus = MemoryCorpus({"candidate": candidates}, references, sources)
-        found = score_corpus(metrics, corpus, progress=progress)
+        result = score_corpus(metrics, corpus, progress=progress)
     except Exception:  # noqa: BLE001 - whose fault it is, and on which item, comes out below
         return [
             score_rows(m, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress)
             for m in metrics
         ]
     every = list(range(len(candidates)))
-    return [_rows(m, found[m.spec]["candidate"], every, len(every), {}, where) for m in metrics]
+    return [_rows(m, result[m.spec]["candidate"], every, len(every), {}, where) for m in metrics]
 
 
 def _rows(

@@ -110,9 +110,9 @@ class Decoder:
             raise InputError(f"temperature: must be above 0 (got {temperature:g})")
         if (method == "prune") != (proposer is not None):
             raise InputError("proposer names the cheaper metric of the method prune, and goes with it alone")
-        for one in (metric, *([proposer] if proposer is not None else [])):
-            if "reference" not in one.needs:
-                raise InputError(f"{one.spec} reads no references: candidates cannot be held against each other")
+        for item in (metric, *([proposer] if proposer is not None else [])):
+            if "reference" not in item.needs:
+                raise InputError(f"{item.spec} reads no references: candidates cannot be held against each other")
         self.metric, self.method, self.proposer = metric, method, proposer
         self.keep, self.temperature = keep, temperature
 
@@ -135,13 +135,13 @@ class Decoder:
         pool = _Pool(candidates, self.metric.higher_is_better)
         others, weights = self._references(references if references is not None else candidates)
         if self.method == "aggregate":
-            found = self.metric.score_aggregate(pool.texts, others, weights)
-            if found is None:
+            result = self.metric.score_aggregate(pool.texts, others, weights)
+            if result is None:
                 raise InputError(
                     f"{self.metric.spec} cannot take references together, as the method aggregate does: chrf and "
                     "metrics on sentence vectors can"
                 )
-            texts, expected, utilities = pool.texts, found, None
+            texts, expected, utilities = pool.texts, result, None
         else:
             texts = self._proposed(pool, others, weights, candidates)
             utilities = self._utilities(texts, others, weights, candidates)
@@ -180,12 +180,12 @@ class Decoder:
     def _proposed(self, pool: _Pool, others: list[str], weights: Values, given: NBest) -> list[str]:
         if self.proposer is None or self.keep >= len(pool.texts):
             return pool.texts
-        found = self.proposer.score_aggregate(pool.texts, others, weights)
-        if found is None:
+        result = self.proposer.score_aggregate(pool.texts, others, weights)
+        if result is None:
             source = _source(self.proposer, given)
             scores = matrix(self.proposer, pool.texts, others, source)
-            found = Utilities(pool.texts, others, weights, scores).expected
-        order = pool.ranked(found if self.proposer.higher_is_better else -found)
+            result = Utilities(pool.texts, others, weights, scores).expected
+        order = pool.ranked(result if self.proposer.higher_is_better else -result)
         return sorted(pool.texts[place] for place in order[: self.keep])
 
     def _utilities(self, texts: list[str], others: list[str], weights: Values, given: NBest) -> Utilities:
@@ -342,7 +342,7 @@ def _lists(
     for what, values in beside.items():
         if values is not None and len(values) != len(lists):
             raise InputError(f"{what}: there are {len(values)}, and {len(lists)} lists of {name}")
-    found = []
+    results = []
     for place, one in enumerate(lists):
         texts = as_texts(one, f"{name}[{place}]")
         if not texts:
@@ -356,7 +356,7 @@ def _lists(
                 raise InputError(f"{what}[{place}]: one finite number for each of {len(texts)} texts is needed")
         if "weights" in numbers and (numbers["weights"].min() < 0 or not numbers["weights"].sum() > 0):
             raise InputError(f"weights[{place}]: must be at least 0, and one of them above it")
-        found.append(
+        results.append(
             NBest(
                 str(place + 1),
                 texts,
@@ -366,4 +366,4 @@ def _lists(
                 f"list {place + 1}",
             )
         )
-    return found
+    return results

@@ -175,8 +175,8 @@ def recipe(metric: MetricCore) -> Recipe:
 
 def make_again(recipes: Sequence[Recipe], encoders: Encoders) -> list[Metric]:
     """Make metrics of their recipes."""
-    found = [(*find_metric(name, encoders.catalog), config, spec) for name, config, spec in recipes]
-    return [kind(entry, config, encoders, spec) for kind, entry, config, spec in found]
+    results = [(*find_metric(name, encoders.catalog), config, spec) for name, config, spec in recipes]
+    return [kind(entry, config, encoders, spec) for kind, entry, config, spec in results]
 
 
 @settled(SharedSettings)
@@ -194,8 +194,8 @@ def get_metrics(specs: str | Iterable[str], settings: SharedSettings) -> list[Me
     names: Sequence[str] = split_specs(specs) if isinstance(specs, str) else list(specs)
     if not names:
         raise InputError("name at least one metric; `bsx metrics` lists them")
-    found = []
+    results = []
     for name in names:
         with naming(name, among=len(names)):
-            found.append(get_metric(name, encoders=encoders))
-    return found
+            results.append(get_metric(name, encoders=encoders))
+    return results

@@ -46,10 +46,10 @@ def convert(source: Source, *, anew: bool = False) -> Path:
             "in PYTHONPATH: only its data is read"
         )
     file = package / wanted.file
-    found = digest_of([file]) if file.is_file() else "nothing"
-    if found != wanted.sha256:
+    result = digest_of([file]) if file.is_file() else "nothing"
+    if result != wanted.sha256:
         raise ModelUnavailableError(
-            f"{file} is not that of {source.package} {wanted.version}: sha256 {found[:12]} instead of "
+            f"{file} is not that of {source.package} {wanted.version}: sha256 {result[:12]} instead of "
             f"{wanted.sha256[:12]}: pip install {source.package}=={wanted.version}"
         )
     from filelock import FileLock

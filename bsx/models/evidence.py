@@ -180,8 +180,8 @@ def _balance(mine: _Figures, others: Iterable[_Figures]) -> float:
 
 def _better(mine: Evidence, theirs: Evidence) -> int:
     """Return 1 where the first figure is better, -1 where the second is, 0 for equal ones; times are better low."""
-    found = (mine.value > theirs.value) - (mine.value < theirs.value)
-    return -found if mine.aspect == "speed" else found
+    result = (mine.value > theirs.value) - (mine.value < theirs.value)
+    return -result if mine.aspect == "speed" else result
 
 
 def _telling(figures: _Figures) -> str:

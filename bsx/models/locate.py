@@ -78,10 +78,10 @@ def identified(source: Source, folder: Path, name: str) -> Checkpoint:
     """
     check_folder(folder)
     made = source.convert
-    found = _digests(source, folder)
-    if made is not None and found != (source.sha256, made.tokenizer, source.config or found[2]):
-        found = _digests(source, convert(source, anew=True))
-    weights, tokenizer, config = found
+    result = _digests(source, folder)
+    if made is not None and result != (source.sha256, made.tokenizer, source.config or result[2]):
+        result = _digests(source, convert(source, anew=True))
+    weights, tokenizer, config = result
     for part, digest, pinned in (("weights", weights, source.sha256), ("configuration", config, source.config)):
         if pinned is not None and digest != pinned:
             raise InputError(

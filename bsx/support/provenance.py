@@ -73,8 +73,8 @@ class Provenance:
         """
         from pydantic import TypeAdapter
 
-        found: Self = TypeAdapter(cls).validate_python(content)
-        return found
+        result: Self = TypeAdapter(cls).validate_python(content)
+        return result
 
 
 def versions() -> dict[str, str]:
@@ -84,13 +84,13 @@ def versions() -> dict[str, str]:
 
 @functools.cache
 def _installed() -> dict[str, str]:
-    found = {}
+    results = {}
     for name in _PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            results[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return results
 
 
 def file_digest(file: str | Path) -> str:
@@ -111,11 +111,11 @@ def provenance(kind: str, files: Iterable[str | Path] = (), signatures: Mapping[
         A `Provenance` as a mapping.
     """
     read = [Path(file) for file in files if Path(file).is_file()]
-    found = Provenance(
+    result = Provenance(
         kind=kind,
         command=shlex.join(["bsx", *(_ABSOLUTE.sub("", argument) for argument in sys.argv[1:])]),
         versions=versions(),
         files=[FileRead(name=file.name, sha256=file_digest(file)) for file in read],
         signatures=dict(signatures or {}),
     )
-    return asdict(found)
+    return asdict(result)

@@ -80,7 +80,7 @@ class Shown:
         from pydantic import ValidationError
 
         try:
-            found: Self = _reader(cls).validate_python(content)  # type: ignore[arg-type] # classes are hashable
+            result: Self = _reader(cls).validate_python(content)  # type: ignore[arg-type] # classes are hashable
         except ValidationError as error:
             first = error.errors()[0]
             key = ".".join(str(part) for part in first["loc"])
@@ -88,7 +88,7 @@ class Shown:
             wrong = f"{first['msg'].lower()}, not {first['input']!r:.60}"
             why = {"missing": "is missing", "unexpected_keyword_argument": "is no key of this result"}.get(kind, wrong)
             raise InputError(f"{key}: {why}") from error
-        return found
+        return result
 
     def to_text(self, *, full: bool = False) -> str:
         """Return it for a terminal: the finding first, then the tables that support it.
@@ -159,7 +159,7 @@ class Shown:
 
     def __repr__(self) -> str:
         every = fields(self)  # type: ignore[arg-type] # subclasses are
-        told = ((one.name, getattr(self, one.name)) for one in every if one.name != "notes")
+        told = ((item.name, getattr(self, item.name)) for item in every if item.name != "notes")
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in told if _short(value))})"
 
 
@@ -193,14 +193,14 @@ class Result(Shown):
     def to_dict(self) -> JsonObject:
         """Return what JSON holds, settings, notes and provenance last; a number that is not finite becomes None."""
         content = super().to_dict()
-        last = {one.name: content.pop(one.name) for one in fields(Result) if one.name in content}
+        last = {item.name: content.pop(item.name) for item in fields(Result) if item.name in content}
         return content | last
 
 
 def _short(value: object) -> bool:
     """Tell whether a value has a place in the short form of a result."""
     if isinstance(value, tuple):
-        return 0 < len(value) <= 12 and all(isinstance(one, str) for one in value)
+        return 0 < len(value) <= 12 and all(isinstance(item, str) for item in value)
     return isinstance(value, str | int | float) and value != ""
 
 

@@ -110,7 +110,7 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
 
         @functools.wraps(function)
         def call(*positional: object, **given: object) -> Outcome:
-            named = {one.name: given.pop(one.name) for one in leading[len(positional) :] if one.name in given}
+            named = {item.name: given.pop(item.name) for item in leading[len(positional) :] if item.name in given}
             bound = own.replace(parameters=leading).bind(*positional, **named)
             return function(*bound.args, build_config(given, kind))
 
@@ -266,7 +266,7 @@ def build_config(settings: Mapping[str, object], kind: type[Config], *, spelling
     except ValidationError as error:
         problems = error.errors()
         about = next((str(problem["loc"][0]) for problem in problems if problem["loc"]), None)
-        raise InputError("; ".join(_explain(one, kind, spelling) for one in problems), setting=about) from error
+        raise InputError("; ".join(_explain(item, kind, spelling) for item in problems), setting=about) from error
     _check_draws(dict(made))
     return made
 

@@ -121,10 +121,10 @@ def read_header(stream: IO[bytes], size: int) -> tuple[JsonObject, int]:
 
 def _without_repeats(pairs: list[tuple[str, Untyped]]) -> JsonObject:
     """Return the object of a JSON text, unless it says a thing twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         raise ValueError("its header says a name twice")
-    return found
+    return result
 
 
 def _place(name: str, entry: JsonObject) -> tuple[int, int, str]:

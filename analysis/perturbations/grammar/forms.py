@@ -25,10 +25,10 @@ Edit = tuple[int, str]  # which word, and what it becomes
 def _replacing(edits: Iterator[Edit], item: Item, parse: Parse, rng: random.Random) -> str | None:
     """Return the text with one of the edits, drawn at random."""
     spans = word_spans(item.text, parse)
-    found = [(span, new) for at, new in edits if (span := spans[at]) is not None]
-    if not found:
+    results = [(span, new) for at, new in edits if (span := spans[at]) is not None]
+    if not results:
         return None
-    (start, end), new = rng.choice(found)
+    (start, end), new = rng.choice(results)
     return item.text[:start] + new + item.text[end:]
 
 

@@ -77,7 +77,7 @@ def _subject_object(item: Item, strength: float, rng: random.Random) -> str | No
     if parse is None or not parse.deprels:
         return None
     spans = word_spans(item.text, parse)
-    found = []
+    results = []
     for verb in range(1, len(parse.words) + 1):
         subject, thing = (phrase(parse, verb, relations, spans) for relations in (_SUBJECT, _OBJECT))
         if subject is None or thing is None:
@@ -85,10 +85,10 @@ def _subject_object(item: Item, strength: float, rng: random.Random) -> str | No
         forms = clause_forms(item, subject, thing)
         apart = subject[0][1] <= thing[0][0] or thing[0][1] <= subject[0][0]
         if forms is not None and apart and forms[0].lower() != forms[1].lower():
-            found.append((subject[0], thing[0], forms))
-    if not found:
+            results.append((subject[0], thing[0], forms))
+    if not results:
         return None
-    first, second, forms = rng.choice(found)
+    first, second, forms = rng.choice(results)
     if first > second:
         first, second, forms = second, first, (forms[1], forms[0])
     return swapped(item, first, second, forms)
@@ -158,10 +158,10 @@ def _entities(item: Item, strength: float, rng: random.Random) -> str | None:
     for kind, name in item.names:
         if name.lower() not in text.lower():
             others.setdefault(kind, []).append(name)
-    found = sorted({(text[slice(*span)], kind) for span, kind in runs if kind in others})
-    if not found:
+    result = sorted({(text[slice(*span)], kind) for span, kind in runs if kind in others})
+    if not result:
         return None
-    old, kind = rng.choice(found)
+    old, kind = rng.choice(result)
     new = rng.choice(others[kind])
     for (start, end), _ in reversed(runs):
         if text[start:end] == old:

@@ -76,12 +76,12 @@ _WHOLE = ("unrelated", "empty", "source")  # nothing of the text is left: far be
 @presents(TriplesResult, section=_SECTION)
 def triples(result: TriplesResult) -> Iterator[Part]:
     """Yield how often each metric prefers the paraphrase, the tests, rates by gap in overlap, and examples."""
-    found = result.results
+    results = result.results
     answer = _triples_answer(result)
     yield Answer(answer)
-    best = _unbeaten({one.metric: one.rate for one in found}, result.tests)
+    best = _unbeaten({one.metric: one.rate for one in results}, result.tests)
     rows = []
-    for one in found:
+    for one in results:
         p = p_value(one.p_two_sided, mark=_dagger(one.p_two_sided))
         rate = percent(one.rate, strong=one.metric in best)
         counts = [number(one.prefers_paraphrase), number(one.ties)]
@@ -92,10 +92,10 @@ def triples(result: TriplesResult) -> Iterator[Part]:
     )
     note += f" {_BOLD}, p < {ALPHA}, McNemar tests{_corrected(result.tests)}." if result.tests else ""
     heads = ["metric", "prefers paraphrase", "ties", "rate", "interval (%)", "mean margin", "p"]
-    caption = f"Share of triples in which the paraphrase scores higher, n = {found[0].n:,}"
+    caption = f"Share of triples in which the paraphrase scores higher, n = {results[0].n:,}"
     yield table(caption, heads, rows, note=note)
     yield from _noted(result.notes)
-    points = [charts.Point(one.metric, 0, one.rate, *one.ci) for one in sorted(found, key=lambda one: -one.rate)]
+    points = [charts.Point(one.metric, 0, one.rate, *one.ci) for one in sorted(results, key=lambda one: -one.rate)]
     alt = f"{answer} Half of the triples would be chance."
     axis = "share of triples in which the paraphrase scores higher"
     spec = charts.intervals(points, alt=alt, axis=axis, series=1, zero=0.5, span=(0, 1))
@@ -110,7 +110,7 @@ def triples(result: TriplesResult) -> Iterator[Part]:
         note = "Gap: overlap of the non-paraphrase with the anchor less that of the paraphrase."
         yield table("By gap in lexical overlap", heads, rows, note=note, folded=len(rows) > 8, full=True)
     yield from _triple_examples(result.worst)
-    highest = max(found, key=lambda one: one.rate)
+    highest = max(results, key=lambda one: one.rate)
     if highest.n >= FEWEST and highest.ci[1] < 0.5:
         share = f"in {percent(highest.rate).text} of {highest.n:,} triples, where a coin would in half of them"
         said = f"No metric prefers the paraphrase as often as chance: {highest.metric}, the highest, {share}."
@@ -120,10 +120,15 @@ def triples(result: TriplesResult) -> Iterator[Part]:
 @lists(TriplesResult)
 def triple_rows(result: TriplesResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a metric."""
-    for one in result.results:
-        row = {"metric": one.metric, "n": one.n, "prefers_paraphrase": one.prefers_paraphrase, "ties": one.ties}
-        row |= {"rate": one.rate, **_ends(one.ci), "mean_margin": one.mean_margin, **_ends(one.margin_ci, "margin_")}
-        yield row | {"p": _given(one.p), "p_two_sided": _given(one.p_two_sided)}
+    for item in result.results:
+        row = {"metric": item.metric, "n": item.n, "prefers_paraphrase": item.prefers_paraphrase, "ties": item.ties}
+        row |= {
+            "rate": item.rate,
+            **_ends(item.ci),
+            "mean_margin": item.mean_margin,
+            **_ends(item.margin_ci, "margin_"),
+        }
+        yield row | {"p": _given(item.p), "p_two_sided": _given(item.p_two_sided)}
 
 
 def _triples_answer(result: TriplesResult) -> str:
@@ -140,9 +145,9 @@ def _triples_answer(result: TriplesResult) -> str:
 def _than_chance(rated: Sequence[TriplePreference]) -> list[str]:
     """Return which metrics prefer either text of a triple significantly."""
     ways: dict[str, list[str]] = {}
-    for one in rated:
-        way = "the paraphrase" if 2 * one.prefers_paraphrase > one.n - one.ties else "the non-paraphrase"
-        ways.setdefault(way if one.p_two_sided < ALPHA else "neither", []).append(one.metric)
+    for item in rated:
+        way = "the paraphrase" if 2 * item.prefers_paraphrase > item.n - item.ties else "the non-paraphrase"
+        ways.setdefault(way if item.p_two_sided < ALPHA else "neither", []).append(item.metric)
     said = [
         f"{_some(names)} prefer{'s' if len(names) == 1 else ''} {way} significantly"
         for way, names in ways.items()
@@ -153,18 +158,18 @@ def _than_chance(rated: Sequence[TriplePreference]) -> list[str]:
 
 def _triple_examples(worst: Sequence[TripleExample]) -> Iterator[Part]:
     """Yield the triples that fool most metrics, one example for all metrics that they fool."""
-    found: dict[tuple[str, str, str], list[TripleExample]] = {}
+    results: dict[tuple[str, str, str], list[TripleExample]] = {}
     for example in worst:
         if example.anchor:
-            found.setdefault((example.anchor, example.paraphrase, example.nonparaphrase), []).append(example)
-    if not found:
+            results.setdefault((example.anchor, example.paraphrase, example.nonparaphrase), []).append(example)
+    if not results:
         return
     yield Prose(
         "The worst triples, each named after metrics that have it among their worst. Marked: what a shortest edit puts "
         "into the anchor, word by word, to make the other text of it; a word that moved is marked too.",
         full=True,
     )
-    for place, examples in enumerate(sorted(found.values(), key=lambda examples: -len(examples))):
+    for place, examples in enumerate(sorted(results.values(), key=lambda examples: -len(examples))):
         first = examples[0]
         texts = (
             ("anchor", plain(first.anchor)),
@@ -198,18 +203,18 @@ def pairs(result: PairsResult) -> Iterator[Part]:
     yield _detection(result.results, result.tests)
     if result.drops:
         rows = []
-        for one in result.drops:
-            p = p_value(one.p, mark=_dagger(one.p))
-            rows.append([text(one.metric), number(one.easy), number(one.hard), estimate(one.drop, one.ci), p])
+        for drop in result.drops:
+            p = p_value(drop.p, mark=_dagger(drop.p))
+            rows.append([text(drop.metric), number(drop.easy), number(drop.hard), estimate(drop.drop, drop.ci), p])
         note = f"p: no drop, one-sided, uncorrected. † p < {ALPHA}."
         yield table(_lost(result), ["metric", "easy", "hard", "drop", "p"], rows, note=note)
     yield from _noted(result.notes)
     sets = [("first set" if result.against is not None else "", result.results)]
     sets += [(result.against.name, result.against.results)] if result.against is not None else []
     points = [
-        charts.Point(one.metric, place, one.auc, *one.ci, name)
+        charts.Point(item.metric, place, item.auc, *item.ci, name)
         for place, (name, found) in enumerate(sets)
-        for one in found
+        for item in found
     ]
     alt = f"{answer} An AUC of one half is chance."
     spec = charts.intervals(points, alt=alt, axis="area under the ROC curve", series=len(sets), zero=0.5)
@@ -229,15 +234,15 @@ def pair_rows(result: PairsResult) -> Iterator[Mapping[str, object]]:
     sets += [(result.against.name, result.against.results)] if result.against is not None else []
     drops = {drop.metric: drop for drop in result.drops}
     for name, found in sets:
-        for one in found:
+        for item in found:
             row: dict[str, object] = {"set": name} if len(sets) > 1 else {}
-            row |= {"metric": one.metric, "n": one.n, "positives": one.positives, "auc": one.auc, **_ends(one.ci)}
-            row |= {"p": _given(one.p), "average_precision": one.average_precision.estimate}
-            accuracy = one.accuracy
+            row |= {"metric": item.metric, "n": item.n, "positives": item.positives, "auc": item.auc, **_ends(item.ci)}
+            row |= {"p": _given(item.p), "average_precision": item.average_precision.estimate}
+            accuracy = item.accuracy
             row |= {"threshold": _given(accuracy.threshold), "in_sample": accuracy.in_sample}
             row |= {"cross_validated": accuracy.cross_validated, "majority": accuracy.majority}
-            if name and one.metric in drops:
-                drop = drops[one.metric]
+            if name and item.metric in drops:
+                drop = drops[item.metric]
                 row |= {"drop": drop.drop, **_ends(drop.ci, "drop_"), "drop_p": _given(drop.p)}
             yield row
 
@@ -265,7 +270,7 @@ def _harder_answer(result: PairsResult) -> list[str]:
     """Return which metrics lose significantly on the harder set."""
     if result.against is None:
         return []
-    lost = [f"{one.metric} ({number(one.drop).text})" for one in result.drops if one.p < ALPHA]
+    lost = [f"{drop.metric} ({number(drop.drop).text})" for drop in result.drops if drop.p < ALPHA]
     if not lost:
         return [f"No metric loses significantly on {result.against.name}."]
     return [f"On {result.against.name}, AUC is significantly lower (one-sided) under {_some(lost)}."]
@@ -278,12 +283,12 @@ def _lost(result: PairsResult) -> str:
 def _detection(
     found: Sequence[PairDetection], tests: Sequence[DetectionTest], harder: HarderSet | None = None
 ) -> TablePart:
-    best = _unbeaten({one.metric: one.auc for one in found}, tests)
+    best = _unbeaten({item.metric: item.auc for item in found}, tests)
     rows = []
-    for one in found:
-        p = p_value(one.p, mark=_dagger(one.p))
-        area = number(one.auc, strong=one.metric in best)
-        rows.append([text(one.metric), area, interval(one.ci), p])
+    for item in found:
+        p = p_value(item.p, mark=_dagger(item.p))
+        area = number(item.auc, strong=item.metric in best)
+        rows.append([text(item.metric), area, interval(item.ci), p])
     note = f"p: AUC 0.5 (chance), two-sided, uncorrected; † p < {ALPHA}."
     note += f" {_BOLD}, p < {ALPHA}, DeLong tests{_corrected(tests)}." if tests else ""
     where = "" if harder is None else f" in {harder.name}"
@@ -294,11 +299,11 @@ def _detection(
 def _accuracies(found: Sequence[PairDetection], tests: Sequence[DetectionTest], where: str = "") -> Iterator[Part]:
     """Yield average precision and accuracies, then the tests between metrics."""
     rows = []
-    for one in found:
-        average, accuracy = one.average_precision, one.accuracy
+    for item in found:
+        average, accuracy = item.average_precision, item.accuracy
         figures = [number(accuracy.threshold), number(accuracy.in_sample)]
         figures += [estimate(accuracy.cross_validated, accuracy.ci), number(accuracy.majority)]
-        rows.append([text(one.metric), percent(one.positives), estimate(average.estimate, average.ci), *figures])
+        rows.append([text(item.metric), percent(item.positives), estimate(average.estimate, average.ci), *figures])
     heads = ["metric", "paraphrases", "average precision", "best threshold", "accuracy there", "cross-validated"]
     heads.append("majority")
     note = (
@@ -324,9 +329,9 @@ def perturbations(result: Robustness) -> Iterator[Part]:
     answer = _perturbed_answer(result)
     yield Answer(answer)
     yield _overview(result, preserves=False)
-    left_out = [f"{one.perturbation} is left out: it {one.why}" for one in result.left_out]
-    whys = dict.fromkeys(one.why for one in result.left_out)
-    alike = {why: [one.perturbation for one in result.left_out if one.why == why] for why in whys}
+    left_out = [f"{item.perturbation} is left out: it {item.why}" for item in result.left_out]
+    whys = dict.fromkeys(item.why for item in result.left_out)
+    alike = {why: [item.perturbation for item in result.left_out if item.why == why] for why in whys}
     notes = [note for note in result.notes if note not in left_out]
     notes += [f"left out: {', '.join(names)} ({why})" for why, names in alike.items()]
     yield from _noted(notes)
@@ -346,11 +351,11 @@ def perturbations(result: Robustness) -> Iterator[Part]:
 def perturbed_rows(result: Robustness) -> Iterator[Mapping[str, object]]:
     """Yield a row a metric, perturbation and strength."""
     first = ("metric", "perturbation", "strength", "preserves", "n", "unchanged", "not_applicable", "failed", "nearer")
-    for one in result.results:
-        row = {name: getattr(one, name) for name in (*first, "mean_clean", "mean_score", "drop")}
-        row |= {"low": one.ci[0], "high": one.ci[1], "relative_drop": one.relative_drop, "unnoticed": one.unnoticed}
-        row |= {"excess": one.excess, "excess_low": one.excess_ci[0], "excess_high": one.excess_ci[1]}
-        yield row | {"excess_n": one.excess_n, "p": one.p, "p_adjusted": one.p_adjusted}
+    for item in result.results:
+        row = {name: getattr(item, name) for name in (*first, "mean_clean", "mean_score", "drop")}
+        row |= {"low": item.ci[0], "high": item.ci[1], "relative_drop": item.relative_drop, "unnoticed": item.unnoticed}
+        row |= {"excess": item.excess, "excess_low": item.excess_ci[0], "excess_high": item.excess_ci[1]}
+        yield row | {"excess_n": item.excess_n, "p": item.p, "p_adjusted": item.p_adjusted}
 
 
 def _control(result: Robustness) -> str:
@@ -363,13 +368,13 @@ def _perturbed_answer(result: Robustness) -> str:
     phrases = []
     metrics = _metrics(result)
     for metric in metrics:
-        found = [
+        results = [
             one
             for one in result.results
             if one.metric == metric and not one.preserves and one.perturbation not in _WHOLE
         ]
-        found = [one for one in found if min(one.n, one.excess_n) >= FEWEST]
-        tested = [one for one in found if not math.isnan(one.p_adjusted)]
+        results = [one for one in results if min(one.n, one.excess_n) >= FEWEST]
+        tested = [one for one in results if not math.isnan(one.p_adjusted)]
         if not tested:
             continue
         more = [one for one in tested if one.p_adjusted < ALPHA]
@@ -386,15 +391,17 @@ def _perturbed_answer(result: Robustness) -> str:
 
 def _perturbed_surprises(result: Robustness) -> Iterator[Surprise]:
     """Yield changes of meaning that cost a metric significantly less than the control, which keeps the meaning."""
-    controls = {one.metric: one for one in result.results if one.preserves and one.perturbation == _control(result)}
-    for one in result.results:
-        control = controls.get(one.metric)
-        if one.preserves or control is None or not one.excess_ci[1] < 0 or min(one.n, control.n) < FEWEST:
+    controls = {
+        item.metric: item for item in result.results if item.preserves and item.perturbation == _control(result)
+    }
+    for item in result.results:
+        control = controls.get(item.metric)
+        if item.preserves or control is None or not item.excess_ci[1] < 0 or min(item.n, control.n) < FEWEST:
             continue
-        if not math.isnan(one.relative_drop) and not math.isnan(control.relative_drop):
-            costs = f"it loses {_loss(one)}, {_loss(control)}"
-            said = f"{one.metric} minds a change of meaning less than one that keeps the meaning: {costs}."
-            yield Surprise(said, control.relative_drop - one.relative_drop)
+        if not math.isnan(item.relative_drop) and not math.isnan(control.relative_drop):
+            costs = f"it loses {_loss(item)}, {_loss(control)}"
+            said = f"{item.metric} minds a change of meaning less than one that keeps the meaning: {costs}."
+            yield Surprise(said, control.relative_drop - item.relative_drop)
 
 
 def _loss(one: CaseResult) -> str:
@@ -415,7 +422,7 @@ def _said(entry: Mapping[str, object]) -> str:
 
 
 def _metrics(result: Robustness) -> list[str]:
-    return list(dict.fromkeys(one.metric for one in result.results))
+    return list(dict.fromkeys(item.metric for item in result.results))
 
 
 def _overview(result: Robustness, *, preserves: bool) -> TablePart:
@@ -451,12 +458,12 @@ def _overview(result: Robustness, *, preserves: bool) -> TablePart:
 def _drops(result: Robustness) -> TablePart:
     """Return every figure."""
     rows = []
-    for one in result.results:
-        row = [text(one.metric), text(one.perturbation), number(one.strength, 2)]
-        row += [text("kept" if one.preserves else "changed"), number(one.n), number(one.not_applicable)]
-        row += [number(one.unchanged), number(one.mean_score), number(one.drop), interval(one.ci)]
-        row += [percent(one.relative_drop), number(one.excess), interval(one.excess_ci)]
-        rows.append([*row, p_value(one.p_adjusted, mark=_dagger(one.p_adjusted)), percent(one.unnoticed)])
+    for item in result.results:
+        row = [text(item.metric), text(item.perturbation), number(item.strength, 2)]
+        row += [text("kept" if item.preserves else "changed"), number(item.n), number(item.not_applicable)]
+        row += [number(item.unchanged), number(item.mean_score), number(item.drop), interval(item.ci)]
+        row += [percent(item.relative_drop), number(item.excess), interval(item.excess_ci)]
+        rows.append([*row, p_value(item.p_adjusted, mark=_dagger(item.p_adjusted)), percent(item.unnoticed)])
     heads = ["metric", "perturbation", "strength", "meaning", "texts", "n/a", "same"]
     heads += ["mean score", "drop", "interval of drop", "relative drop", "less control's", "interval of that", "p"]
     note = (
@@ -471,12 +478,12 @@ def _drop_chart(result: Robustness, answer: str) -> Iterator[Chart]:
     """Yield the control and every change of a part of the text, the mildest strength of each, with intervals."""
     metrics, control = _metrics(result), _control(result)
     ranges = {one.metric: one.range for one in result.ranges}
-    found: dict[str, list[CaseResult]] = {}
+    outcome: dict[str, list[CaseResult]] = {}
     for one in result.results:
         if (not one.preserves and one.perturbation not in _WHOLE) or one.perturbation == control:
-            found.setdefault(one.perturbation, []).append(one)
+            outcome.setdefault(one.perturbation, []).append(one)
     shown = []
-    for results in found.values():
+    for results in outcome.values():
         mildest = min((one.strength for one in results if one.strength is not None), default=None)
         shown += [one for one in results if one.strength == mildest and not math.isnan(one.relative_drop)]
     if not shown:
@@ -495,18 +502,20 @@ def _drop_chart(result: Robustness, answer: str) -> Iterator[Chart]:
 
 def _strength_chart(result: Robustness) -> Chart | None:
     metrics = _metrics(result)
-    graded = [one for one in result.results if one.strength is not None and not math.isnan(one.relative_drop)]
-    values = [one.relative_drop for one in graded]
+    graded = [item for item in result.results if item.strength is not None and not math.isnan(item.relative_drop)]
+    values = [item.relative_drop for item in graded]
     if not values:
         return None
     span = (min(0.0, *values), max(0.5, *values))
     panels = []
-    for name in dict.fromkeys(one.perturbation for one in graded):
-        found = [one for one in graded if one.perturbation == name]
-        strengths = sorted({one.strength for one in found if one.strength is not None})
+    for name in dict.fromkeys(item.perturbation for item in graded):
+        results = [item for item in graded if item.perturbation == name]
+        strengths = sorted({item.strength for item in results if item.strength is not None})
         if len(strengths) < 2:
             continue
-        points = [(one.strength or 0.0, metrics.index(one.metric), one.relative_drop, one.metric) for one in found]
+        points = [
+            (item.strength or 0.0, metrics.index(item.metric), item.relative_drop, item.metric) for item in results
+        ]
         alt = f"Relative drop by strength of {name}, one line a metric."
         spec = charts.lines(
             points, alt=alt, x="strength", y="relative drop", series=len(metrics), span=span, ticks=strengths
@@ -520,15 +529,15 @@ def _strength_chart(result: Robustness) -> Chart | None:
 
 def _drop_examples(result: Robustness) -> Iterator[Part]:
     """Yield examples of as many perturbations as there is room for, metrics that share one together."""
-    kept = {one.perturbation for one in result.results if one.preserves}
-    found: dict[tuple[str, str, str, str], list[DropExample]] = {}
+    kept = {item.perturbation for item in result.results if item.preserves}
+    results: dict[tuple[str, str, str, str], list[DropExample]] = {}
     for example in result.worst:
         key = (_called(example), example.reference, example.original, example.perturbed)
-        found.setdefault(key, []).append(example)
-    if not found:
+        results.setdefault(key, []).append(example)
+    if not results:
         return
     queues: dict[str, list[list[DropExample]]] = {}
-    for examples in found.values():
+    for examples in results.values():
         queues.setdefault(examples[0].perturbation, []).append(examples)
     order = [
         queue[place]
@@ -654,14 +663,14 @@ def _challenge_answer(result: ChallengeResult) -> str:
 
 def _weakest(name: str, overall: Accuracy, one: Challenged) -> list[str]:
     """Return the phenomenon that a metric sees least, if its interval lies below that of all rows."""
-    found = [
+    results = [
         (part.rate, phenomenon, part)
         for phenomenon, part in one.phenomena.items()
         if part.n >= FEWEST and part.ci[1] < overall.ci[0]
     ]
-    if not found:
+    if not results:
         return []
-    rate, phenomenon, part = min(found, key=lambda each: each[:2])
+    rate, phenomenon, part = min(results, key=lambda each: each[:2])
     return [f"{name} for {phenomenon} ({percent(rate).text} of {part.n:,})"]
 
 
@@ -670,7 +679,7 @@ def _phenomena(metrics: Mapping[str, Challenged], names: Sequence[str], *, sever
     rows = []
     for name in names:
         shared = first.phenomena[name]
-        rates = [one.phenomena[name].rate for one in metrics.values()]
+        rates = [metric.phenomena[name].rate for metric in metrics.values()]
         cells = [percent(rate, heat=heat(rate, 0, 1)) for rate in rates]
         rows.append([text(name), *([text(shared.severity)] if severe else []), number(shared.n), *cells])
     heads = ["phenomenon", *(["severity"] if severe else []), "rows", *metrics]

@@ -70,12 +70,14 @@ def parts(result: MetaResult) -> Iterator[Part]:
 @presents(Judgments, section=("judgments", "Agreement with several judgments"))
 def judgments(result: Judgments) -> Iterator[Part]:
     """Yield what each judgment says, then the parts of each under its name."""
-    yield Answer(" ".join(f"{_finding(one)}{_not_above(one)}" for one in result.judgments), answers=True)
-    for one in result.judgments:
-        every = [part for part in parts(one) if not isinstance(part, Answer)]
-        yield Heading(one.human)
+    yield Answer(" ".join(f"{_finding(judgment)}{_not_above(judgment)}" for judgment in result.judgments), answers=True)
+    for judgment in result.judgments:
+        every = [part for part in parts(judgment) if not isinstance(part, Answer)]
+        yield Heading(judgment.human)
         # Drawn together below; the charts of tests name their judgment.
-        yield from (_of(part, one.human) for part in every if not (isinstance(part, Chart) and part.title != TESTS))
+        yield from (
+            _of(part, judgment.human) for part in every if not (isinstance(part, Chart) and part.title != TESTS)
+        )
     if result.notes:
         yield Notes(result.notes)
     yield _judgments_chart(result)
@@ -106,8 +108,8 @@ def rows(result: MetaResult) -> Iterator[Mapping[str, object]]:
 @lists(Judgments)
 def judgment_rows(result: Judgments) -> Iterator[Mapping[str, object]]:
     """Yield the rows of all judgments; ``human`` says whose they are."""
-    for one in result.judgments:
-        yield from ({"human": one.human, **row} for row in rows(one))
+    for judgment in result.judgments:
+        yield from ({"human": judgment.human, **row} for row in rows(judgment))
 
 
 Row = Mapping[str, object]
@@ -118,9 +120,9 @@ def _finding(result: MetaResult) -> str:
     if result.average is None:
         return _unseen(result)
     human, headline, several = result.human, _statistic(result), len(result.groups) > 1
-    found: Sequence[MetricAgreement | AverageAgreement]
-    found = result.average.metrics if several else result.groups[0].metrics
-    ranked = sorted((one for one in found if not one.control and one.value == one.value), key=lambda one: -one.value)
+    results: Sequence[MetricAgreement | AverageAgreement]
+    results = result.average.metrics if several else result.groups[0].metrics
+    ranked = sorted((one for one in results if not one.control and one.value == one.value), key=lambda one: -one.value)
     counts = [group.n for group in result.groups]
     where = f"on average over {len(counts)} groups ({sum(counts):,} rows)" if several else f"on {counts[0]:,} rows"
     if not ranked:
@@ -162,7 +164,9 @@ def _not_above(result: MetaResult) -> str:
     if len(result.groups) > 1 or not result.metrics:
         return ""
     group = result.groups[0]
-    none = [name for name in result.sentinels if not any(beats(result, one, name, group) for one in result.metrics)]
+    none = [
+        name for name in result.sentinels if not any(beats(result, metric, name, group) for metric in result.metrics)
+    ]
     if not none:
         return ""
     how = "significantly better" if group.control_tests else "better"
@@ -182,14 +186,16 @@ def _told_apart(
 
 
 def _with_values(found: Sequence[MetricAgreement | AverageAgreement]) -> str:
-    named = [f"{one.metric} ({number(one.value).text})" for one in found[:_NAMED]]
+    named = [f"{item.metric} ({number(item.value).text})" for item in found[:_NAMED]]
     more = len(found) - _NAMED
     return f"{', '.join(named)} and {more} more" if more > 0 else listed(named)
 
 
 def _unseen(result: MetaResult) -> str:
     """Return the categories with which metrics have shown no agreement."""
-    missed = {group.group: [one.metric for one in _metrics(group) if not one.ci[0] > 0] for group in result.groups}
+    missed = {
+        group.group: [metric.metric for metric in _metrics(group) if not metric.ci[0] > 0] for group in result.groups
+    }
     said = [f"{group} ({', '.join(names)})" for group, names in missed.items() if names]
     count = f"{len(result.groups)} columns of human scores, each by itself"
     if not said:
@@ -207,7 +213,7 @@ def _statistic(result: MetaResult) -> str:
 
 
 def _metrics(group: GroupResult) -> list[MetricAgreement]:
-    return [one for one in group.metrics if not one.control]
+    return [metric for metric in group.metrics if not metric.control]
 
 
 def _p(result: MetaResult, test: PairTest) -> float:
@@ -278,7 +284,7 @@ def _figures(result: MetaResult) -> TablePart:
     several = len(result.groups) > 1
     names = _names(result)
     tested = any(group.clusters is not None for group in result.groups)
-    found = []
+    results = []
     for group in result.groups:
         controls = [one for one in group.metrics if one.control]
         for one in (*sorted(_metrics(group), key=lambda one: -one.value), *controls):
@@ -286,47 +292,48 @@ def _figures(result: MetaResult) -> TablePart:
             cells = [number(one.value, strong=_wins(group, one.metric)), interval(one.ci)]
             cells += [number(_plain(one.figures.get(name))) for name in names[1:]]
             rank = number(group.clusters.ranks.get(one.metric)) if group.clusters is not None else Cell(NONE)
-            found.append([*first, *cells, *([rank] if tested else [])])
+            results.append([*first, *cells, *([rank] if tested else [])])
     heads = ["metric", *(["group", "rows"] if several else []), result.headline, _level(result)]
     titles = {**_TITLES, **({"n": "pairs"} if "n" in names else {})}
     heads += [*(titles.get(name, name.replace("_", " ")) for name in names[1:]), *(["rank"] if tested else [])]
     caption = f"{'All figures, ' if several else ''}{_statistic(result)} with {result.human}, {_counted(result)}"
     note = " ".join(filter(None, [f"{_methods(result)}.", _reading(result), _bold(result)]))
-    return table(caption, heads, found, note=note, names=2 if several else 1, full=several)
+    return table(caption, heads, results, note=note, names=2 if several else 1, full=several)
 
 
 def _summary(result: MetaResult) -> TablePart:
     """Return metrics by groups: the figure that has intervals; winners stand out."""
     tested = any(group.clusters is not None for group in result.groups)
     means = result.average.metrics if result.average is not None else ()
-    found = []
+    results = []
     for mean in sorted(means, key=lambda one: (one.control, one.value != one.value, -one.value)):
         cells = [text(_shown(mean))]
         for group in result.groups:
             one = group.find(mean.metric)
             cells.append(number(None if one is None else one.value, strong=_wins(group, mean.metric)))
         cells += [number(mean.value), interval(mean.ci)]
-        found.append([*cells, *([number(mean.wins)] if tested else [])])
+        results.append([*cells, *([number(mean.wins)] if tested else [])])
     heads = ["metric", *(group.group for group in result.groups), "average", _level(result)]
     heads += ["wins"] if tested else []
     note = " ".join(filter(None, [_reading(result), _bold(result)]))
-    return table(f"{_statistic(result)} with {result.human} by group, {_counted(result)}", heads, found, note=note)
+    return table(f"{_statistic(result)} with {result.human} by group, {_counted(result)}", heads, results, note=note)
 
 
 def _categories(result: MetaResult) -> TablePart:
     """Return one row a category, one column a metric: the figure with its interval."""
     names = [*result.metrics, *result.sentinels]
-    found = []
+    results = []
     for group in result.groups:
         own = [group.find(name) for name in names]
         cells = [
-            Cell(NONE) if one is None else estimate(one.value, one.ci, strong=_wins(group, one.metric)) for one in own
+            Cell(NONE) if item is None else estimate(item.value, item.ci, strong=_wins(group, item.metric))
+            for item in own
         ]
-        found.append([text(group.group), number(group.n), *cells])
+        results.append([text(group.group), number(group.n), *cells])
     heads = [f"{name} (control)" if name in result.sentinels else name for name in names]
     caption = f"{_statistic(result)} with each column of human scores, {_level(result)}s"
     note = " ".join(filter(None, [f"{_methods(result)}.", _reading(result), _bold(result)]))
-    return table(caption, ["human scores", "rows", *heads], found, note=note)
+    return table(caption, ["human scores", "rows", *heads], results, note=note)
 
 
 def _reading(result: MetaResult) -> str:
@@ -371,7 +378,7 @@ def beats(result: MetaResult, metric: str, control: str, group: GroupResult) -> 
 def _chart(result: MetaResult) -> Chart:
     """Return every metric's agreement with its interval: a row a metric, or a row a group in several colours."""
     several = len(result.groups) > 1
-    shown = {one.metric: _shown(one) for group in result.groups for one in group.metrics}
+    shown = {metric.metric: _shown(metric) for group in result.groups for metric in group.metrics}
     names = [shown[name] for name in (*result.metrics, *result.sentinels) if name in shown]
     blocks: list[tuple[str, Sequence[MetricAgreement | AverageAgreement]]]
     blocks = [(group.group, group.metrics) for group in result.groups]
@@ -379,15 +386,15 @@ def _chart(result: MetaResult) -> Chart:
         blocks.append(("average", result.average.metrics))
     points = [
         charts.Point(
-            group if several else _shown(one),
-            names.index(_shown(one)) if several else 0,
-            one.value,
-            *one.ci,
-            _shown(one),
+            group if several else _shown(item),
+            names.index(_shown(item)) if several else 0,
+            item.value,
+            *item.ci,
+            _shown(item),
         )
         for group, found in blocks
-        for one in found
-        if _shown(one) in names
+        for item in found
+        if _shown(item) in names
     ]
     alt = f"{_finding(result)} The tables hold every figure."
     axis = f"{_statistic(result)} with {result.human}, {_level(result)}"
@@ -427,13 +434,13 @@ def _of(part: Part, human: str) -> Part:
 def _tests_chart(result: MetaResult) -> Chart:
     """Return which metric is significantly better than which: p, or with several groups in how many of them."""
     several, alpha = len(result.groups) > 1, _setting(result, "alpha")
-    found: dict[tuple[str, str], list[float]] = {}
+    results: dict[tuple[str, str], list[float]] = {}
     for test in (test for group in result.groups for test in group.tests):
-        found.setdefault((test.a, test.b), []).append(_p(result, test) if test.difference > 0 else math.nan)
+        results.setdefault((test.a, test.b), []).append(_p(result, test) if test.difference > 0 else math.nan)
     cells = []
     for a in result.metrics:
         for b in result.metrics:
-            own = found.get((a, b), [])
+            own = results.get((a, b), [])
             count = sum(p < alpha for p in own)
             if several:
                 cells.append((a, b, str(count) if own else "", count / len(result.groups)))
@@ -454,21 +461,21 @@ def _tests(result: MetaResult) -> Iterator[TablePart]:
         if group.clusters is None:
             continue
         names, tests = list(group.clusters.ranks), {(test.a, test.b): test for test in group.tests}
-        found = []
+        results = []
         for i, a in enumerate(names[:-1]):
             cells = [text(a)]
             for j, b in enumerate(names[1:], 1):
                 p = _p(result, tests[a, b]) if j > i else math.nan
                 cells.append(p_value(p, mark="†" if p < alpha else "") if j > i else Cell(""))
-            found.append(cells)
+            results.append(cells)
         caption = f"p of each pair of metrics{f' in {group.group}' if several else ''}, n = {group.n:,}; {_how(result)}"
         note = f"The metric of the row has the higher value. †: p < {alpha:g}."
-        yield table(caption, ["better than", *names[1:]], found, note=note, sortable=False, folded=several, full=True)
+        yield table(caption, ["better than", *names[1:]], results, note=note, sortable=False, folded=several, full=True)
     yield from _mean_tests(result, result.average.tests if result.average is not None else (), "metric B")
 
 
 def _mean_tests(result: MetaResult, tests: Sequence[AverageTest], other: str) -> Iterator[TablePart]:
-    found = [
+    results = [
         [
             text(test.a),
             text(test.b),
@@ -477,11 +484,11 @@ def _mean_tests(result: MetaResult, tests: Sequence[AverageTest], other: str) ->
         ]
         for test in tests
     ]
-    if found:
+    if results:
         alpha, correction = _setting(result, "alpha"), _CORRECTED[_setting(result, "correction")]
         caption = f"Mean differences over groups ({tests[0].method}), with {_level(result)}s"
         note = f"†: two-sided p < {alpha:g}, {correction}."
-        yield table(caption, ["metric A", other, "difference", "p"], found, note=note, names=2, full=True)
+        yield table(caption, ["metric A", other, "difference", "p"], results, note=note, names=2, full=True)
 
 
 def _dagger(result: MetaResult, test: AverageTest) -> str:
@@ -491,20 +498,20 @@ def _dagger(result: MetaResult, test: AverageTest) -> str:
 def _control_tests(result: MetaResult) -> Iterator[TablePart]:
     """Yield the test of each metric against each control."""
     alpha, several = _setting(result, "alpha"), len(result.groups) > 1
-    found = []
+    results = []
     for group in result.groups:
         for test in group.control_tests:
             p = _p(result, test)
             mark = "†" if p < alpha and test.difference > 0 else ""
             where = [text(group.group)] if several else []
-            found.append(
+            results.append(
                 [*where, text(test.a), text(test.b), estimate(test.difference, test.ci), p_value(p, mark=mark)]
             )
-    if found:
+    if results:
         heads = [*(["group"] if several else []), "metric", "control", "difference", "p"]
         note = f"†: the metric agrees better than the control, p < {alpha:g}."
         caption = "Metrics compared with controls, which cannot know how good a translation is"
-        yield table(caption, heads, found, note=note, names=len(heads) - 2, full=True)
+        yield table(caption, heads, results, note=note, names=len(heads) - 2, full=True)
     yield from _mean_tests(result, result.average.control_tests if result.average is not None else (), "control")
 
 
@@ -531,12 +538,13 @@ def raters(result: RaterAgreement) -> Iterator[Part]:
         [[text(name), number(value), interval(own)] for name, value, own in named],
         note="Intervals: bootstrap over translations; no tests.",
     )
-    found = [
-        [text(one.name), number(one.n), number(one.mean), number(one.severity), number(one.r)] for one in result.raters
+    results = [
+        [text(rater.name), number(rater.n), number(rater.mean), number(rater.severity), number(rater.r)]
+        for rater in result.raters
     ]
     heads = ["rater", "rated", "mean", "severity", "r with others"]
     note = "Severity: the others' mean on the same translations, less this rater's."
-    yield table("Raters, the severest first", heads, found, note=note, full=len(found) > _FEW)
+    yield table("Raters, the severest first", heads, results, note=note, full=len(results) > _FEW)
     if result.notes:
         yield Notes(result.notes)
     points = [charts.Point(name, 0, value, *own) for name, value, own in named]
@@ -548,7 +556,7 @@ def raters(result: RaterAgreement) -> Iterator[Part]:
 @lists(RaterAgreement)
 def rater_rows(result: RaterAgreement) -> Iterator[Mapping[str, object]]:
     """Yield a row a rater."""
-    yield from (vars(one) for one in result.raters)
+    yield from (vars(rater) for rater in result.raters)
 
 
 @presents(HumanCurve)
@@ -593,7 +601,7 @@ def human_table(
         full: whether the table belongs to the full form only.
     """
     several = any(curve.data for curve in curves)
-    found = []
+    results = []
     for curve in curves:
         said = [*([curve.metric] if metric else []), *([curve.data] if several else []), curve.level, curve.group]
         for step in curve.steps:
@@ -601,16 +609,16 @@ def human_table(
             if step.ci is not None:
                 ends = Cell(f"[{percent(step.ci[0]).text}, {percent(step.ci[1]).text}]", step.ci[0])
             size = Cell(_range(step.low, step.high), step.low)
-            found.append([*map(text, said), size, number(step.n), percent(step.share), ends])
+            results.append([*map(text, said), size, number(step.n), percent(step.share), ends])
     about = [*(["metric"] if metric else []), *(["table"] if several else []), "pairs of", "group"]
     return table(
         "Share of pairs in which human judgments prefer the side that scores higher, by the difference in score",
         [*about, "difference", "pairs", "human judgments agree", "interval"],
-        found,
+        results,
         note="Pairs that human judgments or the metric score the same are left out. Intervals allow for pairs that "
         "share a system, a segment or a row; no tests.",
         names=len(about),
-        folded=len(found) > _FEW,
+        folded=len(results) > _FEW,
         full=full,
     )
 
@@ -625,35 +633,35 @@ def learning(result: LearningCurve) -> Iterator[Part]:
     first, last = result.points[0], result.points[-1]
     ends = [first] if first is last else [first, last]
     said = " and ".join(
-        f"{number(one.estimate).text} {interval((one.low, one.high)).text}".removesuffix(f" {NONE}")
-        + f" after {one.instances:,} instances with {_judgments(one.judgments)}"
-        for one in ends
+        f"{number(end.estimate).text} {interval((end.low, end.high)).text}".removesuffix(f" {NONE}")
+        + f" after {end.instances:,} instances with {_judgments(end.judgments)}"
+        for end in ends
     )
     what = f"of {result.architecture} on {result.model} " if result.architecture else ""
     yield Answer(
         f"Pearson's r {what}with human judgments is {said} ({len(result.seeds)} seeds, {result.n:,} test instances; "
         "differences were not tested)."
     )
-    found = [
+    results = [
         [
-            number(one.instances),
-            text(one.judgments or "all"),
-            estimate(one.estimate, (one.low, one.high)),
+            number(point.instances),
+            text(point.judgments or "all"),
+            estimate(point.estimate, (point.low, point.high)),
         ]
-        for one in result.points
+        for point in result.points
     ]
     caption = f"{result.method}, {100 * result.confidence:g} % interval; {result.n:,} test instances"
-    yield table(caption, ["instances", "judgments of each", "r"], found, names=0)
+    yield table(caption, ["instances", "judgments of each", "r"], results, names=0)
     if result.notes:
         yield Notes(result.notes)
-    kinds = list(dict.fromkeys(one.judgments for one in result.points))
-    names = tuple(_judgments(one) for one in kinds)
+    kinds = list(dict.fromkeys(point.judgments for point in result.points))
+    names = tuple(_judgments(kind) for kind in kinds)
     marks = [
-        (float(one.instances), kinds.index(one.judgments), one.estimate, names[kinds.index(one.judgments)])
-        for one in result.points
+        (float(point.instances), kinds.index(point.judgments), point.estimate, names[kinds.index(point.judgments)])
+        for point in result.points
     ]
-    bands = [(one.low, one.high) for one in result.points]
-    heights = [y for one in result.points for y in (one.estimate, one.low, one.high) if y == y]
+    bands = [(point.low, point.high) for point in result.points]
+    heights = [y for point in result.points for y in (point.estimate, point.low, point.high) if y == y]
     alt = "Pearson's r with human judgments over the number of training instances, a line a number of judgments."
     spec = charts.lines(
         marks,
@@ -662,7 +670,7 @@ def learning(result: LearningCurve) -> Iterator[Part]:
         y="Pearson's r with human judgments",
         series=len(names),
         span=(min(heights), max(heights)),
-        ticks=sorted({float(one.instances) for one in result.points}),
+        ticks=sorted({float(point.instances) for point in result.points}),
         bands=bands,
         log=True,
         height=240,
@@ -674,10 +682,10 @@ def learning(result: LearningCurve) -> Iterator[Part]:
 @lists(LearningCurve)
 def learning_rows(result: LearningCurve) -> Iterator[Mapping[str, object]]:
     """Yield one row a point and seed."""
-    for one in result.points:
-        for seed, value in zip(result.seeds, one.values, strict=True):
-            known = {"instances": one.instances, "judgments": one.judgments or "all", "seed": seed}
-            yield {**known, "r": value, "mean": one.estimate, "low": one.low, "high": one.high}
+    for point in result.points:
+        for seed, value in zip(result.seeds, point.values, strict=True):
+            known = {"instances": point.instances, "judgments": point.judgments or "all", "seed": seed}
+            yield {**known, "r": value, "mean": point.estimate, "low": point.low, "high": point.high}
 
 
 def _judgments(count: int) -> str:

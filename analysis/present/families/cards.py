@@ -137,10 +137,12 @@ def _finding(card: Card) -> str:
         if own:
             said.append(f"Compared with {name}: {_won(own, family.alpha)}.")
     if card.parts.invariance is not None:
-        tried = [one for one in card.parts.invariance.checks if one.holds is not None and one.kind != "property"]
-        broken = list(dict.fromkeys(one.name for one in tried if not one.holds))
+        tried = [
+            check for check in card.parts.invariance.checks if check.holds is not None and check.kind != "property"
+        ]
+        broken = list(dict.fromkeys(item.name for item in tried if not item.holds))
         failed = f"; broken: {listed(broken)}" if broken else ""
-        said.append(f"{sum(bool(one.holds) for one in tried)} of {len(tried)} checks of invariance hold{failed}.")
+        said.append(f"{sum(bool(item.holds) for item in tried)} of {len(tried)} checks of invariance hold{failed}.")
     if family.tests:
         said.append(
             f"The card's {family.tests} tests are corrected together ({family.correction.capitalize()}): "
@@ -211,8 +213,8 @@ def _figures(found: Sequence[Card]) -> Iterator[TablePart]:
     """Yield the figures of cards, a column a metric, beside the best sentinel of the same rows."""
     values: dict[CardFigure, dict[str, CardValue]] = {}
     for card in found:
-        for one in card_figures(card):
-            values.setdefault(one.at, {})[card.metric] = one
+        for card_figure in card_figures(card):
+            values.setdefault(card_figure.at, {})[card.metric] = card_figure
     if not values:
         return
     means = {replace(at, group="") for at in values if at.group == "average"}
@@ -369,18 +371,18 @@ def _factors(part: FactorsPart) -> Iterator[Part]:
     if moved:
         rows = [
             [
-                text(one.data),
-                text(one.group),
-                number(one.n),
-                text(one.factor),
-                number(one.observed),
-                interval(one.observed_ci),
-                number(one.edited),
-                interval(one.edited_ci),
-                number(one.difference),
-                interval(one.difference_ci),
+                text(item.data),
+                text(item.group),
+                number(item.n),
+                text(item.factor),
+                number(item.observed),
+                interval(item.observed_ci),
+                number(item.edited),
+                interval(item.edited_ci),
+                number(item.difference),
+                interval(item.difference_ci),
             ]
-            for one in moved
+            for item in moved
         ]
         heads = [
             "table",
@@ -457,14 +459,14 @@ def _perturbations(part: PerturbationsPart) -> Iterator[Part]:
 
 def _challenge(part: ChallengePart) -> Iterator[Part]:
     rows = []
-    for one in part.sets:
-        found = [("all", "", one.overall), *((name, row.severity, row) for name, row in one.phenomena.items())]
-        for name, severity, row in found:
+    for item in part.sets:
+        results = [("all", "", item.overall), *((name, row.severity, row) for name, row in item.phenomena.items())]
+        for name, severity, row in results:
             if row is not None:
                 rows.append(
                     [
-                        text(one.data),
-                        text(one.group),
+                        text(item.data),
+                        text(item.group),
                         text(name),
                         text(severity or NONE),
                         number(row.n),

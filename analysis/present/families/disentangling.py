@@ -141,18 +141,18 @@ def rows(result: DisentangleResult) -> Iterator[Mapping[str, object]]:
 
 def nested(tests: Mapping[str, Sequence[NestedTest]]) -> Iterator[TablePart]:
     """Yield a table of nested tests; metric -> its tests."""
-    found = []
+    results = []
     for metric, own in tests.items():
         for test in own:
             added = " + ".join(test.added) if test.name == "factors" else f"{test.name} ({', '.join(test.added)})"
             df = f"{test.df1}, {test.df2:g}" if math.isfinite(test.df2) else str(test.df1)
             cells = [number(test.r2_base), number(test.r2_full), number(test.gain), number(test.statistic, 2), text(df)]
-            found.append([text(metric), text(added), *cells, p_value(test.p, mark=_dagger(test.p < 0.05))])
-    if found:
+            results.append([text(metric), text(added), *cells, p_value(test.p, mark=_dagger(test.p < 0.05))])
+    if results:
         n = next(own[0].n for own in tests.values() if own)
         caption = f"What further terms explain, n = {n:,}; tests of nested models, uncorrected"
         heads = ["metric", "added", "R² before", "after", "gain", "F or χ²/df", "df", "p"]
-        yield table(caption, heads, found, note="†: p < 0.05.", names=2, full=True)
+        yield table(caption, heads, results, note="†: p < 0.05.", names=2, full=True)
 
 
 def worded(notice: Notice) -> str:
@@ -251,19 +251,19 @@ def _main(result: DisentangleResult) -> TablePart:
     """Return the coefficients of all rows, and beside them those within groups or without noise."""
     beside = [variant for variant in result.variants if variant.name in _BESIDE]
     named = {"within-groups": "within groups", "errors-in-variables": "without noise"}
-    found = []
+    results = []
     for fit in result.results:
         first = [text(fit.metric), *([text("all rows")] if beside else [])]
         r2 = estimate(fit.r2, fit.r2_ci, 2)
-        found.append([*first, *(_marked(fit, f, 2) for f in result.factors), r2])
+        results.append([*first, *(_marked(fit, f, 2) for f in result.factors), r2])
         for variant in beside:
             own = variant[fit.metric]
             cells = [_marked(own, f, 2) for f in result.factors]
-            found.append([text(fit.metric), text(named[variant.name]), *cells, number(own.r2, 2)])
+            results.append([text(fit.metric), text(named[variant.name]), *cells, number(own.r2, 2)])
     level = f"{100 * result.confidence:g} %"
     caption = f"Standardised coefficients, n = {result.n:,}; R² with its {level} interval"
     heads = ["metric", *(["estimate"] if beside else []), *result.factors, "R²"]
-    return table(caption, heads, found, note=_how(result), names=1 + bool(beside))
+    return table(caption, heads, results, note=_how(result), names=1 + bool(beside))
 
 
 def _how(result: DisentangleResult) -> str:
@@ -290,9 +290,16 @@ def _marked(fit: Coefficients, factor: str, decimals: int = 3) -> Cell:
 
 def _coefficient(fit: Coefficients, factor: str) -> dict[str, object]:
     low, high = fit.ci[factor]
-    found = {what: getattr(fit, what)[factor] for what in ("coef", "se", "p", "p_adjusted")}
+    results = {what: getattr(fit, what)[factor] for what in ("coef", "se", "p", "p_adjusted")}
     significant = str(fit.significant[factor]).lower()
-    return {"metric": fit.metric, "factor": factor, **found, "significant": significant, "ci_low": low, "ci_high": high}
+    return {
+        "metric": fit.metric,
+        "factor": factor,
+        **results,
+        "significant": significant,
+        "ci_low": low,
+        "ci_high": high,
+    }
 
 
 def _span(fit: MetricFit, factor: str) -> tuple[float, float]:
@@ -313,17 +320,19 @@ def _coefficient_chart(result: DisentangleResult) -> Chart:
 
 def _intervals(result: DisentangleResult) -> TablePart:
     level, sampled = f"{100 * result.confidence:g} %", bool(result.bootstrap)
-    found = []
+    results = []
     for fit in result.results:
         for factor in result.factors:
             boot = [interval(fit.ci_bootstrap.get(factor))] if sampled else []
             p = p_value(fit.p_adjusted[factor])
-            found.append([text(fit.metric), text(factor), _marked(fit, factor), interval(fit.ci[factor]), *boot, p])
+            results.append([text(fit.metric), text(factor), _marked(fit, factor), interval(fit.ci[factor]), *boot, p])
         if sampled:
-            found.append([text(fit.metric), text("R²"), number(fit.r2), Cell(""), interval(fit.r2_bootstrap), Cell("")])
+            results.append(
+                [text(fit.metric), text("R²"), number(fit.r2), Cell(""), interval(fit.r2_bootstrap), Cell("")]
+            )
     boots = [f"of {result.bootstrap} resamples"] if sampled else []
     heads = ["metric", "factor", "coefficient", "interval", *boots, "p"]
-    return table(f"Coefficients with {level} intervals", heads, found, note=_how(result), names=2, full=True)
+    return table(f"Coefficients with {level} intervals", heads, results, note=_how(result), names=2, full=True)
 
 
 def _shares(result: DisentangleResult) -> Iterator[Part]:
@@ -337,41 +346,43 @@ def _shares(result: DisentangleResult) -> Iterator[Part]:
     spec = charts.stacked(bars, alt=alt, axis="share of R²", series=len(names))
     yield Chart("How much each factor explains", alt, (("", spec),), names, fills=True)
     level = f"{100 * result.confidence:g} % interval"
-    found = []
+    results = []
     for fit in result.results:
         further = (number(fit.adj_r2), number(fit.r2_out))
         shares = (number(fit.r2_share[f]) for f in names)
-        found.append([text(fit.metric), *shares, estimate(fit.r2, fit.r2_ci), *further])
+        results.append([text(fit.metric), *shares, estimate(fit.r2, fit.r2_ci), *further])
     note = (
         "Shapley values of R² (Lindeman, Merenda & Gold 1980): a metric's shares sum to its R². New rows: "
         "cross-validation; rows that share a segment or a text stay in one fold."
     )
     heads = ["metric", *names, "R²", "adjusted R²", "new rows"]
-    yield table(f"Shares of R², and R² with its {level}", heads, found, note=note, full=True)
+    yield table(f"Shares of R², and R² with its {level}", heads, results, note=note, full=True)
 
 
 def _variance(result: DisentangleResult) -> Iterator[TablePart]:
     """Yield what each factor explains beside the others, and what they explain in common."""
     fits = result.results
-    found = []
+    results = []
     for fit in fits:
         for f in result.factors:
             partial = estimate(fit.partial_r2[f], fit.partial_r2_ci[f])
             drop = estimate(fit.semipartial_r2[f], fit.semipartial_r2_ci[f])
-            found.append([text(fit.metric), text(f), partial, drop, number(fit.importance[f])])
+            results.append([text(fit.metric), text(f), partial, drop, number(fit.importance[f])])
     heads = ["metric", "factor", "partial R²", "drop without it", "drop when shuffled"]
     note = (
         "Drops in R²: without the factor (semi-partial R²), and on new rows when its values are shuffled (permutation "
         "importance)."
     )
     caption = f"What each factor explains beside the others, with {100 * result.confidence:g} % intervals"
-    yield table(caption, heads, found, note=note, names=2, full=True)
+    yield table(caption, heads, results, note=note, names=2, full=True)
     parts_ = list(fits[0].commonality)
     if len(parts_) > 1:
-        found = [[text(part.replace("+", " + ")), *(number(fit.commonality[part]) for fit in fits)] for part in parts_]
+        results = [
+            [text(part.replace("+", " + ")), *(number(fit.commonality[part]) for fit in fits)] for part in parts_
+        ]
         caption = "Parts of R² that factors explain alone and in common (commonality analysis)"
         heads = ["factors", *(fit.metric for fit in fits)]
-        yield table(caption, heads, found, note="Negative: one hides the other.", full=True)
+        yield table(caption, heads, results, note="Negative: one hides the other.", full=True)
 
 
 def _groups(result: DisentangleResult) -> Iterator[Part]:
@@ -402,24 +413,24 @@ def _groups(result: DisentangleResult) -> Iterator[Part]:
     alt = f"Coefficients by group, a panel for each factor: {', '.join(groups)}."
     yield Chart("What each metric goes with, group by group", alt, tuple(panels), names if len(names) > 1 else ())
     pooled = {test.metric: test for test in result.pooled}
-    found = []
+    results = []
     for metric in names:
         for factor in (*result.factors, ""):
             own = [_marked(part[metric], factor) if factor else number(part[metric].r2) for part in groups.values()]
             p = pooled[metric].by_factor.get(factor) if factor and metric in pooled else None
-            found.append([text(metric), text(factor or "R²"), *own, *([p_value(p)] if pooled else [])])
+            results.append([text(metric), text(factor or "R²"), *own, *([p_value(p)] if pooled else [])])
     heads = ["metric", "factor", *(f"{name} (n = {part.n:,})" for name, part in groups.items())]
     note = f"† p < {result.alpha:g}, {_CORRECTED[result.correction]}."
     note += " The last column tests whether the groups share it." if pooled else ""
     heads += ["p: the same"] if pooled else []
-    yield table("Coefficients by group", heads, found, note=note, names=2, full=True)
+    yield table("Coefficients by group", heads, results, note=note, names=2, full=True)
     if pooled:
-        found = [
+        results = [
             [text(t.metric), number(t.statistic, 2), number(t.df1), number(t.df2, 0), p_value(t.p)]
             for t in result.pooled
         ]
         caption = f"Do the groups share all their coefficients? ({result.pooled[0].method})"
-        yield table(caption, ["metric", "F", "df", "residual df", "p"], found, full=True)
+        yield table(caption, ["metric", "F", "df", "residual df", "p"], results, full=True)
 
 
 def _variants(result: DisentangleResult) -> Iterator[TablePart]:
@@ -428,17 +439,17 @@ def _variants(result: DisentangleResult) -> Iterator[TablePart]:
         return
     by_name = [{fit.metric: fit for fit in variant.results} for variant in result.variants]
     factors = dict.fromkeys([*result.factors, *(name for variant in result.variants for name in variant.factors)])
-    found = []
+    results = []
     for fit in result.results:
         for factor in factors:
             cells = [_variant_cell(of.get(fit.metric), factor) for of in by_name]
-            found.append([text(fit.metric), text(factor), _variant_cell(fit, factor), *cells])
+            results.append([text(fit.metric), text(factor), _variant_cell(fit, factor), *cells])
         r2 = [number(of[fit.metric].r2 if fit.metric in of else None) for of in by_name]
-        found.append([text(fit.metric), text("R²"), number(fit.r2), *r2])
+        results.append([text(fit.metric), text("R²"), number(fit.r2), *r2])
     note = "; ".join(f"{variant.name}: {variant.what}" for variant in result.variants)
     heads = ["metric", "factor", "main estimate", *(variant.name for variant in result.variants)]
     caption = f"The same coefficients, estimated otherwise († p < {result.alpha:g})"
-    yield table(caption, heads, found, note=note, names=2, full=True)
+    yield table(caption, heads, results, note=note, names=2, full=True)
     for variant in result.variants:
         if variant.name == "random-effects":
             yield _random_effects(variant)
@@ -453,21 +464,21 @@ def _variant_cell(fit: MetricFit | VariantFit | None, factor: str) -> Cell:
 
 
 def _random_effects(variant: Variant) -> TablePart:
-    found = []
+    results = []
     for fit in variant.results:
         for factor in variant.factors:
             more = {name: values.get(factor) for name, values in fit.details.items()}
             reach = interval((more.get("predict_low"), more.get("predict_high")))
             cells = [number(fit.coef[factor]), interval(fit.ci[factor]), number(more.get("tau2"), 4)]
             cells += [percent(more.get("i2")), p_value(more.get("q_p")), reach]
-            found.append([text(fit.metric), text(factor), *cells])
+            results.append([text(fit.metric), text(factor), *cells])
     heads = ["metric", "factor", "mean", "interval", "tau²", "I²", "p: the same", "a further group"]
-    return table("How much coefficients vary over groups (random effects)", heads, found, names=2, full=True)
+    return table("How much coefficients vary over groups (random effects)", heads, results, names=2, full=True)
 
 
 def _within(variant: Variant) -> TablePart:
     tests = ("slopes", "intercepts", "slopes and intercepts")
-    found = [
+    results = [
         [
             text(fit.metric),
             *(p_value(fit.details.get("groups", {}).get(test)) for test in tests),
@@ -480,14 +491,14 @@ def _within(variant: Variant) -> TablePart:
         "Slopes, intercepts, both: p of their being the same in all groups. Factors: p of the pooled coefficient being "
         "that within groups."
     )
-    return table("Do groups differ, and does pooling change anything? (p)", heads, found, note=note, full=True)
+    return table("Do groups differ, and does pooling change anything? (p)", heads, results, note=note, full=True)
 
 
 def _components(variant: Variant) -> TablePart:
     names = list(variant.results[0].details.get("variance", {}))
-    found = [[text(fit.metric), *(number(fit.details["variance"].get(n)) for n in names)] for fit in variant.results]
+    results = [[text(fit.metric), *(number(fit.details["variance"].get(n)) for n in names)] for fit in variant.results]
     return table(
-        "Variance between segments, systems and rows (random intercepts)", ["metric", *names], found, full=True
+        "Variance between segments, systems and rows (random intercepts)", ["metric", *names], results, full=True
     )
 
 
@@ -502,18 +513,18 @@ def _tipping(result: DisentangleResult) -> Iterator[Part]:
             own.setdefault((point.group, point.metric), {})[point.factor] = point
         factors = list(dict.fromkeys(point.factor for point in points))
         several = any(point.group for point in points)
-        found = []
+        results = []
         for (group, metric), by_factor in own.items():
             cells = [text(_tips_at(by_factor[factor])) for factor in factors]
             lowest = number(next(iter(by_factor.values())).lowest, 2)
-            found.append([*([text(group or "all")] if several else []), text(metric), *cells, lowest])
+            results.append([*([text(group or "all")] if several else []), text(metric), *cells, lowest])
         note = (
             "n.s.: not significant to begin with. Lowest possible: below this reliability the factors would explain "
             "more than all of the metric's variance."
         )
         caption = f"Tipping points: reliability of {noisy} below which a coefficient is no longer significant"
         heads = [*(["group"] if several else []), "metric", *factors, "lowest possible"]
-        yield table(caption, heads, found, note=note, names=1 + several, full=True)
+        yield table(caption, heads, results, note=note, names=1 + several, full=True)
 
 
 def _tips_at(point: TippingPoint) -> str:
@@ -542,18 +553,18 @@ def _tipping_chart(noisy: str, metrics: list[str], points: Sequence[TippingPoint
 
 
 def _bends(result: DisentangleResult) -> Iterator[Part]:
-    found = []
+    results = []
     for bend in result.bends:
         figures = [number(value) for value in (bend.r2_line, bend.r2_curve, bend.out_line, bend.out_curve)]
-        found.append(
+        results.append(
             [text(bend.metric), text(bend.factor), *figures, number(bend.statistic, 2), p_value(bend.p_adjusted)]
         )
-    if not found:
+    if not results:
         return
     heads = ["metric", "bent", "R² of lines", "of curves", "lines, new rows", "curves, new rows", "F", "p"]
     note = "New rows: cross-validation, the same folds for both. p: no curve."
     caption = "What is gained if factors act in curves (natural splines) instead of straight lines"
-    yield table(caption, heads, found, note=note, names=2, full=True)
+    yield table(caption, heads, results, note=note, names=2, full=True)
     for factor in dict.fromkeys(bend.factor for bend in result.bends if bend.curve):
         panels = []
         for bend in result.bends:
@@ -572,7 +583,7 @@ def _bends(result: DisentangleResult) -> Iterator[Part]:
 
 
 def _mediation(result: DisentangleResult) -> Iterator[TablePart]:
-    found = [
+    results = [
         [
             text(path.metric),
             text(path.factor),
@@ -583,7 +594,7 @@ def _mediation(result: DisentangleResult) -> Iterator[TablePart]:
         ]
         for path in result.mediation
     ]
-    if not found:
+    if not results:
         return
     through = result.mediation[0].mediator
     heads = ["metric", "factor", f"through {through}", "directly", "total", "share through"]
@@ -592,4 +603,4 @@ def _mediation(result: DisentangleResult) -> Iterator[TablePart]:
         "Parts of coefficients, the others held constant. Causes only if nothing unmeasured moves two of factor, "
         f"{through} and metric, and {through} has no noise: noise moves the part through it to the direct part."
     )
-    yield table(caption, heads, found, note=note, names=2, full=True)
+    yield table(caption, heads, results, note=note, names=2, full=True)

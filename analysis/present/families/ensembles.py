@@ -42,12 +42,12 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
 @lists(EnsembleResult)
 def rows(result: EnsembleResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a group, then the average."""
-    for one in result.groups:
-        row: dict[str, object] = {"group": one.group, "n": one.n}
-        row |= {f"r_{name}": r for name, r in one.members.items()}
-        row |= {"ensemble": one.ensemble, "best": one.best, "best_r": one.best_r, "gain": one.gain}
-        row |= dict(zip(("low", "high"), one.ci, strict=True))
-        yield row | {"p": one.p("williams"), "bootstrap_p": one.p("bootstrap")}
+    for group in result.groups:
+        row: dict[str, object] = {"group": group.group, "n": group.n}
+        row |= {f"r_{name}": r for name, r in group.members.items()}
+        row |= {"ensemble": group.ensemble, "best": group.best, "best_r": group.best_r, "gain": group.gain}
+        row |= dict(zip(("low", "high"), group.ci, strict=True))
+        yield row | {"p": group.p("williams"), "bootstrap_p": group.p("bootstrap")}
     average = dict(zip(("low", "high"), result.average_ci, strict=True))
     yield {"group": "average", "gain": result.average_gain, **average, "bootstrap_p": result.average_p}
 
@@ -113,11 +113,11 @@ def _finding(result: EnsembleResult) -> str:
     best = "the best of them alone" if several else f"the best of them alone, {result.groups[0].best}"
     on_average = " on average over the groups" if several else ""
     if result.average_p < ALPHA and result.average_gain > 0:
-        found = "agree significantly better"
+        results = "agree significantly better"
         gain += f", p {p_text(result.average_p)}"
     else:
-        found = "agree significantly worse" if _loses(result) else "agree neither significantly better nor worse"
-    said = f"{names} {found} with human judgments than {best}{on_average}: {gain}"
+        results = "agree significantly worse" if _loses(result) else "agree neither significantly better nor worse"
+    said = f"{names} {results} with human judgments than {best}{on_average}: {gain}"
     if several:
         better = sum(group.p("williams") < ALPHA for group in result.groups)
         worse = sum(group.p("williams") > 1 - ALPHA for group in result.groups)
@@ -143,14 +143,14 @@ def _dagger(p: float) -> str:
 
 def _gains(result: EnsembleResult) -> TablePart:
     """Return the ensemble beside its best member in every group, and on average."""
-    found = []
+    results = []
     for group in result.groups:
         p, best = group.p("williams"), group.best_r >= group.ensemble
         cells = [text(group.group), text(group.best), number(group.n), number(group.best_r, 4, strong=best)]
         cells += [number(group.ensemble, 4, strong=group.ensemble >= group.best_r), _gain_cell(group.gain, group.ci)]
-        found.append([*cells, p_value(p, mark=_dagger(p))])
+        results.append([*cells, p_value(p, mark=_dagger(p))])
     average = [text("average"), *[Cell("")] * 4, _gain_cell(result.average_gain, result.average_ci)]
-    found.append([*average, p_value(result.average_p, mark=_dagger(result.average_p))])
+    results.append([*average, p_value(result.average_p, mark=_dagger(result.average_p))])
     level = f"{100 * _confidence(result):g} % intervals"
     caption = (
         f"Ensemble ({result.how} of {len(result.members)} metrics) compared with its best member, Pearson correlation "
@@ -161,7 +161,7 @@ def _gains(result: EnsembleResult) -> TablePart:
         f"Bold: the higher correlation. †: the ensemble agrees better, p < {ALPHA} (Williams tests, of the average the "
         "bootstrap; one-sided, uncorrected)."
     )
-    return table(caption, heads, found, note=note, names=2, foot=1)
+    return table(caption, heads, results, note=note, names=2, foot=1)
 
 
 def _charts(result: EnsembleResult, finding: str) -> Iterator[Chart]:
@@ -190,17 +190,17 @@ def _charts(result: EnsembleResult, finding: str) -> Iterator[Chart]:
 
 
 def _agreement(result: EnsembleResult) -> TablePart:
-    found = []
+    results = []
     for group in result.groups:
         best = max(group.members.values(), default=math.nan)
         cells = [number(r, strong=r == best) for r in (group.members.get(name) for name in result.members)]
-        found.append([text(group.group), number(group.n), *cells, number(group.ensemble)])
+        results.append([text(group.group), number(group.n), *cells, number(group.ensemble)])
     heads = ["group", "n", *result.members, "ensemble"]
-    return table("Agreement of members and ensemble", heads, found, note="Bold: the best member.", full=True)
+    return table("Agreement of members and ensemble", heads, results, note="Bold: the best member.", full=True)
 
 
 def _weights(result: EnsembleResult) -> TablePart:
-    found = [[text(name), number(weight, 4)] for name, weight in result.weights.items()]
+    results = [[text(name), number(weight, 4)] for name, weight in result.weights.items()]
     where = f"fitted on {result.fitted:,} rows" if result.folds else "of the sum"
     normalised = _NORMALISED.get(result.normalise, "")
-    return table(f"Weights {where}{normalised}", ["metric", "weight"], found, full=True)
+    return table(f"Weights {where}{normalised}", ["metric", "weight"], results, full=True)

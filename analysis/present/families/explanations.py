@@ -172,33 +172,33 @@ def _shown(one: Estimate) -> Cell:
 
 
 def _marks(marks: Mapping[str, MarkAgreement]) -> TablePart:
-    found = []
+    results = []
     for side, one in marks.items():
         figures = [_shown(getattr(one, name)) for name in FIGURES]
-        found.append([text(side), number(one.auc.n), number(one.left_out), *figures])
+        results.append([text(side), number(one.auc.n), number(one.left_out), *figures])
     level = 100 * next(iter(marks.values())).auc.confidence
     caption = f"Risks and human marks: means over sentences, {level:g} % bootstrap intervals"
     note = f"Left out: sentences whose words are all marked or all unmarked. {_K}"
-    return table(caption, ["side", "sentences", "left out", *_NAMES.values()], found, note=note)
+    return table(caption, ["side", "sentences", "left out", *_NAMES.values()], results, note=note)
 
 
 def _shares(shares: Mapping[str, Calibration]) -> TablePart:
-    found = [[text(side), number(one.error.n), _shown(one.error), _shown(one.excess)] for side, one in shares.items()]
+    results = [[text(side), number(one.error.n), _shown(one.error), _shown(one.excess)] for side, one in shares.items()]
     level = 100 * next(iter(shares.values())).error.confidence
     caption = f"Risks as probabilities of a mark, {level:g} % bootstrap intervals"
     heads = ["side", "words", "calibration error", "mean risk less share marked"]
     note = "Calibration error: the mean distance of risk and share of marked words, in ten ranges."
-    return table(caption, heads, found, note=note)
+    return table(caption, heads, results, note=note)
 
 
 def _riskiest(result: Explanations, places: Sequence[int], caption: str, *, full: bool = False) -> TablePart:
     sides = [side for side in ("candidate", "source") if side in result.method]
-    found = []
+    results = []
     for place in places:
         known = {side: _worst(words, risks) for side, words, risks in _sides(result.rows[place])}
-        found.append([number(place + 1), *(text(known.get(side, ""), prose=True) for side in sides)])
+        results.append([number(place + 1), *(text(known.get(side, ""), prose=True) for side in sides)])
     heads = ["row", *(f"words of the {side}" for side in sides)]
-    return table(caption, heads, found, full=full, folded=full)
+    return table(caption, heads, results, full=full, folded=full)
 
 
 def _worst(words: Sequence[str], risks: Sequence[float]) -> str:
@@ -246,7 +246,7 @@ def _texts(row: ExplainedRow, top: float) -> tuple[tuple[str, tuple[Run, ...]], 
     shown = [("candidate", _runs(row.candidate, row.risk, top))]
     if row.source is not None:
         shown.append(("source", _runs(row.source, row.source_risk or (), top)))
-    return (*shown, *(("reference", (Run(one, False),)) for one in row.reference))
+    return (*shown, *(("reference", (Run(item, False),)) for item in row.reference))
 
 
 def _runs(content: str, risks: Sequence[float], top: float) -> tuple[Run, ...]:

@@ -23,8 +23,8 @@ def parts(result: FactorScores) -> Iterator[Part]:
     else:
         yield Answer(f"The factor is defined for {counted}, with a mean of {known.mean():.3f}.")
         figures = {"mean": known.mean(), "sd": known.std(), "lowest": known.min(), "highest": known.max()}
-        found = [[text(name), number(float(value))] for name, value in figures.items()]
-        yield table(f"Factor, {counted}", ["figure", "value"], found)
+        results = [[text(name), number(float(value))] for name, value in figures.items()]
+        yield table(f"Factor, {counted}", ["figure", "value"], results)
     if result.notes:
         yield Notes(result.notes)
     if len(known):

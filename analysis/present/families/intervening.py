@@ -104,14 +104,14 @@ def _dagger(p: float | None) -> str:
 
 def _effects(result: Interventions) -> TablePart:
     seen = any(effect.observed is not None for effect in result.effects)
-    found = []
+    results = []
     for effect in result.effects:
         cells = [text(effect.metric), text(effect.factor)]
         cells += [estimate(effect.observed, effect.observed_ci)] if seen else []
         cells.append(estimate(effect.edited, effect.edited_ci, mark=_dagger(effect.edited_p_adjusted)))
         if seen:
             cells += [estimate(effect.difference, effect.difference_ci), p_value(effect.p_adjusted)]
-        found.append(cells)
+        results.append(cells)
     edited = max((fit.n_edited for fit in result.fits), default=0)
     observed = max((fit.n_observed for fit in result.fits), default=0)
     counted = f"{observed:,} texts observed, {edited:,} edited" if seen else f"{edited:,} edited texts"
@@ -124,7 +124,7 @@ def _effects(result: Interventions) -> TablePart:
     )
     note += "Observed: the same among texts as they come. " if seen else ""
     note += "sem and surface are declared by the kind of each edit."
-    return table(caption, heads, found, note=note, names=2)
+    return table(caption, heads, results, note=note, names=2)
 
 
 def _chart(result: Interventions, finding: str) -> Chart:
@@ -147,23 +147,23 @@ def _chart(result: Interventions, finding: str) -> Chart:
 
 def _fits(result: Interventions) -> TablePart:
     seen = any(fit.n_observed for fit in result.fits)
-    found = []
+    results = []
     for fit in result.fits:
         cells = [text(fit.metric), number(fit.n_edited), number(fit.r2_edited)]
         if seen:
             test = (number(fit.statistic, 2), number(fit.df1), number(fit.df2, 0), p_value(fit.p))
             cells += [number(fit.n_observed), number(fit.r2_observed), *test]
-        found.append(cells)
+        results.append(cells)
     heads = ["metric", "edited", "R²", *(["observed", "R² observed", "F", "df", "residual df", "p"] if seen else [])]
     note = "p: all coefficients that both have are the same." if seen else ""
-    return table("Texts, and how much the factors explain", heads, found, note=note, full=True)
+    return table("Texts, and how much the factors explain", heads, results, note=note, full=True)
 
 
 def _edits(result: Interventions) -> TablePart:
     metrics = [fit.metric for fit in result.fits]
     drops = {(drop.metric, drop.edit): drop for drop in result.drops}
     factors = list(dict.fromkeys(name for edit in result.edits for name in edit.changes))
-    found = []
+    results = []
     for edit in result.edits:
         cells = [text(edit.edit), text(edit.aim), text("kept" if edit.preserves else "changed"), number(edit.n)]
         cells += [number(edit.changes.get(name)) for name in factors]
@@ -171,8 +171,8 @@ def _edits(result: Interventions) -> TablePart:
             drop = drops.get((metric, edit.edit))
             cells.append(estimate(drop.drop, drop.ci, 2) if drop else number(None))
             cells.append(number(drop.expected if drop else None, 2))
-        found.append(cells)
+        results.append(cells)
     heads = ["edit", "aims at", "meaning", "texts", *(f"fall of {name}" for name in factors)]
     heads += [head for metric in metrics for head in (f"fall of {metric}", "expected")]
     note = "Falls of scores are in standard deviations; expected: what the edited coefficients make of the factors."
-    return table("What the edits move", heads, found, note=note, names=2, full=True)
+    return table("What the edits move", heads, results, note=note, names=2, full=True)

@@ -61,7 +61,7 @@ def beside(result: SideBySide) -> Iterator[Part]:
 @lists(ProbedModel)
 def rows(result: ProbedModel) -> Iterator[Mapping[str, object]]:
     """Yield a row a task and layer; ``tested_on`` names what it is about where there are further items."""
-    agreement = {} if result.agreement is None else {one.layer: one.agreement for one in result.agreement.layers}
+    agreement = {} if result.agreement is None else {layer.layer: layer.agreement for layer in result.agreement.layers}
     for task in result.tasks:
         for row in task_rows(task):
             own = agreement and row.get("tested_on", task.task) == task.task
@@ -86,9 +86,9 @@ def task_rows(result: ProbeResult) -> Iterator[Mapping[str, object]]:
 @lists(SideBySide)
 def beside_rows(result: SideBySide) -> Iterator[Mapping[str, object]]:
     """Yield a row a layer: each task's accuracy, the agreement and its interval."""
-    for one in result.layers:
-        ends = {"agreement_low": one.agreement_low, "agreement_high": one.agreement_high}
-        yield {"layer": one.layer, **one.accuracy, "agreement": one.agreement, **ends}
+    for layer in result.layers:
+        ends = {"agreement_low": layer.agreement_low, "agreement_high": layer.agreement_high}
+        yield {"layer": layer.layer, **layer.accuracy, "agreement": layer.agreement, **ends}
 
 
 def _control(one: LayerFigures) -> dict[str, object]:
@@ -108,13 +108,13 @@ def _known(task: ProbeResult) -> str:
     if task.test < FEWEST:
         return f"{task.test} test items are too few to say what the layers know of {name}."
     of = len(task.layers)
-    above = sum(one.low > task.baseline for one in task.layers)
+    above = sum(layer.low > task.baseline for layer in task.layers)
     said = f"{name}: probes are significantly better than the most frequent label ({task.baseline:.3f}) in {above} of "
     said += f"{of} layer{'s' * (of > 1)}"
     if task.control is not None:
-        selective = sum(one.selectivity_low is not None and one.selectivity_low > 0 for one in task.layers)
+        selective = sum(layer.selectivity_low is not None and layer.selectivity_low > 0 for layer in task.layers)
         said += f", better than the control task in {selective}"
-    top = next(one for one in task.layers if one.layer == task.best_layer)
+    top = next(layer for layer in task.layers if layer.layer == task.best_layer)
     best = estimate(top.accuracy, (top.low, top.high)).text
     if not above or of == 1:
         return f"{said}; highest accuracy {best}."
@@ -129,7 +129,7 @@ def _overview(result: ProbedModel) -> TablePart:
     """Return accuracies with intervals, a column a task, then the agreement with human judgments."""
     tasks, human = result.tasks, result.agreement
     highest = [max(one.accuracy for one in task.layers) for task in tasks]
-    found = []
+    results = []
     for place, first in enumerate(tasks[0].layers):
         cells = [text(first.layer)]
         for task, top in zip(tasks, highest, strict=True):
@@ -138,14 +138,14 @@ def _overview(result: ProbedModel) -> TablePart:
         if human is not None:
             own = human.layers[place]
             cells.append(estimate(own.agreement, (own.agreement_low, own.agreement_high)))
-        found.append(cells)
-    found.append([text("majority"), *(number(task.baseline) for task in tasks), *[Cell("")] * (human is not None)])
+        results.append(cells)
+    results.append([text("majority"), *(number(task.baseline) for task in tasks), *[Cell("")] * (human is not None)])
     counts = ", ".join(f"n = {task.n:,} ({task.task})" for task in tasks)
     on = f"; agreement{f' on {human.data}' if human.data else ''}, n = {human.n:,}" if human is not None else ""
     caption = f"Accuracy of {result.probe} probes by layer, {counts}{on}; 95 % bootstrap intervals"
     heads = ["layer", *(task.task.replace("_", " ") for task in tasks)]
     heads += [f"{human.statistic} with human judgments"] if human is not None else []
-    return table(caption, heads, found, note=_BOLD, foot=1)
+    return table(caption, heads, results, note=_BOLD, foot=1)
 
 
 def _tables(result: ProbeResult, *, full: bool) -> Iterator[TablePart]:
@@ -164,19 +164,19 @@ def _tables(result: ProbeResult, *, full: bool) -> Iterator[TablePart]:
         note += f" Control task: {types:,} types, {seen} of test items have a type to remember; "
         note += f"its most frequent label {result.control.baseline:.3f}."
     top = max(one.accuracy for one in result.layers)
-    found = []
+    results = []
     for one in result.layers:
         layer, accuracy, *rest = _cells(one, top, controlled)
-        found.append([layer, accuracy, *([number(one.spread)] if several else []), number(one.macro_f1), *rest])
+        results.append([layer, accuracy, *([number(one.spread)] if several else []), number(one.macro_f1), *rest])
     heads = ["layer", "accuracy", *["± over seeds"] * several, "macro-F1", *_CONTROLLED[: 2 * controlled]]
-    yield table(caption, heads, [*found, _majority(result.baseline, len(heads))], note=note, foot=1, full=full)
+    yield table(caption, heads, [*results, _majority(result.baseline, len(heads))], note=note, foot=1, full=full)
     if result.curve:
-        found = [
+        results = [
             [text(one.layer), *(_of_size(point.accuracy, point.low, point.high, i) for point in result.curve)]
             for i, one in enumerate(result.layers)
         ]
         caption = f"{name}accuracy with fewer items to train on"
-        yield table(caption, ["layer", *(f"at {point.size:,}" for point in result.curve)], found, full=True)
+        yield table(caption, ["layer", *(f"at {point.size:,}" for point in result.curve)], results, full=True)
     for further in result.tested_on:
         yield _further(further, controlled)
 
@@ -198,23 +198,23 @@ def _majority(baseline: float, columns: int) -> list[Cell]:
 
 
 def _further(further: Transferred, controlled: bool) -> TablePart:
-    top = max(one.accuracy for one in further.layers)
+    top = max(layer.accuracy for layer in further.layers)
     heads = ["layer", "accuracy", *_CONTROLLED[: 2 * controlled]]
-    found = [_cells(one, top, controlled) for one in further.layers]
+    results = [_cells(layer, top, controlled) for layer in further.layers]
     caption = f"The same probes on {further.name}, n = {further.n:,}; 95 % bootstrap intervals"
     seen = f" {percent(further.seen).text} have a type to remember." if math.isfinite(further.seen) else ""
     note = f"{_BOLD}{seen}"
-    return table(caption, heads, [*found, _majority(further.baseline, len(heads))], note=note, foot=1)
+    return table(caption, heads, [*results, _majority(further.baseline, len(heads))], note=note, foot=1)
 
 
 def _beside(result: SideBySide, *, full: bool = True) -> Iterator[TablePart]:
     """Yield accuracies beside the agreement, and how both go together over layers."""
     tasks = list(result.across_layers)
-    found = []
-    for one in result.layers:
-        accuracies = [number(one.accuracy[task]) for task in tasks]
-        found.append(
-            [text(one.layer), *accuracies, number(one.agreement), _ends(one.agreement_low, one.agreement_high)]
+    results = []
+    for layer in result.layers:
+        accuracies = [number(layer.accuracy[task]) for task in tasks]
+        results.append(
+            [text(layer.layer), *accuracies, number(layer.agreement), _ends(layer.agreement_low, layer.agreement_high)]
         )
     on = f" of {result.data}" if result.data else ""
     caption = (
@@ -223,7 +223,7 @@ def _beside(result: SideBySide, *, full: bool = True) -> Iterator[TablePart]:
     )
     heads = ["layer", *tasks, "agreement", "95 % interval"]
     if not full:
-        yield table(caption, heads, found)
+        yield table(caption, heads, results)
     over = [[text(task), number(r.pearson, 2), number(r.spearman, 2)] for task, r in result.across_layers.items()]
     note = "They describe these layers and carry no test: layers of one model resemble their neighbours."
     caption = f"Correlation of accuracy with agreement, over {len(result.layers)} layers"
@@ -241,10 +241,10 @@ def _chart(tasks: Sequence[ProbeResult], title: str, human: SideBySide | None) -
     names = [name for name, _ in known]
     names += [f"{human.statistic} with human judgments"] if human is not None else []
     panels = []
-    shown = [[(one.layer, one.accuracy, one.low, one.high) for one in layers] for _, layers in known]
+    shown = [[(layer.layer, layer.accuracy, layer.low, layer.high) for layer in layers] for _, layers in known]
     panels.append(("accuracy", _lines(names, shown, "accuracy")))
     if any(task.control is not None for task in tasks):
-        gains = [[_selectivity(one) for one in layers if one.selectivity is not None] for _, layers in known]
+        gains = [[_selectivity(layer) for layer in layers if layer.selectivity is not None] for _, layers in known]
         panels.append(("selectivity", _lines(names, gains, "selectivity")))
     if human is not None:
         panels.append(("agreement", _agreement(human, len(known), len(names))))
@@ -258,12 +258,12 @@ def _selectivity(one: LayerFigures) -> tuple[int, float | None, float | None, fl
 
 def _accuracies(result: SideBySide) -> dict[str, object]:
     tasks = list(result.across_layers)
-    shown = [[(one.layer, one.accuracy[task], None, None) for one in result.layers] for task in tasks]
+    shown = [[(layer.layer, layer.accuracy[task], None, None) for layer in result.layers] for task in tasks]
     return _lines(tasks, shown, "accuracy")
 
 
 def _agreement(result: SideBySide, place: int, series: int) -> dict[str, object]:
-    shown = [(one.layer, one.agreement, one.agreement_low, one.agreement_high) for one in result.layers]
+    shown = [(layer.layer, layer.agreement, layer.agreement_low, layer.agreement_high) for layer in result.layers]
     name = f"{result.statistic} with human judgments"
     return _lines([""] * place + [name] * (series - place), [*[[]] * place, shown], name)
 
@@ -277,7 +277,7 @@ def _lines(
         (float(layer), place, value, names[place]) for place, line in enumerate(lines) for layer, value, _, _ in line
     ]
     bands = [(low, high) for line in lines for _, _, low, high in line]
-    heights = [one for line in lines for _, *ends in line for one in ends if one is not None and math.isfinite(one)]
+    heights = [end for line in lines for _, *ends in line for end in ends if end is not None and math.isfinite(end)]
     low, high = min(heights, default=0.0), max(heights, default=1.0)
     return charts.lines(
         points,

@@ -46,14 +46,14 @@ def rows(result: Reproduced) -> Iterator[Mapping[str, object]]:
 def _summary(result: Reproduced) -> str:
     tables = result.tables.values()
     lines = []
-    for called in dict.fromkeys(one.called for one in tables):
-        own = [one for one in tables if one.called == called]
-        every = sum(len(one.cells) - one.count("ours") for one in own)
-        met = sum(one.count("met", "exception no longer needed") for one in own)
+    for called in dict.fromkeys(item.called for item in tables):
+        own = [item for item in tables if item.called == called]
+        every = sum(len(item.cells) - item.count("ours") for item in own)
+        met = sum(item.count("met", "exception no longer needed") for item in own)
         noun = "table" if len(own) == 1 else "tables"
         lines.append(f"{met:,} of {every:,} {called} figures in {len(own)} {noun} are met within their tolerance.")
-    exceptions, off = (sum(one.count(verdict) for one in tables) for verdict in ("exception", "off"))
-    stale = sum(one.count("exception no longer needed") for one in tables)
+    exceptions, off = (sum(item.count(verdict) for item in tables) for verdict in ("exception", "off"))
+    stale = sum(item.count("exception no longer needed") for item in tables)
     line = " ".join(lines)
     if exceptions:
         line += f" Off for a named reason: {exceptions}."
@@ -74,15 +74,15 @@ def _used(one: ReproducedTable) -> Cell:
 
 
 def _off(result: Reproduced) -> Iterator[TablePart]:
-    found = [
+    results = [
         [text(name), text(" ".join(value for value in cell.at.values() if value)), *_numbers(cell)]
         for name, one in result.tables.items()
         for cell in one.cells
         if cell.verdict == "off"
     ]
-    if found:
+    if results:
         heads = ["table", "figure", "published", "ours", "difference"]
-        yield table("Figures that are off without a reason", heads, found, names=2)
+        yield table("Figures that are off without a reason", heads, results, names=2)
 
 
 def _chart(result: Reproduced) -> Iterator[Chart]:
@@ -101,7 +101,7 @@ def _chart(result: Reproduced) -> Iterator[Chart]:
 def _whole(name: str, one: ReproducedTable) -> Iterator[Part]:
     reasons = list(dict.fromkeys(cell.reason for cell in one.cells if cell.reason))
     keys = list(dict.fromkeys(key for cell in one.cells for key in cell.at))
-    found = [
+    results = [
         [*(text(cell.at.get(key) or NONE) for key in keys), *_numbers(cell), _verdict(cell, reasons)]
         for cell in one.cells
     ]
@@ -109,7 +109,7 @@ def _whole(name: str, one: ReproducedTable) -> Iterator[Part]:
     yield Prose(f"Source: {one.source}. Data: {', '.join(one.data)}.", full=True)
     yield Notes(one.settings, full=True)
     heads = [*keys, one.called, "ours", "difference", "verdict"]
-    yield table(f"Figures of {name}", heads, found, names=len(keys), folded=len(found) > 40, full=True)
+    yield table(f"Figures of {name}", heads, results, names=len(keys), folded=len(results) > 40, full=True)
     if reasons:
         yield Notes(tuple(f"({place}) {reason}" for place, reason in enumerate(reasons, start=1)), full=True)
     if one.left_out:

@@ -144,7 +144,7 @@ def match_text(alignment: Alignment) -> str:
     """Return each token with its match, cosine and weight, and the resulting figures, as ``bsx match`` prints them."""
     lines = []
     for name, side, other, figure, value in _sides(alignment):
-        width, across = (max(map(len, one.tokens)) for one in (side, other))
+        width, across = (max(map(len, item.tokens)) for item in (side, other))
         lines.append(f"{name}: {side.text}")
         for token, weight, match, cosine in _matches(side):
             note = "" if weight == 1 else f"  weight {weight:.3f}"
@@ -188,9 +188,9 @@ def _remarks(scores: MetricScores | Scores, n: int) -> Iterator[Notes]:
 
 
 def _spread(columns: Mapping[str, NDArray[np.floating]], axis: str) -> Chart:
-    found = [(name, np.percentile(values, _PERCENTILES).tolist()) for name, values in columns.items()]
+    results = [(name, np.percentile(values, _PERCENTILES).tolist()) for name, values in columns.items()]
     alt = f"How the {axis} of single segments spreads: median, middle half, and 5th to 95th percentile."
-    return Chart("Spread over segments", alt, (("", charts.spreads(found, alt=alt, axis=axis)),))
+    return Chart("Spread over segments", alt, (("", charts.spreads(results, alt=alt, axis=axis)),))
 
 
 def _sides(alignment: Alignment) -> list[tuple[str, Side, Side, str, float]]:

@@ -34,14 +34,14 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
             f"{next_best} comes second."
         )
     yield Answer(said)
-    found = []
+    results = []
     for layer, (precision, recall, f1) in enumerate(result.mean.tolist()):
         ends = (float(result.low[layer]), float(result.high[layer]))
         cells = [number(precision), number(recall), estimate(f1, ends, strong=layer == result.best_layer)]
-        found.append([number(layer), *cells])
+        results.append([number(layer), *cells])
     what = f"{result.statistic} with human judgments by layer"
     caption = f"{what}, mean over {listed(result.groups)}, n = {result.n:,}; 95 % bootstrap intervals"
-    yield table(caption, ["layer", "P", "R", "F1"], found, note="Bold: the highest F1; no tests.")
+    yield table(caption, ["layer", "P", "R", "F1"], results, note="Bold: the highest F1; no tests.")
     if result.notes:
         yield Notes(result.notes)
     points = [
@@ -79,12 +79,12 @@ def clusters(result: Clusters) -> Iterator[Part]:
         yield Answer(
             f"{winners} not significantly worse than any of {count} with a higher value ({level}); {rest} worse."
         )
-    found = [
+    results = [
         [text(name), number(value, strong=name in result.winners), number(rank)]
         for name, value, rank in zip(result.names, result.values, result.ranks, strict=True)
     ]
     note = f"Bold: none with a higher value is significantly better, {level}."
-    yield table(f"Clusters of significance, n = {count}", ["name", "value", "rank"], found, note=note)
+    yield table(f"Clusters of significance, n = {count}", ["name", "value", "rank"], results, note=note)
     points = [charts.Point(name, 0, value) for name, value in zip(result.names, result.values, strict=True)]
     alt = f"Values: {', '.join(f'{point.row} {number(point.value).text}' for point in points)}."
     spec = charts.intervals(points, alt=alt, axis="value", series=1, zero=None)
@@ -102,11 +102,11 @@ def cluster_rows(result: Clusters) -> Iterator[Mapping[str, object]]:
 def comparisons(result: AllComparisons) -> Iterator[Part]:
     """Yield the clusters, then p of every ordered pair."""
     yield from clusters(result.clusters)
-    found = [
+    results = [
         [text(a), *(text("") if a == b else p_value(float(p)) for b, p in zip(result.names, row, strict=True))]
         for a, row in zip(result.names, result.p, strict=True)
     ]
-    yield table("p of the row being better than the column", ["", *result.names], found, full=True)
+    yield table("p of the row being better than the column", ["", *result.names], results, full=True)
 
 
 @lists(AllComparisons)
@@ -129,12 +129,12 @@ def least_squares(result: Ols) -> Iterator[Part]:
         terms = f"no coefficient is significant (p < {_ALPHA:g}, uncorrected)"
     yield Answer(f"R² is {result.r2:.3f} (adjusted {result.adj_r2:.3f}) on {n:,} rows; {terms}.")
     rows = list(least_squares_rows(result))
-    found = [
+    results = [
         [text(row["term"]), estimate(row["coef"], (row["low"], row["high"]), 4), p_value(row["p"])]  # type: ignore[arg-type]
         for row in rows
     ]
     caption = f"Least squares, R² = {result.r2:.3f}, n = {n:,}; {result.reference}"
-    yield table(caption, ["term", "coefficient", "p"], found, note="p: uncorrected.")
+    yield table(caption, ["term", "coefficient", "p"], results, note="p: uncorrected.")
     ends = zip(result.coef.tolist(), result.low.tolist(), result.high.tolist(), strict=True)
     points = [charts.Point(f"term {i}", 0, *three) for i, three in enumerate(ends)]
     alt = "Coefficients with their intervals, by the place of their term."
@@ -155,11 +155,11 @@ def shares(result: Dominance) -> Iterator[Part]:
     """Yield each factor's share of R², and which factor dominates which."""
     said = ", ".join(f"{name} {figure(value, 3)}" for name, value in result.general.items())
     yield Answer(f"R² is {sum(result.general.values()):.3f}, of which {said}; these shares are not tested.")
-    found = []
+    results = []
     for name, value in result.general.items():
         others = [weaker for stronger, weaker in result.completely if stronger == name]
-        found.append([text(name), number(value, 4), text(listed(others))])
-    yield table("Shares of R² (general dominance)", ["factor", "share", "dominates completely"], found)
+        results.append([text(name), number(value, 4), text(listed(others))])
+    yield table("Shares of R² (general dominance)", ["factor", "share", "dominates completely"], results)
     points = [charts.Point(name, 0, value) for name, value in result.general.items()]
     spec = charts.intervals(points, alt=f"Shares of R²: {said}.", axis="share of R²", series=1)
     yield Chart("Shares of R²", f"Shares of R²: {said}.", (("", spec),))
@@ -174,20 +174,20 @@ def share_rows(result: Dominance) -> Iterator[Mapping[str, object]]:
 @presents(PrecisionRecall)
 def precision_recall(result: PrecisionRecall) -> Iterator[Part]:
     """Yield average precision beside the share of positives, and the curve."""
-    found = result.average_precision
-    low, high = found.low, found.high
-    what = f"Average precision is {found.estimate:.3f} on {found.n:,} pairs"
-    if found.n < FEWEST:
+    results = result.average_precision
+    low, high = results.low, results.high
+    what = f"Average precision is {results.estimate:.3f} on {results.n:,} pairs"
+    if results.n < FEWEST:
         yield Answer(f"{what}, which are too few to say more.")
     else:
         place = "lies above" if low > result.positives else "lies below" if high < result.positives else "holds"
-        ends = f"its {100 * found.confidence:g} % interval [{low:.3f}, {high:.3f}]"
+        ends = f"its {100 * results.confidence:g} % interval [{low:.3f}, {high:.3f}]"
         yield Answer(f"{what}; {ends} {place} the {result.positives:.3f} of scores that say nothing.")
     rows = [
-        [text("average precision"), estimate(found.estimate, (low, high), 4)],
+        [text("average precision"), estimate(results.estimate, (low, high), 4)],
         [text("share of positives"), number(result.positives, 4)],
     ]
-    yield table(f"{found.method}, n = {found.n:,}", ["figure", "value"], rows)
+    yield table(f"{results.method}, n = {results.n:,}", ["figure", "value"], rows)
     points = zip(result.recall.tolist(), result.precision.tolist(), strict=True)
     marks = [(recall, 0, precision, "") for recall, precision in points]
     alt = "Precision over recall, a point for each threshold."

@@ -41,12 +41,12 @@ def parts(result: CompareResult) -> Iterator[Part]:
 @lists(CompareResult)
 def rows(result: CompareResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a metric and test."""
-    for one in result.metrics:
-        for test in one.tests:
+    for metric in result.metrics:
+        for test in metric.tests:
             low, high = test.ci or (None, None)
             yield {
-                **{"metric": one.metric, "a": test.a, "b": test.b},
-                **{"score_a": one[test.a].score, "score_b": one[test.b].score, "difference": test.difference},
+                **{"metric": metric.metric, "a": test.a, "b": test.b},
+                **{"score_a": metric[test.a].score, "score_b": metric[test.b].score, "difference": test.difference},
                 **{"low": low, "high": high, "p": test.p, "p_two_sided": test.p_two_sided},
                 **{"p_adjusted": test.p_adjusted, "better": test.better or ""},
             }
@@ -70,10 +70,10 @@ def _finding(result: CompareResult) -> str:
     if any(notice.name == "few-segments" for notice in result.warnings):
         return f"{result.segments} segments are too few for a bootstrap to tell systems apart."
     said: dict[str, list[str]] = {}
-    for one in result.metrics:
-        said.setdefault(_told_apart(one, result.baseline), []).append(one.metric)
+    for metric in result.metrics:
+        said.setdefault(_told_apart(metric, result.baseline), []).append(metric.metric)
     told = " ".join(f"Under {listed(names)}, {what}." for what, names in said.items())
-    tests, rows_ = [test for one in result.metrics for test in one.tests], f"On {result.segments:,} segments"
+    tests, rows_ = [test for metric in result.metrics for test in metric.tests], f"On {result.segments:,} segments"
     if len(tests) > 1:
         different = sum(test.better is not None for test in tests)
         return f"{told} {rows_}, {different} of {len(tests)} differences are significant ({_level(result)})."
@@ -145,37 +145,37 @@ def _decimals(one: MetricComparison) -> int:
 def _scores(result: CompareResult, *, intervals: bool) -> TablePart:
     """Return systems by metrics; numbered, with ranks, if all pairs were tested."""
     every = result.baseline is None
-    found: list[list[Cell]] = []
+    results: list[list[Cell]] = []
     for place, name in enumerate(result.systems):
         cells = [text(f"{place + 1} {name}" if every else name)]
-        for one in result.metrics:
-            system = one[name]
-            marks = {"mark": _mark(one, name, result), "strong": name in _leaders(one, every)}
+        for metric in result.metrics:
+            system = metric[name]
+            marks = {"mark": _mark(metric, name, result), "strong": name in _leaders(metric, every)}
             ends = system.ci if intervals else None
-            cells.append(estimate(system.score, ends, _decimals(one), **marks))  # type: ignore[arg-type] # a Mapping
+            cells.append(estimate(system.score, ends, _decimals(metric), **marks))  # type: ignore[arg-type] # a Mapping
             cells += [number(system.rank)] if every else []
-        found.append(cells)
-    heads = ["system", *(head for one in result.metrics for head in (_shown(one), *(["rank"] if every else [])))]
+        results.append(cells)
+    heads = ["system", *(head for metric in result.metrics for head in (_shown(metric), *(["rank"] if every else [])))]
     level = f" with {_confidence(result)}" if intervals else ""
-    tested = next((test.method for one in result.metrics for test in one.tests), "")
+    tested = next((test.method for metric in result.metrics for test in metric.tests), "")
     drawn = f", {result.settings['resamples']:,} resamples" if "resamples" in result.settings else ""
     dagger = "better than the systems of these numbers" if every else f"different from {result.baseline}"
     bold = "best, or no system is significantly better" if every else "best score"
     return table(
         f"Scores of systems{level}, n = {result.segments:,} segments",
         heads,
-        found,
+        results,
         note=f"Bold: {bold}. †: significantly {dagger}, {_level(result)} ({tested}{drawn}).",
     )
 
 
 def _intervals(result: CompareResult) -> TablePart:
-    found = [
-        [text(_shown(one)), text(system.system), estimate(system.score, system.ci, _decimals(one))]
-        for one in result.metrics
-        for system in one.systems
+    results = [
+        [text(_shown(metric)), text(system.system), estimate(system.score, system.ci, _decimals(metric))]
+        for metric in result.metrics
+        for system in metric.systems
     ]
-    return table(f"Scores of systems with {_confidence(result)}", ["metric", "system", "score"], found, full=True)
+    return table(f"Scores of systems with {_confidence(result)}", ["metric", "system", "score"], results, full=True)
 
 
 def _leaders(one: MetricComparison, every: bool) -> set[str]:
@@ -194,14 +194,14 @@ def _mark(one: MetricComparison, name: str, result: CompareResult) -> str:
 
 def _tests(result: CompareResult) -> TablePart:
     judged = bool(result.human)
-    found = []
-    for one in result.metrics:
-        for test in one.tests:
-            difference = _difference(test, _decimals(one))
-            cells = [text(_shown(one)), text(test.a), text(test.b), difference]
+    results = []
+    for metric in result.metrics:
+        for test in metric.tests:
+            difference = _difference(test, _decimals(metric))
+            cells = [text(_shown(metric)), text(test.a), text(test.b), difference]
             cells.append(p_value(test.p_adjusted, mark="†" if test.better is not None else ""))
             cells.append(Cell(NONE) if test.better is None else text(test.better))
-            found.append([*cells, *([_agreed(test.human)] if judged else [])])
+            results.append([*cells, *([_agreed(test.human)] if judged else [])])
     heads = ["metric", "system", "compared with", "difference", "p", "better"]
     note = f"†: {_level(result)}."
     if judged:
@@ -211,10 +211,10 @@ def _tests(result: CompareResult) -> TablePart:
             f" Human judgments agree: share of pairs of systems in {tables} that differ about as much, in which they "
             "prefer the side that scores higher; a dash where no pair differs as much."
         )
-    ends = any(test.ci is not None for one in result.metrics for test in one.tests)
+    ends = any(test.ci is not None for metric in result.metrics for test in metric.tests)
     with_ends = f", differences with {_confidence(result)}" if ends else ""
     caption = f"Paired tests on {result.segments:,} segments{with_ends}"
-    return table(caption, heads, found, note=note, names=3, full=len(found) > _SHORT)
+    return table(caption, heads, results, note=note, names=3, full=len(results) > _SHORT)
 
 
 def _difference(test: SystemTest, decimals: int) -> Cell:
@@ -231,12 +231,12 @@ def _agreed(step: HumanStep | None) -> Cell:
 def _chart(result: CompareResult) -> Chart:
     """Return every system's score with its interval, a panel for each metric, the best first."""
     panels = []
-    for one in result.metrics:
-        systems = sorted(one.systems, key=lambda system: system.score, reverse=one.higher_is_better)
+    for metric in result.metrics:
+        systems = sorted(metric.systems, key=lambda system: system.score, reverse=metric.higher_is_better)
         points = [charts.Point(system.system, 0, system.score, *system.ci) for system in systems]
         said = ", ".join(f"{system.system} {number(system.score).text}" for system in systems)
-        alt = f"Scores under {_shown(one)}: {said}."
-        panels.append((_shown(one), charts.intervals(points, alt=alt, axis="score", series=1, zero=None)))
+        alt = f"Scores under {_shown(metric)}: {said}."
+        panels.append((_shown(metric), charts.intervals(points, alt=alt, axis="score", series=1, zero=None)))
     alt = f"Scores of systems with {_confidence(result)}, a panel for each metric, the best first."
     return Chart("Scores of systems, with intervals, the best first", alt, tuple(panels))
 

@@ -357,8 +357,8 @@ def means_of_drawn(scores: Array) -> SegmentsToSystems:
 
     def means(counts: Array) -> Array:
         with np.errstate(invalid="ignore"):
-            found: Array = (counts @ filled.T) / (counts @ present.T)
-        return found
+            result: Array = (counts @ filled.T) / (counts @ present.T)
+        return result
 
     return means
 

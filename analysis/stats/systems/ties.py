@@ -207,10 +207,10 @@ def compare_ties(
     choice("swap", swap, ("segments", "pairs"))
     settings(resamples=resamples, confidence=confidence)
     x, y, h = grids({"a": a, "b": b, "human": human}, nan=nan)
-    found = [TiedPairs.of(z, h, by, human_epsilon) for z in (x, y)]
-    both = zip(found, (epsilon_a, epsilon_b), strict=True)
+    results = [TiedPairs.of(z, h, by, human_epsilon) for z in (x, y)]
+    both = zip(results, (epsilon_a, epsilon_b), strict=True)
     right = np.stack([one.alike(one.best_epsilon() if given is None else given) for one, given in both])
-    values, pairs = [found[0].mean(one) for one in right], found[0]
+    values, pairs = [results[0].mean(one) for one in right], results[0]
     drawn = pairs.resampled(right, resamples, seed)
     if by != "item" or test == "bootstrap":
         method = f"difference of acc_eq ({_OVER[by]}), paired bootstrap over segments"
@@ -311,7 +311,7 @@ class TiedPairs:
         """
         n = self.columns
         if (self.first == self.second).all():
-            hits = np.stack([np.bincount(self.first, weights=one * self.weight, minlength=n) for one in right])
+            hits = np.stack([np.bincount(self.first, weights=item * self.weight, minlength=n) for item in right])
             every = np.bincount(self.first, weights=self.weight, minlength=n)
             used = np.flatnonzero(every)  # a segment without a pair is not drawn
             draws = bootstrap_counts(resamples, len(used), seed)
@@ -325,7 +325,7 @@ class TiedPairs:
             # NumPy's stubs call all counts integers, though weighted ones are float64.
             return across, within  # type: ignore[return-value]
 
-        tables = [sums(self.weight), *(sums(one * self.weight) for one in right)]
+        tables = [sums(self.weight), *(sums(item * self.weight) for item in right)]
         blocks = []
         for counts in bootstrap_counts(resamples, n, seed):
             totals = [((counts @ across) * counts).sum(axis=1) + counts @ within for across, within in tables]

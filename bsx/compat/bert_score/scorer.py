@@ -207,12 +207,12 @@ class BERTScorer:
 
         metric, depth = self._scorer.metric, self._scorer.depth
         catalog, identity = self._scorer.encoders.catalog, metric.located.identity
-        found = metric.baselines
-        if found is None and self.baseline_path is not None:
-            found = read_baseline(Path(self.baseline_path), depth, metric.choice, catalog, identity)
-        elif found is None:
-            found = find_baseline(metric.choice, catalog, depth, identity)
-        figures = torch.from_numpy(found.figures)
+        result = metric.baselines
+        if result is None and self.baseline_path is not None:
+            result = read_baseline(Path(self.baseline_path), depth, metric.choice, catalog, identity)
+        elif result is None:
+            result = find_baseline(metric.choice, catalog, depth, identity)
+        figures = torch.from_numpy(result.figures)
         return figures[:, None] if self.all_layers else figures[self.num_layers]
 
     @property
@@ -300,14 +300,14 @@ class BERTScorer:
             )
         texts = [text for group in several for text in group]
         copies = [text for text, group in zip(cands, several, strict=True) for _ in group]
-        found = bert_cos_score_idf(
+        result = bert_cos_score_idf(
             self._model, texts, copies, self._tokenizer, weights, verbose, self.batch_size, all_layers=self.all_layers
         )
-        best = torch.stack([part.amax(-2) for part in torch.split(found, [*map(len, several)], dim=-2)], dim=-2)
+        best = torch.stack([part.amax(-2) for part in torch.split(result, [*map(len, several)], dim=-2)], dim=-2)
         if self.rescale_with_baseline:
             baseline = self.baseline_vals
             best = torch.where(best.any(-1, keepdim=True), (best - baseline) / (1 - baseline), best)
-        p, r, f1 = (one.contiguous().numpy() for one in best.float().unbind(-1))
+        p, r, f1 = (item.contiguous().numpy() for item in best.float().unbind(-1))
         return p, r, f1
 
     def plot_example(self, candidate: str, reference: str, fname: str = "") -> None:

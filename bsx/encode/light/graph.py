@@ -218,8 +218,8 @@ class Disentangled:
                 position = self._linear(table, f"{at}attention.self.{name}", bias=way == "p2c")
             turned = graph.node("Transpose", self._heads(position), perm=(0, 1, 3, 2))
             every = self._scaled(graph.node("MatMul", content, turned))
-            found = self._looked_up(every, self._places[way])
-            parts.append(found if way == "c2p" else graph.node("Transpose", found, perm=(0, 1, 3, 2)))
+            result = self._looked_up(every, self._places[way])
+            parts.append(result if way == "c2p" else graph.node("Transpose", result, perm=(0, 1, 3, 2)))
         return parts
 
     def _looked_up(self, every: str, places: str) -> str:

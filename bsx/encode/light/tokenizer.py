@@ -242,8 +242,8 @@ class LightTokenizer:
             raise InputError(f"{folder / 'tokenizer_config.json'}: truncation_side is {self.truncation_side!r}")
         self._ids = {name: made.token_to_id(text) for name, text in specials.items()}
         texts = dict.fromkeys([*(specials[name] for name in specials), *extra])
-        found = [made.token_to_id(text) for text in texts]
-        self.all_special_ids: list[int] = [i for i in found if i is not None]
+        results = [made.token_to_id(text) for text in texts]
+        self.all_special_ids: list[int] = [i for i in results if i is not None]
         self.unk_token_id: int | None = self._ids.get("unk")
         self.cls_token_id: int | None = self._ids.get("cls")
         self.sep_token_id: int | None = self._ids.get("sep")
@@ -344,15 +344,15 @@ def _specials(files: TokenizerFiles, usual: dict[str, str]) -> dict[str, str]:
     Raises:
         InputError: if one is no text.
     """
-    found = {}
+    results = {}
     for name in _NAMED:
         short, said = name.removesuffix("_token"), files.said.get(name)
         text = _content(said) if name in files.said else usual.get(short)
         if text is not None:
-            found[short] = text
+            results[short] = text
         elif said is not None:
             raise InputError(f"{files.folder / 'tokenizer_config.json'}: {name} is {said!r}, no text")
-    return found
+    return results
 
 
 def _extra(said: JsonObject) -> list[str]:

@@ -57,16 +57,16 @@ class AddedEvidence:
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values."""
-        figures = [one.model_dump(exclude_none=True) for one in self.evidence]
+        figures = [item.model_dump(exclude_none=True) for item in self.evidence]
         return {"name": self.name, "evidence": figures, "file": str(self.file)}
 
     def to_text(self) -> str:
         """Return a table, to be read."""
         rows = [["aspect", "language", "on", "n", "figure", "value", "interval"]]
-        for one in self.evidence:
-            ends = "" if one.interval is None else f"[{one.interval[0]:.3f}, {one.interval[1]:.3f}]"
-            on = f"{one.dataset} {one.direction or ''} {one.level if one.aspect == 'agreement' else ''}".strip()
-            rows.append([str(one.aspect), one.language, on, str(one.n), one.statistic, f"{one.value:.3f}", ends])
+        for item in self.evidence:
+            ends = "" if item.interval is None else f"[{item.interval[0]:.3f}, {item.interval[1]:.3f}]"
+            on = f"{item.dataset} {item.direction or ''} {item.level if item.aspect == 'agreement' else ''}".strip()
+            rows.append([str(item.aspect), item.language, on, str(item.n), item.statistic, f"{item.value:.3f}", ends])
         return text_table(rows, "lllrlr")
 
 
@@ -113,15 +113,15 @@ def add_evidence(settings: EvidenceSettings) -> AddedEvidence:
             except InputError as error:  # a run of several metrics writes the cards of all into one file
                 others.append(error)
                 continue
-            if any(one.examples for one in card.data):
+            if any(item.examples for item in card.data):
                 raise InputError(f"the card of {card.metric} rests on the shipped examples, which are no evidence")
-            added |= {(one.aspect, one.test): one for one in figures}
+            added |= {(figure.aspect, figure.test): figure for figure in figures}
         if len(others) == len(read):
             raise others[0]
     if not added:
         raise InputError(f"the cards hold no figure that could speak for {name}")
     entry = _entry(name, catalog)
-    kept = [one for one in entry.evidence if (one.aspect, one.test) not in added]
+    kept = [item for item in entry.evidence if (item.aspect, item.test) not in added]
     changed = entry.model_copy(update={"evidence": [*kept, *added.values()]})
     file = write_model(changed, registry) if isinstance(changed, ModelEntry) else write_metric(changed, registry)
     return AddedEvidence(entry.name, tuple(added.values()), file)

@@ -73,7 +73,7 @@ def _languages(corpus: Corpus, column: str, catalog: Catalog) -> dict[str, list[
     Raises:
         InputError: naming the row of an unknown language.
     """
-    found: dict[str, list[str]] = {}
+    results: dict[str, list[str]] = {}
     known: set[str] = set()
     for segment in corpus:
         spelling = _language(segment, column)
@@ -85,8 +85,8 @@ def _languages(corpus: Corpus, column: str, catalog: Catalog) -> dict[str, list[
             where = segment.row.where if isinstance(segment.row, Row) else segment.id
             raise InputError(f"{where}, column {column!r}: {error}") from error
         known.add(spelling)
-        found.setdefault(code, []).append(spelling)
-    return found
+        results.setdefault(code, []).append(spelling)
+    return results
 
 
 @settled(ScoreRun)
@@ -120,7 +120,7 @@ def score_languages(settings: ScoreRun) -> ScoredLanguages:
         texts = InContext(corpus, settings.context) if settings.context else corpus
         spelled = _languages(texts, column, catalog)
         table = None if output is None else stack.enter_context(ScoreTable(output, types))
-        found: dict[str, ScoredFiles] = {}
+        results: dict[str, ScoredFiles] = {}
         blocks: dict[str, list[ScoredBlock]] = {}
         for code, spellings in spelled.items():
             part = _OfLanguage(texts, column, spellings)
@@ -136,16 +136,16 @@ def score_languages(settings: ScoreRun) -> ScoredLanguages:
                 if table is not None:
                     blocks[code].append(replace(block, segments=[]))
             odd = tally.pairing.notes()
-            found[code] = ScoredFiles(
+            results[code] = ScoredFiles(
                 prepared, tally.totals, alone, settings.files(), tally.by_system, column=settings.system, odd=odd
             )
-        result = ScoredLanguages(found)
+        result = ScoredLanguages(results)
         if table is not None:
             codes = {spelling: code for code, spellings in spelled.items() for spelling in spellings}
-            for row in _in_order(texts, column, codes, found, blocks):
+            for row in _in_order(texts, column, codes, results, blocks):
                 table.write(row)
             if not metrics:
-                signatures = (f"{code}: {one.prepared.signature(0)}" for code, one in found.items())
+                signatures = (f"{code}: {one.prepared.signature(0)}" for code, one in results.items())
                 table.signature = "\n".join(signatures)
                 before = carried(settings.table)
                 table.sidecar = {"metrics": before} if before else None

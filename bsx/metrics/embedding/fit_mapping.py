@@ -51,7 +51,7 @@ def read_links(file: NamedFile, texts: Sequence[tuple[str, str]]) -> list[Links]
         raise InputError(f"has {len(lines)} lines, the parallel text {len(texts)}; line i links pair i", file=file.name)
     links = []
     for number, (line, (source, target)) in enumerate(zip(lines, texts, strict=True), start=1):
-        found = []
+        results = []
         for part in line.split():
             match = _LINK.match(part)
             if match is None:
@@ -59,8 +59,8 @@ def read_links(file: NamedFile, texts: Sequence[tuple[str, str]]) -> list[Links]
             i, j = int(match[1]), int(match[2])
             if i >= len(source.split()) or j >= len(target.split()):
                 raise InputError(f"{part} points beyond the sentence's words", file=file.name, line=number)
-            found.append((i, j))
-        links.append(found)
+            results.append((i, j))
+        links.append(results)
     return links
 
 
@@ -151,7 +151,7 @@ def _words(texts: list[str], tokenizer: Tokenizer, view: LayerView, *, apart: bo
     """
     distinct = list(dict.fromkeys(texts))
     states = encode_texts(distinct, tokenizer, view)
-    found = {}
+    results = {}
     for i, text in enumerate(distinct):
         rows = slice(int(states.offsets[i]), int(states.offsets[i] + states.lengths[i]))
         vectors = states.vectors[0, rows][beside(~tokenizer.is_special[states.ids[rows]], states.vectors)]
@@ -163,8 +163,8 @@ def _words(texts: list[str], tokenizer: Tokenizer, view: LayerView, *, apart: bo
         whole = int(word_of.max()) + 1 if len(word_of) else 0
         sums = segment_sum(vectors, word_of, whole)
         sizes = np.maximum(np.bincount(word_of, minlength=whole), 1)
-        found[text] = (fetch(sums) / sizes[:, None]).astype(np.float32)
-    return [found[text] for text in texts]
+        results[text] = (fetch(sums) / sizes[:, None]).astype(np.float32)
+    return [results[text] for text in texts]
 
 
 def _mutual(source: NDArray[np.float32], target: NDArray[np.float32]) -> Links:

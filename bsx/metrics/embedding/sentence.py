@@ -285,8 +285,8 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
         (left, left_full), (right, right_full) = self._unit(candidates), self._unit(references)
         full = weights * right_full
         empty = float(self.entry.empty or 0.0)
-        found = within(left @ (right * full[:, None]).sum(axis=0) + (1 - full.sum()) * empty)
-        return np.where(left_full, found, empty)
+        result = within(left @ (right * full[:, None]).sum(axis=0) + (1 - full.sum()) * empty)
+        return np.where(left_full, result, empty)
 
     def _unit(self, texts: Sequence[str]) -> tuple[Values, NDArray[np.bool_]]:
         """Return unit sentence vectors (texts, dim), 0 for blank texts, and which are not blank (texts,)."""

@@ -207,7 +207,7 @@ def test_missing_scores() -> None:
 )
 def test_bad_input(how: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        robustness(REFERENCES, **{"metrics": METRICS, "perturbations": ["shuffle"], **how})
+        robustness(REFERENCES, **{"metrics": METRICS, "perturbations": ["shuffle"], **how})  # type: ignore[call-arg]
     with pytest.raises(UnknownNameError, match="unknown perturbation 'nope'"):
         robustness(REFERENCES, METRICS, perturbations=["nope"])
 
