@@ -24,7 +24,7 @@ COMMANDS = {
     "compare": ("bsx.cli.meta", "Compare systems under a metric: are they different?"),
     "explain": ("bsx.cli.explain", "Tell how likely each word of a candidate, and of its source, is an error."),
     "match": ("bsx.cli.score", "Show the token alignment behind a score."),
-    "mbr": ("bsx.cli.score", "Choose among candidates by minimum Bayes risk under a metric."),
+    "mbr": ("bsx.cli.mbr", "Choose among candidates by minimum Bayes risk under a metric."),
     "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
     "probe": ("bsx.cli.probe", "Probe what each layer of a model knows, beside how well it agrees with people."),
     "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),

@@ -1,4 +1,4 @@
-"""``bsx score``: candidates against references; ``bsx match``: which tokens match; ``bsx mbr``: the best of many."""
+"""``bsx score``: candidates against references; ``bsx match``: which tokens match."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.options import Format, command
 from bsx.cli.output import progress_bar, say
 from bsx.errors import InputError
-from bsx.jobs.deciding import MbrRun
 from bsx.jobs.scoring.run import ScoredFiles, ScoreRun, score_files
 from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
@@ -61,24 +60,3 @@ def match(
         draw_alignment(alignment, plot)
     print(to_json(alignment.to_dict()) if format == "json" else match_text(alignment))
     say(scorer.metric.doubts)
-
-
-@command(MbrRun, leave_out=("output",))
-def mbr(
-    settings: MbrRun,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help=MbrRun.model_fields["output"].description, writable=True)
-    ] = Path("-"),
-    format: Format = "text",
-) -> None:
-    """Choose from each list the candidate that a metric expects to be best (minimum Bayes risk decoding)."""
-    from bsx.jobs.deciding import mbr
-    from bsx.support.provenance import provenance
-
-    with progress_bar() as report:
-        watched: dict[str, Any] = {"output": output, "progress": report, "say": lambda note: say([note])}
-        decided = mbr(**set_fields(settings), **watched)
-    read = [name for name in (settings.table, settings.references) if name is not None]
-    origin = provenance("mbr", read, decided.summary["signatures"])
-    print(to_json({**decided.to_dict(), "provenance": origin}) if format == "json" else decided.to_text())
-    say(decided.notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,6 @@ from bsx.data.pairing import texts_of_rows
 from bsx.data.sidecar import known_metrics, known_signatures
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
-from bsx.jobs.cards.agreement import curves
-from bsx.jobs.cards.data import JudgedRows, read_data
-from bsx.jobs.cards.scoring import score_rows
 from bsx.jobs.scoring.input import Input
 from bsx.jobs.scoring.metrics import load_metrics, wanted_sides
 from bsx.jobs.tables import (
@@ -48,6 +45,9 @@ from bsx.support.near import did_you_mean
 from bsx.support.progress import Progress, told
 from bsx.support.result import Notice
 from bsx.support.settings import build_config, part, set_fields, settled
+
+if TYPE_CHECKING:
+    from bsx.jobs.cards.data import JudgedRows
 
 
 class CompareRun(
@@ -222,6 +222,8 @@ def _judged(path: Path, settings: CompareRun) -> JudgedRows:
     """
     language = None if settings.lang in (None, "auto") else settings.lang
     catalog = load_registry(settings.registry)
+    from bsx.jobs.cards.data import JudgedRows, read_data
+
     tables, _ = read_data([path], catalog, lang=language, human=None, columns=(), limit=None, seed=1)
     content = tables[0].content
     if not isinstance(content, JudgedRows) or content.human is None or content.texts.candidates is None:
@@ -237,6 +239,9 @@ def _judged(path: Path, settings: CompareRun) -> JudgedRows:
 def _human(
     rows: JudgedRows, metrics: Sequence[Metric], confidence: float, progress: Progress | None
 ) -> tuple[HumanCurve, ...]:
+    from bsx.jobs.cards.agreement import curves
+    from bsx.jobs.cards.scoring import score_rows
+
     every: list[HumanCurve] = []
     for metric, scored in zip(metrics, score_rows(metrics, rows.texts, progress), strict=True):
         every += curves(rows, metric.spec, scored, "systems", confidence)

@@ -19,7 +19,6 @@ from bsx.analysis.agreement.result import Judgments, MetaResult
 from bsx.analysis.agreement.rows import CorpusScores
 from bsx.analysis.agreement.sentinels import MADE, columns_of
 from bsx.analysis.agreement.settings import MetaSettings
-from bsx.analysis.datasets.testsets import load_test_set
 from bsx.catalog.specs import split_specs
 from bsx.data.cells import Spelled, spelled
 from bsx.data.columns import Labels, number_column, read_columns
@@ -199,6 +198,8 @@ def read_scores(file: str | None, settings: MetaRun) -> Columns:
     table = Table(file or "")
     columns = settings.columns
     if settings.test_set is not None and not columns:
+        from bsx.analysis.datasets.testsets import load_test_set
+
         columns = list(load_test_set(settings.test_set, settings.data_dir).metrics)
     roles = _roles(settings, table.columns, table.name)
     roles = replace(roles, columns=known_columns(table, columns, *settings.sentinels))
