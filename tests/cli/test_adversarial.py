@@ -208,7 +208,9 @@ def test_rows_that_fail_are_named_or_left_out() -> None:
     texts = [f"text number {i}" for i in range(40)]
     references = ["text number 7"] * 40
     metric: Any = Picky("text number 5", "text number 31")
-    with pytest.raises(InputError, match="picky failed on row 6: ZeroDivisionError: cannot stand it; skip_errors goes on"):
+    with pytest.raises(
+        InputError, match="picky failed on row 6: ZeroDivisionError: cannot stand it; skip_errors goes on"
+    ):
         score_rows(metric, texts, references, where=lambda place: f"row {place + 1}")
     found = score_rows(metric, texts, references, skip_errors=True)
     assert list(found.failed) == [5, 31]
