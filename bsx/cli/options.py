@@ -1,4 +1,4 @@
-"""Command-line options made from the scorer's settings, so that both are written once."""
+"""Command-line options made from classes of settings, so that both are written once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 import typer
 from annotated_types import Ge
@@ -14,12 +15,7 @@ from pydantic.fields import FieldInfo
 
 from bsx.cli.output import RESULT, names
 from bsx.errors import InputError
-from bsx.support.settings import (
-    BaseSettings,
-    Option,
-    build_config,
-    read_spelled,
-)
+from bsx.support.settings import BaseSettings, Option, build_config, read_spelled
 
 # Options that several commands have.
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
@@ -70,7 +66,7 @@ def command(
             for name in given:
                 item = _listed(_plain(fields[name].annotation))
                 if item is not None and not _mark(fields[name]).whole:
-                    given[name] = names(given[name]) if item is str else _numbers(given[name])
+                    given[name] = names(name, given[name]) if item is str else _numbers(name, given[name])
             given = {name: value for name, value in given.items() if value not in (None, [])}
             given = {name: value for name, value in given.items() if value != fields[name].get_default()}
             made = [build_config({n: v for n, v in given.items() if n in kind.model_fields}, kind) for kind in kinds]
@@ -89,6 +85,8 @@ def _mark(field: FieldInfo) -> Option:
 
 def _plain(annotation: Any) -> Any:
     """Return the type of a field as texts spell it: of several, the first simple one."""
+    if get_origin(annotation) not in (Union, UnionType):
+        return annotation
     kinds = [get_args(kind)[0] if get_origin(kind) is Annotated else kind for kind in get_args(annotation)]
     several = [kind for kind in kinds if kind is not type(None)]
     simple = next((kind for kind in several if kind in (bool, int, float, str, Path)), None)
@@ -160,6 +158,8 @@ def _listed(annotation: object) -> type | None:
     return None
 
 
-def _numbers(parts: Iterable[str] | None) -> list[int | str]:
+def _numbers(setting: str, parts: Iterable[str] | None) -> list[int | str]:
     """Return the whole numbers in an option that may be repeated and may hold several each time, each once."""
-    return list(dict.fromkeys(int(part) if part.removeprefix("-").isdecimal() else part for part in names(parts)))
+    return list(
+        dict.fromkeys(int(part) if part.removeprefix("-").isdecimal() else part for part in names(setting, parts))
+    )

@@ -49,10 +49,6 @@ class EnsembleRun(EnsembleSettings, EnsembleColumns, Watched, ScoreColumns, Comp
         Field(description="Column of segments; rows of one stay in one fold. [segment, sid or id, if there]"),
     ] = None
     human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
-    lower: Annotated[
-        Sequence[str],
-        Field(description="Those of columns of which lower is better, beside those the table's sidecar knows."),
-    ] = ()
     fit: Annotated[
         Path | str | None,
         Field(description="Table to fit on, with the same columns, instead of cross-validation."),

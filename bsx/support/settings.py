@@ -161,7 +161,8 @@ RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("human_ties", "temperature", "meaning"), (0, _LARGE)),
     "lm_weight": (-_LARGE, _LARGE),
     **dict.fromkeys(("memory", "cache_size"), (1, 2**62)),
-    **dict.fromkeys(("batch_tokens", "limit", "pairs", "max_tokens", "train_sizes", "draws"), (1, _MANY)),
+    "judgments": (0, _MANY),
+    **dict.fromkeys(("batch_tokens", "limit", "pairs", "max_tokens", "train_sizes", "sizes", "draws"), (1, _MANY)),
     **dict.fromkeys(("perturbed", "checked", "timed", "budget"), (1, _DRAWS)),
     **dict.fromkeys(("keep", "max_words", "epochs", "patience", "batch_size", "hidden", "max_pieces"), (1, _DRAWS)),
     **dict.fromkeys(("examples", "worst", "bins", "layer", "first_layer"), (0, _COUNT)),
@@ -175,24 +176,27 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 
 
-def check_ranges(given: Mapping[str, object], spelling: str = "{}") -> None:
+_SEVERAL = frozenset({"seeds", "sizes", "train_sizes", "judgments"})
+"""Settings that may be several numbers, each within the range."""
+
+
+def check_ranges(given: Mapping[str, object]) -> None:
     """Refuse numbers that `RANGES` does not allow.
 
     Args:
-        given: name -> value; what is no number, or has no range, is left to others.
-        spelling: how a message names a setting; see `build_config`.
+        given: name -> value, a number or several; what is no number, or has no range, is left to others.
 
     Raises:
         InputError: naming the first wrong one, its value and the range.
     """
     for name in given.keys() & RANGES.keys():
         value, (lowest, highest) = given[name], RANGES[name]
-        if name == "seeds" and isinstance(value, list | tuple):
-            for seed in value:
-                check_ranges({"seed": seed}, spelling)
+        if name in _SEVERAL and isinstance(value, list | tuple):
+            for item in value:
+                check_ranges({"seed" if name == "seeds" else name: item})
         if isinstance(value, int | float) and not isinstance(value, bool) and not lowest <= value <= highest:
             shown = f"must lie between {lowest:.12g} and {highest:.12g} (got {_short(value)})"
-            raise InputError(f"{spelling.format(name)}: {shown}", setting=name)
+            raise InputError(f"{name}: {shown}", setting=name)
 
 
 def enough_draws(resamples: int, confidence: float) -> None:
@@ -249,24 +253,23 @@ def settings_of(kind: type) -> dict[str, tuple[object, object]]:
     }
 
 
-def build_config(settings: Mapping[str, object], kind: type[Config], *, spelling: str = "{}") -> Config:
+def build_config(settings: Mapping[str, object], kind: type[Config]) -> Config:
     """Validate settings.
 
     Args:
         settings: field -> value.
         kind: the class of settings.
-        spelling: how a message names a field, such as ``"`{}=`"`` for an argument.
 
     Raises:
         InputError: one line that names every setting that is wrong.
     """
-    check_ranges(settings, spelling)
+    check_ranges(settings)
     try:
         made = kind.model_validate(settings)
     except ValidationError as error:
         problems = error.errors()
         about = next((str(problem["loc"][0]) for problem in problems if problem["loc"]), None)
-        raise InputError("; ".join(_explain(item, kind, spelling) for item in problems), setting=about) from error
+        raise InputError("; ".join(_explain(item, kind) for item in problems), setting=about) from error
     _check_draws(dict(made))
     return made
 
@@ -288,7 +291,7 @@ def read_spelled(kind: type[BaseModel], name: str, text: str) -> object:
         raise InputError(f"{name}: {message} (got {_short(text)})", setting=name) from error
 
 
-def _explain(problem: ErrorDetails, kind: type[BaseModel], spelling: str) -> str:
+def _explain(problem: ErrorDetails, kind: type[BaseModel]) -> str:
     name = ".".join(str(part) for part in problem["loc"])
     message = str(problem["msg"]).removeprefix("Value error, ")
     if problem["type"] == "extra_forbidden":
@@ -298,7 +301,7 @@ def _explain(problem: ErrorDetails, kind: type[BaseModel], spelling: str) -> str
             return "there is no setting 'precision': it is called dtype"
         return f"there is no setting {name!r}.{did_you_mean(name, kind.model_fields)}"
     shown = f" (got {_short(problem['input'])})" if name else ""
-    return f"{spelling.format(name)}: {message}{shown}" if name else message
+    return f"{name}: {message}{shown}" if name else message
 
 
 def set_fields(settings: BaseModel | None, *but: str) -> Settings:
@@ -315,7 +318,7 @@ def refuse_idle(given: Mapping[str, object], defaults: type | Mapping[str, objec
     Args:
         given: name -> value; others than ``names`` may be among them.
         defaults: name -> default, or the class of settings that says so.
-        why: what makes them idle, such as ``"without `judged=`"``.
+        why: what makes them idle, such as ``"without judged"``.
         names: those that have no effect here; all of ``given`` unless named.
 
     Raises:
@@ -328,5 +331,5 @@ def refuse_idle(given: Mapping[str, object], defaults: type | Mapping[str, objec
     )
     for name in names or given:
         if given[name] != usual[name]:
-            said = f"{name}=False" if given[name] is False else f"{name}"
+            said = f"{name}=False" if given[name] is False else name
             raise InputError(f"{said} has no effect {why}: leave it out")
