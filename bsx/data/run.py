@@ -242,7 +242,7 @@ def _overwritten(output: Path) -> InputError:
 
 
 def _instead(output: Path) -> str:
-    return f"give `{next(iter(_settings(output)), 'output')}=` another name"
+    return f"give {next(iter(_settings(output)), 'output')} another name"
 
 
 def _twice(output: Path) -> InputError:

@@ -110,8 +110,11 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
 
         @functools.wraps(function)
         def call(*positional: object, **given: object) -> Outcome:
-            named = {item.name: given.pop(item.name) for item in leading[len(positional) :] if item.name in given}
-            bound = own.replace(parameters=leading).bind(*positional, **named)
+            named = {item.name: given.pop(item.name) for item in leading if item.name in given}
+            try:
+                bound = own.replace(parameters=leading).bind(*positional, **named)
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}(): {error}; its settings are given by keyword") from error
             return function(*bound.args, build_config(given, kind))
 
         keywords = [
@@ -266,7 +269,8 @@ def build_config(settings: Mapping[str, object], kind: type[Config], *, spelling
     except ValidationError as error:
         problems = error.errors()
         about = next((str(problem["loc"][0]) for problem in problems if problem["loc"]), None)
-        raise InputError("; ".join(_explain(item, kind, spelling) for item in problems), setting=about) from error
+        lines = dict.fromkeys(_explain(item, kind, spelling) for item in problems)
+        raise InputError("; ".join(lines), setting=about) from error
     _check_draws(dict(made))
     return made
 
@@ -284,21 +288,55 @@ def read_spelled(kind: type[BaseModel], name: str, text: str) -> object:
         adapter: TypeAdapter[object] = TypeAdapter(field.annotation)
         return adapter.validate_strings(text)
     except ValidationError as error:
-        message = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise InputError(f"{name}: {message} (got {_short(text)})", setting=name) from error
+        raise InputError(told_problem(error.errors()[0], name), setting=name) from error
 
 
 def _explain(problem: ErrorDetails, kind: type[BaseModel], spelling: str) -> str:
-    name = ".".join(str(part) for part in problem["loc"])
-    message = str(problem["msg"]).removeprefix("Value error, ")
+    name = str(problem["loc"][0]) if problem["loc"] else ""
     if problem["type"] == "extra_forbidden":
         from bsx.support.near import did_you_mean
 
         if name == "precision" and "dtype" in kind.model_fields:  # what the command line calls it
             return "there is no setting 'precision': it is called dtype"
         return f"there is no setting {name!r}.{did_you_mean(name, kind.model_fields)}"
-    shown = f" (got {_short(problem['input'])})" if name else ""
-    return f"{spelling.format(name)}: {message}{shown}" if name else message
+    return told_problem(problem, spelling.format(name) if name else "")
+
+
+# What pydantic finds wrong with a value, in words; others are told in its own.
+_WRONG = {
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "must be a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "must be a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
+    **dict.fromkeys(("list_type", "tuple_type", "sequence_str"), "must be a list"),
+    **dict.fromkeys(("mapping_type", "dict_type"), "must be a mapping"),
+    **dict.fromkeys(("path_type", "path_not_file"), "must be a path"),
+    "string_type": "must be text",
+    "callable_type": "must be a function",
+    "literal_error": "must be {expected}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "greater_than": "must be more than {gt}",
+    "less_than": "must be less than {lt}",
+}
+
+
+def told_problem(problem: ErrorDetails, name: str) -> str:
+    """Return in words what is wrong with a setting: its name, what it must be, and the value it was given.
+
+    Args:
+        problem: as pydantic reports it.
+        name: what the message calls the setting; "" if the problem is about several.
+    """
+    if problem["type"] == "missing":
+        return f"{name}: is missing"
+    wrong = _WRONG.get(problem["type"])
+    if problem["type"] == "is_instance_of" and problem.get("ctx", {}).get("class") == "Sequence":
+        wrong = "must be a list"
+    if wrong is None:
+        message = str(problem["msg"]).removeprefix("Value error, ")
+    else:
+        message = wrong.format_map(problem.get("ctx", {}))
+    return f"{name}: {message} (got {_short(problem['input'])})" if name else message
 
 
 def set_fields(settings: BaseModel | None, *but: str) -> Settings:
