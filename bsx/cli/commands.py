@@ -135,6 +135,9 @@ def call(arguments: Sequence[str]) -> int:
     except typer.Exit as end:
         return end.exit_code
     except _UsageProblem as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            typer.echo(error.format_message())  # type: ignore[attr-defined]
+            return 0
         from pydantic import ValidationError
 
         from bsx.support.settings import told_problem

@@ -178,6 +178,10 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 
 
+def _in_range(value: float, range: tuple[float, float]) -> bool:
+    return range[0] <= value <= range[1]
+
+
 def check_ranges(given: Mapping[str, object], spelling: str = "{}") -> None:
     """Refuse numbers that `RANGES` does not allow.
 
@@ -191,9 +195,9 @@ def check_ranges(given: Mapping[str, object], spelling: str = "{}") -> None:
     for name in given.keys() & RANGES.keys():
         value, (lowest, highest) = given[name], RANGES[name]
         if name == "seeds" and isinstance(value, list | tuple):
-            for seed in value:
-                check_ranges({"seed": seed}, spelling)
-        if isinstance(value, int | float) and not isinstance(value, bool) and not lowest <= value <= highest:
+            outside = (seed for seed in value if isinstance(seed, int) and not _in_range(seed, RANGES["seed"]))
+            value, (lowest, highest) = next(outside, None), RANGES["seed"]
+        if isinstance(value, int | float) and not isinstance(value, bool) and not _in_range(value, (lowest, highest)):
             shown = f"must lie between {lowest:.12g} and {highest:.12g} (got {_short(value)})"
             raise InputError(f"{spelling.format(name)}: {shown}", setting=name)
 
@@ -313,10 +317,10 @@ _WRONG = {
     "string_type": "must be text",
     "callable_type": "must be a function",
     "literal_error": "must be {expected}",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than_equal": "must be at most {le}",
-    "greater_than": "must be more than {gt}",
-    "less_than": "must be less than {lt}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "greater_than": "must be more than {gt:g}",
+    "less_than": "must be less than {lt:g}",
 }
 
 

@@ -51,6 +51,9 @@ def leaves(group: Any, path: Sequence[str] = ()) -> Iterator[tuple[str, Any]]:
         ("card s.tsv --metrics chrf --parts nope", ["parts: must be 'agreement'", "'nope'"]),
         ("adversarial perturb s.tsv --metrics chrf --strengths 5", ["strengths: must be at most 1", "'5'"]),
         ("probe task.tsv -m minilm --train-sizes 5,x", ["train_sizes: must be a whole number", "'x'"]),
+        ("meta '' --columns a", ["the name of a file to read is empty"]),
+        ("train esim s.tsv --valid s.tsv -o m -m minilm --seeds 1,-1", ["seeds: must lie between 0 and", "got -1"]),
+        ("adversarial challenge s.tsv --metrics chrf --weights a=-1", ["weights: must be at least 0 (got -1.0)"]),
         ("probe task.tsv -m minilm --train-sizes 5,1", ["train_sizes: write whole numbers from 2"]),
         ("adversarial challenge s.tsv --metrics chrf --weights a=1,a=2", ["weights: ", "each severity once"]),
         (
@@ -67,6 +70,13 @@ def test_a_wrong_value_is_named_with_its_setting(line: str, parts: list[str], cl
         assert part in result.err
     assert "Input should be" not in result.err
     assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("name", ["train", "registry", "data", "adversarial"])
+def test_a_group_without_a_command_shows_its_help(name: str, cli: Cli) -> None:
+    result = cli(name)
+    assert (result.status, result.err) == (0, "")
+    assert "Commands:" in result.out
 
 
 def test_settings_of_several_values_are_read_as_lists() -> None:
