@@ -203,7 +203,9 @@ class Moments:
                     score[place, len(self.pairs) + k] = -coef[place]
                     rest[place, len(self.pairs) + k] = 0.5 * coef[place] / root[place]
             influence = root[:, None] * (inverse @ score) + rest
-            se[j] = np.sqrt(np.einsum("ai,ij,aj->a", influence, self.products[j], influence))
+            variance = np.einsum("ai,ij,aj->a", influence, self.products[j], influence)
+            # A variance may come out below 0 where rows are few: there is no standard error then.
+            se[j] = np.sqrt(variance, out=np.full_like(variance, np.nan), where=variance >= 0)
         return Corrected(beta * root, se, np.einsum("mp,mp->m", beta, self.responses))
 
 
