@@ -6,7 +6,8 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 import typer
 from annotated_types import Ge
@@ -89,6 +90,8 @@ def _mark(field: FieldInfo) -> Option:
 
 def _plain(annotation: Any) -> Any:
     """Return the type of a field as texts spell it: of several, the first simple one."""
+    if get_origin(annotation) not in (Union, UnionType):
+        return annotation
     kinds = [get_args(kind)[0] if get_origin(kind) is Annotated else kind for kind in get_args(annotation)]
     several = [kind for kind in kinds if kind is not type(None)]
     simple = next((kind for kind in several if kind in (bool, int, float, str, Path)), None)
