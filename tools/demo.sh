@@ -10,7 +10,7 @@ systems=(--candidate atlas --candidate brook --candidate cinder)
 metrics=bertscore,chrf,sentbleu
 
 echo "Three imaginary systems against one set of references (110 segments each):"
-"$bsx" score --model minilm --metrics $metrics --data "$data/en-systems.tsv" --id id "${systems[@]}" -o $out/scores.tsv
+"$bsx" score --model minilm --metrics $metrics "$data/en-systems.tsv" --segment id "${systems[@]}" -o $out/scores.tsv
 "$python" - "$data/en-systems.tsv" <<'PYTHON'
 import csv, sys
 
@@ -35,7 +35,7 @@ import bsx
 
 with open(sys.argv[1], encoding="utf-8", newline="") as stream:
     rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-scorer = bsx.Scorer("me5-small-q4", lang="de", rescale=True)
+scorer = bsx.Scorer(model="me5-small-q4", lang="de", rescale=True)
 for system in ("atlas", "brook", "cinder"):
     scores = scorer.score([row[system] for row in rows], [row["reference"] for row in rows])
     print(f"{system:6}  {scores.f1.mean():.4f}")
@@ -54,7 +54,7 @@ documents=("$out/judged.tsv" "$out/meta.json")  # scores beside grades: the repo
 "$bsx" compare "$data/en-systems.tsv" --candidate atlas,brook,cinder --metrics $metrics --model minilm --all-pairs \
   --format json -o $out/compare.json
 documents+=("$out/compare.json")
-"$bsx" explain --data "$data/en-systems.tsv" --candidate brook --model minilm --format json -o $out/words.json
+"$bsx" explain "$data/en-systems.tsv" --candidate brook --model minilm --format json -o $out/words.json
 documents+=("$out/words.json")
 "$bsx" adversarial challenge "$data/en-challenge.tsv" --metrics $metrics --model minilm --format json -o $out/challenge.json
 documents+=("$out/challenge.json")

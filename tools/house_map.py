@@ -17,9 +17,10 @@ ANALYSIS = "bsx.analysis."
 
 
 def folder(room: str) -> Path:
-    """Return where a room's files are; bsx/analysis is a link to the folder beside it."""
+    """Return where a room's files are, or its one file; bsx/analysis is a link to the folder beside it."""
     path = room.replace(".", "/")
-    return ROOT / path.removeprefix("bsx/") if room.startswith(ANALYSIS) else ROOT / path
+    place = ROOT / path.removeprefix("bsx/") if room.startswith(ANALYSIS) else ROOT / path
+    return place if place.is_dir() else place.with_suffix(".py")
 
 
 def summary(file: Path) -> str:
@@ -55,15 +56,17 @@ def table() -> str:
     """Return a row for each room."""
     places = [folder(room) for room in ROOMS]
     names = [place.relative_to(ROOT).as_posix() for place in places]
-    rows = [f"| `{n}/` | {summary(p / '__init__.py')} |" for n, p in zip(names, places, strict=True)]
+    rows = [
+        f"| `{n}/` | {summary(p / '__init__.py')} |" if p.is_dir() else f"| `{n}` | {summary(p)} |"
+        for n, p in zip(names, places, strict=True)
+    ]
     return "\n".join(["| room | what it holds |", "|---|---|", *rows])
 
 
 def contents() -> str:
     """Return a list of files for each room, folded away."""
     parts = []
-    for room in ROOMS:
-        place = folder(room)
+    for place in filter(Path.is_dir, map(folder, ROOMS)):
         rows = [
             f"| `{file.relative_to(place).as_posix()}` | {summary(file)} |"
             for file in sorted(place.rglob("*.py"))

@@ -211,7 +211,7 @@ def worded(notice: Notice) -> str:
     says = f"below these reliabilities a coefficient is no longer significant: {lost}{more}."
     return (
         f"how reliable {about} is, is not stated; "
-        f"{says if vanish else 'no other coefficient loses its significance by it.'} State it: reliability={about}=…."
+        f"{says if vanish else 'no other coefficient loses its significance by it.'} State it: reliability {about}=…."
     )
 
 
