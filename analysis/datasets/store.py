@@ -119,9 +119,9 @@ def _check_settings(name: str, loader: Callable[..., JudgedTable], given: Mappin
 def how_to_get(entry: DatasetEntry) -> str:
     """Return what a user can do to have a data set, for an error message."""
     if entry.files:
-        return f"`bsx data get {entry.name!r}` fetches it"
+        return f"`bsx data get {entry.name}` fetches it"
     paths = ", ".join(entry.local.paths) if entry.local is not None else ""
     return (
         f"nobody publishes it in this form; put {paths} there, or name their folder: "
-        f"`bsx data get {entry.name!r} --source FOLDER` ({entry.homepage})"
+        f"`bsx data get {entry.name} --source FOLDER` ({entry.homepage})"
     )

@@ -96,7 +96,7 @@ def find_baseline(choice: Choice, catalog: Catalog, layers: int, identity: str) 
         known = f"has them for {others}" if others else "has none for this model"
         raise InputError(
             f"no rescaling baseline for {choice.name} in {code!r} (the registry {known}): "
-            f"`bsx registry baseline {choice.name!r} --lang {code!r} --corpus FILE --write` makes "
+            f"`bsx registry baseline {choice.name} --lang {code} --corpus FILE --write` makes "
             "one; or drop rescale"
         )
     origin = f"registry: {code}/{choice.name}"

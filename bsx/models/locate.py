@@ -122,7 +122,7 @@ def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavaila
         options = f"Available here now for {language.name}: {', '.join(f'model={name}' for name in here)}."
     else:
         options = f"No model here was trained on {language.name}; metrics=chrf needs none."
-    fetching = f" `bsx models pull {choice.name!r}` fetches it where the hub is reachable." if choice.source.hub else ""
+    fetching = f" `bsx models pull {choice.name}` fetches it where the hub is reachable." if choice.source.hub else ""
     error = ModelUnavailableError(f"the model {choice.name} is not on this machine: {reason}.{fetching} {options}")
     if language is not None or not runs:
         error.instead = ("model", here[0]) if runs and here else ("metrics", "chrf")
