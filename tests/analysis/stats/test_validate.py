@@ -131,7 +131,7 @@ def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -
         ),
         (lambda: pairwise_accuracy_with_ties(GRID, GRID, epsilon=-1), "epsilon=-1: it must be 0 or more"),
         (lambda: calibrate_ties([[1, NAN], [NAN, 1]], np.ones((2, 2)), nan="omit"), "no group has two scored outputs"),
-        (lambda: soft_pairwise_accuracy(HOLED, GRID, method="wmt", nan="omit"), "method='wmt' needs every system's"),
+        (lambda: soft_pairwise_accuracy(HOLED, GRID, method="wmt", nan="omit"), "method=wmt needs every system's"),
         (lambda: soft_pairwise_accuracy([[1, NAN], [NAN, 1]], np.ones((2, 2)), nan="omit"), "systems 0 and 1 share no"),
         (lambda: williams([1, 2, 3], [2, 1, 3], [3, 1, 2]), "a: 3 items are too few, at least 4"),
         (lambda: williams_from_correlations(0.9, -0.9, 0.9, 20), "no three columns can have the correlations"),
