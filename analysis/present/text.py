@@ -19,7 +19,7 @@ def text(parts: Sequence[Part], *, full: bool = True) -> str:
     blocks = [block for part in shown if (block := _block(part))]
     left = sum(isinstance(part, TablePart) for part in parts) - sum(isinstance(part, TablePart) for part in shown)
     if left:
-        blocks.append(f"{left} more table{'s' * (left > 1)}: full.")
+        blocks.append(f"{left} more table{'s' * (left > 1)}: --full.")
     return "\n\n".join(blocks)
 
 

@@ -396,7 +396,7 @@ def test_wrong_input_is_named(tiny_bert: Scorer, candidates: Any, references: An
         ({"layer": 1, "memory": "lots"}, "cannot read the size 'lots'"),
         ({"layer": 1, "memory": "3"}, "too small"),
         ({"layer": 1, "multiref": "best"}, "there is no setting 'multiref'. Near: multi_ref"),
-        ({"layer": 1, "multi_ref": "mean"}, "multi_ref: Input should be 'columnwise' or 'best'"),
+        ({"layer": 1, "multi_ref": "mean"}, "multi_ref: must be 'columnwise' or 'best'"),
         ({"layer": 1, "strict": True, "encoders": bsx.Encoders()}, "give strict to bsx.Encoders"),
     ],
 )

@@ -26,13 +26,22 @@ TABLES: dict[str, list[Mapping[str, object]]] = {
     "same.tsv": [{"candidate": "a b c", "reference": "a b c", "human": i} for i in range(12)],
 }
 MENDED = {
+<<<<<<< HEAD
     "score -c cand.txt -r ref.txt --metrics ''": "metrics is given without any name",
     "score -c cand.txt -r ref.txt --metrics ,": "metrics is given without any name",
+=======
+    "score -c cand.txt -r ref.txt --metrics ''": "metrics: is given without a value",
+    "score -c cand.txt -r ref.txt --metrics ,": "metrics: is given without a value",
+>>>>>>> wt-a4
     "meta huge.tsv --human h --columns a,b": "is '1e+308', too large to compute with: scale the column",
     "meta tiny.tsv --human h --columns a,b": "a rounding error of numbers near 1: nothing can be ranked",
     "meta average.tsv --human h --columns a --group g": "a group is called 'average', as the mean of all groups is",
     "meta scores.tsv --human h --columns a --lower c": "lower: 'c' is none of",
+<<<<<<< HEAD
     "meta scores.tsv --human h --columns ''": "columns is given without any name",
+=======
+    "meta scores.tsv --human h --columns ''": "columns: is given without a value",
+>>>>>>> wt-a4
     "factors scores.tsv -o {out}/f.tsv --factors lex --reference reference --candidate reference": "both name the",
     "report scores.tsv ./scores.tsv -o {out}/r.html": "scores.tsv: is named twice",
     "ensemble shared.tsv --columns a,b --human h --resamples 20 --save {out}/e.yaml": "lists all of them; say which",
@@ -41,7 +50,7 @@ KNOWN = {
     "score -c cand.txt -r ref.txt --metrics chrf -o ./cand.txt": "would overwrite it",
     "score -c cand.txt -r ref.txt --metrics chrf -o {out}/x.tsv.gz": "cannot tell the format",
     "score -c cand.txt -r ref.txt --metrics chrf:word_order=2,word_order=3": "word_order is given twice",
-    "score -c cand.txt -r ref.txt --metrics chrf:word_order=1e9": "valid integer",
+    "score -c cand.txt -r ref.txt --metrics chrf:word_order=1e9": "must be a whole number",
     "score -c cand.txt -r ref.txt --metrics bleu:tokenize=nosuch": "none of sacreBLEU's tokenizers",
     "score -c cand.txt -r ref.txt --metrics ensemble:/etc/passwd": "/etc/passwd",
     "score -c cand.txt -r ref.txt --metrics trained:bert": "is no folder of a trained metric",

@@ -118,7 +118,7 @@ def test_resamples_too_few_for_an_interval_or_too_many_are_refused(
     done = cli(*command(name), *shlex.split(RIGHT[name].format(out=out)), DRAWN[name], draws)
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
     assert re.search(
-        f"takes at least 20 resamples, not {draws}|greater than or equal to [12]0|between [01] and 1000000", done.err
+        f"takes at least 20 resamples, not {draws}|must be at least [12]0|between [01] and 1000000", done.err
     ), done.err
     assert not list(out.iterdir())
 

@@ -315,7 +315,7 @@ def test_wrong_input_is_one_line(tables: dict[str, Path], tmp_path: Path, cli: C
         ([nothing, "--metrics", "chrf"], "nothing.tsv: has the columns one, two, by which a card knows no table"),
         ([tables["judged"], "--metrics", "chrff"], "unknown metric 'chrff'"),
         ([tmp_path / "none.tsv", "--metrics", "chrf"], "none.tsv"),
-        ([tables["judged"], "--metrics", "chrf", "--parts", "cots"], "parts.0: Input should be 'agreement'"),
+        ([tables["judged"], "--metrics", "chrf", "--parts", "cots"], "parts: must be 'agreement'"),
         (["--metrics", "chrf", "--lang", "sw"], "the shipped examples hold no texts in sw"),
         ([], "name at least one metric"),
         (["--columns", "humann", tables["judged"]], "no table has a column 'humann'. Near: human."),

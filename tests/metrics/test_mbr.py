@@ -165,7 +165,7 @@ def test_what_cannot_be_done_is_refused() -> None:
         ({"metric": "chrf", "weights": [[1.0, -1.0]]}, r"weights\[0\]: must be at least 0"),
         ({"metric": "chrf", "weights": [[1.0]]}, r"weights\[0\]: one finite number for each of 2 texts"),
         ({"metric": "chrf", "scores": []}, "scores: there are 0, and 1 lists of candidates"),
-        ({"metric": "chrf", "method": "quick"}, "method: Input should be 'exact', 'aggregate' or 'prune'"),
+        ({"metric": "chrf", "method": "quick"}, "method: must be 'exact', 'aggregate' or 'prune'"),
         ({"metric": "chrf", "references": [["a"], ["b"]]}, "1 lists of candidates, 2 of references"),
         ({"metric": "chrf", "keep": 0}, "keep"),
     ]
