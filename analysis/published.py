@@ -102,8 +102,8 @@ class Reproduced(Result):
         return self.tables[name]
 
 
-def together(found: Sequence[Reproduced]) -> Reproduced:
+def together(reproductions: Sequence[Reproduced]) -> Reproduced:
     """Return several results as one: of a table that one left out, another may have the figures."""
-    tables = {name: one for result in found for name, one in result.tables.items()}
-    left_out = tuple(one for result in found for one in result.left_out if one.what not in tables)
-    return Reproduced(ok=all(one.ok for one in found), tables=tables, left_out=left_out)
+    tables = {name: table for result in reproductions for name, table in result.tables.items()}
+    left_out = tuple(part for result in reproductions for part in result.left_out if part.what not in tables)
+    return Reproduced(ok=all(result.ok for result in reproductions), tables=tables, left_out=left_out)

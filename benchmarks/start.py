@@ -25,7 +25,7 @@ from cpu import machine
 
 PAIR = "['He never calls.'], ['He does not ring.']"
 SAY = "; print('scored', flush=True)"
-BSX = f"import bsx; bsx.Scorer({{!r}}, backend={{!r}}).score({PAIR}){SAY}"
+BSX = f"import bsx; bsx.Scorer(model={{!r}}, backend={{!r}}).score({PAIR}){SAY}"
 PEER = (
     "import warnings; warnings.simplefilter('ignore'); import bert_score; from bsx.catalog.catalog import shipped; "
     "from bsx.models.files import find; "

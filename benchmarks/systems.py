@@ -27,7 +27,7 @@ SYSTEMS = 10
 WHOLE = {
     "bsx": (
         "import sys, bsx; c, r = (open(f, encoding='utf-8').read().splitlines() for f in sys.argv[1:3]); "
-        "s = bsx.Scorer('minilm', layer=6, cache=sys.argv[3]); s.score(c, r); print(s.encoders.sequences_encoded)"
+        "s = bsx.Scorer(model='minilm', layer=6, cache=sys.argv[3]); s.score(c, r); print(s.encoders.sequences_encoded)"
     ),
     "bert-score": (
         "import sys, bert_score; c, r = (open(f, encoding='utf-8').read().splitlines() for f in sys.argv[1:3]); "

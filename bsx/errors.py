@@ -21,7 +21,7 @@ def shortened(message: str) -> str:
     """
     if len(message) <= _LONG:
         return message
-    parts = _VALUE.sub(lambda found: _cut(found[0], 60, 14), message).split(" | ")  # several problems in one message
+    parts = _VALUE.sub(lambda match: _cut(match[0], 60, 14), message).split(" | ")  # several problems in one message
     return " | ".join(_cut(part, _LONG, 400) if len(part) > _LONG + 450 else part for part in parts)
 
 

@@ -85,14 +85,16 @@ def perturbed_scores(
         raise InputError("there is nothing to measure: give at least one text and one metric")
     base = get_perturbation(settings.control)
     if base.graded or not base.preserves:
-        fit = ", ".join(name for name, one in PERTURBATIONS.items() if one.preserves and not one.graded)
+        fit = ", ".join(
+            name for name, perturbation in PERTURBATIONS.items() if perturbation.preserves and not perturbation.graded
+        )
         raise InputError(f"control {settings.control!r}: use one that keeps the meaning and has no strength: {fit}")
     given = {"source": sources is not None, "parse": parses is not None}
     chosen, left_out = _choose(settings.perturbations, base, lang, **given)
     cases = [
-        perturb(clean, one, strength=strength, seed=seed, lang=lang, sources=sources, parses=parses)
-        for one in chosen
-        for strength in (dict.fromkeys(settings.strengths) if one.graded else (None,))
+        perturb(clean, perturbation, strength=strength, seed=seed, lang=lang, sources=sources, parses=parses)
+        for perturbation in chosen
+        for strength in (dict.fromkeys(settings.strengths) if perturbation.graded else (None,))
     ]
     unrelated = next(
         (case for case in cases if case.perturbation.name == _UNRELATED), perturb(clean, _UNRELATED, seed=seed)

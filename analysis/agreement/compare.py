@@ -94,25 +94,25 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
     )
 
 
-def together(found: Sequence[CompareResult], human: Sequence[HumanCurve] = ()) -> CompareResult:
+def together(comparisons: Sequence[CompareResult], human: Sequence[HumanCurve] = ()) -> CompareResult:
     """Return the comparisons of the same systems under several metrics as one.
 
     Args:
-        found: one a metric.
+        comparisons: one a metric.
         human: how often human judgments agreed with differences of these metrics, on other systems; every test gets
             the pairs that differ about as much, of the first curve of its metric.
     """
     curves = {curve.metric: curve for curve in reversed(human)}
     metrics = []
-    for item in (metric for result in found for metric in result.metrics):
+    for item in (metric for result in comparisons for metric in result.metrics):
         curve = curves.get(item.metric)
         tests = item.tests
         if curve is not None:
             tests = tuple(replace(test, human=curve.at(test.difference)) for test in tests)
         metrics.append(replace(item, tests=tests))
-    warnings = [notice for result in found for notice in result.warnings]
+    warnings = [notice for result in comparisons for notice in result.warnings]
     once = [notice for place, notice in enumerate(warnings) if notice not in warnings[:place]]
-    return replace(found[0], metrics=tuple(metrics), human=tuple(human), warnings=tuple(once))
+    return replace(comparisons[0], metrics=tuple(metrics), human=tuple(human), warnings=tuple(once))
 
 
 def _ranked(systems: Sequence[SystemScore], tests: Sequence[SystemTest], sign: int) -> list[SystemScore]:

@@ -215,12 +215,12 @@ def _whole(
     places, judgments = columns.pop("\0row"), columns.pop(human)
     there = ~np.isnan(places)
     arranged = {}
-    for name, one in corpus.items():
+    for name, scores in corpus.items():
         if name not in columns:
             continue
-        statistics = np.zeros((*places.shape, one.statistics.shape[1]))
-        statistics[there] = one.statistics[places[there].astype(np.int64)]
-        arranged[name] = CorpusScores(statistics, one.score)
+        statistics = np.zeros((*places.shape, scores.statistics.shape[1]))
+        statistics[there] = scores.statistics[places[there].astype(np.int64)]
+        arranged[name] = CorpusScores(statistics, scores.score)
     return Rows(columns, judgments, every=columns, judged=judgments, corpus=arranged)
 
 

@@ -183,7 +183,7 @@ def _pairs(sets: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDArr
         return order[left], order[right]
     draw = np.random.default_rng(seed)
     chosen = draw.choice(len(sizes), _MOST, p=(sizes * (sizes - 1) / 2) / total)
-    one = draw.integers(0, sizes[chosen])
-    other = (one + draw.integers(1, sizes[chosen])) % sizes[chosen]
-    both: Array = np.unique(np.sort(starts[chosen] + np.stack([one, other]), axis=0), axis=1)
+    first = draw.integers(0, sizes[chosen])
+    other = (first + draw.integers(1, sizes[chosen])) % sizes[chosen]
+    both: Array = np.unique(np.sort(starts[chosen] + np.stack([first, other]), axis=0), axis=1)
     return order[both[0]], order[both[1]]

@@ -111,7 +111,9 @@ def tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, setti
     return paired(resample, values, len(human), f"difference of {settings.statistic}, paired bootstrap", settings)
 
 
-def tests_of_matrices(rows: Rows, found: list[MetricAgreement], by: By, test: Test, settings: MetaSettings) -> Compare:
+def tests_of_matrices(
+    rows: Rows, agreements: list[MetricAgreement], by: By, test: Test, settings: MetaSettings
+) -> Compare:
     """Return the comparison of matrices (systems, segments) by resampling or swapping."""
     x, human, statistic, over = rows.metrics, rows.human, _correlation(settings), settings.sampled
     draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
@@ -126,7 +128,7 @@ def tests_of_matrices(rows: Rows, found: list[MetricAgreement], by: By, test: Te
     def resample() -> dict[str, Array]:
         return {name: resampled_groups(z, human, by, statistic, **draw, resample=over) for name, z in x.items()}
 
-    values = {metric.metric: metric.value for metric in found}
+    values = {metric.metric: metric.value for metric in agreements}
     method = f"difference of {statistic} ({POOLING[by]}), paired bootstrap over {SAMPLED[over]}"
     return paired(resample, values, int((~np.isnan(human)).sum()), method, settings)
 

@@ -103,7 +103,7 @@ class GroupResult:
 
     def find(self, metric: str) -> MetricAgreement | None:
         """Return a metric's agreement, None if it has no values in this group; ``group[metric]`` is never None."""
-        return next((found for found in self.metrics if found.metric == metric), None)
+        return next((agreement for agreement in self.metrics if agreement.metric == metric), None)
 
     def __getitem__(self, metric: str) -> MetricAgreement:
         """Return a metric's agreement.

@@ -18,13 +18,16 @@ from bsx.support.untyped import Untyped
 
 
 def tests_against(
-    found: Agreement, metrics: Sequence[MetricAgreement], controls: Sequence[MetricAgreement], settings: MetaSettings
+    agreement: Agreement,
+    metrics: Sequence[MetricAgreement],
+    controls: Sequence[MetricAgreement],
+    settings: MetaSettings,
 ) -> tuple[PairTest, ...]:
     """Return the test of each metric against each control, corrected as the settings say."""
-    if found.test == "none":
+    if agreement.test == "none":
         return ()
     pairs = [(a.metric, b.metric) for a in metrics for b in controls]
-    tests = [_pair(a, b, found.compare(a, b), None) for a, b in pairs]
+    tests = [_pair(a, b, agreement.compare(a, b), None) for a, b in pairs]
     return _corrected(tests, settings) if settings.correction_over == "group" else tuple(tests)
 
 
@@ -36,17 +39,17 @@ def _corrected(tests: Sequence[PairTest], settings: MetaSettings) -> tuple[PairT
 
 
 def tests_between(
-    found: Agreement, names: list[str], settings: MetaSettings
+    agreement: Agreement, names: list[str], settings: MetaSettings
 ) -> tuple[tuple[PairTest, ...], Winners | None]:
     """Return all tests, corrected as the settings say, and the clusters they give."""
-    if found.test == "none" or len(names) < 2:
+    if agreement.test == "none" or len(names) < 2:
         return (), None
     # compare_all wants arrays; the comparison of a level knows its own, so names travel as numbers.
     numbered = {name: np.array(i) for i, name in enumerate(names)}
     every = compare_all(
         numbered,
         np.array(0),
-        lambda a, b, _: found.compare(names[int(np.asarray(a))], names[int(np.asarray(b))]),
+        lambda a, b, _: agreement.compare(names[int(np.asarray(a))], names[int(np.asarray(b))]),
         correction=settings.correction,
         alternative=settings.alternative,
         alpha=settings.alpha,
@@ -90,13 +93,23 @@ def _deciding(test: PairTest, settings: MetaSettings) -> float:
     return test.p_two_sided if settings.alternative == "two-sided" else test.p
 
 
-def _pair(a: str, b: str, found: Comparison, p_adjusted: float | None) -> PairTest:
-    ends = (found.low, found.high)
-    return PairTest(a, b, found.difference, ends, found.statistic, found.p, found.p_two_sided, p_adjusted, found.method)
+def _pair(a: str, b: str, comparison: Comparison, p_adjusted: float | None) -> PairTest:
+    ends = (comparison.low, comparison.high)
+    return PairTest(
+        a,
+        b,
+        comparison.difference,
+        ends,
+        comparison.statistic,
+        comparison.p,
+        comparison.p_two_sided,
+        p_adjusted,
+        comparison.method,
+    )
 
 
-def _winners(found: Clusters) -> Winners:
-    return Winners(found.winners, dict(zip(found.names, found.ranks, strict=True)), found.alpha)
+def _winners(clusters: Clusters) -> Winners:
+    return Winners(clusters.winners, dict(zip(clusters.names, clusters.ranks, strict=True)), clusters.alpha)
 
 
 def average_tests(

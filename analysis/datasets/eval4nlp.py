@@ -87,7 +87,7 @@ def _known(file: PurePath) -> bool:
 
 
 def _tags(tags: str, text: str, where: str) -> str:
-    found, words = tags.split(), text.split()
-    if len(found) != len(words) or not set(found) <= {"0", "1"}:
-        raise InputError(f"{where}: {len(found)} tags of 0 and 1 are due for {len(words)} words")
-    return " ".join(found)
+    marks, words = tags.split(), text.split()
+    if len(marks) != len(words) or not set(marks) <= {"0", "1"}:
+        raise InputError(f"{where}: {len(marks)} tags of 0 and 1 are due for {len(words)} words")
+    return " ".join(marks)

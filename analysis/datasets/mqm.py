@@ -161,7 +161,7 @@ def _identifiers(texts: Mapping[tuple[str, str, str], object]) -> dict[tuple[str
     documents: dict[str, set[str]] = {}
     for _, document, segment in texts:
         documents.setdefault(segment, set()).add(document)
-    unique = all(len(found) == 1 for found in documents.values())
+    unique = all(len(names) == 1 for names in documents.values())
     return {key: key[2] if unique else f"{key[1]}:{key[2]}" for key in texts}
 
 

@@ -115,7 +115,7 @@ def _asset(
                 continue
             means: dict[str, Given] = {}
             for aspect in ASPECTS:
-                given = [rating for _, one, rating in ratings if one == aspect]
+                given = [rating for _, rated, rating in ratings if rated == aspect]
                 means[aspect] = sum(given) / len(given) if given else float("nan")
             count = sum(aspect == human for _, aspect, _ in ratings)
             builder.add(**texts, human=means[human], judgments=count, **means)

@@ -130,14 +130,14 @@ def load_realsumm(
     file = NamedFile(path)
     problems = Problems(skip=skip_malformed)
     content = pickled(file) if file.suffix == ".pkl" else file.json()
-    if not isinstance(content, dict) or not all(isinstance(one, dict) for one in content.values()):
+    if not isinstance(content, dict) or not all(isinstance(entry, dict) for entry in content.values()):
         raise InputError("is not a mapping of documents", file=file.name)
     results: list[tuple[dict[str, Given], dict[str, object], str]] = []
-    for document, one in content.items():
+    for document, entry in content.items():
         where = f"{file.name}: document {document}"
         with problems:
-            summaries = _of(one, "system_summaries", dict, where)
-            reference = _plain(_of(one, "ref_summ", str, where))
+            summaries = _of(entry, "system_summaries", dict, where)
+            reference = _plain(_of(entry, "ref_summ", str, where))
             for system, summary in summaries.items():
                 place = f"{where}, system {system}"
                 with problems:
@@ -164,10 +164,10 @@ def load_realsumm(
     return builder.finish(file.name)
 
 
-def _of(one: dict[str, Any], key: str, kind: type, where: str) -> Untyped:
-    if not isinstance(one.get(key), kind):
+def _of(entry: dict[str, Any], key: str, kind: type, where: str) -> Untyped:
+    if not isinstance(entry.get(key), kind):
         raise InputError(f"{where}: has no {key}")
-    return one[key]
+    return entry[key]
 
 
 def _plain(text: str) -> str:

@@ -291,19 +291,19 @@ def notices(
     draws: Draws | None,
 ) -> list[Notice]:
     """Return what the rows, the factors' condition number, the clusters and the resamples of fits give to know."""
-    found, p = [], len(fits[0].coef)
+    raised, p = [], len(fits[0].coef)
     high = {name: value for name, value in fits[0].vif.items() if value > VIF_LIMIT}
     if high or condition > CONDITION_LIMIT:
-        found.append(Notice("collinearity", values={"vif": high, "condition": condition}))
+        raised.append(Notice("collinearity", values={"vif": high, "condition": condition}))
     if n < ROWS_PER_FACTOR * p:
-        found.append(Notice("tiny-n", values={"n": n, "factors": p}))
+        raised.append(Notice("tiny-n", values={"n": n, "factors": p}))
     # Clusters of very different size count for less: as many as would, at one size, share a pair of rows as often.
     many = n**2 / np.square(np.unique(clusters, return_counts=True)[1]).sum() if clusters is not None else math.inf
     if many < FEW_CLUSTERS and clusters is not None:
-        found.append(Notice("few-clusters", values={"clusters": len(set(clusters)), "effective": float(many)}))
+        raised.append(Notice("few-clusters", values={"clusters": len(set(clusters)), "effective": float(many)}))
     if draws is not None and not draws.defined.all():
         values = {"undefined": int((~draws.defined).sum()), "resamples": len(draws.defined)}
-        found.append(Notice("undefined-resamples", values=values))
+        raised.append(Notice("undefined-resamples", values=values))
     for fit, own in zip(fits, ols, strict=True):
         # Cook 1977: how far the coefficients move without the row, in units of their own uncertainty.
         variance = float(np.square(own.residuals).sum()) / fit.df
@@ -311,8 +311,8 @@ def notices(
         distance = np.square(own.residuals) * weight / (len(fit.coef) * max(variance, 1e-300))
         rows = [int(i) + 1 for i in np.argsort(-distance, kind="stable") if distance[i] > COOK_LIMIT]
         if rows:
-            found.append(Notice("influential-rows", fit.metric, {"rows": rows}))
-    return found
+            raised.append(Notice("influential-rows", fit.metric, {"rows": rows}))
+    return raised
 
 
 def star_notices(x: Array, y: Array, fits: Sequence[MetricFit], ols: Sequence[Ols], alpha: float) -> list[Notice]:

@@ -139,7 +139,7 @@ class Further:
         noisy |= {name: known for name in human_factors(factors) if name not in noisy}
         tipping: list[TippingPoint] = []
         for name, others in noisy.items() if len(factors) > 1 else ():
-            rest = {place: one for place, one in others.items() if factors[place] != name}
+            rest = {place: reliability for place, reliability in others.items() if factors[place] != name}
             tipping += tipping_points(metrics, factors, x, y, name, rest, errors, result.alpha, result.confidence)
         if asked.group is not None and len(factors) > 1:
             for name in noisy:
@@ -162,7 +162,9 @@ class Further:
         return replace(
             result,
             warnings=tuple(notices),
-            reliability=tuple(Reliability(one.factor, one.value, one.source) for one in known.values()),
+            reliability=tuple(
+                Reliability(reliability.factor, reliability.value, reliability.source) for reliability in known.values()
+            ),
             simex=asked.simex,
             variants=tuple(variants),
             tipping=tuple(tipping),
@@ -182,13 +184,16 @@ class Further:
         Noise counts as much in all groups: a stated reliability is that of every one.
         """
         results = []
-        rest = {place: one for place, one in known.items() if factors[place] != noisy}
+        rest = {place: reliability for place, reliability in known.items() if factors[place] != noisy}
         for name in result.groups:
             rows = np.flatnonzero([label == name for label in self.labels[group]])
             own = {column: self.columns[column][rows] for column in (*metrics, *factors)}
             y, x = (standardised(own, names) for names in (metrics, factors))
             errors, levels = self.errors.of(rows).defined_for(x), (result.alpha, result.confidence)
-            here = {place: replace(one, influence=one.influence[rows]) for place, one in rest.items()}
+            here = {
+                place: replace(reliability, influence=reliability.influence[rows])
+                for place, reliability in rest.items()
+            }
             results += tipping_points(metrics, factors, x, y, noisy, here, errors, *levels, group=name)
         return results
 

@@ -85,9 +85,9 @@ def cronbach(factor: str, columns: Mapping[str, Array]) -> ReliabilityEstimate:
             f"repeat: {factor}: the columns {', '.join(columns)} do not measure the same thing: they correlate "
             f"{mean:.2f} on average"
         )
-    one = [_influence(z[a], z[b]) for a, b in pairs]
+    influences = [_influence(z[a], z[b]) for a, b in pairs]
     value = k * mean / (1 + (k - 1) * mean)
-    influence = np.mean(one, axis=0) * k / (1 + (k - 1) * mean) ** 2
+    influence = np.mean(influences, axis=0) * k / (1 + (k - 1) * mean) ** 2
     return ReliabilityEstimate(factor, value, f"Cronbach's alpha of {', '.join(columns)}", influence)
 
 
@@ -203,7 +203,9 @@ class Moments:
                     score[place, len(self.pairs) + k] = -coef[place]
                     rest[place, len(self.pairs) + k] = 0.5 * coef[place] / root[place]
             influence = root[:, None] * (inverse @ score) + rest
-            se[j] = np.sqrt(np.einsum("ai,ij,aj->a", influence, self.products[j], influence))
+            variance = np.einsum("ai,ij,aj->a", influence, self.products[j], influence)
+            # A variance may come out below 0 where rows are few: there is no standard error then.
+            se[j] = np.sqrt(variance, out=np.full_like(variance, np.nan), where=variance >= 0)
         return Corrected(beta * root, se, np.einsum("mp,mp->m", beta, self.responses))
 
 
@@ -322,23 +324,29 @@ def tipping_points(
     place, rows, moments = list(factors).index(noisy), len(x), Moments(x, y, known, errors)
     quantile = reference(errors)
     critical, wide = (float(quantile.isf(tail / 2)) for tail in (alpha, 1 - confidence))
-    steps, found = [], []
+    steps, corrections = [], []
     for value in np.round(np.arange(1.0, 0.035, -0.02), 2):
         try:
-            found.append(moments.correct({**known, place: stated(noisy, float(value), rows)}))
+            corrections.append(moments.correct({**known, place: stated(noisy, float(value), rows)}))
         except InputError:
             break
         steps.append(float(value))
-        if found[-1].r2.min() > 1:  # no metric has so much to explain
+        if corrections[-1].r2.min() > 1:  # no metric has so much to explain
             break
     # As far as the factors would not explain more than all of a metric.
-    tried = [next((k for k, one in enumerate(found) if one.r2[i] > 1), len(found)) for i in range(len(metrics))]
+    tried = [
+        next((k for k, correction in enumerate(corrections) if correction.r2[i] > 1), len(corrections))
+        for i in range(len(metrics))
+    ]
     points = []
     for i, metric in enumerate(metrics):
         for j, factor in enumerate(factors):
             if j == place or not tried[i]:
                 continue
-            coef, se = (np.array([getattr(one, what)[i, j] for one in found[: tried[i]]]) for what in ("coef", "se"))
+            coef, se = (
+                np.array([getattr(correction, what)[i, j] for correction in corrections[: tried[i]]])
+                for what in ("coef", "se")
+            )
             curve = tuple(
                 (steps[k], float(coef[k]), float(coef[k] - wide * se[k]), float(coef[k] + wide * se[k]))
                 for k in range(0, tried[i], 2)

@@ -89,6 +89,8 @@ class DisentangleSettings(RegressionSettings):
         shares = {}
         for text in self.reliability:
             name, equals, value = text.rpartition("=")
+            if name.strip() in shares:
+                raise InputError(f"reliability: {name.strip()} is given twice", setting="reliability")
             try:
                 shares[name.strip()] = float(value)
             except ValueError:

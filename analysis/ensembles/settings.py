@@ -82,9 +82,7 @@ class EnsembleColumns(BaseSettings):
         Field(description="Columns of texts; equal ones stay together too. [source, reference, candidate, …]"),
     ] = None
     fold: Annotated[str | None, Field(description="Column of ready-made folds; they are checked for leaks.")] = None
-    lower: Annotated[
-        Sequence[str], Field(description="Those of the metrics of which lower is better: their sign is turned.")
-    ] = ()
+    lower: Annotated[Sequence[str], Field(description="Metrics of which lower is better: their sign is turned.")] = ()
 
 
 class EnsembleData(EnsembleSettings, EnsembleColumns):

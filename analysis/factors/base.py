@@ -56,12 +56,14 @@ class SentencePairs:
         if len(self.sentence1) != len(self.sentence2):
             raise InputError(f"sentence1: {len(self.sentence1)} texts, sentence2: {len(self.sentence2)}")
         budget = int(free_memory() * DEFAULT_SHARE)
-        for row, (one, two) in enumerate(zip(self.sentence1, self.sentence2, strict=True), start=1):
-            if max(len(one), len(two)) >= _SHORT:
+        for row, (first, second) in enumerate(zip(self.sentence1, self.sentence2, strict=True), start=1):
+            if max(len(first), len(second)) >= _SHORT:
                 # Whatever reads a sentence, and a table with a cell for each two words, as trees and edits want it.
-                needed = PER_BYTE * (text_size(one) + text_size(two)) + 16 * len(one.split()) * len(two.split())
+                needed = PER_BYTE * (text_size(first) + text_size(second)) + 16 * len(first.split()) * len(
+                    second.split()
+                )
                 refuse_beyond(
-                    needed, budget, f"row {row}: comparing sentences of {len(one):,} and {len(two):,} letters"
+                    needed, budget, f"row {row}: comparing sentences of {len(first):,} and {len(second):,} letters"
                 )
         for name, values in self.columns.items():
             if len(values) != len(self):

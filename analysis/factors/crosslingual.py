@@ -62,6 +62,6 @@ class CrossLingualBias(Factor[CrossLingualConfig]):
             present = ", ".join(map(repr, pairs.columns)) or "none"
             raise InputError(
                 "clb: name the column with the metric's scores of the first sentences and their translations "
-                f"(parallel=COL); the columns are {present}"
+                f"(parallel); the columns are {present}"
             )
         return FactorScores(pairs.numbers(column), {"column": column})

@@ -48,9 +48,9 @@ def mor_scores(
     """Return `mor` of many pairs (n,)."""
     index = {word: row for row, word in enumerate(vectors)}
     matrix = np.array(list(vectors.values()), dtype=np.float64)
-    one, two = (_means(side, index, matrix) for side in (first, second))
+    left, right = (_means(side, index, matrix) for side in (first, second))
     with np.errstate(invalid="ignore", divide="ignore"):
-        cosines = (one * two).sum(1) / (np.linalg.norm(one, axis=1) * np.linalg.norm(two, axis=1))
+        cosines = (left * right).sum(1) / (np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1))
     return np.asarray(np.clip(cosines, -1.0, 1.0))
 
 
@@ -117,7 +117,7 @@ class Morphology(Factor[MorphologyConfig]):
         config = self.config
         details: dict[str, object] = config.model_dump() | {"seed": resources.seed}
         if resources.vectors is None and not resources.train_vectors:
-            raise ModelUnavailableError("mor: needs word vectors: vectors=FILE (.vec or .bin), or train_vectors")
+            raise ModelUnavailableError("mor: needs word vectors: vectors (a .vec or .bin file), or train_vectors")
         parsed = self._given_parses(pairs, resources)
         texts = [
             self._tokens(side, lang, parse)

@@ -169,11 +169,11 @@ class StanzaParser(Parser):
             self._check_language(str(made.processors["pos"].trainer.args.get("lang") or self._code))
         return made
 
-    def _check_language(self, found: str) -> None:
+    def _check_language(self, language: str) -> None:
         """Refuse a pipeline trained for another language, which would parse without complaint."""
-        if found.partition("_")[0] != self._code.partition("-")[0]:
+        if language.partition("_")[0] != self._code.partition("-")[0]:
             raise InputError(
-                f"{self._place}: was trained for the language {found!r}, the texts are in {self.lang!r}: parser_dir "
+                f"{self._place}: was trained for the language {language!r}, the texts are in {self.lang!r}: parser_dir "
                 "names the folder of one for them"
             )
 

@@ -196,7 +196,7 @@ def match_parses(file: Path, texts: Sequence[str], column: str, prepared: Sequen
         if "" in spellings and not (at < len(sentences) and sentences[at].surface in spellings):
             parses.append(Parse((), (), (), ()))
             continue
-        found, surface = [], ""
+        pieces, surface = [], ""
         while surface not in spellings:
             if at == len(sentences):
                 raise InputError(
@@ -212,9 +212,9 @@ def match_parses(file: Path, texts: Sequence[str], column: str, prepared: Sequen
                     f"{_short(' '.join(sentence.parse.words))}, the row {_short(texts[row - 1])}",
                     file=file,
                 )
-            found.append(sentence.parse)
+            pieces.append(sentence.parse)
             at += 1
-        parses.append(Parse.joined(found))
+        parses.append(Parse.joined(pieces))
     if at < len(sentences):
         raise InputError(
             f"has {len(sentences)} sentences, {column} needs only {at}: sentence {at + 1} (line "

@@ -31,7 +31,7 @@ class Semantic(Factor[SemanticConfig]):
         column = self.config.column or resources.human
         if column is None:
             present = ", ".join(map(repr, pairs.columns)) or "none"
-            raise InputError(f"sem: name the column of human judgments (human=COL); the columns are {present}")
+            raise InputError(f"sem: name the column of human judgments (human); the columns are {present}")
         values = pairs.numbers(column)
         missing = int(np.isnan(values).sum())
         notes = (f"sem: {missing} of {len(values)} cells of column {column!r} are empty",) if missing else ()

@@ -74,8 +74,8 @@ def _tree(heads: Heads) -> Tree:
 
 
 def _distance(a: Heads, b: Heads) -> int:
-    one, two = _tree(a), _tree(b)
-    return 0 if a == b else distance(one, two)
+    left, right = _tree(a), _tree(b)
+    return 0 if a == b else distance(left, right)
 
 
 def _syn_chunk(pairs: Sequence[tuple[Heads, Heads]]) -> list[float]:

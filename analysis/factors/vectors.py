@@ -96,6 +96,10 @@ def write_vectors(file: Path, vectors: Mapping[str, NDArray[np.floating]], *, ow
             stream.write(" ".join([word, *(f"{value:.9g}" for value in vector)]) + "\n")
 
 
+_Positive = Annotated[int | None, Field(ge=1, le=10**9)]
+_Number = Annotated[int | None, Field(ge=0, le=10**9)]
+
+
 class VectorSettings(BaseSettings):
     """How word vectors are trained; what is not given is fastText's own, whose documentation explains it.
 
@@ -103,22 +107,24 @@ class VectorSettings(BaseSettings):
     dimensions, words that occur five times, subwords of 3 to 6 characters).
     """
 
-    threads: Annotated[int, Field(description="With one, the same texts give the same vectors again.")] = 1
-    epoch: Annotated[int, Field(description="Times through the texts.")] = 10
-    lr: Annotated[float, Field(description="Learning rate.")] = 0.2
+    threads: Annotated[
+        int, Field(ge=1, le=1024, description="With one, the same texts give the same vectors again.")
+    ] = 1
+    epoch: Annotated[int, Field(ge=1, le=10**6, description="Times through the texts.")] = 10
+    lr: Annotated[float, Field(gt=0, le=1000, description="Learning rate.")] = 0.2
     model: Literal["skipgram", "cbow"] = "skipgram"
-    dim: int | None = None
-    ws: int | None = None
-    minCount: int | None = None  # noqa: N815 - fastText's name, as those below
-    minn: int | None = None
-    maxn: int | None = None
-    neg: int | None = None
-    wordNgrams: int | None = None  # noqa: N815
+    dim: _Positive = None
+    ws: _Positive = None
+    minCount: _Positive = None  # noqa: N815 - fastText's name, as those below
+    minn: _Number = None
+    maxn: _Number = None
+    neg: _Number = None
+    wordNgrams: _Positive = None  # noqa: N815
     loss: Literal["ns", "hs", "softmax", "ova"] | None = None
-    bucket: int | None = None
-    lrUpdateRate: int | None = None  # noqa: N815
-    t: float | None = None
-    verbose: int = 0
+    bucket: _Positive = None
+    lrUpdateRate: _Positive = None  # noqa: N815
+    t: Annotated[float | None, Field(gt=0, le=1)] = None
+    verbose: Annotated[int, Field(ge=0, le=2)] = 0
 
 
 @settled(VectorSettings)

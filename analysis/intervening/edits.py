@@ -47,22 +47,24 @@ def make_pairs(
         InputError: for an edit named that is unknown, aims at nothing, or cannot be made.
     """
     wanted = list(dict.fromkeys(edits)) or list(AIMS)
-    found, left_out = [], {}
+    made, left_out = [], {}
     for name in wanted:
-        one = get_perturbation(name)
+        perturbation = get_perturbation(name)
         if name not in AIMS:
             raise InputError(f"edit {name}: it aims at no single factor; use some of {', '.join(AIMS)}")
-        why = one.lacks(lang, source=False, parse=parses is not None, inflections=inflections is not None)
+        why = perturbation.lacks(lang, source=False, parse=parses is not None, inflections=inflections is not None)
         if why is not None:
             if edits:
                 raise InputError(f"edit {name} {why}")
             left_out[name] = why
             continue
-        share = strength if one.graded else None
-        found.append(perturb(texts, one, strength=share, seed=seed, lang=lang, parses=parses, inflections=inflections))
-    if not any(pairs.changed.any() for pairs in found):
+        share = strength if perturbation.graded else None
+        made.append(
+            perturb(texts, perturbation, strength=share, seed=seed, lang=lang, parses=parses, inflections=inflections)
+        )
+    if not any(pairs.changed.any() for pairs in made):
         raise InputError(f"none of the edits ({', '.join(wanted)}) changes any of the {len(texts)} texts")
-    return found, left_out
+    return made, left_out
 
 
 PAIR_COLUMNS = ("row", "edit", "aim", "reference", "original", "edited")

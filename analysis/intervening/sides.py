@@ -165,14 +165,16 @@ class Sides:
         self._references, self._texts, self._written, self._made = references, texts, written, made
         self._meaning, self.warnings = meaning, list[Notice]()
         self._sentences = np.asarray(sentences, dtype=np.float64)
-        self._row = np.concatenate([np.flatnonzero(one.changed) for one in made])
-        self._of = np.concatenate([np.full(int(one.changed.sum()), place) for place, one in enumerate(made)])
+        self._row = np.concatenate([np.flatnonzero(pairs.changed) for pairs in made])
+        self._of = np.concatenate([np.full(int(pairs.changed.sum()), place) for place, pairs in enumerate(made)])
         changes = {
-            name: np.concatenate([(parts[1] - after)[one.changed] for after, one in zip(parts[2:], made, strict=True)])
+            name: np.concatenate(
+                [(parts[1] - after)[pairs.changed] for after, pairs in zip(parts[2:], made, strict=True)]
+            )
             for name, parts in measured.items()
         }
-        whole = [not one.perturbation.preserves for one in made]
-        surface = [AIMS[one.perturbation.name] == SURFACE for one in made]
+        whole = [not pairs.perturbation.preserves for pairs in made]
+        surface = [AIMS[pairs.perturbation.name] == SURFACE for pairs in made]
         changes[SEM] = np.array(whole, dtype=np.float64)[self._of]
         changes[SURFACE] = np.array(surface, dtype=np.float64)[self._of]
         observed = {name: parts[0] for name, parts in measured.items()}
@@ -239,17 +241,17 @@ class Sides:
     def edits(self) -> list[Edit]:
         """Return each edit with what it moved on average."""
         results = []
-        for place, one in enumerate(self._made):
+        for place, pairs in enumerate(self._made):
             mine = (self._of == place) & self._good
             results.append(
                 Edit(
-                    edit=one.perturbation.name,
-                    aim=AIMS[one.perturbation.name],
-                    preserves=one.perturbation.preserves,
-                    strength=one.strength,
+                    edit=pairs.perturbation.name,
+                    aim=AIMS[pairs.perturbation.name],
+                    preserves=pairs.perturbation.preserves,
+                    strength=pairs.strength,
                     n=int(mine.sum()),
-                    unchanged=one.unchanged,
-                    not_applicable=one.not_applicable,
+                    unchanged=pairs.unchanged,
+                    not_applicable=pairs.not_applicable,
                     changes={
                         name: float(self._changes[name][mine].mean()) if mine.any() else float("nan")
                         for name in self._moved
@@ -263,15 +265,15 @@ class Sides:
         """Return every edited text with what it moved and how far each metric fell; metric -> falls (n,) by edit."""
         results = []
         for at, (place, row) in enumerate(zip(self._of.tolist(), self._row.tolist(), strict=True)):
-            one = self._made[place]
+            made = self._made[place]
             results.append(
                 EditedText(
-                    edit=one.perturbation.name,
-                    aim=AIMS[one.perturbation.name],
+                    edit=made.perturbation.name,
+                    aim=AIMS[made.perturbation.name],
                     row=row + 1,
                     reference=self._references[row],
                     original=self._texts[row],
-                    edited=one.texts[row],
+                    edited=made.texts[row],
                     changes={name: float(self._changes[name][at]) for name in self._moved if name != SURFACE},
                     falls={metric: float(own[place][row]) for metric, own in falls.items()},
                 )
@@ -285,8 +287,8 @@ class Sides:
             InputError: if it has no scores to explain, or a regression is not defined.
         """
         before = self._scored(name, metric, self._texts, None, nan)
-        falls = [before - self._scored(name, metric, one.texts, one.changed, nan) for one in self._made]
-        drops = np.concatenate([fall[one.changed] for fall, one in zip(falls, self._made, strict=True)])
+        falls = [before - self._scored(name, metric, pairs.texts, pairs.changed, nan) for pairs in self._made]
+        drops = np.concatenate([fall[pairs.changed] for fall, pairs in zip(falls, self._made, strict=True)])
         kept = self._good & ~np.isnan(drops)
         if not kept.any():
             raise InputError(f"{name}: no edited text has a score and all factors")
@@ -329,14 +331,14 @@ class Sides:
         effects = [self._effect(name, factor, seen, moved, differences.get(factor)) for factor in self.names]
         expected = self._x @ moved.coef
         rows = []
-        for place, one in enumerate(self._made):
+        for place, pairs in enumerate(self._made):
             mine = kept & (self._of == place)
             if mine.any():
                 fall, low, high = mean_by_sentence(drops[mine] / sd, self._sentences[self._row[mine]], confidence)
                 rows.append(
                     EditDrop(
                         metric=name,
-                        edit=one.perturbation.name,
+                        edit=pairs.perturbation.name,
                         n=int(mine.sum()),
                         drop=fall,
                         ci=(low, high),

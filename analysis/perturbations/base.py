@@ -173,9 +173,12 @@ def _registering(make: Callable[Made, Perturbation]) -> Callable[Made, Perturbat
         if made.name in REGISTERED:
             raise InputError(f"there is a perturbation {made.name} already")
         REGISTERED[made.name] = made
-        ordered = sorted(REGISTERED.values(), key=lambda one: (not one.preserves, one.place, one.name))
+        ordered = sorted(
+            REGISTERED.values(),
+            key=lambda perturbation: (not perturbation.preserves, perturbation.place, perturbation.name),
+        )
         REGISTERED.clear()
-        REGISTERED.update((one.name, one) for one in ordered)
+        REGISTERED.update((perturbation.name, perturbation) for perturbation in ordered)
         return made
 
     return register

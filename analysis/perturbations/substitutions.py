@@ -26,12 +26,12 @@ def forms(table: str) -> Iterator[tuple[str, str]]:
     """
     for entry in table.split():
         pair, _, endings = entry.replace("_", " ").partition(":")
-        one, other = regex.split("[/>]", pair)
+        first, other = regex.split("[/>]", pair)
         for ending in (endings or "-").split(","):
             tail = ending.strip("-")
-            yield one + tail, other + tail
+            yield first + tail, other + tail
             if "/" in pair:
-                yield other + tail, one + tail
+                yield other + tail, first + tail
 
 
 def _pattern(lang: str, words: Mapping[str, str]) -> regex.Pattern[str]:

@@ -380,11 +380,11 @@ def heatmap(
         crosses: of those that get a cross.
     """
     values: list[dict[str, object]] = [
-        {"row": i, "column": j, "value": _drawn(one), "of": f"{rows[i]} – {columns[j]}", "series": 0}
+        {"row": i, "column": j, "value": _drawn(cell), "of": f"{rows[i]} – {columns[j]}", "series": 0}
         for i, row in enumerate(cells)
-        for j, one in enumerate(row)
+        for j, cell in enumerate(row)
     ]
-    least = min((one for row in cells for one in row if one is not None), default=0.0)
+    least = min((cell for row in cells for cell in row if cell is not None), default=0.0)
     spec = {**_spec(alt, values, 1), "width": size * len(columns), "height": 0.7 * size * len(rows)}
 
     def names(field: str, title: str, every: Sequence[str], angle: int) -> dict[str, object]:

@@ -41,7 +41,7 @@ def escape(text: str) -> str:
     a_b \_c\_ &lt;script&gt; \| 1
     """
     marked = _MARKS.sub(r"\\\1", _CONTROL.sub(" ", text))
-    return re.sub("[&<>~$]", lambda found: _REFERENCES[found[0]], marked)
+    return re.sub("[&<>~$]", lambda match: _REFERENCES[match[0]], marked)
 
 
 def rows_of(columns: Iterable[str], rows: Iterable[Iterable[str]], numeric: Collection[int]) -> str:

@@ -301,6 +301,6 @@ class Page:
         results = [(surprise.size, section.id, surprise.text) for section in told for surprise in section.surprises]
         lines = [(section.id, section.title, section.lead) for section in told if section.answers]
         if results:
-            _, place, text = max(results, key=lambda one: one[0])
+            _, place, text = max(results, key=lambda result: result[0])
             lines.append((place, "A surprise", text))
         return lines + [(section.id, section.title, section.lead) for section in told if not section.answers]

@@ -102,13 +102,13 @@ def svg(chart: Chart) -> str:
 def _concrete(value: object, legend: dict[str, object] | None, key: str = "") -> Any:
     """Return a specification with colours in the place of the page's names, and the legend that the page draws."""
     if isinstance(value, str):
-        return _VARIABLE.sub(lambda found: _NAMED.get(found[1], found[0]), value)
+        return _VARIABLE.sub(lambda match: _NAMED.get(match[1], match[0]), value)
     if isinstance(value, Mapping):
-        made = {name: _concrete(one, legend, name) for name, one in value.items()}
+        made = {name: _concrete(item, legend, name) for name, item in value.items()}
         if key == "color" and made.get("field") == "series":
             made["legend"] = legend
         return made
-    return [_concrete(one, legend) for one in value] if isinstance(value, list | tuple) else value
+    return [_concrete(item, legend) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _library() -> Untyped:

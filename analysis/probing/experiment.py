@@ -285,7 +285,7 @@ class TransferTest:
             n=self._counts[0],
             baseline=float(np.mean(self._baselines)),
             seen=float(np.mean(self._seen)) if self._seen else float("nan"),
-            layers=tuple(LayerFigures(layer, *one) for layer, one in zip(layers, figures, strict=True)),
+            layers=tuple(LayerFigures(layer, *measured) for layer, measured in zip(layers, figures, strict=True)),
         )
 
 

@@ -120,8 +120,8 @@ def _presented(documents: Sequence[Document], aligner: Aligner, examples: int) -
     """
     load_presenters()
     sections: dict[tuple[str, str], list[tuple[str, Result]]] = {}
-    results = [(one.name, one.content) for one in documents if isinstance(one.content, Result)]
-    for name, result in sorted(results, key=lambda one: _place(one[1].kind)):
+    results = [(document.name, document.content) for document in documents if isinstance(document.content, Result)]
+    for name, result in sorted(results, key=lambda named: _place(named[1].kind)):
         of = next((SECTIONS[kind] for kind in type(result).__mro__ if kind in SECTIONS), None)
         if of is not None:
             sections.setdefault(of, []).append((name, result))
@@ -198,9 +198,9 @@ class Aligner:
         return tuple(grids), "; ".join(remarks)
 
 
-def _grid(label: str, found: JsonObject) -> AlignmentGrid:
+def _grid(label: str, alignment: JsonObject) -> AlignmentGrid:
     """Return an alignment without the tokens that weigh nothing, unless one is somebody's match."""
-    sides = [found[name]["tokens"] for name in ("candidate", "reference")]
+    sides = [alignment[name]["tokens"] for name in ("candidate", "reference")]
     matched = [{token["match"] for token in sides[1 - side] if token["weight"]} for side in (0, 1)]
     kept = [
         [place for place, token in enumerate(sides[side]) if token["weight"] or place in matched[side]]
@@ -214,9 +214,9 @@ def _grid(label: str, found: JsonObject) -> AlignmentGrid:
         )
         for side in (0, 1)
     ]
-    cosines = tuple(tuple(float(found["cosines"][row][column]) for column in kept[1]) for row in kept[0])
+    cosines = tuple(tuple(float(alignment["cosines"][row][column]) for column in kept[1]) for row in kept[0])
     tokens = [tuple(str(sides[side][place]["token"]) for place in kept[side]) for side in (0, 1)]
-    summary = f"P {found['precision']:.3f}, R {found['recall']:.3f}, F1 {found['f1']:.3f}"
+    summary = f"P {alignment['precision']:.3f}, R {alignment['recall']:.3f}, F1 {alignment['f1']:.3f}"
     return AlignmentGrid(label, tokens[0], tokens[1], cosines, matches[0], matches[1], summary)
 
 

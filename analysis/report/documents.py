@@ -65,9 +65,7 @@ class TableColumns(BaseSettings):
     columns: Annotated[
         Sequence[str], Field(description="Columns of metrics' scores. [those that bsx score wrote]")
     ] = ()
-    lower: Annotated[
-        Sequence[str], Field(description="Those of them of which lower is better: their sign is turned.")
-    ] = ()
+    lower: Annotated[Sequence[str], Field(description="Metrics of which lower is better: their sign is turned.")] = ()
     system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
     segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
     human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None

@@ -94,9 +94,9 @@ def _against_people(content: ScoreRows) -> str:
     if left := len(counts) - len(systems):
         said += f" Systems with fewer than {FEWEST} rows, {left}, are left out of that."
     order = [system for system, _ in people]
-    same = [name for name, found in ranked.items() if [system for system, _ in found] == order]
-    for first in dict.fromkeys(found[0][0] for name, found in ranked.items() if name not in same):
-        against = [name for name, found in ranked.items() if name not in same and found[0][0] == first]
+    same = [name for name, means in ranked.items() if [system for system, _ in means] == order]
+    for first in dict.fromkeys(means[0][0] for name, means in ranked.items() if name not in same):
+        against = [name for name, means in ranked.items() if name not in same and means[0][0] == first]
         verb = "puts" if len(against) == 1 else "put"
         what = f"{first} first instead" if first != order[0] else "others in another order"
         said += f" {listed(against)} {verb} {what}."
@@ -113,7 +113,7 @@ def _ranked(
     for system in systems:
         cells = [row[column] for row in rows if str(row[of]) == system and row[column] is not None]
         means.append((system, float(np.mean(np.array(cells, dtype=np.float64))) if cells else -np.inf))
-    return sorted(means, key=lambda found: -found[1] if higher else found[1])
+    return sorted(means, key=lambda mean: -mean[1] if higher else mean[1])
 
 
 def _signatures(documents: Sequence[Document]) -> TablePart | None:

@@ -54,11 +54,11 @@ def clustered(
     """Check as `binary` does; return the cluster of each item that is kept too (n,), None if each is its own."""
     if cluster is None:
         return *binary(columns, nan), None
-    positive, found = binary({**columns, "cluster": np.asarray(cluster, dtype=np.float64)}, nan)
-    of = np.unique(found[-1], return_inverse=True)[1].astype(np.int64)
+    positive, values = binary({**columns, "cluster": np.asarray(cluster, dtype=np.float64)}, nan)
+    of = np.unique(values[-1], return_inverse=True)[1].astype(np.int64)
     if of.max() < 1:
         raise InputError("cluster: all items are in one set: nothing is known about others")
-    return positive, found[:-1], None if of.max() + 1 == len(of) else of
+    return positive, values[:-1], None if of.max() + 1 == len(of) else of
 
 
 def separated(positive: Mask, of: Numbers | None, area: float, confidence: float) -> tuple[float, float, float]:

@@ -127,7 +127,7 @@ def preference(
     margin_low, margin_high = percentile_interval(draws, confidence)
     if len(sums) < n:
         low, high = clustered_share(margin > 0, of, confidence)
-    one, two = _signs_p(np.sign(margin), of)
+    one_sided, two_sided = _signs_p(np.sign(margin), of)
     return Preference(
         n=n,
         first=wins,
@@ -138,8 +138,8 @@ def preference(
         margin=float(margin.mean()),
         margin_low=margin_low,
         margin_high=margin_high,
-        p=one,
-        p_two_sided=two,
+        p=one_sided,
+        p_two_sided=two_sided,
         confidence=confidence,
     )
 
@@ -160,8 +160,8 @@ def mcnemar(a: ArrayLike, b: ArrayLike, *, cluster: ArrayLike | None = None) -> 
     first, second, of = _with_clusters({"a": a, "b": b}, cluster, "error")
     x, y = first.astype(bool), second.astype(bool)
     only_a, only_b = int((x & ~y).sum()), int((y & ~x).sum())
-    one, two = _signs_p(x.astype(np.float64) - y, of)
-    return McNemar(len(x), only_a, only_b, int((x & y).sum()), two, one)
+    one_sided, two_sided = _signs_p(x.astype(np.float64) - y, of)
+    return McNemar(len(x), only_a, only_b, int((x & y).sum()), two_sided, one_sided)
 
 
 def _with_clusters(

@@ -79,7 +79,7 @@ def settings(*, resamples: int = 1, confidence: float = 0.95) -> None:
 
     What prints an interval asks for `enough_draws` too; one resample serves who only wants the estimate.
     """
-    check_ranges({"resamples": resamples}, "`{}=`")
+    check_ranges({"resamples": resamples})
     if not 0 < confidence < 1:
         raise InputError(f"confidence={confidence}: it must lie between 0 and 1, e.g. 0.95")
 

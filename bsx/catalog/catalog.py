@@ -327,11 +327,11 @@ class Catalog:
         return entry
 
 
-def _same_files(one: Path, other: Path) -> bool:
+def _same_files(first: Path, other: Path) -> bool:
     try:
-        if not one.is_file() or not other.is_file() or one.stat().st_size != other.stat().st_size:
+        if not first.is_file() or not other.is_file() or first.stat().st_size != other.stat().st_size:
             return False
-        return NamedFile(one).digest() == NamedFile(other).digest()
+        return NamedFile(first).digest() == NamedFile(other).digest()
     except (OSError, InputError):
         return False  # reading the entry will say more
 

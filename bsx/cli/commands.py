@@ -135,7 +135,19 @@ def call(arguments: Sequence[str]) -> int:
     except typer.Exit as end:
         return end.exit_code
     except _UsageProblem as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            typer.echo(error.format_message())  # type: ignore[attr-defined]
+            return 0
+        from pydantic import ValidationError
+
+        from bsx.support.settings import told_problem
+
         place = getattr(error, "ctx", None)
         hint = f" ({place.command_path} --help shows how)" if place is not None else ""
+        name = getattr(getattr(error, "param", None), "name", None)
+        if name is not None and isinstance(error.__cause__, ValidationError):
+            problem = error.__cause__.errors()[0]
+            if problem["type"] != "value_error":
+                raise InputError(f"{told_problem(problem, name)}{hint}", setting=name) from error
         raise InputError(f"{error.format_message().replace('Value error, ', '')}{hint}") from error  # type: ignore[attr-defined]
     return outcome if isinstance(outcome, int) else 0

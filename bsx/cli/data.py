@@ -115,7 +115,7 @@ def verify(settings: DataFolder, name: Name, format: Format = "text") -> None:
         print(to_json(results))
         return
     for status, count in Counter(results.values()).items():
-        named = [path for path, found in results.items() if found == status]
+        named = [path for path, state in results.items() if state == status]
         print(
             f"{name}: {count} files, {named[0]} and others: {status}"
             if count > 3

@@ -1,4 +1,4 @@
-"""Command-line options made from the scorer's settings, so that both are written once."""
+"""Command-line options made from classes of settings, so that both are written once."""
 
 from __future__ import annotations
 
@@ -14,13 +14,9 @@ from annotated_types import Ge
 from pydantic.fields import FieldInfo
 
 from bsx.cli.output import RESULT, names
+from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
-from bsx.support.settings import (
-    BaseSettings,
-    Option,
-    build_config,
-    read_spelled,
-)
+from bsx.support.settings import BaseSettings, Option, build_config, read_spelled
 
 # Options that several commands have.
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
@@ -39,7 +35,10 @@ _EITHER = {"leading_space", "intercept"}
 def command(
     *kinds: type[BaseSettings], leave_out: Sequence[str] = ()
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a command of a function that takes settings: an option for each field, in the order of the fields.
+    """Make a command of a function that takes settings: an option for each field.
+
+    Arguments come first, then files of texts, then the command's own settings, each in the order of the fields; what
+    metrics are computed, and where they run, comes last, because all commands share it.
 
     The function takes one object for each class, in this order, and may take parameters of Typer's own after them. A
     field that two classes have is one option.
@@ -52,7 +51,8 @@ def command(
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         own = list(inspect.signature(function, eval_str=True).parameters.values())
         every = {name: field for kind in kinds for name, field in kind.model_fields.items()}
-        fields = {name: field for name, field in every.items() if name not in leave_out and not _mark(field).python}
+        shown = [name for name, field in every.items() if name not in leave_out and not _mark(field).python]
+        fields = {name: every[name] for name in sorted(shown, key=lambda name: _rank(name, every[name]))}
         folded: dict[str, dict[str, FieldInfo]] = {}
         parameters: list[inspect.Parameter] = []
         for name, field in fields.items():
@@ -71,7 +71,8 @@ def command(
             for name in given:
                 item = _listed(_plain(fields[name].annotation))
                 if item is not None and not _mark(fields[name]).whole:
-                    given[name] = names(given[name]) if item is str else _numbers(given[name])
+                    listed = names(name, given[name])
+                    given[name] = listed if item is str else _numbers(listed)
             given = {name: value for name, value in given.items() if value not in (None, [])}
             given = {name: value for name, value in given.items() if value != fields[name].get_default()}
             made = [build_config({n: v for n, v in given.items() if n in kind.model_fields}, kind) for kind in kinds]
@@ -86,6 +87,17 @@ def command(
 
 def _mark(field: FieldInfo) -> Option:
     return next((mark for mark in field.metadata if isinstance(mark, Option)), Option())
+
+
+def _rank(name: str, field: FieldInfo) -> int:
+    """Return how late in the help a setting comes."""
+    if _mark(field).argument:
+        return 0
+    if name in ("candidates", "references", "sources"):
+        return 1
+    if name in RunConfig.model_fields:
+        return 4
+    return 3 if name in ("metrics", "model", "lang") else 2
 
 
 def _plain(annotation: Any) -> Any:
@@ -147,9 +159,10 @@ def _unfolded(
     for part in (part.strip() for text in given or () for part in text.split(",")):
         name, equals, value = part.partition("=")
         if not equals or name not in members:
-            raise InputError(f"--{group} {part}: write NAME=VALUE,… with {', '.join(members)}")
+            known = ", ".join(members)
+            raise InputError(f"{group}: {part!r} is not NAME=VALUE with one of {known}", setting=group)
         if name in results:
-            raise InputError(f"--{group}: {name} is given twice")
+            raise InputError(f"{group}: {name} is given twice", setting=name)
         kind = next(kind for kind in kinds if name in kind.model_fields)
         results[name] = read_spelled(kind, name, value)
     return results
@@ -163,6 +176,6 @@ def _listed(annotation: object) -> type | None:
     return None
 
 
-def _numbers(parts: Iterable[str] | None) -> list[int | str]:
-    """Return the whole numbers in an option that may be repeated and may hold several each time, each once."""
-    return list(dict.fromkeys(int(part) if part.removeprefix("-").isdecimal() else part for part in names(parts)))
+def _numbers(parts: Iterable[str]) -> list[int | str]:
+    """Return whole numbers that texts spell, each once; what spells none is left to the check of settings."""
+    return list(dict.fromkeys(int(part) if part.removeprefix("-").isdecimal() else part for part in parts))

@@ -254,11 +254,15 @@ def split_names(names: str) -> list[str]:
     return results
 
 
-def names(parts: Iterable[str] | None) -> list[str]:
-    """Return the names in an option that may be repeated and may hold several each time, see `split_names`."""
+def names(setting: str, parts: Iterable[str] | None) -> list[str]:
+    """Return the names in an option that may be repeated and may hold several each time, see `split_names`.
+
+    Raises:
+        InputError: naming the setting, if it was given without any name.
+    """
     results = [name for part in parts or () for name in split_names(part)]
     if parts and not results:
-        raise InputError("an option for names is given without any: name at least one, or leave it out")
+        raise InputError(f"{setting} is given without any name: name at least one, or leave it out", setting=setting)
     return results
 
 

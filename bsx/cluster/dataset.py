@@ -142,9 +142,11 @@ class DatasetSettings(EncoderSettings):
     workers: Annotated[
         int | tuple[int, int], Field(description="Processes that score, or the least and greatest number of them.")
     ] = 1
-    cpus: Annotated[float, Field(description="Cores of each; a metric computes with as many threads.")] = 1
-    gpus: Annotated[float, Field(description="Graphics cards of each.")] = 0
-    batch_rows: Annotated[int, Field(ge=1, description="Rows scored at a time.")] = ROWS
+    cpus: Annotated[
+        float, Field(ge=0, le=1024, description="Cores of each; a metric computes with as many threads.")
+    ] = 1
+    gpus: Annotated[float, Field(ge=0, le=1024, description="Graphics cards of each.")] = 0
+    batch_rows: Annotated[int, Field(ge=1, le=10**9, description="Rows scored at a time.")] = ROWS
 
 
 @settled(DatasetSettings)

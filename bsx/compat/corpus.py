@@ -90,10 +90,10 @@ class CorpusMetric:
         Raises:
             InputError: for a metric that learns from the whole corpus (idf), which no part of it can replace.
         """
-        prepared, _, (found,) = paired_scores([self.metric], MemoryCorpus({"": candidates}, references, sources))
+        prepared, _, (scored,) = paired_scores([self.metric], MemoryCorpus({"": candidates}, references, sources))
         if prepared.fitted[0] is not None:
             raise InputError(f"{self.metric.spec} learns from the whole corpus, and here it comes in parts")
-        rows = found.scores[""]
+        rows = scored.scores[""]
         return rows if rows.ndim == 2 else rows[:, None]
 
     def of(self, rows: Values) -> float:

@@ -184,7 +184,8 @@ class Journal:
 
     def _lock_or_refuse(self) -> None:
         if not self._take_lock():
-            raise InputError("another process is writing this output: wait, or give -o another name", file=self.folder)
+            message = "another process is writing this output: wait, or give output another name"
+            raise InputError(message, file=self.folder)
 
     def _take_lock(self) -> bool:
         """Lock the journal against other processes; the lock ends with the process."""

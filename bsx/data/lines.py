@@ -96,6 +96,8 @@ class NamedFile:
             if found and self.path.exists() and not (self.path.is_file() or self.path.is_dir()):
                 raise InputError("is a pipe, a device or a socket, not a file", file=self.name)
             self.spool = spooled(path)
+            if str(path) == "":
+                raise InputError("the name of a file to read is empty")
             if self.spool is None and self.path.is_dir():
                 raise InputError("is a folder, not a file", file=self.name)
             with self._raw() as stream:

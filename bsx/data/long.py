@@ -73,7 +73,7 @@ def rows_by_system(
         if other != row:
             raise InputError(
                 f"system {system!r} has the segment {segment!r} twice, in rows {other + 1} and {row + 1}: name "
-                "a column that tells segments apart, segment=COL",
+                "a column that tells segments apart (segment)",
                 file=file,
             )
     for name in chosen:
@@ -98,7 +98,7 @@ def rows_by_system(
                 raise InputError(
                     f"the segment {segment!r} has other references or another source under {name} (row "
                     f"{places[name][segment] + 1}) than under {wanted[0]} (row {row + 1}): systems are compared on the "
-                    "same segments; name a column that tells segments apart, segment=COL",
+                    "same segments; name a column that tells segments apart (segment)",
                     file=file,
                 )
     return {name: np.array([places[name][segment] for segment in first], dtype=np.int64) for name in wanted}

@@ -193,7 +193,7 @@ def end_output(path: Path) -> None:
 def check_place(path: Path) -> None:
     """Raise InputError unless a file can be written there: regular, or not there yet in a folder that is."""
     if str(path) == ".":
-        raise InputError("the name of a file to write is empty")
+        raise InputError("the name of a file to write is empty, or that of this folder: name a file")
     try:
         kind = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -242,7 +242,7 @@ def _overwritten(output: Path) -> InputError:
 
 
 def _instead(output: Path) -> str:
-    return f"give `{next(iter(_settings(output)), 'output')}=` another name"
+    return f"give {next(iter(_settings(output)), 'output')} another name"
 
 
 def _twice(output: Path) -> InputError:

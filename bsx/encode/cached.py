@@ -119,7 +119,7 @@ class CachedEncoding:
         """
         keys = [sequence_key(sequence) for sequence in sequences]
         places = [store.find(keys) for store in self._stores]
-        known = [i for i in range(len(keys)) if all(found[i] is not None for found in places)]
+        known = [i for i in range(len(keys)) if all(place[i] is not None for place in places)]
         missing = sorted(set(range(len(keys))) - set(known))
         lengths = [len(sequences[i]) for i in known]
         for part in plan_batches(lengths, _READ_TOKENS // len(self._stores)):

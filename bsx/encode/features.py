@@ -62,7 +62,7 @@ def sentence_features(
         InputError: for ``cls`` if the model puts no special token in front of a text.
     """
     if pooling == "cls" and not tokenizer.prefix:
-        raise InputError("this model puts no special token in front of a text: use pooling=mean or max")
+        raise InputError("this model puts no special token in front of a text: use pooling mean or max")
     rows_of: dict[str, list[int]] = {}
     for row, text in enumerate(texts):
         rows_of.setdefault(text, []).append(row)

@@ -8,7 +8,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from bsx.catalog.catalog import Catalog
+from bsx.errors import InputError
 from bsx.support.folders import path_as_name
+from bsx.support.memory import parse_bytes
 from bsx.support.settings import BaseSettings, Option, UserOnly
 
 _RARE = Option(folded="encoder")
@@ -65,7 +67,13 @@ class RunConfig(BaseSettings):
     @field_validator("memory", "cache_size", mode="before")
     @classmethod
     def _memory_as_text(cls, value: object) -> object:
-        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        if isinstance(text, str):
+            try:
+                parse_bytes(text)
+            except InputError as error:
+                raise ValueError(str(error)) from error
+        return text
 
     @model_validator(mode="after")
     def _size_of_something(self) -> Self:

@@ -188,8 +188,8 @@ class Tokenizer:
                 raise
             raise self._unusable(" ".join(str(error).split())[:200]) from error
         ids = list(encoded["input_ids"])
-        for found in ids:
-            self._check_ids(found)
+        for row in ids:
+            self._check_ids(row)
         return ids
 
     def _check_ids(self, ids: Sequence[int]) -> None:

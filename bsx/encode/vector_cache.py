@@ -153,9 +153,9 @@ class CacheFile:
             yield self._keys[place].tobytes(), vectors
 
 
-def _agree(found: object, expected: object) -> None:
-    if found != expected:
-        raise ValueError(f"its header says {found}, not {expected}")
+def _agree(actual: object, expected: object) -> None:
+    if actual != expected:
+        raise ValueError(f"its header says {actual}, not {expected}")
 
 
 def _column(stream: IO[bytes], entry: JsonObject, start: int) -> NDArray[np.generic]:

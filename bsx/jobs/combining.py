@@ -49,10 +49,6 @@ class EnsembleRun(EnsembleSettings, EnsembleColumns, Watched, ScoreColumns, Comp
         Field(description="Column of segments; rows of one stay in one fold. [segment, sid or id, if there]"),
     ] = None
     human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
-    lower: Annotated[
-        Sequence[str],
-        Field(description="Those of columns of which lower is better, beside those the table's sidecar knows."),
-    ] = ()
     fit: Annotated[
         Path | str | None,
         Field(description="Table to fit on, with the same columns, instead of cross-validation."),
@@ -242,7 +238,7 @@ def new_place(name: str, registry: Path | None) -> Path:
 
 
 def save_ensemble(
-    found: Combined,
+    combined: Combined,
     name: str,
     members: Sequence[str],
     human: str,
@@ -253,7 +249,7 @@ def save_ensemble(
     """Write an ensemble as YAML; members of weight 0 are left out.
 
     Args:
-        found: the ensemble.
+        combined: the ensemble.
         name: what to call it, or the path of a ``.yaml`` file.
         members: ``column=metric`` where a column is not called as its metric.
         human: column it was fitted to.
@@ -268,8 +264,8 @@ def save_ensemble(
     file = Path(name) if name.endswith((".yaml", ".yml")) else None
     stem = name if file is None else file.stem
     new_place(name, registry)
-    specs = dict(_named(part, found.combination.weights) for part in members)
-    used = [member for member in found.combination.members if member.weight]
+    specs = dict(_named(part, combined.combination.weights) for part in members)
+    used = [member for member in combined.combination.members if member.weight]
     catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
     renamed = [
         member.model_copy(
@@ -282,7 +278,7 @@ def save_ensemble(
         raise InputError(f"save: two members are the metric {twice[0]}; one column of it is enough")
     source = provenance("ensemble", files)
     fitted = EnsembleOrigin(
-        rows=found.result.fitted,
+        rows=combined.result.fitted,
         human=human,
         files=source["files"],
         command=source["command"],
@@ -293,7 +289,7 @@ def save_ensemble(
             if before.metric in signatures
         },
     )
-    combination = found.combination.model_copy(update={"members": renamed})
+    combination = combined.combination.model_copy(update={"members": renamed})
     return write_ensemble(EnsembleEntry(name=stem, combination=combination, fitted=fitted), registry, file)
 
 

@@ -281,7 +281,7 @@ def _pack(rows: _Rows) -> Arrays:
     decisions = [decision for _, decision, _ in rows]
     return {
         "segments": np.array(len(rows)),
-        "chosen": np.array([one.texts.index(decision.candidate) for one, decision, _ in rows]),
+        "chosen": np.array([candidates.texts.index(decision.candidate) for candidates, decision, _ in rows]),
         "numbers": np.array([[d.rank, d.n, d.distinct] for d in decisions]),
         "expected": np.array([d.expected for d in decisions]),
         "loss": np.array([np.nan if d.loss is None else d.loss for d in decisions]),
@@ -290,12 +290,18 @@ def _pack(rows: _Rows) -> Arrays:
 
 def _unpack(arrays: Arrays, lists: Sequence[tuple[NBest, NBest]]) -> _Rows:
     rows: _Rows = []
-    for place, (one, _) in enumerate(lists):
+    for place, (candidates, _) in enumerate(lists):
         rank, n, distinct = (int(number) for number in arrays["numbers"][place])
         lost = float(arrays["loss"][place])
-        text = one.texts[int(arrays["chosen"][place])]
+        text = candidates.texts[int(arrays["chosen"][place])]
         expected = float(arrays["expected"][place])
-        rows.append((one, Decision(one.id, text, expected, rank, n, distinct, None if np.isnan(lost) else lost), None))
+        rows.append(
+            (
+                candidates,
+                Decision(candidates.id, text, expected, rank, n, distinct, None if np.isnan(lost) else lost),
+                None,
+            )
+        )
     return rows
 
 
@@ -303,13 +309,13 @@ def _row(decision: Decision) -> dict[str, object]:
     return {**vars(decision), "loss": float("nan") if decision.loss is None else decision.loss}
 
 
-def _write(stream: TextIO, name: str, found: Utilities) -> None:
+def _write(stream: TextIO, name: str, utilities: Utilities) -> None:
     content = {
         "id": name,
-        "candidates": found.candidates,
-        "references": found.references,
-        "weights": found.weights.tolist(),
-        "scores": found.scores.tolist(),
+        "candidates": utilities.candidates,
+        "references": utilities.references,
+        "weights": utilities.weights.tolist(),
+        "scores": utilities.scores.tolist(),
     }
     stream.write(json.dumps(content, ensure_ascii=False) + "\n")
 

@@ -41,7 +41,7 @@ class DisentangleRun(DisentangleSettings, Watched, ComputedScores, TableSettings
         Field(description="Column of segments; rows of one are not independent. [segment, sid or id, if there]"),
     ] = None
     columns: Annotated[
-        Sequence[str], Field(description="Columns of metrics' scores to explain. [those that bsx score wrote]")
+        Sequence[str], Field(description="Columns of metrics' scores. [those that bsx score wrote]")
     ] = ()
     factor_columns: Annotated[
         Sequence[str], Field(description="Columns of factors to explain them with. [those that bsx factors wrote]")

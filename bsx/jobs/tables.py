@@ -94,9 +94,7 @@ class ScoreColumns(BaseSettings):
     columns: Annotated[
         Sequence[str], Field(description="Columns of metrics' scores. [those that bsx score wrote]")
     ] = ()
-    lower: Annotated[
-        Sequence[str], Field(description="Those of them of which lower is better: their sign is turned.")
-    ] = ()
+    lower: Annotated[Sequence[str], Field(description="Metrics of which lower is better: their sign is turned.")] = ()
 
 
 class HumanColumns(BaseSettings):

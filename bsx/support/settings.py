@@ -110,8 +110,11 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
 
         @functools.wraps(function)
         def call(*positional: object, **given: object) -> Outcome:
-            named = {item.name: given.pop(item.name) for item in leading[len(positional) :] if item.name in given}
-            bound = own.replace(parameters=leading).bind(*positional, **named)
+            named = {item.name: given.pop(item.name) for item in leading if item.name in given}
+            try:
+                bound = own.replace(parameters=leading).bind(*positional, **named)
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}(): {error}; its settings are given by keyword") from error
             return function(*bound.args, build_config(given, kind))
 
         keywords = [
@@ -161,7 +164,8 @@ RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("human_ties", "temperature", "meaning"), (0, _LARGE)),
     "lm_weight": (-_LARGE, _LARGE),
     **dict.fromkeys(("memory", "cache_size"), (1, 2**62)),
-    **dict.fromkeys(("batch_tokens", "limit", "pairs", "max_tokens", "train_sizes", "draws"), (1, _MANY)),
+    "judgments": (0, _MANY),
+    **dict.fromkeys(("batch_tokens", "limit", "pairs", "max_tokens", "train_sizes", "sizes", "draws"), (1, _MANY)),
     **dict.fromkeys(("perturbed", "checked", "timed", "budget"), (1, _DRAWS)),
     **dict.fromkeys(("keep", "max_words", "epochs", "patience", "batch_size", "hidden", "max_pieces"), (1, _DRAWS)),
     **dict.fromkeys(("examples", "worst", "bins", "layer", "first_layer"), (0, _COUNT)),
@@ -175,24 +179,32 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 
 
-def check_ranges(given: Mapping[str, object], spelling: str = "{}") -> None:
+_SEVERAL = frozenset({"seeds", "sizes", "train_sizes", "judgments"})
+"""Settings that may be several numbers, each within the range."""
+
+
+def _in_range(value: float, range: tuple[float, float]) -> bool:
+    return range[0] <= value <= range[1]
+
+
+def check_ranges(given: Mapping[str, object]) -> None:
     """Refuse numbers that `RANGES` does not allow.
 
     Args:
-        given: name -> value; what is no number, or has no range, is left to others.
-        spelling: how a message names a setting; see `build_config`.
+        given: name -> value, a number or several; what is no number, or has no range, is left to others.
 
     Raises:
         InputError: naming the first wrong one, its value and the range.
     """
     for name in given.keys() & RANGES.keys():
         value, (lowest, highest) = given[name], RANGES[name]
-        if name == "seeds" and isinstance(value, list | tuple):
-            for seed in value:
-                check_ranges({"seed": seed}, spelling)
-        if isinstance(value, int | float) and not isinstance(value, bool) and not lowest <= value <= highest:
+        if name in _SEVERAL and isinstance(value, list | tuple):
+            allowed = RANGES["seed" if name == "seeds" else name]
+            outside = (one for one in value if isinstance(one, int) and not _in_range(one, allowed))
+            value, (lowest, highest) = next(outside, None), allowed
+        if isinstance(value, int | float) and not isinstance(value, bool) and not _in_range(value, (lowest, highest)):
             shown = f"must lie between {lowest:.12g} and {highest:.12g} (got {_short(value)})"
-            raise InputError(f"{spelling.format(name)}: {shown}", setting=name)
+            raise InputError(f"{name}: {shown}", setting=name)
 
 
 def enough_draws(resamples: int, confidence: float) -> None:
@@ -249,24 +261,24 @@ def settings_of(kind: type) -> dict[str, tuple[object, object]]:
     }
 
 
-def build_config(settings: Mapping[str, object], kind: type[Config], *, spelling: str = "{}") -> Config:
+def build_config(settings: Mapping[str, object], kind: type[Config]) -> Config:
     """Validate settings.
 
     Args:
         settings: field -> value.
         kind: the class of settings.
-        spelling: how a message names a field, such as ``"`{}=`"`` for an argument.
 
     Raises:
         InputError: one line that names every setting that is wrong.
     """
-    check_ranges(settings, spelling)
+    check_ranges(settings)
     try:
         made = kind.model_validate(settings)
     except ValidationError as error:
         problems = error.errors()
         about = next((str(problem["loc"][0]) for problem in problems if problem["loc"]), None)
-        raise InputError("; ".join(_explain(item, kind, spelling) for item in problems), setting=about) from error
+        lines = dict.fromkeys(_explain(item, kind) for item in problems)
+        raise InputError("; ".join(lines), setting=about) from error
     _check_draws(dict(made))
     return made
 
@@ -284,21 +296,55 @@ def read_spelled(kind: type[BaseModel], name: str, text: str) -> object:
         adapter: TypeAdapter[object] = TypeAdapter(field.annotation)
         return adapter.validate_strings(text)
     except ValidationError as error:
-        message = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise InputError(f"{name}: {message} (got {_short(text)})", setting=name) from error
+        raise InputError(told_problem(error.errors()[0], name), setting=name) from error
 
 
-def _explain(problem: ErrorDetails, kind: type[BaseModel], spelling: str) -> str:
-    name = ".".join(str(part) for part in problem["loc"])
-    message = str(problem["msg"]).removeprefix("Value error, ")
+def _explain(problem: ErrorDetails, kind: type[BaseModel]) -> str:
+    name = str(problem["loc"][0]) if problem["loc"] else ""
     if problem["type"] == "extra_forbidden":
         from bsx.support.near import did_you_mean
 
         if name == "precision" and "dtype" in kind.model_fields:  # what the command line calls it
             return "there is no setting 'precision': it is called dtype"
         return f"there is no setting {name!r}.{did_you_mean(name, kind.model_fields)}"
-    shown = f" (got {_short(problem['input'])})" if name else ""
-    return f"{spelling.format(name)}: {message}{shown}" if name else message
+    return told_problem(problem, name)
+
+
+# What pydantic finds wrong with a value, in words; others are told in its own.
+_WRONG = {
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "must be a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "must be a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
+    **dict.fromkeys(("list_type", "tuple_type", "sequence_str"), "must be a list"),
+    **dict.fromkeys(("mapping_type", "dict_type"), "must be a mapping"),
+    **dict.fromkeys(("path_type", "path_not_file"), "must be a path"),
+    "string_type": "must be text",
+    "callable_type": "must be a function",
+    "literal_error": "must be {expected}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "greater_than": "must be more than {gt:g}",
+    "less_than": "must be less than {lt:g}",
+}
+
+
+def told_problem(problem: ErrorDetails, name: str) -> str:
+    """Return in words what is wrong with a setting: its name, what it must be, and the value it was given.
+
+    Args:
+        problem: as pydantic reports it.
+        name: what the message calls the setting; "" if the problem is about several.
+    """
+    if problem["type"] == "missing":
+        return f"{name}: is missing"
+    wrong = _WRONG.get(problem["type"])
+    if problem["type"] == "is_instance_of" and problem.get("ctx", {}).get("class") == "Sequence":
+        wrong = "must be a list"
+    if wrong is None:
+        message = str(problem["msg"]).removeprefix("Value error, ")
+    else:
+        message = wrong.format_map(problem.get("ctx", {}))
+    return f"{name}: {message} (got {_short(problem['input'])})" if name else message
 
 
 def set_fields(settings: BaseModel | None, *but: str) -> Settings:
@@ -315,7 +361,7 @@ def refuse_idle(given: Mapping[str, object], defaults: type | Mapping[str, objec
     Args:
         given: name -> value; others than ``names`` may be among them.
         defaults: name -> default, or the class of settings that says so.
-        why: what makes them idle, such as ``"without `judged=`"``.
+        why: what makes them idle, such as ``"without judged"``.
         names: those that have no effect here; all of ``given`` unless named.
 
     Raises:
@@ -328,5 +374,5 @@ def refuse_idle(given: Mapping[str, object], defaults: type | Mapping[str, objec
     )
     for name in names or given:
         if given[name] != usual[name]:
-            said = f"{name}=False" if given[name] is False else f"{name}"
+            said = f"{name}=False" if given[name] is False else name
             raise InputError(f"{said} has no effect {why}: leave it out")

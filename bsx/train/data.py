@@ -88,7 +88,7 @@ class Instances:
         given = {"references": references, "sources": sources}
         missing = [name for name in wanted if given[name] is None]
         if missing:
-            raise InputError(f"inputs={inputs} compares candidates with {missing[0]}: give `{missing[0]}=`")
+            raise InputError(f"inputs={inputs} compares candidates with {missing[0]}: give {missing[0]} too")
         columns = {name: as_texts(values, name) for name, values in candidates.items()}
         columns |= {name: as_texts(given[name], name) for name in wanted}
         sizes = {name: len(values) for name, values in columns.items()}

@@ -115,7 +115,7 @@ def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedM
         if other.checkpoint.identity != record.identity:
             raise InputError(
                 f"{what}: was trained on {record.model}, and reads no other encoder: leave out "
-                f"model={encoders.model}, or give it to the other metrics by themselves, as METRIC:model=NAME"
+                f"model {encoders.model}, or give it to the other metrics by themselves, as METRIC:model=NAME"
             )
     checks = {
         "weights": (located.checkpoint.identity, record.identity),

@@ -106,7 +106,7 @@ def test_an_unknown_language_is_an_error_with_near_matches(tag: str, near: str) 
 def test_an_unknown_model_is_an_error_with_near_matches() -> None:
     with pytest.raises(UnknownNameError, match="unknown model 'roberta-lage'. Near: roberta-large"):
         choose("roberta-lage", None, shipped())
-    with pytest.raises(InputError, match="lang=.*model="):
+    with pytest.raises(InputError, match="lang.*model"):
         choose(None, None, shipped())
 
 
@@ -155,7 +155,7 @@ def test_without_anything_that_runs_encoders_the_extra_is_named(monkeypatch: pyt
     for model in ("roberta-large", "someone/other"):
         with pytest.raises(ModelUnavailableError) as caught:
             locate(choose(model, None, shipped()), shipped())
-        assert "an encoder is installed either: pip install 'bsx-eval[onnx]'. `metrics='chrf'`" in str(caught.value)
+        assert "an encoder is installed either: pip install 'bsx-eval[onnx]'. metrics=chrf" in str(caught.value)
         assert "Available here" not in str(caught.value)
         assert caught.value.instead == ("metrics", "chrf")
     said = {name: runs_here(shipped().metrics[name], shipped()) for name in ("bertscore", "chrf", "moverscore")}

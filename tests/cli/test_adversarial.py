@@ -208,7 +208,9 @@ def test_rows_that_fail_are_named_or_left_out() -> None:
     texts = [f"text number {i}" for i in range(40)]
     references = ["text number 7"] * 40
     metric: Any = Picky("text number 5", "text number 31")
-    with pytest.raises(InputError, match="picky failed on row 6: ZeroDivisionError: cannot stand it; `skip_errors="):
+    with pytest.raises(
+        InputError, match="picky failed on row 6: ZeroDivisionError: cannot stand it; skip_errors goes on"
+    ):
         score_rows(metric, texts, references, where=lambda place: f"row {place + 1}")
     found = score_rows(metric, texts, references, skip_errors=True)
     assert list(found.failed) == [5, 31]
@@ -250,7 +252,7 @@ def test_skip_errors_on_the_command_line(
     command = ["adversarial", "pairs", two_sets[0], "--metrics", "chrf", "--format", "json"]
     done = cli(*command)
     assert done.status == 2
-    assert "chrf failed on row 8: ValueError: seven; --skip-errors goes on without such rows" in done.err
+    assert "chrf failed on row 8: ValueError: seven; skip_errors goes on without such rows" in done.err
     content = json.loads(cli(*command, "--skip-errors").out)
     assert content["results"][0]["n"] == 59
     assert any("chrf failed on 1 of 60, left out: row 8" in note for note in content["notes"])

@@ -298,9 +298,7 @@ def registry(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_get_load_and_verify(registry: Server, cli: Cli, tmp_path: Path) -> None:
     assert data_folder() == tmp_path / "data"
-    with pytest.raises(
-        DataUnavailableError, match="toy is not in .*: `bsx.analysis.get_dataset\\('toy'\\)` fetches it"
-    ):
+    with pytest.raises(DataUnavailableError, match="toy is not in .*: `bsx data get toy` fetches it"):
         load_data("toy")
     assert "toy is not in" in cli("data", "verify", "toy").err
     for name, status in (("toy", "da.tsv: ok"), ("toy-pack", "pack.tgz, pack/inside/da.tsv: unchanged")):

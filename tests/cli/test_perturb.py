@@ -162,7 +162,7 @@ def test_rows_that_fail_are_named_or_left_out() -> None:
     assert list(values) == [3.0, 3.1, 3.2]
     assert good == [0, 1, 2]
     assert failed == {}
-    with pytest.raises(InputError, match=r"^m failed on item 5: ValueError: bad 4; `skip_errors=True` goes on"):
+    with pytest.raises(InputError, match=r"^m failed on item 5: ValueError: bad 4; skip_errors goes on"):
         score_without_failures("m", fails_on(4, 7), 10, skip_errors=False)
     values, good, failed = score_without_failures("m", fails_on(4, 7, kind=InputError), 10, skip_errors=True)
     assert failed == {4: "bad 4", 7: "bad 7"}
@@ -197,7 +197,7 @@ def test_a_row_that_fails_is_skipped_on_request(
     command = ["adversarial", "perturb", table, "--metrics", "chrf", "--perturbations", "lower", "--format", "json"]
     done = cli(*command)
     assert done.status == 2
-    assert "chrf failed on row 2: ValueError: cannot bear sleep; --skip-errors goes on without such rows" in done.err
+    assert "chrf failed on row 2: ValueError: cannot bear sleep; skip_errors goes on without such rows" in done.err
     done = cli(*command, "--skip-errors")
     assert done.status == 0, done.err
     content = json.loads(done.out)

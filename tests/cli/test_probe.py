@@ -118,7 +118,7 @@ def test_words_beyond_the_limit_have_no_vector(tiny_model: Run) -> None:
     assert got.found[72]
     assert (got.vectors[:, 62:70] == 0).all()
     _, tokenizer, view = opened(tiny_model("t5"))
-    with pytest.raises(InputError, match="no special token in front of a text: use `pooling='mean'` or max"):
+    with pytest.raises(InputError, match="no special token in front of a text: use pooling mean or max"):
         sentence_features(TEXTS, tokenizer, view, pooling="cls", budget=BUDGET)
 
 
@@ -245,7 +245,7 @@ def test_wrong_use_is_one_line(cli: Run, task: Path, tiny_model: Run, tmp_path: 
     fails("bad.txt: line 2 has 1 columns", bad, *model)
     fails("layers.1: ", task, *model, "--layers", "0,x")
     fails("train_sizes: write whole numbers from 2", task, *model, "--train-sizes", "1")
-    fails("layer 9", task, *model, "--layers", "9")
+    fails("layer: 9 is too deep", task, *model, "--layers", "9")
     fails("two files would both be the task 'first'", task, task, *model)
     fails("p.gif: the name must end in .png, .svg, .pdf", task, *model, "--plot", "p.gif")
     fails("o.xyz: the name must end in .tsv", task, *model, "-o", "o.xyz")

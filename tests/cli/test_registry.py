@@ -228,7 +228,7 @@ def test_baseline_command_makes_rescaling_work(cli: Cli, tmp_path: Path) -> None
     assert rescaled == pytest.approx((raw - b) / (1 - b), abs=1e-5)
     corpus.write_text("same\nsame\n")
     assert "two distinct sentences" in cli(*command).err
-    with pytest.raises(InputError, match="all_layers=True"):
+    with pytest.raises(InputError, match="all_layers"):
         BaselineRun(bsx.Scorer(model="minilm"), SENTENCES)
 
 
@@ -244,7 +244,7 @@ def test_language_detection() -> None:
     assert found.share == 1
     assert found.texts == 3
     mixed = [*german, "The dog sleeps on the carpet.", "It has been raining since last night.", "She takes the train."]
-    with pytest.raises(InputError, match=r"not clear from 6 sampled texts \(.*name it with `lang=`"):
+    with pytest.raises(InputError, match=r"not clear from 6 sampled texts \(.*name it with lang"):
         detect_language(mixed)
     with pytest.raises(InputError, match="there is no text"):
         detect_language([" ", ""])
@@ -252,7 +252,7 @@ def test_language_detection() -> None:
 
 @pytest.mark.parametrize("texts", [["!!!"], ["12.5 %"], ["OK"], ["2012", "...", "12 345"], ["OK", "Da"]])
 def test_texts_that_say_too_little_have_no_language(texts: list[str]) -> None:
-    with pytest.raises(InputError, match=rf"not clear from {len(texts)} sampled texts \(\w+ \d.*`lang=`"):
+    with pytest.raises(InputError, match=rf"not clear from {len(texts)} sampled texts \(\w+ \d.*name it with lang"):
         detect_language(texts)
     among_others = detect_language(["Sie fährt mit dem Zug nach Hause.", *texts * 10])
     assert among_others.code == "de"

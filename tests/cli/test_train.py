@@ -69,7 +69,7 @@ def test_train_score_and_add_a_seed(cli: Cli, tables: dict[str, Path], model: st
     assert [file.name for file in record.train.files] == ["train.tsv"]
     assert sorted(file.name for file in folder.iterdir()) == [MODEL, "seed-1.safetensors"]
 
-    table = ("--data", tables["test"], "--candidate", "candidate", "--reference", "reference")
+    table = (tables["test"], "--candidate", "candidate", "--reference", "reference")
     scored = cli("score", "--metrics", f"trained:{folder}", *table, "--format", "json")
     assert scored.status == 0, scored.err
     (metric,) = json.loads(scored.out)["metrics"]
@@ -79,7 +79,7 @@ def test_train_score_and_add_a_seed(cli: Cli, tables: dict[str, Path], model: st
     assert cli("score", "--metrics", f"trained:{folder}", *table, "--model", model).status == 0
     other = cli("score", "--metrics", f"trained:{folder}", *table, "--model", "minilm")
     assert other.status == 2
-    assert "reads no other encoder: leave out --model minilm" in other.err
+    assert "reads no other encoder: leave out model minilm" in other.err
     assert "holds a training already" in cli(*given, "--lang", "en").err
     more = cli(*given, "--lang", "en", "--resume", "--seeds", "1,2", "--format", "json")
     document = json.loads(more.out)
@@ -95,14 +95,14 @@ def test_train_score_and_add_a_seed(cli: Cli, tables: dict[str, Path], model: st
 
 def test_sources(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) -> None:
     given = (tables["train"], "--valid", tables["valid"], "-m", model, *SMALL)
-    table = ("--data", tables["test"], "--candidate", "candidate")
+    table = (tables["test"], "--candidate", "candidate")
     for inputs in ("source", "both"):
         folder = tmp_path / inputs
         assert cli("train", "bilstm", *given, "-o", folder, "--inputs", inputs).status == 0
         # What the metric needs is known from its folder: references are not asked for.
         sides = ("--source", "source", *(("--reference", "reference") if inputs == "both" else ()))
         assert cli("score", "--metrics", f"trained:{folder}", *table, *sides).status == 0
-        without = ("--data", tables["preferred"], "--candidate", "better", "--reference", "reference")
+        without = (tables["preferred"], "--candidate", "better", "--reference", "reference")
         missing = cli("score", "--metrics", f"trained:folder={folder}", *without)
         assert missing.status == 2
         assert "source" in missing.err

@@ -163,11 +163,11 @@ def test_the_command_line_refuses_before_it_computes(cli: Callable[..., Any], tm
         (("meta", table, "--columns", "m", "--human", "human", "-o", table), "is an input of this run"),
         (
             ("meta", table, "--columns", "m", "--human", "human", "-o", "o.png", "--plot", "o.png"),
-            "give --output or --plot another",
+            "give output or plot another",
         ),
         (
             ("meta", table, "--columns", "m", "--human", "human", "-o", "o.png", "--plot", "./o.png"),
-            "--output or --plot",
+            "give output or plot another",
         ),
         (("meta", table, "--columns", "m", "--human", "human", "-o", ""), "the name of a file to write is empty"),
     ):

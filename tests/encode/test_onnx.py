@@ -189,7 +189,7 @@ def test_auto_falls_back_and_says_so(tiny_model: Callable[[str], str]) -> None:
     assert backend(scorer) == "torch"
     why = "PyTorch runs the encoder, because ONNX Runtime cannot: bsx has no graph of the architecture longformer"
     assert scorer.notes == (why,)
-    with pytest.raises(InputError, match="no graph of the architecture longformer; use `backend='torch'`"):
+    with pytest.raises(InputError, match="no graph of the architecture longformer; use backend=torch"):
         bsx.Scorer(model=folder, layer=2, backend="onnx")
 
 
@@ -336,7 +336,7 @@ candidates, references, folder, specs = CANDIDATES, REFERENCES, FOLDER, SPECS
 encoders = bsx.Encoders(model=folder)
 metrics = bsx.get_metrics(specs, encoders=encoders)
 rows = [metric.score(candidates, references).values for metric in metrics]
-rows.append(bsx.Scorer(folder, layer=2, idf=True).score(candidates, references).f1)
+rows.append(bsx.Scorer(model=folder, layer=2, idf=True).score(candidates, references).f1)
 np.save(TARGET, np.array(rows))
 for metric in ("chrf", "sentbleu"):
     assert len(bsx.get_metrics([metric])[0].score(candidates, references).values) == len(candidates)

@@ -26,13 +26,13 @@ TABLES: dict[str, list[Mapping[str, object]]] = {
     "same.tsv": [{"candidate": "a b c", "reference": "a b c", "human": i} for i in range(12)],
 }
 MENDED = {
-    "score -c cand.txt -r ref.txt --metrics ''": "--metrics is given without any metric",
-    "score -c cand.txt -r ref.txt --metrics ,": "--metrics is given without any metric",
+    "score -c cand.txt -r ref.txt --metrics ''": "metrics is given without any name",
+    "score -c cand.txt -r ref.txt --metrics ,": "metrics is given without any name",
     "meta huge.tsv --human h --columns a,b": "is '1e+308', too large to compute with: scale the column",
     "meta tiny.tsv --human h --columns a,b": "a rounding error of numbers near 1: nothing can be ranked",
     "meta average.tsv --human h --columns a --group g": "a group is called 'average', as the mean of all groups is",
     "meta scores.tsv --human h --columns a --lower c": "lower: 'c' is none of",
-    "meta scores.tsv --human h --columns ''": "an option for names is given without any",
+    "meta scores.tsv --human h --columns ''": "columns is given without any name",
     "factors scores.tsv -o {out}/f.tsv --factors lex --reference reference --candidate reference": "both name the",
     "report scores.tsv ./scores.tsv -o {out}/r.html": "scores.tsv: is named twice",
     "ensemble shared.tsv --columns a,b --human h --resamples 20 --save {out}/e.yaml": "lists all of them; say which",

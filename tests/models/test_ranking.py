@@ -265,7 +265,7 @@ def test_the_users_own_folder_is_an_overlay(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_missing_overlays_are_errors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="registry=`: there is no folder"):
+    with pytest.raises(InputError, match="registry: there is no folder"):
         load_registry(tmp_path / "none")
     monkeypatch.setenv("BSX_REGISTRY", str(tmp_path / "none"))
     with pytest.raises(InputError, match="BSX_REGISTRY: there is no folder"):

@@ -39,7 +39,7 @@ START = re.compile(
     r"|(?<=\bos\.)(?:system|popen|exec[lv]\w*|posix_spawn\w*|spawn\w*|startfile)\b"
 )
 STARTS = [
-    "card chrf --data judged.tsv --human human -l en --parts cost --timed 10 -o {out}/card.html",
+    "card judged.tsv --metrics chrf --human human -l en --parts cost --timed 10 -o {out}/card.html",
     "score -c cand.txt -r ref.txt -s src.txt --metrics comet",
     "score -c cand.txt -r ref.txt --metrics laser",
 ]

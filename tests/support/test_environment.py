@@ -140,12 +140,12 @@ def test_nobody_is_asked_where_the_network_is_forbidden(whole: bool, tmp_path: P
         "models pull --lang de",
         "models pin somebody/model",
         "models pull somebody/model",
-        "registry tune roberta-large --data t.tsv -l en --resamples 20",
+        "registry tune roberta-large t.tsv -l en --resamples 20",
         "registry baseline roberta-large --corpus c.txt -l en --pairs 4 --registry overlay",
         "factors t.tsv -o f.tsv --factors syn --reference anchor --candidate paraphrase -l en --download",
         "adversarial build-triples t.tsv -o x.tsv --how nouns --download",
         "adversarial build-triples t.tsv -o x.tsv --how nouns --tagger nltk",
-        "card chrf --data t.tsv --parts cost",
+        "card t.tsv --metrics chrf --parts cost",
     ]
     if not whole:
         quick = ("models pull", "data get", f"{score} --metrics bleu:tokenize=flores200", f"{score} -m")

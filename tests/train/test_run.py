@@ -79,7 +79,7 @@ def test_instances_hold_each_text_once() -> None:
 
 
 def test_wrong_data_is_named() -> None:
-    with pytest.raises(InputError, match="`inputs=source` compares candidates with sources: give `sources=`"):
+    with pytest.raises(InputError, match="inputs=source .*: give sources"):
         Instances.scored(["a"], [1], ["b"], inputs="source")
     with pytest.raises(InputError, match="numbers must match: 1 candidates, 2 references, 1 scores"):
         Instances.scored(["a"], [1], ["b", "c"])
@@ -502,12 +502,12 @@ def test_a_changed_encoder_is_refused(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained, home)
     elsewhere, other = tmp_path / "encoder", tmp_path / "other"
     tiny.build("bert", other, seed=4)
-    with pytest.raises(InputError, match=r"and reads no other encoder: leave out `model=.*other`"):
+    with pytest.raises(InputError, match="leave out model=.*other"):
         bsx.get_metric(f"trained:{trained}", encoders=bsx.Encoders(model=str(other)))
     said = yaml.safe_load((home / MODEL).read_text(encoding="utf-8"))
     said["encoder"]["model"] = str(elsewhere)
     (home / MODEL).write_text(yaml.safe_dump(said), encoding="utf-8")
-    with pytest.raises(ModelUnavailableError, match=r"is not here .*`model=` says where"):
+    with pytest.raises(ModelUnavailableError, match=r"is not here .*model says where"):
         bsx.get_metric(f"trained:{home}")
     metric = bsx.get_metric(f"trained:{home}", encoders=bsx.Encoders(model=str(trained.parent / "encoder")))
     usual = bsx.get_metric(f"trained:{trained}")

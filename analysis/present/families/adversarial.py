@@ -132,13 +132,13 @@ def triple_rows(result: TriplesResult) -> Iterator[Mapping[str, object]]:
 
 
 def _triples_answer(result: TriplesResult) -> str:
-    rated = sorted(result.results, key=lambda one: -one.rate)
+    rated = sorted(result.results, key=lambda rate: -rate.rate)
     n = rated[0].n
     if n < FEWEST:
         return f"{n} triples are too few to say how often a metric prefers the paraphrase."
-    shares = [f"{percent(one.rate).text} {_percents(one.ci).text} under {one.metric}" for one in rated]
+    shares = [f"{percent(rate.rate).text} {_percents(rate.ci).text} under {rate.metric}" for rate in rated]
     said = [f"The paraphrase scores higher in {_some(shares)}, of {n:,} triples."]
-    said += _apart({one.metric: one.rate for one in rated}, result.tests)
+    said += _apart({rate.metric: rate.rate for rate in rated}, result.tests)
     return " ".join([*said, *_than_chance(rated)])
 
 
@@ -213,8 +213,8 @@ def pairs(result: PairsResult) -> Iterator[Part]:
     sets += [(result.against.name, result.against.results)] if result.against is not None else []
     points = [
         charts.Point(item.metric, place, item.auc, *item.ci, name)
-        for place, (name, found) in enumerate(sets)
-        for item in found
+        for place, (name, detections) in enumerate(sets)
+        for item in detections
     ]
     alt = f"{answer} An AUC of one half is chance."
     spec = charts.intervals(points, alt=alt, axis="area under the ROC curve", series=len(sets), zero=0.5)
@@ -233,8 +233,8 @@ def pair_rows(result: PairsResult) -> Iterator[Mapping[str, object]]:
     sets = [("", result.results)]
     sets += [(result.against.name, result.against.results)] if result.against is not None else []
     drops = {drop.metric: drop for drop in result.drops}
-    for name, found in sets:
-        for item in found:
+    for name, detections in sets:
+        for item in detections:
             row: dict[str, object] = {"set": name} if len(sets) > 1 else {}
             row |= {"metric": item.metric, "n": item.n, "positives": item.positives, "auc": item.auc, **_ends(item.ci)}
             row |= {"p": _given(item.p), "average_precision": item.average_precision.estimate}
@@ -247,18 +247,20 @@ def pair_rows(result: PairsResult) -> Iterator[Mapping[str, object]]:
             yield row
 
 
-def _pairs_answer(found: Sequence[PairDetection], tests: Sequence[DetectionTest]) -> str:
-    ranked = sorted((one for one in found if not math.isnan(one.auc)), key=lambda one: -one.auc)
+def _pairs_answer(detections: Sequence[PairDetection], tests: Sequence[DetectionTest]) -> str:
+    ranked = sorted(
+        (detection for detection in detections if not math.isnan(detection.auc)), key=lambda detection: -detection.auc
+    )
     if not ranked:
         return "No metric's AUC is defined."
     n = ranked[0].n
     if n < FEWEST:
         return f"{n} pairs are too few to say which metric tells paraphrases from other pairs best."
-    areas = [f"{one.metric} {number(one.auc).text} {interval(one.ci).text}" for one in ranked]
+    areas = [f"{detection.metric} {number(detection.auc).text} {interval(detection.ci).text}" for detection in ranked]
     said = [f"AUC as a detector of paraphrases on {n:,} pairs: {_some(areas)}."]
-    said += _apart({one.metric: one.auc for one in ranked}, tests)
-    above = [one.metric for one in ranked if one.auc > 0.5 and one.p < ALPHA]
-    below = [one.metric for one in ranked if one.auc < 0.5 and one.p < ALPHA]
+    said += _apart({detection.metric: detection.auc for detection in ranked}, tests)
+    above = [detection.metric for detection in ranked if detection.auc > 0.5 and detection.p < ALPHA]
+    below = [detection.metric for detection in ranked if detection.auc < 0.5 and detection.p < ALPHA]
     if not above:
         said.append("No metric is significantly better than chance (0.5).")
     elif len(above) < len(ranked):
@@ -281,25 +283,25 @@ def _lost(result: PairsResult) -> str:
 
 
 def _detection(
-    found: Sequence[PairDetection], tests: Sequence[DetectionTest], harder: HarderSet | None = None
+    detections: Sequence[PairDetection], tests: Sequence[DetectionTest], harder: HarderSet | None = None
 ) -> TablePart:
-    best = _unbeaten({item.metric: item.auc for item in found}, tests)
+    best = _unbeaten({item.metric: item.auc for item in detections}, tests)
     rows = []
-    for item in found:
+    for item in detections:
         p = p_value(item.p, mark=_dagger(item.p))
         area = number(item.auc, strong=item.metric in best)
         rows.append([text(item.metric), area, interval(item.ci), p])
     note = f"p: AUC 0.5 (chance), two-sided, uncorrected; † p < {ALPHA}."
     note += f" {_BOLD}, p < {ALPHA}, DeLong tests{_corrected(tests)}." if tests else ""
     where = "" if harder is None else f" in {harder.name}"
-    caption = f"Metrics as detectors of paraphrases{where}, n = {found[0].n:,} pairs"
+    caption = f"Metrics as detectors of paraphrases{where}, n = {detections[0].n:,} pairs"
     return table(caption, ["metric", "ROC AUC", "interval", "p"], rows, note=note, full=harder is not None)
 
 
-def _accuracies(found: Sequence[PairDetection], tests: Sequence[DetectionTest], where: str = "") -> Iterator[Part]:
+def _accuracies(detections: Sequence[PairDetection], tests: Sequence[DetectionTest], where: str = "") -> Iterator[Part]:
     """Yield average precision and accuracies, then the tests between metrics."""
     rows = []
-    for item in found:
+    for item in detections:
         average, accuracy = item.average_precision, item.accuracy
         figures = [number(accuracy.threshold), number(accuracy.in_sample)]
         figures += [estimate(accuracy.cross_validated, accuracy.ci), number(accuracy.majority)]
@@ -369,16 +371,16 @@ def _perturbed_answer(result: Robustness) -> str:
     metrics = _metrics(result)
     for metric in metrics:
         results = [
-            one
-            for one in result.results
-            if one.metric == metric and not one.preserves and one.perturbation not in _WHOLE
+            case
+            for case in result.results
+            if case.metric == metric and not case.preserves and case.perturbation not in _WHOLE
         ]
-        results = [one for one in results if min(one.n, one.excess_n) >= FEWEST]
-        tested = [one for one in results if not math.isnan(one.p_adjusted)]
+        results = [case for case in results if min(case.n, case.excess_n) >= FEWEST]
+        tested = [case for case in results if not math.isnan(case.p_adjusted)]
         if not tested:
             continue
-        more = [one for one in tested if one.p_adjusted < ALPHA]
-        rest = [_phrase(one) for one in sorted(tested, key=lambda one: one.excess) if one not in more]
+        more = [case for case in tested if case.p_adjusted < ALPHA]
+        rest = [_phrase(case) for case in sorted(tested, key=lambda case: case.excess) if case not in more]
         said = f"{len(more)} of {len(tested)} changes of meaning cost significantly more under {metric}"
         phrases.append(said + (f" (not {_some(rest)})" if rest else ""))
     if not phrases:
@@ -404,17 +406,17 @@ def _perturbed_surprises(result: Robustness) -> Iterator[Surprise]:
             yield Surprise(said, control.relative_drop - item.relative_drop)
 
 
-def _loss(one: CaseResult) -> str:
-    return f"{percent(one.relative_drop).text} for {_phrase(one)} (n = {one.n:,})"
+def _loss(case: CaseResult) -> str:
+    return f"{percent(case.relative_drop).text} for {_phrase(case)} (n = {case.n:,})"
 
 
-def _phrase(one: CaseResult) -> str:
-    strength = f" ({one.strength:g})" if one.strength is not None else ""
-    return _PHRASES.get(one.perturbation, one.perturbation) + strength
+def _phrase(case: CaseResult) -> str:
+    strength = f" ({case.strength:g})" if case.strength is not None else ""
+    return _PHRASES.get(case.perturbation, case.perturbation) + strength
 
 
-def _called(one: CaseResult | DropExample) -> str:
-    return one.perturbation + (f" {one.strength:g}" if one.strength is not None else "")
+def _called(case: CaseResult | DropExample) -> str:
+    return case.perturbation + (f" {case.strength:g}" if case.strength is not None else "")
 
 
 def _said(entry: Mapping[str, object]) -> str:
@@ -428,18 +430,18 @@ def _metrics(result: Robustness) -> list[str]:
 def _overview(result: Robustness, *, preserves: bool) -> TablePart:
     """Return relative drops, perturbations by metrics, shaded, those that exceed the control's marked."""
     metrics = _metrics(result)
-    cases = {(one.metric, _called(one)): one for one in result.results if one.preserves is preserves}
+    cases = {(case.metric, _called(case)): case for case in result.results if case.preserves is preserves}
     rows = []
     for name in dict.fromkeys(called for _, called in cases):
         cells: list[Cell] = [text(name)]
         for metric in metrics:
-            one = cases.get((metric, name))
-            value = None if one is None or math.isnan(one.relative_drop) else one.relative_drop
-            mark = "" if one is None else _dagger(one.p_adjusted)
+            case = cases.get((metric, name))
+            value = None if case is None or math.isnan(case.relative_drop) else case.relative_drop
+            mark = "" if case is None else _dagger(case.p_adjusted)
             cells.append(Cell(NONE) if value is None else percent(value, heat=heat(value, 0, 1), mark=mark))
         rows.append(cells)
     if not preserves:
-        controls = {one.metric: one for one in result.results if one.perturbation == _control(result)}
+        controls = {case.metric: case for case in result.results if case.perturbation == _control(result)}
         values = [controls[metric].relative_drop if metric in controls else None for metric in metrics]
         rows.append([text(f"{_control(result)} (control)"), *map(percent, values)])
     what, should = ("stays", "near 0") if preserves else ("changes", "large")
@@ -449,7 +451,7 @@ def _overview(result: Robustness, *, preserves: bool) -> TablePart:
         f"†: a larger drop than {_control(result)} on the same texts, one-sided p < {ALPHA}, "
         f"{'uncorrected' if correction == 'none' else f'{correction} correction'}."
     )
-    most = max((one.n for one in cases.values()), default=0)
+    most = max((case.n for case in cases.values()), default=0)
     caption = f"Relative drop where the meaning {what}: should be {should}; n = {most:,} texts at most"
     heads = ["perturbation", *metrics]
     return table(caption, heads, rows, note=note, full=preserves, foot=0 if preserves else 1)
@@ -691,8 +693,8 @@ def _map(metrics: Mapping[str, Challenged], names: Sequence[str]) -> Chart:
     cells = []
     for name in names:
         row = f"{name} ({first.phenomena[name].severity})".replace(" ()", "")
-        for metric, one in metrics.items():
-            rate = one.phenomena[name].rate
+        for metric, challenge in metrics.items():
+            rate = challenge.phenomena[name].rate
             cells.append((row, metric, number(rate, 2).text, rate))
     alt = "Share of rows that each metric gets right, a row for each phenomenon, a column for each metric."
     spec = charts.matrix(cells, alt=alt, x="share of rows right")
@@ -721,10 +723,10 @@ def _opposites(metrics: Mapping[str, Challenged]) -> Iterator[Surprise]:
 def _furthest(metrics: Mapping[str, Challenged], a: str, b: str) -> tuple[float, str]:
     """Return where a metric is furthest ahead of another, by how much; 0 if no two intervals lie apart."""
     gaps = [(0.0, "")]
-    for name, one in metrics[a].phenomena.items():
+    for name, part in metrics[a].phenomena.items():
         other = metrics[b].phenomena[name]
-        if one.n >= FEWEST and one.ci[0] > other.ci[1]:
-            gaps.append((one.rate - other.rate, name))
+        if part.n >= FEWEST and part.ci[0] > other.ci[1]:
+            gaps.append((part.rate - other.rate, name))
     return max(gaps)
 
 
@@ -737,21 +739,21 @@ def _challenge_examples(result: ChallengeResult) -> Iterator[Part]:
         "the reference to make the other text of it.",
         full=True,
     )
-    for place, one in enumerate(result.examples):
-        base = one.reference if one.reference is not None else one.good
+    for place, example in enumerate(result.examples):
+        base = example.reference if example.reference is not None else example.good
         texts = [
-            *([("source", plain(one.source))] if one.source is not None else []),
-            *([("reference", plain(one.reference))] if one.reference is not None else []),
-            ("good", differing(one.good, base)),
-            ("bad", differing(one.bad, base)),
+            *([("source", plain(example.source))] if example.source is not None else []),
+            *([("reference", plain(example.reference))] if example.reference is not None else []),
+            ("good", differing(example.good, base)),
+            ("bad", differing(example.bad, base)),
         ]
-        right = [name for name, (good, bad) in one.scores.items() if good > bad]
+        right = [name for name, (good, bad) in example.scores.items() if good > bad]
         yield Example(
-            f"Row {one.row}, {one.phenomenon}: {'seen by ' + listed(right) if right else 'seen by no metric'}",
+            f"Row {example.row}, {example.phenomenon}: {'seen by ' + listed(right) if right else 'seen by no metric'}",
             tuple(texts),
-            _verdicts(one.scores, "good", "bad"),
+            _verdicts(example.scores, "good", "bad"),
             folded=place >= SHOWN,
-            pairs=() if one.reference is None else (("good", one.good, base), ("bad", one.bad, base)),
+            pairs=() if example.reference is None else (("good", example.good, base), ("bad", example.bad, base)),
         )
 
 

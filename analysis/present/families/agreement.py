@@ -88,19 +88,21 @@ def rows(result: MetaResult) -> Iterator[Mapping[str, object]]:
     """Yield one row a group and metric, then one of averages a metric, whose group is ``average``."""
     names = {"pairs" if name == "n" else name: name for name in _names(result)}
 
-    def row(group: str, found: MetricAgreement | AverageAgreement, n: object, more: Row) -> Row:
-        figures = {shown: _plain(found.figures.get(name)) for shown, name in names.items()}
-        low, high = found.ci
-        control = {"control": int(found.control)} if result.sentinels else {}
-        head = {"group": group, "metric": found.metric, "rows": n}
+    def row(group: str, agreement: MetricAgreement | AverageAgreement, n: object, more: Row) -> Row:
+        figures = {shown: _plain(agreement.figures.get(name)) for shown, name in names.items()}
+        low, high = agreement.ci
+        control = {"control": int(agreement.control)} if result.sentinels else {}
+        head = {"group": group, "metric": agreement.metric, "rows": n}
         return {**head, **figures, "low": _plain(low), "high": _plain(high), **more, **control}
 
     for group in result.groups:
         ranks = group.clusters.ranks if group.clusters is not None else {}
-        for found in group.metrics:
-            wins = "" if group.clusters is None or found.control else int(found.metric in group.clusters.winners)
-            more = {"winner": wins, "rank": ranks.get(found.metric, ""), "method": found.method}
-            yield row(group.group, found, group.n, more)
+        for agreement in group.metrics:
+            wins = (
+                "" if group.clusters is None or agreement.control else int(agreement.metric in group.clusters.winners)
+            )
+            more = {"winner": wins, "rank": ranks.get(agreement.metric, ""), "method": agreement.method}
+            yield row(group.group, agreement, group.n, more)
     for mean in result.average.metrics if result.average is not None else ():
         yield row("average", mean, "", {"winner": "", "rank": "", "method": "mean of groups"})
 
@@ -122,7 +124,10 @@ def _finding(result: MetaResult) -> str:
     human, headline, several = result.human, _statistic(result), len(result.groups) > 1
     results: Sequence[MetricAgreement | AverageAgreement]
     results = result.average.metrics if several else result.groups[0].metrics
-    ranked = sorted((one for one in results if not one.control and one.value == one.value), key=lambda one: -one.value)
+    ranked = sorted(
+        (metric for metric in results if not metric.control and metric.value == metric.value),
+        key=lambda metric: -metric.value,
+    )
     counts = [group.n for group in result.groups]
     where = f"on average over {len(counts)} groups ({sum(counts):,} rows)" if several else f"on {counts[0]:,} rows"
     if not ranked:
@@ -138,13 +143,13 @@ def _finding(result: MetaResult) -> str:
         return f"The {headline} of {best.metric} with {human} is {value} {where}.{none}"
     tests: Sequence[PairTest | AverageTest] = result.average.tests if several else result.groups[0].tests
     of = {(test.a, test.b): test for test in tests}
-    if not all((best.metric, one.metric) in of or (one.metric, best.metric) in of for one in others):
+    if not all((best.metric, metric.metric) in of or (metric.metric, best.metric) in of for metric in others):
         return (
             f"{best.metric} has the highest {headline} with {human}, {value} {where}; differences were not tested, so "
             "no metric is called the best."
         )
-    worse = [one for one in others if _told_apart(result, best, one, of)]
-    alike = [one for one in others if one not in worse]
+    worse = [metric for metric in others if _told_apart(result, best, metric, of)]
+    alike = [metric for metric in others if metric not in worse]
     behind = _with_values(worse)
     level = f"p < {_setting(result, 'alpha'):g}"
     if not alike:
@@ -185,9 +190,9 @@ def _told_apart(
     return best.value > other.value and p < _setting(result, "alpha")
 
 
-def _with_values(found: Sequence[MetricAgreement | AverageAgreement]) -> str:
-    named = [f"{item.metric} ({number(item.value).text})" for item in found[:_NAMED]]
-    more = len(found) - _NAMED
+def _with_values(agreements: Sequence[MetricAgreement | AverageAgreement]) -> str:
+    named = [f"{item.metric} ({number(item.value).text})" for item in agreements[:_NAMED]]
+    more = len(agreements) - _NAMED
     return f"{', '.join(named)} and {more} more" if more > 0 else listed(named)
 
 
@@ -222,8 +227,8 @@ def _p(result: MetaResult, test: PairTest) -> float:
     return plain if test.p_adjusted is None else test.p_adjusted
 
 
-def _shown(found: MetricAgreement | AverageAgreement) -> str:
-    return f"{found.metric} (control)" if found.control else found.metric
+def _shown(agreement: MetricAgreement | AverageAgreement) -> str:
+    return f"{agreement.metric} (control)" if agreement.control else agreement.metric
 
 
 def _names(result: MetaResult) -> list[str]:
@@ -263,7 +268,7 @@ def _bold(result: MetaResult) -> str:
 
 
 def _methods(result: MetaResult) -> str:
-    methods = list(dict.fromkeys(found.method for group in result.groups for found in group.metrics))
+    methods = list(dict.fromkeys(agreement.method for group in result.groups for agreement in group.metrics))
     return "; ".join(methods)
 
 
@@ -286,12 +291,12 @@ def _figures(result: MetaResult) -> TablePart:
     tested = any(group.clusters is not None for group in result.groups)
     results = []
     for group in result.groups:
-        controls = [one for one in group.metrics if one.control]
-        for one in (*sorted(_metrics(group), key=lambda one: -one.value), *controls):
-            first = [text(_shown(one)), *([text(group.group), number(group.n)] if several else [])]
-            cells = [number(one.value, strong=_wins(group, one.metric)), interval(one.ci)]
-            cells += [number(_plain(one.figures.get(name))) for name in names[1:]]
-            rank = number(group.clusters.ranks.get(one.metric)) if group.clusters is not None else Cell(NONE)
+        controls = [agreement for agreement in group.metrics if agreement.control]
+        for agreement in (*sorted(_metrics(group), key=lambda agreement: -agreement.value), *controls):
+            first = [text(_shown(agreement)), *([text(group.group), number(group.n)] if several else [])]
+            cells = [number(agreement.value, strong=_wins(group, agreement.metric)), interval(agreement.ci)]
+            cells += [number(_plain(agreement.figures.get(name))) for name in names[1:]]
+            rank = number(group.clusters.ranks.get(agreement.metric)) if group.clusters is not None else Cell(NONE)
             results.append([*first, *cells, *([rank] if tested else [])])
     heads = ["metric", *(["group", "rows"] if several else []), result.headline, _level(result)]
     titles = {**_TITLES, **({"n": "pairs"} if "n" in names else {})}
@@ -306,11 +311,13 @@ def _summary(result: MetaResult) -> TablePart:
     tested = any(group.clusters is not None for group in result.groups)
     means = result.average.metrics if result.average is not None else ()
     results = []
-    for mean in sorted(means, key=lambda one: (one.control, one.value != one.value, -one.value)):
+    for mean in sorted(
+        means, key=lambda agreement: (agreement.control, agreement.value != agreement.value, -agreement.value)
+    ):
         cells = [text(_shown(mean))]
         for group in result.groups:
-            one = group.find(mean.metric)
-            cells.append(number(None if one is None else one.value, strong=_wins(group, mean.metric)))
+            agreement = group.find(mean.metric)
+            cells.append(number(None if agreement is None else agreement.value, strong=_wins(group, mean.metric)))
         cells += [number(mean.value), interval(mean.ci)]
         results.append([*cells, *([number(mean.wins)] if tested else [])])
     heads = ["metric", *(group.group for group in result.groups), "average", _level(result)]
@@ -392,8 +399,8 @@ def _chart(result: MetaResult) -> Chart:
             *item.ci,
             _shown(item),
         )
-        for group, found in blocks
-        for item in found
+        for group, agreements in blocks
+        for item in agreements
         if _shown(item) in names
     ]
     alt = f"{_finding(result)} The tables hold every figure."
@@ -405,15 +412,15 @@ def _chart(result: MetaResult) -> Chart:
 def _judgments_chart(result: Judgments) -> Chart:
     """Return every metric's agreement with each judgment, a panel a group."""
     first = result.judgments[0]
-    humans = tuple(one.human for one in result.judgments)
+    humans = tuple(judgment.human for judgment in result.judgments)
     panels = []
     for group in first.groups:
         points = [
-            charts.Point(_shown(found), place, found.value, *found.ci, one.human)
-            for place, one in enumerate(result.judgments)
-            for other in one.groups
+            charts.Point(_shown(agreement), place, agreement.value, *agreement.ci, judgment.human)
+            for place, judgment in enumerate(result.judgments)
+            for other in judgment.groups
             if other.group == group.group
-            for found in other.metrics
+            for agreement in other.metrics
         ]
         alt = f"{_statistic(first)} with {listed(humans)}: {group.group}."
         spec = charts.intervals(points, alt=alt, axis=f"{_statistic(first)}, {_level(first)}", series=len(humans))

@@ -192,9 +192,9 @@ def _alone(figure: FigureRow) -> str | None:
 def _remarks(card: Card, *, named: bool = False) -> list[str]:
     """Return the notes of a card, and why parts that were asked for are missing."""
     missing = [
-        f"{f'{card.metric}: ' if named else ''}{_TITLES[name]}: {one.status}: {one.reason}"
-        for name, one in card.status.items()
-        if one.status == "failed" or (one.status == "left out" and one.reason != "not asked for")
+        f"{f'{card.metric}: ' if named else ''}{_TITLES[name]}: {status.status}: {status.reason}"
+        for name, status in card.status.items()
+        if status.status == "failed" or (status.status == "left out" and status.reason != "not asked for")
     ]
     return [*card.notes, *missing]
 
@@ -209,10 +209,10 @@ def _standing(value: float, ci: tuple[float, float] | None, rank: int | None = N
     return Cell(" ".join(filter(None, [number(value).text, *behind])), value, strong=strong)
 
 
-def _figures(found: Sequence[Card]) -> Iterator[TablePart]:
+def _figures(cards: Sequence[Card]) -> Iterator[TablePart]:
     """Yield the figures of cards, a column a metric, beside the best sentinel of the same rows."""
     values: dict[CardFigure, dict[str, CardValue]] = {}
-    for card in found:
+    for card in cards:
         for card_figure in card_figures(card):
             values.setdefault(card_figure.at, {})[card.metric] = card_figure
     if not values:
@@ -220,27 +220,27 @@ def _figures(found: Sequence[Card]) -> Iterator[TablePart]:
     means = {replace(at, group="") for at in values if at.group == "average"}
     few = {at: of for at, of in values.items() if at.group == "average" or replace(at, group="") not in means}
     cut = len(values) > _ROWS and len(few) < len(values)
-    level = f"{100 * float(found[0].settings.get('confidence', 0.95)):g} % intervals"
+    level = f"{100 * float(cards[0].settings.get('confidence', 0.95)):g} % intervals"
     for shown, full in ((few, False), (values, True)) if cut else ((values, False),):
         rows = []
         for at, of in shown.items():
             own = [
                 _standing(of[card.metric].value, of[card.metric].ci) if card.metric in of else Cell(NONE)
-                for card in found
+                for card in cards
             ]
-            rows.append([text(at.part), text(at.data), _where(at), text(at.figure), *own, _trivial(found, at)])
+            rows.append([text(at.part), text(at.data), _where(at), text(at.figure), *own, _trivial(cards, at)])
         costs = "; of costs, ranges of runs" if any(at.part == "cost" for at in shown) else ""
-        caption = f"Figures of the card{'s' * (len(found) > 1)}; {level}{costs}"
-        heads = ["part", "table", "where", "figure", *(card.metric for card in found), "best sentinel"]
+        caption = f"Figures of the card{'s' * (len(cards) > 1)}; {level}{costs}"
+        heads = ["part", "table", "where", "figure", *(card.metric for card in cards), "best sentinel"]
         yield table(caption, heads, rows, names=4, full=full)
 
 
-def _trivial(found: Sequence[Card], at: CardFigure) -> Cell:
+def _trivial(cards: Sequence[Card], at: CardFigure) -> Cell:
     """Return what the best sentinel reaches on the same rows."""
     place = (at.figure, at.data, at.level, at.group)
     rows = [
         (row.value, row.sentinel)
-        for card in found
+        for card in cards
         for row in (card.parts.sentinels.rows if card.parts.sentinels is not None else ())
         if (row.figure, row.data, row.level, row.group) == place and row.value == row.value
     ]
@@ -250,18 +250,18 @@ def _trivial(found: Sequence[Card], at: CardFigure) -> Cell:
     return Cell(f"{number(value).text} ({name})", value)
 
 
-def _chart(found: Sequence[Card]) -> Iterator[Chart]:
+def _chart(cards: Sequence[Card]) -> Iterator[Chart]:
     """Yield agreement on every table, metrics in colours."""
     points = [
         charts.Point(" ".join(filter(None, (at.data, at.level, at.group))), place, value, *ends, card.metric)
         if ends is not None
         else charts.Point(" ".join(filter(None, (at.data, at.level, at.group))), place, value, label=card.metric)
-        for place, card in enumerate(found)
+        for place, card in enumerate(cards)
         for at, value, ends, _ in card_figures(card)
         if at.part == "agreement"
     ]
     if points:
-        names = tuple(card.metric for card in found)
+        names = tuple(card.metric for card in cards)
         alt = "Agreement with human judgments on every table, level and language pair, with intervals."
         spec = charts.intervals(points, alt=alt, axis="agreement with human judgments", series=len(names))
         yield Chart("Agreement of each metric", alt, (("", spec),), names if len(names) > 1 else ())
@@ -272,17 +272,17 @@ def _whole(card: Card, before: str = "") -> Iterator[Part]:
     yield Heading(f"{before}What this card rests on", full=True)
     rows = [
         [
-            text(one.name),
-            text(one.kind),
-            text(", ".join(one.languages)),
-            number(one.n),
-            text(", ".join(one.groups[:12]) + (", …" if len(one.groups) > 12 else "")),
-            text(one.sha256[:12], code=True),
+            text(data.name),
+            text(data.kind),
+            text(", ".join(data.languages)),
+            number(data.n),
+            text(", ".join(data.groups[:12]) + (", …" if len(data.groups) > 12 else "")),
+            text(data.sha256[:12], code=True),
         ]
-        for one in card.data
+        for data in card.data
     ]
     yield table("Data", ["table", "kind", "language", "rows", "groups", "sha256"], rows, sortable=False, full=True)
-    rows = [[text(_TITLES[name]), text(one.status), text(one.reason or NONE)] for name, one in card.status.items()]
+    rows = [[text(_TITLES[name]), text(part.status), text(part.reason or NONE)] for name, part in card.status.items()]
     if rows:
         yield table("Parts", ["part", "status", "why"], rows, sortable=False, full=True)
     signed = [[text(lang), text(signature, code=True)] for lang, signature in card.signatures.items()]
@@ -518,15 +518,15 @@ def _invariance(part: InvariancePart) -> Iterator[Part]:
 
 
 def _cost(part: CostPart) -> Iterator[Part]:
-    def row(name: str, one: CostRow) -> list[Cell]:
+    def row(name: str, cost: CostRow) -> list[Cell]:
         return [
             text(name),
-            number(one.seconds),
-            interval(one.seconds_range),
-            number(one.processor),
-            number(one.start_seconds, 2),
-            number(one.memory, 0),
-            number(one.memory - one.memory_before, 0),
+            number(cost.seconds),
+            interval(cost.seconds_range),
+            number(cost.processor),
+            number(cost.start_seconds, 2),
+            number(cost.memory, 0),
+            number(cost.memory - cost.memory_before, 0),
         ]
 
     rows = [row("this metric", part.metric)]

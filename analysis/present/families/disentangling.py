@@ -112,8 +112,8 @@ def residual_rows(result: Residuals) -> Iterator[Mapping[str, object]]:
 @lists(CoefficientComparison)
 def comparison_rows(result: CoefficientComparison) -> Iterator[Mapping[str, object]]:
     """Yield a row a factor."""
-    for name, found in result.by.items():
-        yield {"factor": name, **vars(found)}
+    for name, comparison in result.by.items():
+        yield {"factor": name, **vars(comparison)}
 
 
 @lists(DisentangleResult)

@@ -161,14 +161,18 @@ def _figures(named: Mapping[str, Estimate], title: str, note: str) -> Iterator[P
     """Yield figures with their intervals as a table and a chart."""
     first = next(iter(named.values()))
     caption = f"{title}, n = {first.n:,}; {100 * first.confidence:g} % bootstrap intervals over sentences"
-    yield table(caption, ["figure", "value"], [[text(name), _shown(one)] for name, one in named.items()], note=note)
-    points = [charts.Point(name, 0, one.estimate, one.low, one.high) for name, one in named.items()]
+    yield table(
+        caption, ["figure", "value"], [[text(name), _shown(estimated)] for name, estimated in named.items()], note=note
+    )
+    points = [
+        charts.Point(name, 0, estimated.estimate, estimated.low, estimated.high) for name, estimated in named.items()
+    ]
     alt = f"{title}: {', '.join(named)}, with intervals."
     yield Chart(title, alt, (("", charts.intervals(points, alt=alt, axis="value", series=1, zero=None)),))
 
 
-def _shown(one: Estimate) -> Cell:
-    return estimate(one.estimate, (one.low, one.high))
+def _shown(estimated: Estimate) -> Cell:
+    return estimate(estimated.estimate, (estimated.low, estimated.high))
 
 
 def _marks(marks: Mapping[str, MarkAgreement]) -> TablePart:
@@ -183,7 +187,9 @@ def _marks(marks: Mapping[str, MarkAgreement]) -> TablePart:
 
 
 def _shares(shares: Mapping[str, Calibration]) -> TablePart:
-    results = [[text(side), number(one.error.n), _shown(one.error), _shown(one.excess)] for side, one in shares.items()]
+    results = [
+        [text(side), number(share.error.n), _shown(share.error), _shown(share.excess)] for side, share in shares.items()
+    ]
     level = 100 * next(iter(shares.values())).error.confidence
     caption = f"Risks as probabilities of a mark, {level:g} % bootstrap intervals"
     heads = ["side", "words", "calibration error", "mean risk less share marked"]

@@ -71,9 +71,20 @@ def rows(result: ProbedModel) -> Iterator[Mapping[str, object]]:
 @lists(ProbeResult)
 def task_rows(result: ProbeResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a layer, then one for each layer on further items; what was not measured is None."""
-    for place, one in enumerate(result.layers):
-        row = {"task": result.task, "layer": one.layer, "accuracy": one.accuracy, "low": one.low, "high": one.high}
-        row |= {"spread": one.spread, "macro_f1": one.macro_f1, "baseline": result.baseline, **_control(one)}
+    for place, figures in enumerate(result.layers):
+        row = {
+            "task": result.task,
+            "layer": figures.layer,
+            "accuracy": figures.accuracy,
+            "low": figures.low,
+            "high": figures.high,
+        }
+        row |= {
+            "spread": figures.spread,
+            "macro_f1": figures.macro_f1,
+            "baseline": result.baseline,
+            **_control(figures),
+        }
         row |= {f"accuracy_at_{size.size}": size.accuracy[place] for size in result.curve}
         yield row | ({"tested_on": result.task} if result.tested_on else {})
     for further in result.tested_on:
@@ -91,9 +102,9 @@ def beside_rows(result: SideBySide) -> Iterator[Mapping[str, object]]:
         yield {"layer": layer.layer, **layer.accuracy, "agreement": layer.agreement, **ends}
 
 
-def _control(one: LayerFigures) -> dict[str, object]:
+def _control(figures: LayerFigures) -> dict[str, object]:
     names = ("control", "selectivity", "selectivity_low", "selectivity_high")
-    return {name: getattr(one, name) for name in names}
+    return {name: getattr(figures, name) for name in names}
 
 
 def _finding(tasks: Sequence[ProbeResult]) -> str:
@@ -128,13 +139,13 @@ def _known(task: ProbeResult) -> str:
 def _overview(result: ProbedModel) -> TablePart:
     """Return accuracies with intervals, a column a task, then the agreement with human judgments."""
     tasks, human = result.tasks, result.agreement
-    highest = [max(one.accuracy for one in task.layers) for task in tasks]
+    highest = [max(figures.accuracy for figures in task.layers) for task in tasks]
     results = []
     for place, first in enumerate(tasks[0].layers):
         cells = [text(first.layer)]
         for task, top in zip(tasks, highest, strict=True):
-            one = task.layers[place]
-            cells.append(estimate(one.accuracy, (one.low, one.high), strong=one.accuracy == top))
+            figures = task.layers[place]
+            cells.append(estimate(figures.accuracy, (figures.low, figures.high), strong=figures.accuracy == top))
         if human is not None:
             own = human.layers[place]
             cells.append(estimate(own.agreement, (own.agreement_low, own.agreement_high)))
@@ -163,17 +174,19 @@ def _tables(result: ProbeResult, *, full: bool) -> Iterator[TablePart]:
         seen, types = percent(result.control.seen).text, result.control.types
         note += f" Control task: {types:,} types, {seen} of test items have a type to remember; "
         note += f"its most frequent label {result.control.baseline:.3f}."
-    top = max(one.accuracy for one in result.layers)
+    top = max(figures.accuracy for figures in result.layers)
     results = []
-    for one in result.layers:
-        layer, accuracy, *rest = _cells(one, top, controlled)
-        results.append([layer, accuracy, *([number(one.spread)] if several else []), number(one.macro_f1), *rest])
+    for figures in result.layers:
+        layer, accuracy, *rest = _cells(figures, top, controlled)
+        results.append(
+            [layer, accuracy, *([number(figures.spread)] if several else []), number(figures.macro_f1), *rest]
+        )
     heads = ["layer", "accuracy", *["± over seeds"] * several, "macro-F1", *_CONTROLLED[: 2 * controlled]]
     yield table(caption, heads, [*results, _majority(result.baseline, len(heads))], note=note, foot=1, full=full)
     if result.curve:
         results = [
-            [text(one.layer), *(_of_size(point.accuracy, point.low, point.high, i) for point in result.curve)]
-            for i, one in enumerate(result.layers)
+            [text(figures.layer), *(_of_size(point.accuracy, point.low, point.high, i) for point in result.curve)]
+            for i, figures in enumerate(result.layers)
         ]
         caption = f"{name}accuracy with fewer items to train on"
         yield table(caption, ["layer", *(f"at {point.size:,}" for point in result.curve)], results, full=True)
@@ -185,11 +198,14 @@ def _of_size(accuracy: Sequence[float], low: Sequence[float], high: Sequence[flo
     return estimate(accuracy[place], (low[place], high[place]))
 
 
-def _cells(one: LayerFigures, top: float, controlled: bool) -> list[Cell]:
-    cells = [text(one.layer), estimate(one.accuracy, (one.low, one.high), strong=one.accuracy == top)]
+def _cells(figures: LayerFigures, top: float, controlled: bool) -> list[Cell]:
+    cells = [
+        text(figures.layer),
+        estimate(figures.accuracy, (figures.low, figures.high), strong=figures.accuracy == top),
+    ]
     if controlled:
-        ends = (one.selectivity_low, one.selectivity_high)
-        cells += [number(one.control), estimate(one.selectivity, ends)]
+        ends = (figures.selectivity_low, figures.selectivity_high)
+        cells += [number(figures.control), estimate(figures.selectivity, ends)]
     return cells
 
 
@@ -252,8 +268,8 @@ def _chart(tasks: Sequence[ProbeResult], title: str, human: SideBySide | None) -
     return Chart(title, alt.capitalize(), tuple(panels), tuple(names) if len(names) > 1 else ())
 
 
-def _selectivity(one: LayerFigures) -> tuple[int, float | None, float | None, float | None]:
-    return one.layer, one.selectivity, one.selectivity_low, one.selectivity_high
+def _selectivity(figures: LayerFigures) -> tuple[int, float | None, float | None, float | None]:
+    return figures.layer, figures.selectivity, figures.selectivity_low, figures.selectivity_high
 
 
 def _accuracies(result: SideBySide) -> dict[str, object]:

@@ -18,17 +18,21 @@ def parts(result: Reproduced) -> Iterator[Part]:
     yield Answer(_summary(result))
     heads = ["table", "cells", "met", "exceptions", "no longer needed", "off", "ours only", "tolerance used"]
     rows = []
-    for name, one in result.tables.items():
-        counts = [one.count(verdict) for verdict in ("met", "exception", "exception no longer needed", "off", "ours")]
-        rows.append([text(name), number(len(one.cells)), *(number(count) for count in counts), _used(one)])
+    for name, reproduced in result.tables.items():
+        counts = [
+            reproduced.count(verdict) for verdict in ("met", "exception", "exception no longer needed", "off", "ours")
+        ]
+        rows.append(
+            [text(name), number(len(reproduced.cells)), *(number(count) for count in counts), _used(reproduced)]
+        )
     note = "Tolerance used: of the cells that are met, the largest share of its tolerance that a difference takes."
     yield table("Cells by table", heads, rows, note=note)
     yield from _off(result)
     if result.left_out:
-        yield Notes(tuple(f"Left out: {one.what}: {one.reason}." for one in result.left_out))
+        yield Notes(tuple(f"Left out: {part.what}: {part.reason}." for part in result.left_out))
     yield from _chart(result)
-    for name, one in result.tables.items():
-        yield from _whole(name, one)
+    for name, reproduced in result.tables.items():
+        yield from _whole(name, reproduced)
     if result.provenance is not None:
         yield from _repeated(result.provenance)
 
@@ -36,11 +40,11 @@ def parts(result: Reproduced) -> Iterator[Part]:
 @lists(Reproduced)
 def rows(result: Reproduced) -> Iterator[Mapping[str, object]]:
     """Yield a row a figure."""
-    for name, one in result.tables.items():
-        for cell in one.cells:
+    for name, reproduced in result.tables.items():
+        for cell in reproduced.cells:
             at = {f"at_{key}": value for key, value in cell.at.items()}
             what = ("published", "ours", "difference", "tolerance", "verdict")
-            yield {"table": name, "called": one.called, **at} | {key: getattr(cell, key) for key in what}
+            yield {"table": name, "called": reproduced.called, **at} | {key: getattr(cell, key) for key in what}
 
 
 def _summary(result: Reproduced) -> str:
@@ -62,11 +66,11 @@ def _summary(result: Reproduced) -> str:
     return f"{line} Off without a reason: {off}."
 
 
-def _used(one: ReproducedTable) -> Cell:
+def _used(reproduced: ReproducedTable) -> Cell:
     """Return the largest share of its tolerance that a cell takes, of those that meet it."""
     shares = [
         abs(cell.difference) / cell.tolerance
-        for cell in one.cells
+        for cell in reproduced.cells
         if cell.verdict.endswith(("met", "needed")) and cell.tolerance and cell.difference is not None
     ]
     used = max(shares, default=None)
@@ -76,8 +80,8 @@ def _used(one: ReproducedTable) -> Cell:
 def _off(result: Reproduced) -> Iterator[TablePart]:
     results = [
         [text(name), text(" ".join(value for value in cell.at.values() if value)), *_numbers(cell)]
-        for name, one in result.tables.items()
-        for cell in one.cells
+        for name, reproduced in result.tables.items()
+        for cell in reproduced.cells
         if cell.verdict == "off"
     ]
     if results:
@@ -88,8 +92,8 @@ def _off(result: Reproduced) -> Iterator[TablePart]:
 def _chart(result: Reproduced) -> Iterator[Chart]:
     """Yield our figures over those published; on the line both are the same."""
     panels = []
-    for name, one in result.tables.items():
-        points = [(cell.published, cell.ours) for cell in one.cells if cell.published is not None]
+    for name, reproduced in result.tables.items():
+        points = [(cell.published, cell.ours) for cell in reproduced.cells if cell.published is not None]
         if points:
             line = [(end, end) for end in (min(min(point) for point in points), max(max(point) for point in points))]
             alt = f"{name}: figures of ours over those published."
@@ -98,22 +102,22 @@ def _chart(result: Reproduced) -> Iterator[Chart]:
         yield Chart("Published figures and ours", "Ours over published; on the line both are the same.", tuple(panels))
 
 
-def _whole(name: str, one: ReproducedTable) -> Iterator[Part]:
-    reasons = list(dict.fromkeys(cell.reason for cell in one.cells if cell.reason))
-    keys = list(dict.fromkeys(key for cell in one.cells for key in cell.at))
+def _whole(name: str, reproduced: ReproducedTable) -> Iterator[Part]:
+    reasons = list(dict.fromkeys(cell.reason for cell in reproduced.cells if cell.reason))
+    keys = list(dict.fromkeys(key for cell in reproduced.cells for key in cell.at))
     results = [
         [*(text(cell.at.get(key) or NONE) for key in keys), *_numbers(cell), _verdict(cell, reasons)]
-        for cell in one.cells
+        for cell in reproduced.cells
     ]
-    yield Heading(f"{name}: {one.title}", full=True)
-    yield Prose(f"Source: {one.source}. Data: {', '.join(one.data)}.", full=True)
-    yield Notes(one.settings, full=True)
-    heads = [*keys, one.called, "ours", "difference", "verdict"]
+    yield Heading(f"{name}: {reproduced.title}", full=True)
+    yield Prose(f"Source: {reproduced.source}. Data: {', '.join(reproduced.data)}.", full=True)
+    yield Notes(reproduced.settings, full=True)
+    heads = [*keys, reproduced.called, "ours", "difference", "verdict"]
     yield table(f"Figures of {name}", heads, results, names=len(keys), folded=len(results) > 40, full=True)
     if reasons:
         yield Notes(tuple(f"({place}) {reason}" for place, reason in enumerate(reasons, start=1)), full=True)
-    if one.left_out:
-        left = [[text(part.what), text(part.reason)] for part in one.left_out]
+    if reproduced.left_out:
+        left = [[text(part.what), text(part.reason)] for part in reproduced.left_out]
         yield table(f"Not recomputed of {name}", ["what", "why"], left, sortable=False, full=True)
 
 

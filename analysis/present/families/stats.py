@@ -112,8 +112,8 @@ def comparisons(result: AllComparisons) -> Iterator[Part]:
 @lists(AllComparisons)
 def comparison_rows(result: AllComparisons) -> Iterator[Mapping[str, object]]:
     """Yield a row an ordered pair."""
-    for (a, b), found in result.tests.items():
-        yield {**vars(found), "a": a, "b": b}
+    for (a, b), comparison in result.tests.items():
+        yield {**vars(comparison), "a": a, "b": b}
 
 
 @presents(Ols)

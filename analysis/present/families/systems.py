@@ -85,16 +85,16 @@ def _finding(result: CompareResult) -> str:
     return f"{told} Human judgments of other systems agree with {share} of {pairs} differences about as large."
 
 
-def _told_apart(one: MetricComparison, baseline: str | None) -> str:
+def _told_apart(comparison: MetricComparison, baseline: str | None) -> str:
     """Return which systems differ significantly under a metric: from the baseline, or from any other."""
-    names, worse = [system.system for system in one.systems], {test.worse for test in one.tests}
+    names, worse = [system.system for system in comparison.systems], {test.worse for test in comparison.tests}
     if baseline is not None:
         ways = {
-            f"significantly better than {baseline}": [test.a for test in one.tests if test.better == test.a],
-            f"significantly worse than {baseline}": [test.a for test in one.tests if test.worse == test.a],
-            f"not told apart from {baseline}": [test.a for test in one.tests if test.better is None],
+            f"significantly better than {baseline}": [test.a for test in comparison.tests if test.better == test.a],
+            f"significantly worse than {baseline}": [test.a for test in comparison.tests if test.worse == test.a],
+            f"not told apart from {baseline}": [test.a for test in comparison.tests if test.better is None],
         }
-        return "; ".join(f"{_several(found)} {what}" for what, found in ways.items() if found)
+        return "; ".join(f"{_several(systems)} {what}" for what, systems in ways.items() if systems)
     leaders = [name for name in names if name not in worse]
     if leaders == names:
         return (
@@ -103,7 +103,7 @@ def _told_apart(one: MetricComparison, baseline: str | None) -> str:
             else f"no two of the {len(names)} systems are told apart"
         )
     if len(leaders) == 1:
-        beaten = [str(test.worse) for test in one.tests if test.better == leaders[0]]
+        beaten = [str(test.worse) for test in comparison.tests if test.better == leaders[0]]
         if len(beaten) == len(names) - 1:
             return f"{leaders[0]} is significantly better than {beaten[0] if len(beaten) == 1 else 'all others'}"
         return (
@@ -132,14 +132,14 @@ def _confidence(result: CompareResult) -> str:
     return f"{100 * level:g} % intervals" if isinstance(level, float) else "intervals"
 
 
-def _shown(one: MetricComparison) -> str:
+def _shown(comparison: MetricComparison) -> str:
     """Return the metric, and what to know about its direction."""
-    return one.metric + ("" if one.higher_is_better else " (lower is better)")
+    return comparison.metric + ("" if comparison.higher_is_better else " (lower is better)")
 
 
-def _decimals(one: MetricComparison) -> int:
+def _decimals(comparison: MetricComparison) -> int:
     """Return decimals: scores of up to 1 need more than those of up to 100."""
-    return 4 if max(abs(system.score) for system in one.systems) <= 2 else 2
+    return 4 if max(abs(system.score) for system in comparison.systems) <= 2 else 2
 
 
 def _scores(result: CompareResult, *, intervals: bool) -> TablePart:
@@ -178,17 +178,19 @@ def _intervals(result: CompareResult) -> TablePart:
     return table(f"Scores of systems with {_confidence(result)}", ["metric", "system", "score"], results, full=True)
 
 
-def _leaders(one: MetricComparison, every: bool) -> set[str]:
+def _leaders(comparison: MetricComparison, every: bool) -> set[str]:
     """Return the systems in bold: those with the best score and, among all pairs, those that none outperforms."""
-    best = (max if one.higher_is_better else min)(system.score for system in one.systems)
-    worse = {test.worse for test in one.tests}
-    return {system.system for system in one.systems if system.score == best or (every and system.system not in worse)}
+    best = (max if comparison.higher_is_better else min)(system.score for system in comparison.systems)
+    worse = {test.worse for test in comparison.tests}
+    return {
+        system.system for system in comparison.systems if system.score == best or (every and system.system not in worse)
+    }
 
 
-def _mark(one: MetricComparison, name: str, result: CompareResult) -> str:
+def _mark(comparison: MetricComparison, name: str, result: CompareResult) -> str:
     if result.baseline is not None:
-        return "†" * any(test.better is not None for test in one.tests if test.a == name)
-    beaten = [str(result.systems.index(str(test.worse)) + 1) for test in one.tests if test.better == name]
+        return "†" * any(test.better is not None for test in comparison.tests if test.a == name)
+    beaten = [str(result.systems.index(str(test.worse)) + 1) for test in comparison.tests if test.better == name]
     return f"†{','.join(sorted(beaten, key=int))}" if beaten else ""
 
 
@@ -245,10 +247,10 @@ def _contradictions(result: CompareResult) -> Iterator[Surprise]:
     """Yield pairs of systems of which one is significantly better under one metric and the other under another."""
     if result.segments < FEWEST:
         return
-    for one, other in combinations(result.metrics, 2):
+    for first, other in combinations(result.metrics, 2):
         better = {(test.a, test.b): test.better for test in other.tests}
-        for test in one.tests:
+        for test in first.tests:
             against = better.get((test.a, test.b))
             if test.better and against and against != test.better:
-                said = f"{test.better} is significantly better than {against} under {one.metric}, and worse under "
+                said = f"{test.better} is significantly better than {against} under {first.metric}, and worse under "
                 yield Surprise(f"{said}{other.metric}.", 1.0)

@@ -80,7 +80,7 @@ def grid(system: Sequence[Hashable], segment: Sequence[Hashable], columns: Mappi
         i, j = divmod(int(first[counts > 1][0]), len(segments))
         raise InputError(
             f"system {systems[i]!r} has segment {segments[j]!r} more than once: leave one row of it, or name a column "
-            "that tells such rows apart, segment=COL or group=COL"
+            "that tells such rows apart, segment or group"
         )
     matrices = {name: np.full((len(systems), len(segments)), np.nan) for name in values}
     for name, column in values.items():

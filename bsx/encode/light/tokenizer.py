@@ -261,13 +261,16 @@ class LightTokenizer:
     ) -> dict[str, Untyped]:
         """Return ``input_ids``, and ``offset_mapping`` if it is wanted, of a text or of several."""
         if isinstance(texts, str):
-            one = self._made.encode(texts, add_special_tokens=add_special_tokens)
-            return {"input_ids": one.ids, "offset_mapping": one.offsets}
+            encoding = self._made.encode(texts, add_special_tokens=add_special_tokens)
+            return {"input_ids": encoding.ids, "offset_mapping": encoding.offsets}
         if return_offsets_mapping:
             several = self._made.encode_batch(list(texts), add_special_tokens=add_special_tokens)
-            return {"input_ids": [one.ids for one in several], "offset_mapping": [one.offsets for one in several]}
+            return {
+                "input_ids": [encoding.ids for encoding in several],
+                "offset_mapping": [encoding.offsets for encoding in several],
+            }
         several = self._made.encode_batch_fast(list(texts), add_special_tokens=add_special_tokens)
-        return {"input_ids": [one.ids for one in several]}
+        return {"input_ids": [encoding.ids for encoding in several]}
 
     def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str | None]:
         """Return the pieces of ids, None for those that are none."""

@@ -145,7 +145,7 @@ def score_languages(settings: ScoreRun) -> ScoredLanguages:
             for row in _in_order(texts, column, codes, results, blocks):
                 table.write(row)
             if not metrics:
-                signatures = (f"{code}: {one.prepared.signature(0)}" for code, one in results.items())
+                signatures = (f"{code}: {scored.prepared.signature(0)}" for code, scored in results.items())
                 table.signature = "\n".join(signatures)
                 before = carried(settings.table)
                 table.sidecar = {"metrics": before} if before else None
@@ -158,7 +158,7 @@ def _in_order(
     corpus: Corpus,
     column: str,
     codes: Mapping[str, str],
-    found: Mapping[str, ScoredFiles],
+    scored: Mapping[str, ScoredFiles],
     blocks: Mapping[str, Sequence[ScoredBlock]],
 ) -> Iterator[dict[str, object]]:
     """Yield the rows of the table in the order of the input."""
@@ -171,9 +171,9 @@ def _in_order(
         code = codes[_language(segment, column)]
         block, at = next(places[code])
         rows = np.arange(at, at + wide)
-        one = ScoredBlock([segment], [part.select(rows) for part in block.scores], block.undefined)
-        alone = found[code].alone
-        for row in rows_of(one, found[code].prepared, alone):
+        single = ScoredBlock([segment], [part.select(rows) for part in block.scores], block.undefined)
+        alone = scored[code].alone
+        for row in rows_of(single, scored[code].prepared, alone):
             yield row if alone is None else {"id": row["id"], column: code} | row | {column: code}
 
 

@@ -84,11 +84,11 @@ def look_at_scripts(settings: EncoderSettings, corpus: Corpus, say: Say) -> None
         for kind, texts in (("candidates", segment.candidates), ("references", segment.references)):
             totals[kind] += len(texts)
             counts[kind].update(other for text in texts if (other := other_script(text, language.script)) is not None)
-    for kind, found in counts.items():
-        if found:
-            which = ", ".join(f"{script} {count}" for script, count in found.most_common())
+    for kind, scripts in counts.items():
+        if scripts:
+            which = ", ".join(f"{script} {count}" for script, count in scripts.most_common())
             say(
-                f"{found.total()} of {totals[kind]} {kind} are not written in the script of {language.name} "
+                f"{scripts.total()} of {totals[kind]} {kind} are not written in the script of {language.name} "
                 f"({language.script}): {which}"
             )
 

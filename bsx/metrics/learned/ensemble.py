@@ -131,8 +131,8 @@ class Ensemble(Metric[EnsembleConfig]):
             "how": self._combination.how,
             "normalise": self._combination.normalise,
             "members": " + ".join(
-                f"{said.weight:.6g} * ({str(member.signature(one).without_notes()).replace('|', ' ')})"
-                for said, member, one in members
+                f"{said.weight:.6g} * ({str(member.signature(place).without_notes()).replace('|', ' ')})"
+                for said, member, place in members
             ),
         }
 

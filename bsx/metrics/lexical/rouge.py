@@ -109,7 +109,7 @@ class Rouge(PairMetric[RougeConfig]):
         return PairScores(np.where(words[pairs.left] & words[pairs.right], values, np.nan))
 
 
-def _coco(found: Sequence[Untyped], rows: NDArray[np.int64], measure: str) -> Values:
+def _coco(scores: Sequence[Untyped], rows: NDArray[np.int64], measure: str) -> Values:
     """Return a row's score at each of its pairs: the highest precision and recall over its references count.
 
     Source: Lin 2004 for the F measure; Chen et al. 2015, Microsoft COCO Captions, for beta and the references.
@@ -117,7 +117,7 @@ def _coco(found: Sequence[Untyped], rows: NDArray[np.int64], measure: str) -> Va
     _, row = np.unique(rows, return_inverse=True)
     best = np.zeros((2, row.max(initial=-1) + 1))
     for side, name in zip(best, ("precision", "recall"), strict=True):
-        np.maximum.at(side, row, [getattr(item, name) for item in found])
+        np.maximum.at(side, row, [getattr(item, name) for item in scores])
     precision, recall = best
     weighted = recall + _BETA**2 * precision
     f = np.divide((1 + _BETA**2) * precision * recall, weighted, out=np.zeros_like(weighted), where=weighted > 0)

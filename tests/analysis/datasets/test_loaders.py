@@ -352,7 +352,7 @@ def test_mt_metrics_eval_layout(write: Write, tmp_path: Path) -> None:
             load_mt_metrics_eval(tmp_path / "wmt22", "en-de", metrics="all")
         file.write_text(whole)
     write("wmt22/human-scores/en-de.esa.seg.score", "sys1\t-1", "sys1\t1")
-    with pytest.raises(InputError, match=r"say which human scores \(`human=`\): there are esa, mqm\.v2"):
+    with pytest.raises(InputError, match=r"\(human\): there are esa, mqm\.v2"):
         load_mt_metrics_eval(tmp_path / "wmt22", "en-de")
 
 
@@ -653,7 +653,5 @@ def test_real_data_in_detail(shared: Path) -> None:
         metrics=["bleu", "bert"],
     )
     assert len(kaster) == 8595
-    with pytest.raises(
-        DataUnavailableError, match=r"wmt18-darr is not in .*: `bsx.analysis.get_dataset\('wmt18-darr'\)` fetches it"
-    ):
+    with pytest.raises(DataUnavailableError, match=r"wmt18-darr is not in .*: `bsx data get wmt18-darr` fetches it"):
         load_data("wmt18-darr", data_dir=folder)

@@ -462,7 +462,7 @@ def test_a_dataframe_and_missing_numbers() -> None:
     frame = pandas.DataFrame(table)
     assert disentangle(frame, ["m"], FACTORS)["m"].coef == disentangle(table, ["m"], FACTORS)["m"].coef
     frame.loc[4, "syn"] = None
-    with pytest.raises(InputError, match=r"column 'syn': 1 missing values, the first in row 5; `nan='omit'`"):
+    with pytest.raises(InputError, match=r"column 'syn': 1 missing values, the first in row 5; nan=omit"):
         disentangle(frame, ["m"], FACTORS)
     result = disentangle(frame, ["m"], FACTORS, nan="omit")
     assert (result.n, result.omitted) == (49, 1)
@@ -567,7 +567,7 @@ def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp
     more = ("--add", "syn", "--checks", "--compare", "m,k", "--bootstrap", "60", "--group", "lp")
     done = cli(*base, *more, "-o", tmp_path / "out", "--plot")
     assert done.status == 0, done.err
-    assert "more tables: --full" in done.out
+    assert "more tables: " in done.out
     whole = cli(*base, *more, "--full").out
     for part in ("m compared with k", "de-en", "60 resamples", "interactions"):
         assert part in whole
@@ -681,7 +681,7 @@ def test_scores_are_computed_where_no_column_holds_them(cli: Run, tmp_path: Path
         for i in range(60)
     ]
     (tmp_path / "t.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert cli("score", "--data", tmp_path / "t.tsv", "--metrics", "chrf,ter", "-o", tmp_path / "s.tsv").status == 0
+    assert cli("score", tmp_path / "t.tsv", "--metrics", "chrf,ter", "-o", tmp_path / "s.tsv").status == 0
     more = ("--factor-columns", "sem", "--lang", "en", "--format", "json")
     stored = json.loads(cli("disentangle", tmp_path / "s.tsv", *more).out)
     computed = json.loads(cli("disentangle", tmp_path / "t.tsv", "--metrics", "chrf,ter", *more).out)

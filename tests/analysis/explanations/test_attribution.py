@@ -79,7 +79,7 @@ def game_of_nothing(kept: NDArray[np.bool_]) -> Array:
 def test_scores_that_are_no_numbers_are_refused() -> None:
     with pytest.raises(InputError, match="no finite score"):
         shapley(lambda kept: np.full(len(kept), np.nan), 3)
-    with pytest.raises(InputError, match="`budget=1`"):
+    with pytest.raises(InputError, match="budget=1: "):
         shapley(game, 3, budget=1)
     with pytest.raises(InputError, match="shape"):
         erasure(lambda kept: np.zeros(1), 3)
