@@ -113,8 +113,8 @@ def regressions(name: str, table: Table) -> list[str]:
     )
     theirs = [f"their {factor}" for factor in THEIR_FACTORS]
     columns = [*BESIDE, *(f"their {column}" for column in printed)]
-    here = disentangle(table, metrics=columns, factors=list(FACTORS))
-    there = disentangle(table, metrics=columns, factors=theirs)
+    here = disentangle(table, columns, list(FACTORS))
+    there = disentangle(table, columns, theirs)
     lines = [
         "| scores | factors | SEM | SYN | LEX | MOR | R² | shares of R² |",
         "|---|---|---:|---:|---:|---:|---:|---|",

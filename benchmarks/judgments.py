@@ -52,7 +52,8 @@ def main() -> None:
     arguments = parser.parse_args()
     sizes = deal(arguments.data, arguments.work)
     command = [sys.executable, "-m", "bsx", "train", "curve", "bilstm", "--model", "minilm", "--device", "cpu"]
-    command += [word for name in sizes for word in (f"--{name}", str(arguments.work / f"{name}.tsv"))]
+    tables = {name: str(arguments.work / f"{name}.tsv") for name in sizes}
+    command += [tables.pop("train"), *(word for name, file in tables.items() for word in (f"--{name}", file))]
     command += [word for judge in JUDGES for word in ("--human", judge)]
     command += ["--sizes", arguments.sizes, "--judgments", "1,3", "--seeds", arguments.seeds, "--format", "json"]
     command += ["--encoder", "backend=torch", "-o", str(arguments.work / "curve")]

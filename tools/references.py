@@ -20,6 +20,7 @@ from bsx.analysis.perturbations.perturb import PERTURBATIONS
 from bsx.catalog.catalog import load_registry
 from bsx.cli.commands import COMMANDS, build
 from bsx.support.faces import exports
+from bsx.support.settings import settings_of
 
 # page -> the public module that it describes
 FACES = {"reference/bsx.md": "bsx", "reference/analysis.md": "bsx.analysis", "reference/jobs.md": "bsx.jobs"}
@@ -40,6 +41,29 @@ class Doctests(griffe.Extension):
             obj.docstring.value = f"{text}\nExamples:\n" + "\n".join(
                 f"    {line}" for line in (mark[1:] + rest).split("\n")
             )
+
+
+class Settings(griffe.Extension):
+    """Shows a function that takes settings with the keywords that callers write, each with type, default and help."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Describe the fields of the class of settings; griffe calls this for everything that has a docstring."""
+        if not isinstance(obj, griffe.Function) or obj.docstring is None:
+            return
+        if not any(str(decorator.value).startswith("settled(") for decorator in obj.decorators):
+            return
+        last = list(obj.parameters)[-1]
+        kind = getattr(importlib.import_module(obj.module.path), str(last.annotation))
+        last.kind = griffe.ParameterKind.var_keyword
+        lines = ["Keyword Args:"]
+        for name, (annotation, default) in settings_of(kind).items():
+            spelled = re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Za-z])", "", inspect.formatannotation(annotation))
+            usual = "" if default in (None, (), inspect.Parameter.empty) else f" Default: {default!r}."
+            lines.append(f"    {name} ({spelled}): {kind.model_fields[name].description or ''}{usual}")
+        text = inspect.cleandoc(obj.docstring.value)
+        place = re.search(r"^(?:Returns:|Raises:|>>> )", f"{text}\n>>> ", re.MULTILINE)
+        start = len(text) if place is None else place.start()
+        obj.docstring.value = "\n".join([text[:start].rstrip(), "", *lines, "", text[start:]]).rstrip()
 
 
 def options(command: Any, context: Any) -> list[str]:

@@ -243,7 +243,7 @@ def test_wrong_use_is_one_line(cli: Run, task: Path, tiny_model: Run, tmp_path: 
     bad = tmp_path / "bad.txt"
     bad.write_text("a b\tX\nc d Y\n")
     fails("bad.txt: line 2 has 1 columns", bad, *model)
-    fails("layers.1: ", task, *model, "--layers", "0,x")
+    fails("layers: ", task, *model, "--layers", "0,x")
     fails("train_sizes: write whole numbers from 2", task, *model, "--train-sizes", "1")
     fails("layer: 9 is too deep", task, *model, "--layers", "9")
     fails("two files would both be the task 'first'", task, task, *model)
