@@ -59,7 +59,7 @@ class Settings(griffe.Extension):
         for name, (annotation, default) in settings_of(kind).items():
             spelled = re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Za-z])", "", inspect.formatannotation(annotation))
             usual = "" if default in (None, (), inspect.Parameter.empty) else f" Default: {default!r}."
-            lines.append(f"    {name} ({spelled}): {kind.model_fields[name].description or ''}{usual}")
+            lines.append(f"    {name} ({spelled}): {cell(kind.model_fields[name].description or '')}{usual}")
         text = inspect.cleandoc(obj.docstring.value)
         place = re.search(r"^(?:Returns:|Raises:|>>> )", f"{text}\n>>> ", re.MULTILINE)
         start = len(text) if place is None else place.start()
