@@ -20,7 +20,7 @@ def folder(room: str) -> Path:
     """Return where a room's files are, or its one file; bsx/analysis is a link to the folder beside it."""
     path = room.replace(".", "/")
     place = ROOT / path.removeprefix("bsx/") if room.startswith(ANALYSIS) else ROOT / path
-    return place if place.is_dir() else place.with_suffix(".py")
+    return place if (place / "__init__.py").is_file() else place.with_suffix(".py")
 
 
 def summary(file: Path) -> str:

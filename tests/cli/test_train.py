@@ -203,7 +203,7 @@ def test_what_a_user_can_get_wrong(cli: Cli, tables: dict[str, Path], model: str
         ({"": tmp_path / "none.tsv"}, "there is no such file"),
         ({"--human": "huma"}, "has no column 'huma'"),
         ({"--lang": "xx"}, "no row with data and goes into xx"),
-        ({"--seeds": "1,a"}, "seeds.1: "),
+        ({"--seeds": "1,a"}, "seeds: "),
         ({"--dropout": "1"}, "dropout"),
         ({"--hidden": "0"}, "hidden"),
         ({"-m": "nothing-like-it"}, "unknown model"),

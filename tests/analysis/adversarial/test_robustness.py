@@ -196,7 +196,7 @@ def test_missing_scores() -> None:
             "control 'shuffle': use one that keeps the meaning and has no strength: no-punctuation",
         ),
         ({"control": "typos"}, "control 'typos': use one"),
-        ({"strengths": [0.0]}, r"strengths\.0: .*greater than 0"),
+        ({"strengths": [0.0]}, "strengths: must be more than 0"),
         ({"resamples": 0}, r"resamples\b.*got 0"),
         ({"confidence": 1.0}, "confidence: .*1.0"),
         ({"correction": "bonferroni"}, "correction: .*bonferroni"),

@@ -286,7 +286,7 @@ def test_all_pairs_are_marked_against_every_system(cli: Run) -> None:
         (["-c", "a.txt", "-c", "r.txt", "--metrics", "chrf"], "no references"),
         ([*TABLE, "--metrics", "crhf"], "unknown metric 'crhf'"),
         ([*TABLE, "--metrics", "chrf", "--confidence", 2], "confidence: "),
-        ([*TABLE, "--metrics", "chrf", "--resamples", 1], "Invalid value for '--resamples'"),
+        ([*TABLE, "--metrics", "chrf", "--resamples", 1], "resamples: must be at least"),
         ([*TABLE, "--metrics", "chrf", "--columns", "x"], "columns and lower"),
         ([], "name what to compare by"),
         (TABLE, "candidate goes with metrics"),

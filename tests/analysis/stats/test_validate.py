@@ -118,7 +118,7 @@ def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -
             "interval='exact': use one of analytic, bootstrap, none",
         ),
         (lambda: pearson(TWO, HUMAN, confidence=95), "confidence=95: "),
-        (lambda: pearson(TWO, HUMAN, resamples=0), "`resamples=`: must lie between 1 and 1000000"),
+        (lambda: pearson(TWO, HUMAN, resamples=0), "resamples: must lie between 1 and 1000000"),
         (lambda: pearson(TWO, [1, 1, 1, 1, 1]), "human: all 5 items have the value 1"),
         (lambda: grouped(GRID, GRID, by=cast("Any", "segment")), "by='segment': use one of none, item, sys, means"),
         (lambda: grouped(GRID, np.ones((3, 4))), "no pearson is defined: every group is constant"),
