@@ -139,7 +139,7 @@ def test_unavailable_models_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch,
             assert f"Available here now for {lang}: model={name}." in str(caught.value)
             assert caught.value.instead == ("model", name)
         else:
-            assert f"No model here was trained on {lang}; `metrics='chrf'` needs none." in str(caught.value)
+            assert f"No model here was trained on {lang}; metrics=chrf needs none." in str(caught.value)
             assert caught.value.instead == ("metrics", "chrf")
 
 
