@@ -67,7 +67,6 @@ test-ray: $(STAMP) ## Install Ray and run the tests that need it
 lint: $(STAMP) ## Format, lint and type-check in place
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/python tools/house_map.py
 	$(BIN)/mypy
 
 docs: $(STAMP) ## Build the documentation into site/, strictly

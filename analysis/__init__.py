@@ -1,7 +1,7 @@
 """Analysis of metric scores: works on tables, arrays and callables; only `metric_card`, a job, builds scorers.
 
-Agreement with people, tests between systems, what layers know, what a metric measures, whether it can be fooled,
-ensembles, reports, and data with human judgments. Each name is imported when it is first asked for.
+Agreement with human judgments, tests between systems, what layers know, what a metric measures, whether it can be
+fooled, ensembles, reports, and data with human judgments. Each name is imported when it is first asked for.
 """
 
 # ruff: noqa: I001
@@ -21,29 +21,27 @@ if TYPE_CHECKING:
     from bsx.analysis.adversarial.pairs import easy_to_hard as easy_to_hard
     from bsx.analysis.adversarial.result import Robustness as Robustness
     from bsx.analysis.adversarial.robustness import robustness as robustness
-    from bsx.analysis.adversarial.taggers import conllu_tagger as conllu_tagger, nltk_tagger as nltk_tagger
-    from bsx.analysis.adversarial.taggers import stanza_tagger as stanza_tagger
+    from bsx.analysis.adversarial.settings import ChallengeSettings as ChallengeSettings, PairSettings as PairSettings
+    from bsx.analysis.adversarial.settings import RobustnessSettings as RobustnessSettings
+    from bsx.analysis.adversarial.settings import TripleSettings as TripleSettings
+    from bsx.analysis.adversarial.build_triples import conllu_tagger as conllu_tagger, nltk_tagger as nltk_tagger
+    from bsx.analysis.adversarial.build_triples import stanza_tagger as stanza_tagger
     from bsx.analysis.adversarial.triples import TriplesResult as TriplesResult, prefer_paraphrase as prefer_paraphrase
     from bsx.analysis.adversarial.triples import score_pairs as score_pairs, score_triples as score_triples
-    from bsx.analysis.agreement.systems.compare import MetricComparison as MetricComparison
-    from bsx.analysis.agreement.systems.result import CompareResult as CompareResult
-    from bsx.analysis.agreement.systems.compare import compare_systems as compare_systems
-    from bsx.analysis.agreement.systems.settings import CompareSettings as CompareSettings
+    from bsx.analysis.agreement.result import CompareResult as CompareResult
+    from bsx.analysis.agreement.result import MetricComparison as MetricComparison
+    from bsx.analysis.agreement.compare import compare_systems as compare_systems
+    from bsx.analysis.agreement.settings import CompareSettings as CompareSettings
     from bsx.analysis.agreement.evaluate import meta_evaluate as meta_evaluate
-    from bsx.analysis.agreement.judgments import Judgments as Judgments
     from bsx.analysis.agreement.rows import CorpusScores as CorpusScores
     from bsx.analysis.agreement.learning_curve import LearningCurve as LearningCurve, learning_curve as learning_curve
-    from bsx.analysis.agreement.learning_curve import draw_learning_curve as draw_learning_curve
-    from bsx.analysis.agreement.plots import draw_agreement as draw_agreement, draw_layers as draw_layers
-    from bsx.analysis.agreement.plots import draw_metric_layers as draw_metric_layers
-    from bsx.analysis.agreement.plots import draw_significance as draw_significance
     from bsx.analysis.agreement.raters import RaterAgreement as RaterAgreement, rater_agreement as rater_agreement
-    from bsx.analysis.agreement.result import MetaResult as MetaResult
+    from bsx.analysis.agreement.result import Judgments as Judgments, MetaResult as MetaResult
     from bsx.analysis.agreement.settings import MetaSettings as MetaSettings
-    from bsx.analysis.agreement.people import PeopleCurve as PeopleCurve, people_curve as people_curve
+    from bsx.analysis.agreement.human_curve import HumanCurve as HumanCurve, human_curve as human_curve
     from bsx.analysis.cards.leaderboard import Leaderboard as Leaderboard, compare_cards as compare_cards
-    from bsx.analysis.cards.pages import card_report as card_report
-    from bsx.analysis.cards.reading import read_cards as read_cards
+    from bsx.analysis.cards.result import read_cards as read_cards
+    from bsx.analysis.cards.result import Card as Card, CardRun as CardRun
     from bsx.analysis.datasets.appraise import load_da_sqm as load_da_sqm, load_esa as load_esa
     from bsx.analysis.datasets.challenge import ChallengeSet as ChallengeSet, MinimalPair as MinimalPair
     from bsx.analysis.datasets.challenge import load_challenge as load_challenge
@@ -57,7 +55,7 @@ if TYPE_CHECKING:
     from bsx.analysis.datasets.pairs import load_pairs as load_pairs, load_paws as load_paws, load_qqp as load_qqp
     from bsx.analysis.datasets.pairs import load_stsb as load_stsb
     from bsx.analysis.datasets.simplification import load_simplification as load_simplification
-    from bsx.analysis.datasets.store import load_data as load_data, load_dataset as load_dataset
+    from bsx.analysis.datasets.store import load_data as load_data
     from bsx.analysis.datasets.summaries import load_realsumm as load_realsumm, load_summeval as load_summeval
     from bsx.analysis.datasets.systems import load_metric_scores as load_metric_scores
     from bsx.analysis.datasets.systems import load_system_outputs as load_system_outputs
@@ -68,16 +66,15 @@ if TYPE_CHECKING:
     from bsx.analysis.datasets.wmt import load_darr as load_darr, load_wmt_da as load_wmt_da
     from bsx.analysis.datasets.wmt import load_wmt_da_system as load_wmt_da_system
     from bsx.analysis.disentangling.bootstrap import compare_coefficients as compare_coefficients
-    from bsx.analysis.disentangling.checks import NestedTest as NestedTest, linearity_checks as linearity_checks
-    from bsx.analysis.disentangling.checks import nested_test as nested_test
+    from bsx.analysis.disentangling.checks import Residuals as Residuals, linearity_checks as linearity_checks
+    from bsx.analysis.disentangling.checks import nested_test as nested_test, residuals as residuals
     from bsx.analysis.disentangling.fit import disentangle as disentangle
-    from bsx.analysis.disentangling.plots import draw_bends as draw_bends, draw_coefficients as draw_coefficients
-    from bsx.analysis.disentangling.plots import draw_residuals as draw_residuals, draw_shares as draw_shares
-    from bsx.analysis.disentangling.result import DisentangleResult as DisentangleResult
+    from bsx.analysis.disentangling.result import DisentangleResult as DisentangleResult, NestedTest as NestedTest
+    from bsx.analysis.disentangling.settings import DisentangleSettings as DisentangleSettings
     from bsx.analysis.ensembles.fit import Training as Training, learn_weights as learn_weights
     from bsx.analysis.ensembles.fit import out_of_fold as out_of_fold
     from bsx.analysis.ensembles.result import EnsembleResult as EnsembleResult
-    from bsx.analysis.ensembles.run import ensemble as ensemble
+    from bsx.analysis.ensembles.run import Combined as Combined, combine as combine, ensemble as ensemble
     from bsx.analysis.ensembles.settings import EnsembleSettings as EnsembleSettings
     from bsx.analysis.explanations.attribution import Attribution as Attribution, erasure as erasure
     from bsx.analysis.explanations.attribution import shapley as shapley
@@ -101,28 +98,28 @@ if TYPE_CHECKING:
     from bsx.analysis.factors.vectors import train_vectors as train_vectors, write_vectors as write_vectors
     from bsx.analysis.factors.zoo import compute_factors as compute_factors, get_factor as get_factor
     from bsx.analysis.factors.zoo import get_factors as get_factors
-    from bsx.analysis.intervening.plots import draw_interventions as draw_interventions
-    from bsx.analysis.intervening.result import EditedText as EditedText, Interventions as Interventions
+    from bsx.analysis.intervening.edits import EditedText as EditedText, save_pairs as save_pairs
+    from bsx.analysis.intervening.result import Interventions as Interventions
     from bsx.analysis.intervening.run import intervene as intervene
+    from bsx.analysis.intervening.settings import InterveneSettings as InterveneSettings
     from bsx.analysis.perturbations.base import Perturbation as Perturbation
-    from bsx.analysis.perturbations.catalogue import get_perturbation as get_perturbation
+    from bsx.analysis.perturbations.perturb import get_perturbation as get_perturbation
     from bsx.analysis.perturbations.grammar.inflections import Inflections as Inflections
     from bsx.analysis.perturbations.perturb import Perturbed as Perturbed, perturb as perturb
-    from bsx.analysis.probing.beside_people import probe_with_agreement as probe_with_agreement
-    from bsx.analysis.probing.experiment import probe_layers as probe_layers
-    from bsx.analysis.probing.transfer import TestData as TestData, Transferred as Transferred
-    from bsx.analysis.probing.result import ProbeResult as ProbeResult, SideBySide as SideBySide
-    from bsx.analysis.probing.result import draw_probes as draw_probes
+    from bsx.analysis.probing.experiment import TestData as TestData, probe_layers as probe_layers
+    from bsx.analysis.probing.experiment import probe_with_agreement as probe_with_agreement
+    from bsx.analysis.probing.result import ProbedModel as ProbedModel, ProbeResult as ProbeResult
+    from bsx.analysis.probing.result import SideBySide as SideBySide, Transferred as Transferred
     from bsx.analysis.probing.tasks import ProbingTask as ProbingTask
-    from bsx.analysis.published.harness import Reproduced as Reproduced, reproduce as reproduce
+    from bsx.analysis.published import Reproduced as Reproduced
     from bsx.analysis.report.build import build_report as build_report
     from bsx.analysis.report.documents import Document as Document, parse_document as parse_document
     from bsx.analysis.report.documents import TableColumns as TableColumns, read_document as read_document
     from bsx.analysis.report.result import Report as Report
-    from bsx.analysis.stats.detection.roc import compare_auc as compare_auc, compare_auc_between as compare_auc_between
-    from bsx.analysis.stats.detection.precision import precision_recall as precision_recall
-    from bsx.analysis.stats.detection.roc import roc_auc as roc_auc
-    from bsx.analysis.stats.detection.threshold import best_threshold as best_threshold
+    from bsx.analysis.stats.detection import compare_auc as compare_auc, compare_auc_between as compare_auc_between
+    from bsx.analysis.stats.detection import precision_recall as precision_recall
+    from bsx.analysis.stats.detection import roc_auc as roc_auc
+    from bsx.analysis.stats.detection import best_threshold as best_threshold
     from bsx.analysis.stats.clusters import compare_all as compare_all, significance_clusters as significance_clusters
     from bsx.analysis.stats.correlation import bootstrap_correlations as bootstrap_correlations
     from bsx.analysis.stats.correlation import fisher_interval as fisher_interval, kendall as kendall
@@ -154,8 +151,7 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.systems.paired import bootstrap_systems as bootstrap_systems
     from bsx.analysis.stats.systems.paired import randomise_systems as randomise_systems
 
-    from bsx.jobs.carding.result import CardRun as CardRun
-    from bsx.jobs.carding.run import metric_card as metric_card
+    from bsx.jobs.cards.run import metric_card as metric_card
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
     __getattr__, __dir__ = public_face(__name__)

@@ -24,14 +24,14 @@ METRICS = (
 FEW = "bertscore:layer=6,bertscore,sentence,chrf,sentbleu"
 COLUMNS = "bert,laser,mUSE,mover,sbert,sbert_wk,labse,mSBERT,bleurt"
 PAIRS = {
-    "QQP subset and PAWS-QQP": f"paws/qqp-subset.tsv --against paws/paws-qqp-dev.tsv --metric {METRICS} -m minilm",
-    "PAWS-Wiki": f"paws/paws-wiki-test.tsv --metric {FEW} -m minilm",
-    "PAWS-X, German": "paws/pawsx-de-dev.tsv --metric chrf,sentbleu -l de",
-    "PAWS-X, Chinese": "paws/pawsx-zh-dev.tsv --metric chrf,sentbleu -l zh",
+    "QQP subset and PAWS-QQP": f"paws/qqp-subset.tsv --against paws/paws-qqp-dev.tsv --metrics {METRICS} -m minilm",
+    "PAWS-Wiki": f"paws/paws-wiki-test.tsv --metrics {FEW} -m minilm",
+    "PAWS-X, German": "paws/pawsx-de-dev.tsv --metrics chrf,sentbleu -l de",
+    "PAWS-X, Chinese": "paws/pawsx-zh-dev.tsv --metrics chrf,sentbleu -l zh",
 }
 TRIPLES = {
-    "PAWS triples": f"kaster2021/paws.tsv --column {COLUMNS} --metric {METRICS} -m minilm",
-    "Freitag triples": f"kaster2021/freitag.tsv --column {COLUMNS} --metric {METRICS} -m minilm",
+    "PAWS triples": f"kaster2021/paws.tsv --columns {COLUMNS} --metrics {METRICS} -m minilm",
+    "Freitag triples": f"kaster2021/freitag.tsv --columns {COLUMNS} --metrics {METRICS} -m minilm",
 }
 
 
@@ -124,7 +124,7 @@ def main(data: Path, cache: Path) -> None:
             else:
                 parts += detection(name, content)
     versions = ", ".join(f"{name} {version}" for name, version in found[0]["provenance"]["versions"].items())
-    notes = [f"- {note}" for content in found for note in content["notes"] if "sign is turned" not in note]
+    notes = [f"- {note}" for content in found for note in content.get("notes", ()) if "sign is turned" not in note]
     body = [HEAD, "```console", *commands, "```", "", *parts, *(["## Notes of bsx", "", *notes, ""] if notes else [])]
     with atomic_text(Path(__file__).with_name("agreement") / "adversarial-pairs.md") as stream:
         stream.write(

@@ -27,7 +27,7 @@ from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
 from bsx.analysis.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
 from bsx.analysis.stats.selection import expected_model_selection
 from bsx.analysis.stats.systems.darr import darr_from_pairs
-from bsx.analysis.stats.systems.grid import grid
+from bsx.analysis.stats.systems.grouped import grid
 from bsx.analysis.stats.systems.hybrid import hybrid_correlation, hybrid_correlation_limit, hybrid_systems
 from bsx.data.corpus import MemoryCorpus
 from bsx.data.output import atomic_text

@@ -20,12 +20,14 @@ from scipy import stats
 from bsx.analysis import compute_factors, disentangle, pearson, units
 from bsx.analysis.disentangling.bootstrap import bootstrap_regressions
 from bsx.analysis.disentangling.result import DisentangleResult
-from bsx.analysis.render.numbers import p_value
-from bsx.analysis.render.tables import markdown_table
+from bsx.analysis.present import charts
+from bsx.analysis.present.markdown import rows_of
+from bsx.analysis.present.numbers import p_value
+from bsx.analysis.present.parts import Chart
+from bsx.analysis.present.pictures import picture
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.resample import bootstrap_p
 from bsx.data.output import atomic_text
-from bsx.data.picture import COLOURS, picture
 from bsx.support.checks import Array
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -142,7 +144,7 @@ def coefficients(name: str, table: Table, result: DisentangleResult) -> str:
         last = [f"{other.coef[f]:.2f}{'' if other.significant[f] else '*'}" for f in ("sem", "lex")]
         rows.append((encoder, f"{size:g}", str(layers), f"{agreement:.3f}", *cells, f"{fit.r2:.2f}", *last))
     left_out = f" ({result.omitted} left out: no word of theirs has a vector)" if result.omitted else ""
-    return f"**{SETS[name]}, {result.n:,} pairs{left_out}**\n\n{markdown_table(rows, range(1, len(rows[0])))}"
+    return f"**{SETS[name]}, {result.n:,} pairs{left_out}**\n\n{rows_of(rows[0], rows[1:], range(1, len(rows[0])))}"
 
 
 def shares(results: Mapping[str, DisentangleResult]) -> str:
@@ -155,7 +157,7 @@ def shares(results: Mapping[str, DisentangleResult]) -> str:
             fit = result[encoder]
             cells += [f"{100 * fit.r2_share[factor] / fit.r2:.0f} %" for factor in FACTORS]
         rows.append((encoder, *cells))
-    return markdown_table(rows, range(1, len(rows[0])))
+    return rows_of(rows[0], rows[1:], range(1, len(rows[0])))
 
 
 def differences(
@@ -185,7 +187,7 @@ def differences(
         if encoder != LARGEST:
             keys = [(name, encoder, factor) for name in tables for factor in FACTORS]
             rows.append((encoder, *(f"{found[key][0]:+.2f}{'' if p_values[key] < 0.05 else '*'}" for key in keys)))
-    return markdown_table(rows, range(1, len(rows[0]))), p_values
+    return rows_of(rows[0], rows[1:], range(1, len(rows[0]))), p_values
 
 
 def trends(results: Mapping[str, DisentangleResult]) -> str:
@@ -217,43 +219,31 @@ def trends(results: Mapping[str, DisentangleResult]) -> str:
     ]
     both.append(pearson(np.array([first[e].r2 for e in ENCODERS]), np.array([second[e].r2 for e in ENCODERS])).estimate)
     rows.append(("r between the two sets, 18 encoders", *(f"{value:.2f}" for value in both)))
-    return markdown_table(rows, range(1, len(rows[0])))
+    return rows_of(rows[0], rows[1:], range(1, len(rows[0])))
 
 
 def draw(results: Mapping[str, DisentangleResult], path: Path) -> None:
-    """Draw each factor's coefficient over the size of the encoder, a panel a factor, with intervals."""
-    marks = ("o", "s")
-    with picture(path, 10.4, 6.2) as figure:
-        panels = figure.subplots(2, 2, sharex=True).ravel()
-        for axes, factor in zip(panels, FACTORS, strict=True):
-            for k, result in enumerate(results.values()):
-                for encoder, (size, _, _) in ENCODERS.items():
-                    low, high = result[encoder].ci[factor]
-                    at = size * (1.03 if k else 0.97)
-                    axes.plot([at, at], [low, high], color=COLOURS[k], lw=1)
-                    face = "white" if encoder in MULTILINGUAL else COLOURS[k]
-                    axes.plot(at, result[encoder].coef[factor], marks[k], ms=4.5, color=COLOURS[k], mfc=face)
-                    if encoder in (LARGEST, SMALLEST, "bert", "tinybert", "albert", "minilm12-384") and not k:
-                        axes.annotate(
-                            encoder,
-                            (at, high),
-                            fontsize=6,
-                            ha="center",
-                            va="bottom",
-                            xytext=(0, 2),
-                            textcoords="offset points",
-                        )
-            axes.set_xscale("log")
-            axes.set_title(factor.upper(), fontsize=9)
-            axes.axhline(0, color="#666666", lw=0.8)
-        for axes in panels[2:]:
-            axes.set_xlabel("millions of parameters")
-        for axes in panels[::2]:
-            axes.set_ylabel("coefficient (sd)")
-        for k, name in enumerate(results):
-            panels[0].plot([], [], marks[k], color=COLOURS[k], label=SETS[name])
-        panels[0].plot([], [], "o", color="#666666", mfc="white", label="multilingual")
-        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    """Draw each factor's coefficient by encoder, the largest first, a panel a factor, with intervals."""
+    sizes = {name: size for name, (size, _, _) in sorted(ENCODERS.items(), key=lambda one: -one[1][0])}
+    series = tuple(SETS[name] for name in results)
+    alt = "Coefficients of the factors with 95 % intervals, a row an encoder, the largest first."
+    panels = []
+    for factor in FACTORS:
+        points = [
+            charts.Point(
+                f"{encoder}{'*' * (encoder in MULTILINGUAL)}, {size:g} M",
+                place,
+                result[encoder].coef[factor],
+                *result[encoder].ci[factor],
+                series[place],
+            )
+            for encoder, size in sizes.items()
+            for place, result in enumerate(results.values())
+        ]
+        spec = charts.intervals(points, alt=alt, axis="coefficient (sd)", series=len(series), dense=True)
+        panels.append((factor.upper(), spec))
+    title = "Coefficients by encoder and millions of parameters; *: multilingual"
+    picture(Chart(title, alt, tuple(panels), series)).save(path)
 
 
 def page(tables: Mapping[str, Table], results: Mapping[str, DisentangleResult]) -> str:

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.disentangling.plots import draw_bends
 from bsx.analysis.disentangling.result import DisentangleResult
-from bsx.analysis.render.numbers import p_value
-from bsx.analysis.render.tables import markdown_table
+from bsx.analysis.present.markdown import rows_of
+from bsx.analysis.present.numbers import p_value
 from bsx.data.columns import read_columns
 from bsx.data.output import atomic_text
 
@@ -31,7 +30,7 @@ def curves(result: DisentangleResult) -> str:
         own = [bend for bend in result.bends if bend.metric == metric]
         cells = [f"{bend.out_curve - bend.out_line:+.3f} ({p_value(bend.p_adjusted)})" for bend in own]
         rows.append((metric, f"{own[0].r2_line:.3f}", f"{own[-1].r2_curve:.3f}", f"{own[0].out_line:.3f}", *cells))
-    return markdown_table(rows, range(1, len(rows[0])))
+    return rows_of(rows[0], rows[1:], range(1, len(rows[0])))
 
 
 def paths(result: DisentangleResult) -> str:
@@ -41,7 +40,7 @@ def paths(result: DisentangleResult) -> str:
         share = "" if path.share != path.share else f"{100 * path.share:.0f} %"
         cells = [f"{path.indirect:.3f}", ends[0], f"{path.direct:.3f}", ends[1], f"{path.total:.3f}", share]
         rows.append((path.metric, path.factor, *cells))
-    return markdown_table(rows, range(2, len(rows[0])))
+    return rows_of(rows[0], rows[1:], range(2, len(rows[0])))
 
 
 def part(data: Path, name: str, folder: Path) -> list[str]:
@@ -49,7 +48,7 @@ def part(data: Path, name: str, folder: Path) -> list[str]:
     result = disentangle(
         table, METRICS, FACTORS, spline=FACTORS, mediator="sem", bootstrap=RESAMPLES, correction="holm"
     )
-    draw_bends(result, "sem", folder / f"bends-{name}.svg")
+    result.plot(folder / f"bends-{name}.svg", chart="The curve of sem")
     return [
         f"## {TABLES[name]}: {result.n:,} pairs",
         f"Standard errors: {result.se}; {result.se_reason}.",
@@ -73,7 +72,7 @@ share a text.
 
 ```console
 $ python benchmarks/bends.py DATA
-$ bsx disentangle DATA/wmt-en.tsv --column bleurt --factor-column sem,syn,bleu,morph --spline sem,bleu --mediator sem
+$ bsx disentangle DATA/wmt-en.tsv --columns bleurt --factor-columns sem,syn,bleu,morph --spline sem,bleu --mediator sem
 ```
 
 The second command repeats a part by hand.

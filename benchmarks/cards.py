@@ -15,18 +15,17 @@ import gzip
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from bsx.analysis import Report, compare_cards, metric_card
-from bsx.analysis.documents.cards import CardDocument
-from bsx.analysis.report.blocks import Heading, Notes, ReportTable
-from bsx.analysis.report.cells import number, percent
-from bsx.analysis.report.sections.cards import card_sections
-from bsx.bertscore.config import ScorerConfig
+from bsx.analysis import Card, compare_cards, metric_card
+from bsx.analysis.present.cells import number, percent
+from bsx.analysis.present.forms import parts_of
+from bsx.analysis.present.markdown import markdown
+from bsx.analysis.present.parts import Answer, Heading, Part, Prose, TablePart
 from bsx.catalog.catalog import shipped
 from bsx.catalog.entries.evidence import Evidence
 from bsx.data.output import atomic_text
-from bsx.jobs.carding.desk import CardSettings
-from bsx.jobs.carding.evidence import evidence_of
+from bsx.jobs.cards.evidence import evidence_of
 from bsx.support.json_text import to_json
 
 METRICS = {
@@ -38,7 +37,7 @@ METRICS = {
 }
 """Spec -> the registry's entry that its figures speak for."""
 LIMIT = 200
-SETTINGS: CardSettings = {"limit": LIMIT, "perturbed": 30, "checked": 20, "timed": 100, "resamples": 5000}
+SETTINGS: dict[str, Any] = {"limit": LIMIT, "perturbed": 30, "checked": 20, "timed": 100, "resamples": 5000}
 PAIRS = ("de-en", "zh-en", "en-ru", "en-zh")
 PACKAGES = ("bsx", "torch", "transformers", "onnxruntime", "numpy")
 LONG = {
@@ -47,7 +46,7 @@ LONG = {
     "Signatures",
     "Data",
     "Parts",
-    "Share of pairs in which people prefer the side that scores higher, by the difference in score",
+    "Share of pairs in which human judgments prefer the side that scores higher, by the difference in score",
 }
 FINDINGS = """\
 What to read from it:
@@ -118,14 +117,14 @@ def tables(data: Path, work: Path) -> list[Path]:
     ]
 
 
-def people(cards: Sequence[CardDocument]) -> list[str]:
+def people(cards: Sequence[Card]) -> list[str]:
     """Return a table of how often people agree with the smallest and with the largest differences."""
     lines = [
         "| metric | table | pairs of | group | pairs | smallest differences | people agree | largest | people agree |",
         "| --- | --- | --- | --- | ---: | --- | ---: | --- | ---: |",
     ]
     for card in cards:
-        for curve in card.parts.agreement.people if card.parts.agreement is not None else ():
+        for curve in card.parts.agreement.human if card.parts.agreement is not None else ():
             if curve.group == "all" or len(curve.steps) < 2:
                 continue
             ends = [
@@ -140,9 +139,9 @@ def people(cards: Sequence[CardDocument]) -> list[str]:
     return lines
 
 
-def page(cards: Sequence[CardDocument]) -> str:
+def page(cards: Sequence[Card]) -> str:
     """Return the page: what was measured on, the leaderboard, and each card without its longest tables."""
-    board = compare_cards(cards).to_report().to_markdown().split("\n", 2)[2]
+    board = compare_cards(cards).to_markdown(full=False)
     first = cards[0]
     machine = first.parts.cost.machine if first.parts.cost is not None else {}
     lines = [
@@ -178,20 +177,17 @@ def page(cards: Sequence[CardDocument]) -> str:
         *people(cards),
     ]
     for card in cards:
-        kept = []
-        for section in card_sections(card):
-            blocks = (block for block in section.blocks if not isinstance(block, Heading | Notes))
-            section.blocks = [
-                block for block in blocks if not (isinstance(block, ReportTable) and block.caption in LONG)
-            ]
-            if any(isinstance(block, ReportTable) for block in section.blocks) or section.lead:
-                kept.append(section)
-        text = Report(card.metric, tuple(kept)).to_markdown().replace("\n## ", "\n### ")
-        lines.append("\n#" + text)
+        kept: list[Part] = []
+        for part in parts_of(card):
+            if isinstance(part, Heading) and kept and isinstance(kept[-1], Heading):
+                kept.pop()  # nothing below it is left
+            if isinstance(part, Answer | Heading | Prose) or (isinstance(part, TablePart) and part.caption not in LONG):
+                kept.append(part)
+        lines += [f"\n## {card.metric}", "", markdown(kept)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def in_registry(cards: Sequence[CardDocument]) -> None:
+def in_registry(cards: Sequence[Card]) -> None:
     """Put the figures of segments into the shipped entries, in place of those of an earlier run."""
     catalog = shipped()
     for card in cards:
@@ -237,10 +233,10 @@ def main() -> None:
     asked = parser.parse_args()
     asked.work.mkdir(parents=True, exist_ok=True)
     found = metric_card(
-        list(METRICS),
-        tables(asked.data, asked.work),
+        metrics=list(METRICS),
+        tables=tables(asked.data, asked.work),
         store=asked.work / "cards",
-        settings=ScorerConfig(memory="1GB"),
+        memory="1GB",
         **SETTINGS,
         progress=lambda phase, done, total: (
             print(f"{time.strftime('%H:%M:%S')} {phase}: {done} of {total}", flush=True) if phase == "card" else None

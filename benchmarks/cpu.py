@@ -141,7 +141,7 @@ def open_all(model: str) -> tuple[dict[str, Any], Path]:
 
     checkpoint = find(shipped().model(model).source)
     assert checkpoint is not None
-    return {name: bsx.Scorer(model, layer=LAYERS[model], **how) for name, how in CONTENDERS.items()}, checkpoint
+    return {name: bsx.Scorer(model=model, layer=LAYERS[model], **how) for name, how in CONTENDERS.items()}, checkpoint
 
 
 def first(folder: Path, size: int) -> list[list[str]]:
@@ -198,7 +198,7 @@ def profile(folder: Path, model: str, size: int) -> dict[str, Any]:
 
         onnxruntime.InferenceSession = watched
         try:
-            scorer = bsx.Scorer(model, layer=LAYERS[model], backend="onnx")
+            scorer = bsx.Scorer(model=model, layer=LAYERS[model], backend="onnx")
             scorer.score(*first(folder, size))
             written = scorer.metric.encoding.shared.batcher.embedder._session.end_profiling()
         finally:
@@ -259,7 +259,7 @@ def agreement(folder: Path, model: str) -> dict[str, Any]:
     import bsx
 
     scorers = {
-        how: bsx.Scorer(model, layer=LAYERS[model], backend="onnx", dtype=how)  # type: ignore[arg-type]
+        how: bsx.Scorer(model=model, layer=LAYERS[model], backend="onnx", dtype=how)  # type: ignore[arg-type]
         for how in ("fp32", "int8")
     }
     rows: list[dict[str, Any]] = []

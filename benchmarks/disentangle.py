@@ -22,6 +22,7 @@ import yaml
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.factors.zoo import compute_factors
+from bsx.analysis.present.families.disentangling import worded
 from bsx.data.corpus import MemoryCorpus
 from bsx.data.output import ScoreTable, atomic_text
 from bsx.metrics.run import score_corpus
@@ -112,8 +113,8 @@ def regressions(name: str, table: Table) -> list[str]:
     )
     theirs = [f"their {factor}" for factor in THEIR_FACTORS]
     columns = [*BESIDE, *(f"their {column}" for column in printed)]
-    here = disentangle(table, metrics=columns, factors=list(FACTORS))
-    there = disentangle(table, metrics=columns, factors=theirs)
+    here = disentangle(table, columns, list(FACTORS))
+    there = disentangle(table, columns, theirs)
     lines = [
         "| scores | factors | SEM | SYN | LEX | MOR | R² | shares of R² |",
         "|---|---|---:|---:|---:|---:|---:|---|",
@@ -151,7 +152,7 @@ def regressions(name: str, table: Table) -> list[str]:
         ]
         lines.append(f"- r between {whose} factors: {', '.join(pairs)}.")
     for whose, result in (("our", here), ("the published", there)):
-        lines += [f"- Warning of bsx, {whose} factors: {notice.message}." for notice in result.warnings]
+        lines += [f"- Warning of bsx, {whose} factors: {worded(notice)}" for notice in result.warnings]
     return lines
 
 
@@ -188,7 +189,7 @@ of Kaster, Zhao & Eger 2021; SEM is their column of human judgements. Nothing is
 
 ```console
 $ python benchmarks/disentangle.py DATA STANZA_DIR CACHE
-$ bsx disentangle CACHE/chain-wmt.tsv --column bertscore,sentence --factor-column sem,syn,lex,mor
+$ bsx disentangle CACHE/chain-wmt.tsv --columns bertscore,sentence --factor-columns sem,syn,lex,mor
 ```
 
 The second command repeats a part by hand. Roles as in the paper's files: sentence 1 is LEX's reference; for metrics it

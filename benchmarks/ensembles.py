@@ -55,7 +55,7 @@ def scored(wmt: Path, years: tuple[int, ...], work: Path) -> Path:
     if not table.is_file():
         texts(wmt, years, plain)
         run = "from bsx.cli.main import run; run()"
-        arguments = ["score", "--data", plain, "--metric", ",".join(SETS["all"]), "--model", "minilm", "-o", table]
+        arguments = ["score", plain, "--metrics", ",".join(SETS["all"]), "--model", "minilm", "-o", table]
         subprocess.run([sys.executable, "-c", run, *map(str, arguments)], check=True)
     return table
 
@@ -74,15 +74,16 @@ def profiles(table: dict[str, object], published: Path) -> tuple[dict[str, dict[
     joined = {name: np.asarray(table[name])[own] for name in SETS["all"]}
     joined |= {name: found[name][theirs] for name in FACTORS}
     fits = disentangle(joined, SETS["all"], FACTORS)
-    return {fit.metric: dict(fit.coef) for fit in fits}, len(rows)
+    return {fit.metric: dict(fit.coef) for fit in fits.results}, len(rows)
 
 
 def line(rule: str, result: EnsembleResult) -> str:
-    wins = sum(group.williams.p < 0.05 for group in result.groups)
-    losses = sum(group.williams.p > 0.95 for group in result.groups)
+    wins = sum(group.p("williams") < 0.05 for group in result.groups)
+    losses = sum(group.p("williams") > 0.95 for group in result.groups)
     mean = np.mean([group.ensemble for group in result.groups])
     best = np.mean([group.best_r for group in result.groups])
-    gain = f"{100 * result.average_gain:+.1f} % [{100 * result.low:+.1f}, {100 * result.high:+.1f}]"
+    low, high = result.average_ci
+    gain = f"{100 * result.average_gain:+.1f} % [{100 * low:+.1f}, {100 * high:+.1f}]"
     return f"| {rule} | {mean:.3f} | {best:.3f} | {gain} | {wins} / {losses} |"
 
 
@@ -95,7 +96,7 @@ def by_pair(results: dict[str, EnsembleResult]) -> list[str]:
     groups = [group.group for group in next(iter(results.values())).groups]
     lines = ["| rule | " + " | ".join(groups) + " |", "|---" * (len(groups) + 1) + "|"]
     for rule, result in results.items():
-        cells = [f"{100 * g.gain:+.1f} [{100 * g.low:+.1f}, {100 * g.high:+.1f}]" for g in result.groups]
+        cells = [f"{100 * g.gain:+.1f} [{100 * g.ci[0]:+.1f}, {100 * g.ci[1]:+.1f}]" for g in result.groups]
         lines.append(f"| {rule} | " + " | ".join(cells) + " |")
     return lines
 
@@ -138,18 +139,19 @@ def main() -> None:
         out += ["", f"The same, against the member that is best on WMT15 and 16, `{rival}`:", "", *table_of(honest)]
         out += ["", "Within WMT17; learnt weights by 10-fold cross-validation over segments:", "", *table_of(nested)]
         out += ["", "Gains in percent by pair, fitted on WMT15 and 16:", "", *by_pair(fitted)]
-        weights = ", ".join(f"`{m}` {w:.2f}" for m, w in fitted["weights"].combination.weights.items() if w)
-        taken = ", ".join(f"`{m}`" for m, w in fitted["greedy"].combination.weights.items() if w)
-        apart = [m for m, w in fitted["factors"].combination.weights.items() if w]
+        weights = ", ".join(f"`{m}` {w:.2f}" for m, w in fitted["weights"].weights.items() if w)
+        taken = ", ".join(f"`{m}`" for m, w in fitted["greedy"].weights.items() if w)
+        apart = [m for m, w in fitted["factors"].weights.items() if w]
         pair = ensemble(test, apart, fit=train, lower=[m for m in apart if m == "ter"], how="z", **common)
-        of_pair = f"{100 * pair.average_gain:+.1f} % [{100 * pair.low:+.1f}, {100 * pair.high:+.1f}]"
+        low, high = pair.average_ci
+        of_pair = f"{100 * pair.average_gain:+.1f} % [{100 * low:+.1f}, {100 * high:+.1f}]"
         out += [
             "",
             f"- weights: {weights}",
             f"- greedy takes {taken}",
             f"- factors takes {' and '.join(f'`{m}`' for m in apart)}: {of_pair} over the better of the two",
         ]
-        signs = ", ".join(f"`{m}` {w:+.2f}" for m, w in fitted["ridge"].combination.weights.items())
+        signs = ", ".join(f"`{m}` {w:+.2f}" for m, w in fitted["ridge"].weights.items())
         out += [f"- ridge, penalty {fitted['ridge'].settings['penalty']:g}: {signs}"]
     out += [
         "",

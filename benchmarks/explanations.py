@@ -26,10 +26,8 @@ from sklearn.isotonic import IsotonicRegression
 
 import bsx
 from bsx.analysis import MarkAgreement, calibration, compare_marks, mark_agreement
-from bsx.risk.features import best_matches, word_features, worst_piece
-from bsx.risk.inference import TrainedNetwork, word_inputs
+from bsx.risk.explainer import TrainedNetwork, best_matches, read_texts, word_features, word_inputs, worst_piece
 from bsx.risk.network import RiskNetwork
-from bsx.risk.reading import read_texts
 from bsx.support.provenance import file_digest
 from bsx.support.tensors import load_arrays, save_tensors
 
@@ -189,8 +187,12 @@ def curve(values: np.ndarray, marks: np.ndarray) -> dict[str, float]:
 
 def agreement(values: np.ndarray, words: Words) -> MarkAgreement:
     """Hold values of words against their marks."""
-    cut = words.starts[1:-1]
-    return mark_agreement(np.split(values, cut), np.split(words.marks, cut))
+    return mark_agreement(split(values, words), split(words.marks, words))
+
+
+def split(values: np.ndarray, words: Words) -> list[np.ndarray]:
+    """Return values of words sentence by sentence."""
+    return np.split(values, words.starts[1:-1])
 
 
 def matched(words: Words) -> np.ndarray:
@@ -384,8 +386,7 @@ def loss(risks: np.ndarray, marks: np.ndarray) -> float:
 
 def off(risks: np.ndarray, words: Words) -> str:
     """Return calibration error and excess of risks, with intervals, as cells of a table."""
-    cut = words.starts[1:-1]
-    found = calibration(np.split(risks, cut), np.split(words.marks, cut))
+    found = calibration(split(risks, words), split(words.marks, words))
     cells = [f"{one.estimate:+.3f} [{one.low:+.3f}, {one.high:+.3f}]" for one in (found.error, found.excess)]
     return f"{cells[0].replace('+', '')} | {cells[1]} | {loss(risks, words.marks):.4f}"
 
@@ -439,18 +440,18 @@ def attributed(data: Path) -> str:
         candidates, references = [row["candidate"] for row in rows], [row["post_edit"] for row in rows]
         sources = [row["source"] for row in rows]
         for label, given, metric in (
-            ("post-edit", (candidates, references), "chrf"),
-            ("post-edit", (candidates, references), "bertscore:model=minilm"),
-            ("source", (candidates, None, sources), "sentence-qe:model=me5-small-q4"),
+            ("post-edit", {"references": references}, "chrf"),
+            ("post-edit", {"references": references}, "bertscore:model=minilm"),
+            ("source", {"sources": sources}, "sentence-qe:model=me5-small-q4"),
         ):
             for method in ("erasure", "shapley"):
-                own = bsx.explain(*given, metric=metric, method=method, budget=BUDGET, marks=marks)
+                own = bsx.explain(candidates, **given, metrics=[metric], method=method, budget=BUDGET, marks=marks)
                 lines.append(f"| {pair} dev | {label} | {metric} | {method} | {figures(own.marks['candidate'])}")
         for label, given, model in (
-            ("post-edit", (candidates, references), "minilm"),
-            ("source", (candidates, None, sources), MODEL),
+            ("post-edit", {"references": references}, "minilm"),
+            ("source", {"sources": sources}, MODEL),
         ):
-            own = bsx.explain(*given, method="match", marks=marks, settings=bsx.ScorerConfig(model=model))
+            own = bsx.explain(candidates, **given, method="match", marks=marks, model=model)
             lines.append(f"| {pair} dev | {label} | {model} | match | {figures(own.marks['candidate'])}")
     return "\n".join(lines)
 
@@ -470,12 +471,11 @@ def page(data: Path, work: Path) -> None:
             for side, column in SIDES:
                 values = logits(networks[side][0], found[side])
                 sided[part][side][pair] = values, found[side]
-                ways = {
-                    "trained": agreement(values, found[side]),
-                    "match": agreement(matched(found[side]), found[side]),
-                }
+                risks = {"trained": split(values, found[side]), "match": split(matched(found[side]), found[side])}
+                marks = split(found[side].marks, found[side])
+                ways = {how: mark_agreement(one, marks) for how, one in risks.items()}
                 if part == "test21":
-                    apart = compare_marks(ways["trained"], ways["match"])["auc"]
+                    apart = compare_marks(risks["trained"], risks["match"], marks)["auc"]
                     better.append(f"{pair} {side}: {apart.difference:+.3f} [{apart.low:+.3f}, {apart.high:+.3f}]")
                 if part == "dev" and side == "candidate":
                     given = [np.array(row["xmover_shap"].split(), dtype=np.float64) for row in rows]

@@ -87,7 +87,7 @@ def main() -> None:
         folder = random_roberta_large(Path(home) / "roberta-large")
         theirs = bert_score.BERTScorer(model_type=str(folder), num_layers=LAYER, device=arguments.device)
         ours = {
-            dtype: bsx.Scorer(str(folder), layer=LAYER, device=arguments.device, dtype=dtype)
+            dtype: bsx.Scorer(model=str(folder), layer=LAYER, device=arguments.device, dtype=dtype)
             for dtype in ("fp32", "fp16", "bf16")
         }
         times: dict[str, list[float]] = {name: [] for name in ("bert-score", *ours)}

@@ -19,21 +19,22 @@ from typing import Any
 
 import numpy as np
 
-from bsx.analysis.documents.base import Interval
-from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.analysis.factors.lexical import bleu1
-from bsx.analysis.intervening.plots import draw_interventions
 from bsx.analysis.intervening.result import Interventions
 from bsx.analysis.intervening.run import intervene
-from bsx.analysis.render.numbers import p_value
+from bsx.analysis.present import charts
+from bsx.analysis.present.numbers import p_value
+from bsx.analysis.present.parts import Chart
+from bsx.analysis.present.pictures import picture
 from bsx.analysis.report.documents import parse_document
 from bsx.data.output import atomic_text
-from bsx.data.picture import COLOURS, picture
+from bsx.support.result import Interval
 
 ROWS = 100
+PLANTED = 0.2
 METRICS = "bertscore:model=minilm,bertscore:model=me5-small-q4,chrf,sentbleu"
 OPTIONS = (
-    "--lang en --candidate candidate --human human --factor syn,lex,mor --parser stanza --vectors words.vec "
+    "--lang en --candidate candidate --human human --factors syn,lex,mor --parser stanza --vectors words.vec "
     "--correction holm"
 )
 BASES = ("reference", "candidate")
@@ -70,23 +71,23 @@ def write_vectors(models: Path, target: Path) -> None:
 
 def command(base: str) -> str:
     return (
-        f"bsx intervene wmt17.tsv --metric {METRICS} {OPTIONS} --parser-dir DATA/models/stanza_en "
+        f"bsx intervene wmt17.tsv --metrics {METRICS} {OPTIONS} --parser-dir DATA/models/stanza_en "
         f"--cache cache --base {base} -o {base}.json"
     )
 
 
-def measure(work: Path, models: Path, base: str) -> InterveneDocument:
+def measure(work: Path, models: Path, base: str) -> Interventions:
     target = work / f"{base}.json"
     if not target.exists():
         words = command(base).replace("DATA/models/stanza_en", str(models)).split()[1:]
         subprocess.run([sys.executable, "-m", "bsx", *words], check=True, cwd=work)
     found = parse_document(json.loads(target.read_text(encoding="utf-8")), target.name)
-    if not isinstance(found, InterveneDocument):
+    if not isinstance(found, Interventions):
         raise TypeError(f"{target} is no document of bsx intervene")
     return found
 
 
-def disagreements(found: Mapping[str, InterveneDocument]) -> str:
+def disagreements(found: Mapping[str, Interventions]) -> str:
     """Return a table of the tests that observed and edited coefficients are the same."""
     lines = ["| metric | factor | observed | edited: references | p | edited: candidates | p |"]
     lines.append("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
@@ -101,12 +102,11 @@ def disagreements(found: Mapping[str, InterveneDocument]) -> str:
     return "\n".join(lines)
 
 
-def _number(value: float | None, ends: Interval) -> str:
-    low, high = ends or (None, None)
-    return "" if value is None else f"{value:.2f} [{low:.2f}, {high:.2f}]"
+def _number(value: float | None, ends: Interval | None) -> str:
+    return "" if value is None or ends is None else f"{value:.2f} [{ends[0]:.2f}, {ends[1]:.2f}]"
 
 
-def page(found: Mapping[str, InterveneDocument]) -> str:
+def page(found: Mapping[str, Interventions]) -> str:
     first = found["reference"]
     origin = first.provenance
     versions: Any = origin.versions if origin is not None else {}
@@ -128,10 +128,7 @@ def page(found: Mapping[str, InterveneDocument]) -> str:
         FINDINGS,
         "## Where the two disagree\n\n" + disagreements(found),
         "![Coefficients with intervals, observed and under edits](interventions.svg)",
-        *(
-            f"## {base.capitalize()}s edited\n\n" + Interventions(content, ()).to_markdown().strip()
-            for base, content in found.items()
-        ),
+        *(f"## {base.capitalize()}s edited\n\n" + content.to_markdown().strip() for base, content in found.items()),
         "\n".join(f"- {name}: `{line}`" for name, line in (origin.signatures if origin is not None else {}).items()),
         ", ".join(f"{name} {version}" for name, version in versions.items()) + ".",
     ]
@@ -191,17 +188,17 @@ def draw_planted(path: Path) -> None:
             texts: Sequence[str], wanted: Sequence[str], share: float = share
         ) -> np.ndarray[Any, np.dtype[np.float64]]:
             noise = np.array([random.Random(text).gauss(0, 0.01) for text in texts])  # noqa: S311
-            return 0.2 * lex(wanted, texts) + share * np.array([hidden.get(text, 0.0) for text in texts]) + noise
+            return PLANTED * lex(wanted, texts) + share * np.array([hidden.get(text, 0.0) for text in texts]) + noise
 
         one = intervene(
             references,
             {"m": metric},
-            ["synonyms", "opposites"],
+            edits=["synonyms", "opposites"],
             factors={"lex": lex},
             candidates=candidates,
             lang="en",
         )
-        unit = one.document.fits[0].sd / next(row.unit for row in one.document.scales if row.factor == "lex")  # type: ignore[operator]
+        unit = one.fits[0].sd / next(scale.unit for scale in one.scales if scale.factor == "lex")
         row = one.effect("m", "lex")
         found.append(
             [
@@ -210,14 +207,28 @@ def draw_planted(path: Path) -> None:
             ]
         )  # type: ignore[operator]
     values = np.array(found)  # (shares, sides, value and ends)
-    with picture(path, 6.4, 3.4) as figure:
-        axes = figure.add_subplot()
-        for side, (name, mark) in enumerate((("observed", "o-"), ("edited", "s-"))):
-            axes.plot(shares, values[:, side, 0], mark, ms=5, lw=1.5, color=COLOURS[side], label=name)
-            axes.fill_between(shares, values[:, side, 1], values[:, side, 2], color=COLOURS[side], alpha=0.15, lw=0)
-        axes.axhline(0.2, color="#666666", lw=0.8, ls="--", label="planted")
-        axes.set(xlabel="weight of the hidden quality", ylabel="coefficient of LEX", ylim=(0, None))
-        figure.legend(loc="outside lower center", ncols=3)
+    series = ("observed", "edited", "planted")
+    points = [
+        (float(share), side, float(value), series[side])
+        for side, drawn in enumerate([*values[:, :, 0].T, np.full(len(shares), PLANTED)])
+        for share, value in zip(shares, drawn, strict=True)
+    ]
+    bands = [(low, high) for side in (0, 1) for low, high in values[:, side, 1:].tolist()]
+    alt = (
+        "The observed coefficient of LEX grows with the weight of what is hidden, the edited one stays at the planted."
+    )
+    spec = charts.lines(
+        points,
+        alt=alt,
+        x="weight of the hidden quality",
+        y="coefficient of LEX",
+        series=len(series),
+        span=(0, float(values.max())),
+        ticks=shares.tolist(),
+        bands=[*bands, *[(None, None)] * len(shares)],
+        height=220,
+    )
+    picture(Chart("A planted effect, observed and edited", alt, (("", spec),), series)).save(path)
 
 
 def main() -> None:
@@ -239,7 +250,7 @@ def main() -> None:
     if not (arguments.work / "words.vec").exists():
         write_vectors(models, arguments.work / "words.vec")
     found = {base: measure(arguments.work, models, base) for base in BASES}
-    draw_interventions(found["reference"], repository / "benchmarks/agreement/interventions.svg")
+    found["reference"].plot(repository / "benchmarks/agreement/interventions.svg")
     with atomic_text(repository / "benchmarks/agreement/interventions.md") as stream:
         stream.write(page(found))
 

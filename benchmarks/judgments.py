@@ -52,10 +52,11 @@ def main() -> None:
     arguments = parser.parse_args()
     sizes = deal(arguments.data, arguments.work)
     command = [sys.executable, "-m", "bsx", "train", "curve", "bilstm", "--model", "minilm", "--device", "cpu"]
-    command += [word for name in sizes for word in (f"--{name}", str(arguments.work / f"{name}.tsv"))]
+    tables = {name: str(arguments.work / f"{name}.tsv") for name in sizes}
+    command += [tables.pop("train"), *(word for name, file in tables.items() for word in (f"--{name}", file))]
     command += [word for judge in JUDGES for word in ("--human", judge)]
     command += ["--sizes", arguments.sizes, "--judgments", "1,3", "--seeds", arguments.seeds, "--format", "json"]
-    command += ["--backend", "torch", "-o", str(arguments.work / "curve")]
+    command += ["--encoder", "backend=torch", "-o", str(arguments.work / "curve")]
     found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
     lines = [
         "| instances | judgments of each | judgments | mean r | 95 % interval over seeds | seeds |",

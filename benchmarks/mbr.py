@@ -28,7 +28,7 @@ import bsx
 from bsx.analysis.stats.preference import wilson_interval
 from bsx.data.nbest import NBest
 from bsx.data.output import atomic_text
-from bsx.metrics.risk import Decision, Decoder
+from bsx.metrics.mbr import Decision, Decoder
 from bsx.support.provenance import versions
 
 PAIRS = ("cs-en", "fi-en", "tr-en")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.disentangling.result import DisentangleResult
-from bsx.analysis.render.tables import markdown_table
+from bsx.analysis.present.markdown import rows_of
 from bsx.data.columns import read_columns
 from bsx.data.output import atomic_text
 from bsx.errors import InputError
@@ -73,7 +73,7 @@ def part(data: Path, name: str) -> list[str]:
     held_back = [factor for factor in ("syn", "morph") if factor in factors]
     names = {"syn": "SYN", "morph": "MOR"}
     lengths = [["metric", *(cell for factor in held_back for cell in (names[factor], f"{names[factor]} with length"))]]
-    for fit in result:
+    for fit in result.results:
         own = cell(fit.coef[lex], fit.significant[lex])
         now = [at[value][fit.metric][2] for value in RELIABILITIES]
         rows.append([fit.metric, own, *now, tipping(result, fit.metric, lex), tipping(result, fit.metric, "syn")])
@@ -91,12 +91,12 @@ def part(data: Path, name: str) -> list[str]:
         "",
         f"Standard errors: {result.se}; {result.se_reason}.",
         "",
-        markdown_table(rows, range(1, len(rows[0]))),
+        rows_of(rows[0], rows[1:], range(1, len(rows[0]))),
         "",
         "Reliabilities were tried as far as the factors would not explain more than all of a metric: "
         f"{', '.join(lowest.values())}.",
         "",
-        markdown_table(lengths, range(1, len(lengths[0]))),
+        rows_of(lengths[0], lengths[1:], range(1, len(lengths[0]))),
         "",
     ]
 
@@ -117,7 +117,7 @@ reliability of SEM below which the coefficient is no longer significant.
 
 ```console
 $ python benchmarks/measurement_error.py DATA
-$ bsx disentangle DATA/wmt-en.tsv --column bleurt,mover --factor-column sem,syn,bleu,morph --reliability sem=.6
+$ bsx disentangle DATA/wmt-en.tsv --columns bleurt,mover --factor-columns sem,syn,bleu,morph --reliability sem=.6
 ```
 
 The second command repeats a part by hand. The reliabilities are assumptions, the same for all rows. In WMT15-17 a

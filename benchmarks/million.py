@@ -2,7 +2,7 @@
 
 Run: python benchmarks/million.py [--sizes 100000,1000000] [--layer 4] [--home FOLDER] [--output FILE.json]
 
-Each size is a process of its own, `bsx score --data … -o …`, on distinct pairs: English sentences of Tatoeba with a
+Each size is a process of its own, `bsx score … -o …`, on distinct pairs: English sentences of Tatoeba with a
 number behind each text. The model is MiniLM at its own layer. While it runs, its resident memory is read every
 second. The largest run is done again, killed five times at random moments, and gone on with by --resume: its output
 must be the same to the byte. OMP_NUM_THREADS says how many threads compute.
@@ -48,8 +48,8 @@ def write_pairs(path: Path, size: int) -> None:
 
 
 def command(data: Path, output: Path, layer: int, *more: str) -> list[str]:
-    settings = ["-m", "minilm", "--layer", str(layer), "--memory", "1GB", "--device", "cpu"]
-    return [sys.executable, "-m", "bsx", "score", *settings, "--data", str(data), "-o", str(output), *more]
+    settings = ["-m", "minilm", "--layer", str(layer), "--encoder", "memory=1GB", "--device", "cpu"]
+    return [sys.executable, "-m", "bsx", "score", *settings, str(data), "-o", str(output), *more]
 
 
 def resident(process: int) -> float:

@@ -19,7 +19,7 @@ from mt_metrics_eval import stats as theirs
 
 from bsx import get_metric
 from bsx.analysis import calibrate_ties, compare_ties, grouped, perm_both, soft_pairwise_accuracy
-from bsx.analysis.stats.systems.grid import Grid, grid
+from bsx.analysis.stats.systems.grouped import Grid, grid
 from bsx.data.output import atomic_text
 from bsx.data.tables import Table
 from bsx.support.checks import Array

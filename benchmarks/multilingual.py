@@ -124,7 +124,7 @@ def _some(draw: np.random.Generator, length: int, count: int) -> list[int]:
 
 def measure(rows: Sequence[tuple[str, str, float, str]], prefix: str, encoders: Encoders) -> tuple[Measured, str]:
     """Score a set with every layer, with sentence vectors and with chrF; return also BERTScore's signature."""
-    scorer = bsx.Scorer(MODEL, encoders=encoders, all_layers=True, prefix=prefix)
+    scorer = bsx.Scorer(model=MODEL, encoders=encoders, all_layers=True, prefix=prefix)
     sentence = bsx.get_metric("sentence", encoders=encoders, prefix=prefix)
     chrf = bsx.get_metric("chrf")
     parts = []

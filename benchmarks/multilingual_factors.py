@@ -86,7 +86,7 @@ def tests(table: dict[str, object], pairs: list[tuple[str, str]], factors: tuple
         for a, b in pairs
         for factor, comparison in compare_coefficients(
             table, a, b, factors, cluster="source", resamples=RESAMPLES
-        ).items()
+        ).by.items()
     ]
     corrected = adjust([comparison.p_two_sided for *_, comparison in found], "holm")
     cells = {

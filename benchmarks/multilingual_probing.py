@@ -14,10 +14,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from bsx.bertscore.config import ScorerConfig
+from bsx.analysis.present import charts
+from bsx.analysis.present.parts import Chart
+from bsx.analysis.present.pictures import picture
 from bsx.data.output import atomic_text
-from bsx.data.picture import COLOURS, picture
-from bsx.jobs import ProbePlan, probe
+from bsx.jobs import probe
 
 TREEBANKS = {"en": "UD_English-PUD/en", "de": "UD_German-PUD/de", "zh": "UD_Chinese-PUD/zh"}
 NAMES = {"en": "English", "de": "German", "zh": "Chinese"}
@@ -92,15 +93,17 @@ def measure(task: str, source: str, work: Path) -> dict[str, Any]:
     kept = work / f"{task}-{source}.json"
     if not kept.exists():
         tokens = task in TOKENS
-        plan = ProbePlan(layers=LAYERS, limit=LIMIT if tokens else None, repeats=1 if tokens else 2, resamples=500)
         others = [str(work / f"{task}.{lang}.txt") for lang in LANGUAGES[task].split() if lang != source]
         found = probe(
-            [str(work / f"{task}.{source}.txt")],
-            plan,
+            tasks=[str(work / f"{task}.{source}.txt")],
+            layers=LAYERS,
+            limit=LIMIT if tokens else None,
+            repeats=1 if tokens else 2,
+            resamples=500,
             tokens=tokens,
             test_data=others,
             parallel=True,
-            settings=ScorerConfig(model="me5-small-q4"),
+            model="me5-small-q4",
         )
         with atomic_text(kept) as stream:
             stream.write(json.dumps(found.to_dict()))
@@ -138,28 +141,42 @@ def block(task: str, found: dict[str, dict[str, Any]]) -> list[str]:
 
 
 def draw(found: dict[str, dict[str, dict[str, Any]]], path: Path) -> None:
-    with picture(path, 4.2 * len(found), 3.4) as figure:
-        every = figure.subplots(1, len(found), squeeze=False).flat
-        for axes, (task, content) in zip(every, found.items(), strict=True):
-            axes.set_title(task, fontsize=10)
-            for i, (source, one) in enumerate(content.items()):
-                for j, (lang, figures) in enumerate(tested(one, source).items()):
-                    rows = figures["layers"]
-                    style = {"color": COLOURS[i], "ls": "-" if lang == source else (0, (2 + 2 * j, 2)), "lw": 1.4}
-                    axes.plot(LAYERS, [row["accuracy"] for row in rows], **style, label=f"{source}→{lang}")
-                    axes.fill_between(
-                        LAYERS, [r["low"] for r in rows], [r["high"] for r in rows], color=COLOURS[i], alpha=0.08, lw=0
-                    )
-            axes.set_ylabel("accuracy")
-            axes.legend(fontsize=6, ncols=3)
-            axes.set_xlabel("layer (0 = embeddings)")
+    """Draw accuracy by layer, a panel a task, a line a pair of languages."""
+    names = dict.fromkeys(
+        f"{source}→{lang}"
+        for content in found.values()
+        for source, one in content.items()
+        for lang in tested(one, source)
+    )
+    series, alt = tuple(names), "Accuracy by layer, training and test language, with 95 % intervals."
+    panels = []
+    for task, content in found.items():
+        rows = [
+            (series.index(f"{source}→{lang}"), f"{source}→{lang}", layer, row)
+            for source, one in content.items()
+            for lang, figures in tested(one, source).items()
+            for layer, row in zip(LAYERS, figures["layers"], strict=True)
+        ]
+        spec = charts.lines(
+            [(layer, place, row["accuracy"], name) for place, name, layer, row in rows],
+            alt=alt,
+            x="layer (0 = embeddings)",
+            y="accuracy",
+            series=len(series),
+            span=(min(row["low"] for *_, row in rows), max(row["high"] for *_, row in rows)),
+            ticks=LAYERS,
+            bands=[(row["low"], row["high"]) for *_, row in rows],
+            height=220,
+        )
+        panels.append((task, spec))
+    picture(Chart("Accuracy by layer, training→test language", alt, tuple(panels), series)).save(path)
 
 
 def page(found: dict[str, dict[str, dict[str, Any]]], drawn: str) -> str:
     lines = [HEAD, f"![Accuracy by layer, training and test language]({drawn})", ""]
     for task, content in found.items():
         lines += block(task, content)
-    signatures = {one["signature"] for content in found.values() for one in content.values()}
+    signatures = {line for content in found.values() for one in content.values() for line in one["signatures"].values()}
     return "\n".join([*lines, "## Signatures", "", *(f"- `{one}`" for one in sorted(signatures))]) + "\n"
 
 

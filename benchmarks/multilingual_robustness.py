@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis import get_perturbation
+from bsx.analysis.present import charts
+from bsx.analysis.present.parts import Chart
+from bsx.analysis.present.pictures import picture
 from bsx.data.output import atomic_text
-from bsx.data.picture import COLOURS, picture
 
 METRICS = "bertscore,chrf"
 PAIRS = "bertscore,sentence,chrf,sentbleu"
@@ -62,13 +64,13 @@ def tables(data: Path, work: Path) -> None:
 def command(kind: str, lang: str) -> str:
     if kind == "pairs":
         table = f"pawsx-{lang}-dev.tsv"
-        return f"bsx adversarial pairs {table} --metric {PAIRS} -m me5-small-q4 -l {lang} -o pairs-{lang}.json"
+        return f"bsx adversarial pairs {table} --metrics {PAIRS} -m me5-small-q4 -l {lang} -o pairs-{lang}.json"
     able = [get_perturbation(name) for name in CHANGES.split()]
     names = [one.name for one in able if one.lacks(lang, source=False, parse=lang in TREEBANKS) is None]
     trees = f" --parses {lang}.conllu" if lang in TREEBANKS else ""
     return (
-        f"bsx adversarial perturb {lang}.tsv --metric {METRICS} -m me5-small-q4 -l {lang} --strength 0.1 "
-        f"--perturbation {','.join(names)} --correction holm --cache vectors{trees} -o perturb-{lang}.json"
+        f"bsx adversarial perturb {lang}.tsv --metrics {METRICS} -m me5-small-q4 -l {lang} --strengths 0.1 "
+        f"--perturbations {','.join(names)} --correction holm --cache vectors{trees} -o perturb-{lang}.json"
     )
 
 
@@ -149,22 +151,18 @@ def draw(found: dict[str, dict[str, Any]], path: Path) -> None:
     """Draw how far BERTScore falls, a row a perturbation, a mark a language."""
     shown = ("no-punctuation", "typos", "marks", "function-words", "spelling", "numbers", "dates", "negation")
     shown += ("opposites", "modality", "noun-swap", "drop-words", "shuffle")
-    with picture(path, 7.2, 5.6) as figure:
-        axes = figure.subplots()
-        for i, (lang, content) in enumerate(found.items()):
-            for at, name in enumerate(shown):
-                for one in content["results"]:
-                    if (one["metric"], one["perturbation"]) == ("bertscore", name) and one["n"] >= LEAST:
-                        scale = one["drop"] / one["relative_drop"] if one["relative_drop"] else 1.0
-                        low, high = (end / scale for end in one["ci"])
-                        y = -at - 0.3 + 0.12 * i
-                        axes.plot([low, high], [y, y], color=COLOURS[i], lw=1)
-                        axes.plot(one["relative_drop"], y, "o", color=COLOURS[i], ms=4)
-            axes.plot([], [], "o", color=COLOURS[i], ms=4, label=LANGUAGES[lang])
-        axes.axvline(0, color="#666666", lw=0.8)
-        axes.set_yticks([-at for at in range(len(shown))], shown)
-        axes.set_xlabel("drop of BERTScore's F1, as a share of clean minus unrelated (95 % interval)")
-        figure.legend(loc="outside upper center", ncols=len(found), fontsize=8)
+    series, points = tuple(LANGUAGES[lang] for lang in found), []
+    for name in shown:
+        for place, content in enumerate(found.values()):
+            for one in content["results"]:
+                if (one["metric"], one["perturbation"]) == ("bertscore", name) and one["n"] >= LEAST:
+                    scale = one["drop"] / one["relative_drop"] if one["relative_drop"] else 1.0
+                    ends = (end / scale for end in one["ci"])
+                    points.append(charts.Point(name, place, one["relative_drop"], *ends, series[place]))
+    axis = "drop of BERTScore's F1, as a share of clean minus unrelated (95 % interval)"
+    alt = f"The {axis}: a row a perturbation, a mark a language."
+    spec = charts.intervals(points, alt=alt, axis=axis, series=len(series))
+    picture(Chart("Drops of BERTScore by perturbation and language", alt, (("", spec),), series)).save(path)
 
 
 def page(pairs: dict[str, Any], perturbed: dict[str, Any], listed: dict[tuple[str, str], float], picture: str) -> str:

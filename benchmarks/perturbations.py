@@ -21,7 +21,7 @@ from bsx.data.output import atomic_text
 
 ROWS = 500
 SCORE = "bertscore,moverscore,sentence,chrf,sentbleu"
-COMMON = f"--metric {SCORE} --model minilm --lang en --source source --parser stanza --cache parses --format json"
+COMMON = f"--metrics {SCORE} --model minilm --lang en --source source --parser stanza --cache parses --format json"
 RUNS = {"reference": "", "candidate": "--candidate candidate "}
 HEAD = ("perturbation", "meaning", "n", "n/a", "same", "drop", "rel", "unseen", "excess", "p")
 
@@ -133,7 +133,7 @@ def page(found: dict[str, dict[str, Any]]) -> str:
         lines += ["Relative drops side by side:", "", *side_by_side(content)]
         for one in content["ranges"]:
             lines += metric_table(content, one["metric"])
-        lines += [f"- {note}" for note in content["notes"]]
+        lines += [f"- {note}" for note in content.get("notes", ())]
     return "\n".join(lines) + "\n"
 
 

@@ -104,7 +104,7 @@ def compare(model: str, folder: Path, layer: int, sizes: list[int], repeats: int
 
     import bsx
 
-    ours = bsx.Scorer(model, layer=layer)
+    ours = bsx.Scorer(model=model, layer=layer)
     theirs = bert_score.BERTScorer(model_type=str(folder), num_layers=layer)
     rows = []
     for size in sizes:
@@ -165,7 +165,7 @@ def child(package: str, size: int, layer: int, pairs: Any) -> None:
             from bsx.data.lines import NamedFile
 
             corpus = LineFiles({"c": NamedFile(Path(home) / "c.txt")}, [NamedFile(Path(home) / "r.txt")])
-            scorer = bsx.Scorer("minilm", layer=layer, memory="1GB")
+            scorer = bsx.Scorer(model="minilm", layer=layer, memory="1GB")
             from bsx.metrics.run import prepare, stream
 
             scored = sum(len(block.segments) for block in stream(prepare([scorer.metric], corpus)))

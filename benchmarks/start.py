@@ -25,7 +25,7 @@ from cpu import machine
 
 PAIR = "['He never calls.'], ['He does not ring.']"
 SAY = "; print('scored', flush=True)"
-BSX = f"import bsx; bsx.Scorer({{!r}}, backend={{!r}}).score({PAIR}){SAY}"
+BSX = f"import bsx; bsx.Scorer(model={{!r}}, backend={{!r}}).score({PAIR}){SAY}"
 PEER = (
     "import warnings; warnings.simplefilter('ignore'); import bert_score; from bsx.catalog.catalog import shipped; "
     "from bsx.models.files import find; "
@@ -37,10 +37,10 @@ ME5 = "me5-small-q4"
 EMPTY = "empty cache"
 STARTS = {
     "bsx --help": ["-m", "bsx", "--help"],
-    "bsx score, one pair, ONNX Runtime": [*SCORE, "-m", "minilm", "--backend", "onnx"],
-    f"bsx score, one pair, ONNX Runtime, {EMPTY}": [*SCORE, "-m", "minilm", "--backend", "onnx"],
-    "bsx score, one pair, PyTorch": [*SCORE, "-m", "minilm", "--backend", "torch"],
-    "bsx score, one pair, me5-small-q4, ONNX Runtime": [*SCORE, "-m", ME5, "--backend", "onnx"],
+    "bsx score, one pair, ONNX Runtime": [*SCORE, "-m", "minilm", "--encoder", "backend=onnx"],
+    f"bsx score, one pair, ONNX Runtime, {EMPTY}": [*SCORE, "-m", "minilm", "--encoder", "backend=onnx"],
+    "bsx score, one pair, PyTorch": [*SCORE, "-m", "minilm", "--encoder", "backend=torch"],
+    "bsx score, one pair, me5-small-q4, ONNX Runtime": [*SCORE, "-m", ME5, "--encoder", "backend=onnx"],
     "Python, one pair, ONNX Runtime": ["-c", BSX.format("minilm", "onnx")],
     "Python, one pair, PyTorch": ["-c", BSX.format("minilm", "torch")],
     "Python, one pair, bert-score": ["-c", PEER.format("minilm", 4)],

@@ -27,7 +27,7 @@ SYSTEMS = 10
 WHOLE = {
     "bsx": (
         "import sys, bsx; c, r = (open(f, encoding='utf-8').read().splitlines() for f in sys.argv[1:3]); "
-        "s = bsx.Scorer('minilm', layer=6, cache=sys.argv[3]); s.score(c, r); print(s.encoders.sequences_encoded)"
+        "s = bsx.Scorer(model='minilm', layer=6, cache=sys.argv[3]); s.score(c, r); print(s.encoders.sequences_encoded)"
     ),
     "bert-score": (
         "import sys, bert_score; c, r = (open(f, encoding='utf-8').read().splitlines() for f in sys.argv[1:3]); "
@@ -78,8 +78,8 @@ def main() -> None:
     whole: dict[str, list[float]] = {name: [] for name in ("bert-score", "bsx from the cache")}
     with tempfile.TemporaryDirectory() as home:
         theirs = bert_score.BERTScorer(model_type=str(folder), num_layers=6)
-        ours = bsx.Scorer("minilm", layer=6)
-        filling = bsx.Scorer("minilm", layer=6, cache=home)
+        ours = bsx.Scorer(model="minilm", layer=6)
+        filling = bsx.Scorer(model="minilm", layer=6, cache=home)
         cold = filling.score_systems(systems, references)
         filling.encoders.flush()
         for name, column in zip("cr", (candidates, references), strict=True):
@@ -96,7 +96,7 @@ def main() -> None:
             times["bsx"].append(time_of(ours.score_systems, systems, references))
 
             def again() -> None:
-                reader = bsx.Scorer("minilm", layer=6, cache=home)
+                reader = bsx.Scorer(model="minilm", layer=6, cache=home)
                 warm = reader.score_systems(systems, references)
                 assert reader.encoders.sequences_encoded == 0
                 assert all(np.array_equal(warm[name].f1, cold[name].f1) for name in systems)

@@ -36,8 +36,7 @@ from bsx.train.config import TrainConfig
 from bsx.train.data import Instances, Target
 from bsx.train.data import agreement as valid_agreement
 from bsx.train.encoder import FrozenEncoder
-from bsx.train.modules import BiLstm, dropped, linear, pooled
-from bsx.train.networks import BiLstmNetwork, Encoded, Network, build_network
+from bsx.train.networks import BiLstm, BiLstmNetwork, Encoded, Network, build_network, dropped, linear, pooled
 from bsx.train.vectors import VectorStore
 
 Array = NDArray[np.float64]

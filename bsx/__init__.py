@@ -14,8 +14,8 @@ from bsx.support.environment import silence as _silence
 from bsx.support.faces import public_face
 
 if TYPE_CHECKING:
+    from bsx.analysis.present.families.scores import draw_alignment as draw_alignment
     from bsx.bertscore.alignment import Alignment as Alignment, align_texts as align_texts
-    from bsx.bertscore.alignment_plot import draw_alignment as draw_alignment
     from bsx.bertscore.baseline import BaselineRun as BaselineRun
     from bsx.bertscore.config import ScorerConfig as ScorerConfig
     from bsx.bertscore.loss import bertscore_loss as bertscore_loss
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from bsx.errors import BsxError as BsxError, DataUnavailableError as DataUnavailableError, InputError as InputError
     from bsx.errors import MissingExtraError as MissingExtraError, ModelUnavailableError as ModelUnavailableError
     from bsx.errors import RegistryError as RegistryError, UnknownNameError as UnknownNameError
-    from bsx.jobs.word_risks import explain as explain
+    from bsx.jobs.explaining import explain as explain
     from bsx.metrics.base import Metric as Metric, PairMetric as PairMetric
     from bsx.metrics.blocks import PairScores as PairScores, Pairs as Pairs
     from bsx.metrics.core import MetricConfig as MetricConfig
     from bsx.metrics.embedding.base import EncoderMetric as EncoderMetric
     from bsx.metrics.paired import paired_scores as paired_scores
     from bsx.metrics.results import MetricScores as MetricScores
-    from bsx.metrics.risk import Decision as Decision, mbr as mbr
+    from bsx.metrics.mbr import Decision as Decision, mbr as mbr
     from bsx.metrics.run import score_corpus as score_corpus
     from bsx.metrics.zoo import get_metric as get_metric, get_metrics as get_metrics
     from bsx.models.ranking import ModelChoice as ModelChoice, select_model as select_model

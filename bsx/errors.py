@@ -21,7 +21,7 @@ def shortened(message: str) -> str:
     """
     if len(message) <= _LONG:
         return message
-    parts = _VALUE.sub(lambda found: _cut(found[0], 60, 14), message).split(" | ")  # several problems in one message
+    parts = _VALUE.sub(lambda match: _cut(match[0], 60, 14), message).split(" | ")  # several problems in one message
     return " | ".join(_cut(part, _LONG, 400) if len(part) > _LONG + 450 else part for part in parts)
 
 
@@ -33,11 +33,27 @@ class BsxError(Exception):
     """Base of all errors that bsx raises for wrong input, missing models or missing extras.
 
     The message is written for the person at the keyboard: what is wrong, where, and what to do about it.
+
+    Attributes:
+        file: the file that it is about, if it is about one; the message begins with it.
+        line: the line or row of that file, from 1.
+        setting: the setting that it is about, as Python and the command line call it.
     """
 
+    def __init__(
+        self, message: str = "", *, file: object = None, line: int | None = None, setting: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.file = None if file is None else str(file)
+        self.line = line
+        self.setting = setting
+
     def __str__(self) -> str:
-        """Return the message, with long values shortened."""
-        return shortened(super().__str__())
+        """Return where and what, with long values shortened."""
+        where = (
+            "" if self.file is None else f"{self.file}: " if self.line is None else f"{self.file}: line {self.line}: "
+        )
+        return shortened(f"{where}{super().__str__()}")
 
 
 class InputError(BsxError):

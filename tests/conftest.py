@@ -170,7 +170,7 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]
 def minilm() -> Any:
     from bsx import Scorer
 
-    return Scorer("minilm")
+    return Scorer(model="minilm")
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,8 @@ def test_fp32_is_the_cpu(tiny_model: Callable[[str], str]) -> None:
     texts = ["the cat sat on the mat", "a dog", "", "rain at the old station bridge", "the bank"]
     for kind in ("bert", "roberta", "t5"):
         on_cpu, on_card = (
-            bsx.Scorer(tiny_model(kind), layer=2, device=device).score(texts, texts[::-1]) for device in ("cpu", "cuda")
+            bsx.Scorer(model=tiny_model(kind), layer=2, device=device).score(texts, texts[::-1])
+            for device in ("cpu", "cuda")
         )
         np.testing.assert_allclose(on_card.f1, on_cpu.f1, atol=1e-5)
 
@@ -47,7 +48,9 @@ def test_any_texts_in_any_batches(kind: str, tiny_model: Callable[[str], str]) -
 def test_low_precision_on_real_pairs(dtype: Any, wmt17: Any) -> None:
     candidates, references, human = wmt17.candidates[:1000], wmt17.references[:1000], wmt17.human[:1000]
     formats: list[Any] = ["fp32", dtype]
-    exact, low = (bsx.Scorer("minilm", device="cuda", dtype=name).score(candidates, references).f1 for name in formats)
+    exact, low = (
+        bsx.Scorer(model="minilm", device="cuda", dtype=name).score(candidates, references).f1 for name in formats
+    )
     assert np.abs(exact - low).max() < 2e-3
     assert np.corrcoef(low, human)[0, 1] == pytest.approx(np.corrcoef(exact, human)[0, 1], abs=5e-4)
 
@@ -59,7 +62,7 @@ def test_matrix_and_cache_on_the_card(tiny_model: Callable[[str], str], tmp_path
     np.testing.assert_allclose(metric.score_matrix(texts, texts).reshape(-1), flat, atol=1e-5)
     scores = []
     for _ in range(2):
-        scorer = bsx.Scorer(tiny_model("bert"), layer=2, device="cuda", cache=tmp_path)
+        scorer = bsx.Scorer(model=tiny_model("bert"), layer=2, device="cuda", cache=tmp_path)
         scores.append(scorer.score(texts, texts[::-1]).f1)
         scorer.encoders.flush()
     assert np.array_equal(scores[0], scores[1])

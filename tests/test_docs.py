@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from bsx.analysis.agreement.settings import MetaSettings
 from tests.conftest import Outcome
 from tests.helpers import tiny
 from tests.helpers.forks import Forks
@@ -300,11 +301,13 @@ def test_the_documentation_builds_strictly(tmp_path: Path) -> None:
         text = (tmp_path / "site" / "reference" / f"{page}.html").read_text(encoding="utf-8")
         assert heading in text, f"reference/{page}.md is not filled in by tools/references.py"
         assert "<blockquote>" not in text, f"reference/{page}.md shows an example as a quotation"
+    analysis = (tmp_path / "site" / "reference" / "analysis.html").read_text(encoding="utf-8")
+    assert MetaSettings.model_fields["resamples"].description in analysis, "settings are not shown as keywords"
 
 
 def test_the_variables_that_tests_read_are_named_in_one_place() -> None:
     pattern = re.compile(r"""(?:environ\.get\(|environ\[|interpreter\()["']((?:BSX|CI)_[A-Z_]+)["']""")
-    told = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    told = (ROOT / "docs" / "extend" / "maintain.md").read_text(encoding="utf-8")
     read = {name for file in (ROOT / "tests").rglob("*.py") for name in pattern.findall(file.read_text("utf-8"))}
     users = {"BSX_BACKEND", "BSX_CACHE", "BSX_DATA", "BSX_REGISTRY"}  # set by the tests themselves
     assert {"BSX_COMET_PYTHON", "BSX_LASER_PYTHON"} <= read

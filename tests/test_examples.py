@@ -56,7 +56,7 @@ def test_challenge() -> None:
 
 def test_metrics_win_and_lose_in_different_places(cli: Callable[..., Outcome]) -> None:
     """What the data were written for: each metric is clearly the best somewhere and the worst elsewhere."""
-    done = cli("adversarial", "challenge", DATA / "en-challenge.tsv", "--metric", "chrf,sentbleu", "--format", "json")
+    done = cli("adversarial", "challenge", DATA / "en-challenge.tsv", "--metrics", "chrf,sentbleu", "--format", "json")
     found = json.loads(done.out)
     chrf, sentbleu = (found["metrics"][metric]["phenomena"] for metric in ("chrf", "sentbleu"))
     assert (chrf["another word"]["rate"], sentbleu["another word"]["rate"]) == (1.0, 0.05)

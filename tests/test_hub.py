@@ -64,7 +64,7 @@ def test_published_values_of_roberta_large(idf: bool, rescale: bool) -> None:
 
 @pytest.mark.parametrize("name", ["bert-base-chinese", "bert-base-multilingual-cased", "distilbert-base-uncased"])
 def test_registered_models_load_and_score(name: str) -> None:
-    scores = bsx.Scorer(name).score(["一只猫", "the cat"], ["一只猫", "a dog"])
+    scores = bsx.Scorer(model=name).score(["一只猫", "the cat"], ["一只猫", "a dog"])
     assert scores.f1[0] == pytest.approx(1, abs=1e-4)
     assert 0 < scores.f1[1] < 1
     ours: Any = compat_score(["a"], ["b"], model_type=name)

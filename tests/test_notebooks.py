@@ -63,7 +63,7 @@ def test_its_outputs_are_results_and_pictures(path: Path) -> None:
         assert output.output_type != "error"
         assert output.get("name") != "stderr", f"warnings and notes: {output.get('text')}"
         data = output.get("data", {})
-        pictures += "image/png" in data
+        pictures += bool({"image/png", "image/svg+xml"} & set(data))
         text = output.get("text") or data.get("text/plain", "")
         assert len(text.splitlines()) <= 40
         assert not re.search(r"\b(array|tensor)\(|<[\w. ]+ at 0x", text), text

@@ -16,7 +16,6 @@ from tests.conftest import REPOSITORY
         "alignment_picture.py",
         "carry_models.py",
         "carry_baselines.py",
-        "house_map.py",
         "language_table.py",
         "make_languages.py",
         "metric_checks.py",

@@ -70,15 +70,15 @@ def test_pyright_refuses_what_is_no_list_of_texts(tmp_path: Path) -> None:
 bsx.score(["a"], [["b", "c"], "d"])
 bsx.score(("a",), np.array(["b"]))
 bsx.score(pd.Series(["a"]), (text for text in "ab"))
-bsx.Scorer(Path("model"), layer=1).score(["a"], pd.DataFrame({"a": ["b"]})["a"])
+bsx.Scorer(model=Path("model"), layer=1).score(["a"], pd.DataFrame({"a": ["b"]})["a"])
 bsx.get_metric("chrf").score(["a"], ["b"]).to_pandas().columns
 bsx.score(["a"], ["b"]).to_pandas().groupby("id").mean()
 """
     wrong = """
 bsx.score(3, 4)
 bsx.score(["a"], [3])
-bsx.Scorer("minilm").score([1.5], ["b"])
-bsx.Scorer(3)
+bsx.Scorer(model="minilm").score([1.5], ["b"])
+bsx.Scorer(model=3)
 bsx.get_metric("chrf").score(None, ["b"])
 bsx.score(["a"], ["b"]).to_pandas().nosuch_method()
 """
@@ -96,3 +96,10 @@ def test_no_tool_meets_a_file_twice() -> None:
     shown = said(sys.executable, "-m", "ruff", "check", "--show-files", ".").splitlines()
     assert len({Path(file).resolve() for file in shown}) == len(shown)
     assert REPOSITORY / "analysis/stats/correlation.py" in map(Path, shown)
+
+
+@pytest.mark.parametrize("folder", ["analysis", "bsx/analysis"])
+def test_pytest_runs_a_file_by_either_path(folder: str) -> None:
+    file = f"{folder}/stats/preference.py"
+    shown = said(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules", file)
+    assert "1 passed" in shown

@@ -25,7 +25,7 @@ def row(words: list[str], columns: dict[int, float], y: int) -> list[str]:
 
 def draw() -> str:
     """Return the picture: two rows of tokens, and a line from each token to its best match in the other row."""
-    found = bsx.Scorer("minilm").align(CANDIDATE, REFERENCE)
+    found = bsx.Scorer(model="minilm").align(CANDIDATE, REFERENCE)
     sides = (found.candidate, found.reference)
     words = [[i for i, weight in enumerate(side.weights) if weight > 0] for side in sides]
     width = MARGIN * 2 + TOKEN * (max(map(len, words)) - 1)

@@ -10,7 +10,7 @@ systems=(--candidate atlas --candidate brook --candidate cinder)
 metrics=bertscore,chrf,sentbleu
 
 echo "Three imaginary systems against one set of references (110 segments each):"
-"$bsx" score --model minilm --metric $metrics --data "$data/en-systems.tsv" --id id "${systems[@]}" -o $out/scores.tsv
+"$bsx" score --model minilm --metrics $metrics "$data/en-systems.tsv" --segment id "${systems[@]}" -o $out/scores.tsv
 "$python" - "$data/en-systems.tsv" <<'PYTHON'
 import csv, sys
 
@@ -35,7 +35,7 @@ import bsx
 
 with open(sys.argv[1], encoding="utf-8", newline="") as stream:
     rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-scorer = bsx.Scorer("me5-small-q4", lang="de", rescale=True)
+scorer = bsx.Scorer(model="me5-small-q4", lang="de", rescale=True)
 for system in ("atlas", "brook", "cinder"):
     scores = scorer.score([row[system] for row in rows], [row["reference"] for row in rows])
     print(f"{system:6}  {scores.f1.mean():.4f}")
@@ -48,15 +48,15 @@ fi
 
 # What the report is made of; each result of another command is one more document.
 echo "Agreement with the grades, the systems compared, riskiest words, robustness and an ensemble, for the report:"
-"$bsx" meta --metric $metrics --model minilm --data "$data/en-systems.tsv" --segment id --group domain "${systems[@]}" \
+"$bsx" meta "$data/en-systems.tsv" --metrics $metrics --model minilm --segment id --group domain "${systems[@]}" \
   --human atlas_grade --human brook_grade --human cinder_grade --scores-out $out/judged.tsv --format json -o $out/meta.json
 documents=("$out/judged.tsv" "$out/meta.json")  # scores beside grades: the report says who ranks whom how
-"$bsx" compare atlas brook cinder --data "$data/en-systems.tsv" --metric $metrics --model minilm --all-pairs \
+"$bsx" compare "$data/en-systems.tsv" --candidate atlas,brook,cinder --metrics $metrics --model minilm --all-pairs \
   --format json -o $out/compare.json
 documents+=("$out/compare.json")
-"$bsx" explain --data "$data/en-systems.tsv" --candidate brook --model minilm --format json -o $out/words.json
+"$bsx" explain "$data/en-systems.tsv" --candidate brook --model minilm --format json -o $out/words.json
 documents+=("$out/words.json")
-"$bsx" adversarial challenge "$data/en-challenge.tsv" --metric $metrics --model minilm --format json -o $out/challenge.json
+"$bsx" adversarial challenge "$data/en-challenge.tsv" --metrics $metrics --model minilm --format json -o $out/challenge.json
 documents+=("$out/challenge.json")
 "$python" - $out/challenge.json <<'PYTHON'
 import json, sys
@@ -69,10 +69,10 @@ for wrong in next(iter(metrics.values()))["phenomena"]:
     print(f"  {wrong:14}" + "".join(f"{one['phenomena'][wrong]['rate']:>10.0%}" for one in metrics.values()))
 PYTHON
 "$bsx" adversarial perturb "$data/en-systems.tsv" --candidate atlas --parses "$data/en-atlas.conllu" --lang en \
-  --metric $metrics --model minilm --perturbation typos,negation,numbers,entities,noun-swap,shuffle \
-  --strength 0.2 --format json -o $out/perturbations.json
+  --metrics $metrics --model minilm --perturbations typos,negation,numbers,entities,noun-swap,shuffle \
+  --strengths 0.2 --format json -o $out/perturbations.json
 documents+=("$out/perturbations.json")
-"$bsx" ensemble $out/judged.tsv --column $metrics --human human --segment id --how z \
+"$bsx" ensemble $out/judged.tsv --columns $metrics --human human --segment id --how z \
   --format json -o $out/ensemble.json
 documents+=("$out/ensemble.json")
 "$bsx" report "${documents[@]}" --title "bsx on its example texts, with grades by construction" --align minilm -o $out/report.html

@@ -1,27 +1,26 @@
-"""Write the map of the house into CONTRIBUTING.md: rooms and directions from rooms.toml, contents from the docstrings.
+"""Show the map of the house on the documentation's website: rooms from rooms.toml, files from their docstrings.
 
-Run: python tools/house_map.py            (rewrites what is between the markers)
-     python tools/house_map.py --check    (fails if CONTRIBUTING.md differs from what would be written)
+mkdocs calls this file as a hook; `python tools/house_map.py` prints the page.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "CONTRIBUTING.md"
 ROOMS: dict[str, list[str]] = tomllib.loads((ROOT / "rooms.toml").read_text(encoding="utf-8"))["rooms"]
 ANALYSIS = "bsx.analysis."
 
 
 def folder(room: str) -> Path:
-    """Return where a room's files are; bsx/analysis is a link to the folder beside it."""
+    """Return where a room's files are, or its one file; bsx/analysis is a link to the folder beside it."""
     path = room.replace(".", "/")
-    return ROOT / path.removeprefix("bsx/") if room.startswith(ANALYSIS) else ROOT / path
+    place = ROOT / path.removeprefix("bsx/") if room.startswith(ANALYSIS) else ROOT / path
+    return place if (place / "__init__.py").is_file() else place.with_suffix(".py")
 
 
 def summary(file: Path) -> str:
@@ -57,15 +56,17 @@ def table() -> str:
     """Return a row for each room."""
     places = [folder(room) for room in ROOMS]
     names = [place.relative_to(ROOT).as_posix() for place in places]
-    rows = [f"| [`{n}/`]({n}) | {summary(p / '__init__.py')} |" for n, p in zip(names, places, strict=True)]
+    rows = [
+        f"| `{n}/` | {summary(p / '__init__.py')} |" if p.is_dir() else f"| `{n}` | {summary(p)} |"
+        for n, p in zip(names, places, strict=True)
+    ]
     return "\n".join(["| room | what it holds |", "|---|---|", *rows])
 
 
 def contents() -> str:
     """Return a list of files for each room, folded away."""
     parts = []
-    for room in ROOMS:
-        place = folder(room)
+    for place in filter(Path.is_dir, map(folder, ROOMS)):
         rows = [
             f"| `{file.relative_to(place).as_posix()}` | {summary(file)} |"
             for file in sorted(place.rglob("*.py"))
@@ -77,19 +78,30 @@ def contents() -> str:
     return "\n".join(parts)
 
 
-def main() -> None:
-    before = after = PAGE.read_text(encoding="utf-8")
-    for mark, text in {"drawing": drawing(), "rooms": table(), "files": contents()}.items():
-        pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)", re.DOTALL)
-        after = pattern.sub(lambda found, text=text: f"{found[1]}\n{text}\n\n{found[2]}", after)  # type: ignore[misc]
-    if sys.argv[1:] == ["--check"]:
-        if before != after:
-            raise SystemExit(
-                "CONTRIBUTING.md: not what the docstrings and rooms.toml say; run python tools/house_map.py"
-            )
-        return
-    PAGE.write_text(after, encoding="utf-8")
+def page() -> str:
+    """Return the page."""
+    return f"""# The map of the house
+
+The code stands in rooms: folders of topical files. `rooms.toml` declares which room may import which. This page is made
+from it and from the first sentences of the files whenever the documentation is built.
+
+{drawing()}
+
+{table()}
+
+## Files
+
+{contents()}
+"""
+
+
+def on_files(files: Any, config: Any, **_: Any) -> Any:
+    """Add the page; mkdocs calls this before it reads the navigation."""
+    from mkdocs.structure.files import File
+
+    files.append(File.generated(config, "reference/house.md", content=page()))
+    return files
 
 
 if __name__ == "__main__":
-    main()
+    print(page())

@@ -69,7 +69,7 @@ def table(catalog: Catalog) -> str:
         "language",
         "model",
         "layer",
-        "agreement with people",
+        "agreement with human judgments",
         "loss: negation / no full stop",
         "baseline",
         "parameters, cost",

@@ -5,6 +5,7 @@ A notebook becomes a page of Markdown, and so has the look, the search and the c
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ def shown(output: Any) -> str:
     data = output.get("data", {})
     if "image/png" in data:
         return f"![](data:image/png;base64,{data['image/png'].strip()})"
+    if "image/svg+xml" in data:
+        return f"![](data:image/svg+xml;base64,{base64.b64encode(data['image/svg+xml'].encode()).decode()})"
     if "text/html" in data:
         # A table without a class takes the look of the theme's.
         html = data["text/html"].strip().replace('<table border="1" class="dataframe">', "<table>")

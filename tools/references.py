@@ -1,8 +1,9 @@
 """Write the generated parts of the documentation while it is built; mkdocs calls this file as a hook.
 
 docs/reference/cli.md gets every command with its options, from the commands themselves; docs/reference/bsx.md,
-analysis.md and jobs.md get a section for every name that `bsx`, `bsx.analysis` and `bsx.jobs` export. All are made anew
-in each build, so they cannot go stale.
+analysis.md and jobs.md get a section for every name that `bsx`, `bsx.analysis` and `bsx.jobs` export;
+docs/attack/perturbations.md gets the table of perturbations, docs/explain/factors.md that of factors. All are made
+anew in each build, so they cannot go stale.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from typing import Any
 import griffe
 import typer
 
+from bsx.analysis.perturbations.perturb import PERTURBATIONS
+from bsx.catalog.catalog import load_registry
 from bsx.cli.commands import COMMANDS, build
 from bsx.support.faces import exports
+from bsx.support.settings import settings_of
 
 # page -> the public module that it describes
 FACES = {"reference/bsx.md": "bsx", "reference/analysis.md": "bsx.analysis", "reference/jobs.md": "bsx.jobs"}
@@ -37,6 +41,29 @@ class Doctests(griffe.Extension):
             obj.docstring.value = f"{text}\nExamples:\n" + "\n".join(
                 f"    {line}" for line in (mark[1:] + rest).split("\n")
             )
+
+
+class Settings(griffe.Extension):
+    """Shows a function that takes settings with the keywords that callers write, each with type, default and help."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Describe the fields of the class of settings; griffe calls this for everything that has a docstring."""
+        if not isinstance(obj, griffe.Function) or obj.docstring is None:
+            return
+        if not any(str(decorator.value).startswith("settled(") for decorator in obj.decorators):
+            return
+        last = list(obj.parameters)[-1]
+        kind = getattr(importlib.import_module(obj.module.path), str(last.annotation))
+        last.kind = griffe.ParameterKind.var_keyword
+        lines = ["Keyword Args:"]
+        for name, (annotation, default) in settings_of(kind).items():
+            spelled = re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Za-z])", "", inspect.formatannotation(annotation))
+            usual = "" if default in (None, (), inspect.Parameter.empty) else f" Default: {default!r}."
+            lines.append(f"    {name} ({spelled}): {cell(kind.model_fields[name].description or '')}{usual}")
+        text = inspect.cleandoc(obj.docstring.value)
+        place = re.search(r"^(?:Returns:|Raises:|>>> )", f"{text}\n>>> ", re.MULTILINE)
+        start = len(text) if place is None else place.start()
+        obj.docstring.value = "\n".join([text[:start].rstrip(), "", *lines, "", text[start:]]).rstrip()
 
 
 def options(command: Any, context: Any) -> list[str]:
@@ -87,10 +114,35 @@ def members(module: str) -> str:
     return "\n\n".join(lines)
 
 
+def perturbations() -> str:
+    """Return the table of all perturbations, from what each says of itself."""
+    lines = ["| name | what it does | meaning | languages | acts on |", "|---|---|---|---|---|"]
+    needs = {"parse": "with parses", "source": "with sources", "inflections": "beyond English with a treebank"}
+    for one in PERTURBATIONS.values():
+        languages = "any" if one.languages is None else " ".join(one.languages)
+        asked = "".join(f", {words}" for need, words in needs.items() if need in one.needs)
+        name, meaning = f"`{one.name}`{' *' if one.graded else ''}", "stays" if one.preserves else "changes"
+        lines.append(f"| {name} | {cell(one.description)} | {meaning} | {languages}{asked} | {cell(one.acts_on)} |")
+    return "\n".join(lines)
+
+
+def factors() -> str:
+    """Return the table of all factors, from their entries in the registry."""
+    lines = ["| factor | what it is | reads beside the texts | range |", "|---|---|---|---|"]
+    for entry in sorted(load_registry().factors.values(), key=lambda entry: entry.name):
+        ends = "any" if entry.low is None or entry.high is None else f"{entry.low:g} to {entry.high:g}"
+        lines.append(f"| `{entry.name}` | {cell(entry.title)} | {', '.join(entry.reads) or 'nothing'} | {ends} |")
+    return "\n".join(lines)
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Fill the mark on a generated page; mkdocs calls this for every page."""
     if page.file.src_uri == "reference/cli.md":
         return markdown.replace(MARK, commands())
+    if page.file.src_uri == "attack/perturbations.md":
+        return markdown.replace(MARK, perturbations())
+    if page.file.src_uri == "explain/factors.md":
+        return markdown.replace(MARK, factors())
     if page.file.src_uri in FACES:
         return markdown.replace(MARK, members(FACES[page.file.src_uri]))
     return markdown

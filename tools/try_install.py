@@ -50,7 +50,7 @@ def without_extras() -> None:
 
 def words() -> None:
     for metric in ("bleu", "sentbleu", "chrf", "ter", "rouge-l", "meteor:synonyms=false"):
-        said = run("score", "-c", "c.txt", "-r", "r.txt", "--metric", metric)
+        said = run("score", "-c", "c.txt", "-r", "r.txt", "--metrics", metric)
         check("Warning" not in said, f"{metric} scores without a warning: {said}")
     said = run("registry", "baseline", "--help")
     check("[required]" in said and "\\[" not in said, f"help is readable: {said}")
@@ -70,19 +70,19 @@ def light() -> None:
 
 def analysis() -> None:
     light()
-    run("score", "-c", "c.txt", "-r", "r.txt", "--metric", "chrf", "-o", "chrf.parquet")
-    run("score", "-c", "c.txt", "-r", "r.txt", "--metric", "chrf", "-o", "chrf.tsv")
-    run("score", "-c", "c.txt", "-r", "r.txt", "--model", "minilm", "--metric", "moverscore")
+    run("score", "-c", "c.txt", "-r", "r.txt", "--metrics", "chrf", "-o", "chrf.parquet")
+    run("score", "-c", "c.txt", "-r", "r.txt", "--metrics", "chrf", "-o", "chrf.tsv")
+    run("score", "-c", "c.txt", "-r", "r.txt", "--model", "minilm", "--metrics", "moverscore")
     run("report", "chrf.tsv", "-o", "page.html")
     data = Path(bsx.__file__).with_name("examples") / "en-systems.tsv"
     systems = ("atlas", "brook", "cinder")
     columns = [word for name in systems for word in ("--candidate", name, "--human", f"{name}_grade")]
-    run("meta", "--metric", "chrf,bleu", "--data", str(data), "--segment", "id", "--resamples", "50", *columns)
+    run("meta", str(data), "--metrics", "chrf,bleu", "--segment", "id", "--resamples", "50", *columns)
 
 
 def everything() -> None:
     offline()
-    run("score", "-c", "c.txt", "-r", "r.txt", "--metric", "chrf", "-o", "chrf.tsv")
+    run("score", "-c", "c.txt", "-r", "r.txt", "--metrics", "chrf", "-o", "chrf.tsv")
     run("report", "chrf.tsv", "-o", "page.html")
     check("chrf" in Path("page.html").read_text(encoding="utf-8"), "the report shows the metric")
     check(find_spec("stanza") is not None, "the parser is there")

@@ -1,18 +1,23 @@
-"""Building triples whose shared words mislead, both ways of Kaster, Zhao & Eger 2021, and their lexical overlap."""
+"""Building triples whose shared words mislead, both ways of Kaster, Zhao & Eger 2021; their overlap, their nouns."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from bsx.analysis.datasets.triples import Triple
 from bsx.analysis.factors.lexical import bleu1, default_tokenizer, tokenizer
-from bsx.errors import InputError
+from bsx.analysis.factors.parsers import make_parser
+from bsx.analysis.factors.parses import Parse, match_parses
+from bsx.analysis.factors.treebank import treebank_tokens
+from bsx.errors import InputError, ModelUnavailableError
 from bsx.support.checks import Array, choice
+from bsx.support.optional import need
 from bsx.support.settings import in_range
 
 Overlap = Callable[[str, str], float]
@@ -129,7 +134,7 @@ def build_paws(
         else:
             others.setdefault(first, []).append((second, row))
     used: set[str] = set()
-    found: list[tuple[float, float, Triple]] = []
+    built: list[tuple[float, float, Triple]] = []
     for anchor in dict.fromkeys(sentence for first, second, _ in pairs for sentence in (first, second)):
         if anchor in used:
             continue
@@ -140,15 +145,15 @@ def build_paws(
         low, b = min(((overlap(anchor, text), text) for text in good), key=lambda item: item[0])
         high, (c, row) = max(((overlap(anchor, item[0]), item) for item in bad), key=lambda item: item[0])
         if low < high:
-            found.append((low, high, Triple(anchor, b, c, row)))
+            built.append((low, high, Triple(anchor, b, c, row)))
             used |= {anchor, b, c}
-    if not found:
+    if not built:
         raise InputError(
             "no triple can be built: no sentence is the second of a paraphrase pair and the first of another pair "
             "whose sentences share more words"
         )
-    found.sort(key=lambda item: item[0] if by == "overlap" else item[0] - item[1])
-    return tuple(triple for _, _, triple in found[:keep])
+    built.sort(key=lambda item: item[0] if by == "overlap" else item[0] - item[1])
+    return tuple(triple for _, _, triple in built[:keep])
 
 
 def permute_nouns(
@@ -166,7 +171,7 @@ def permute_nouns(
     Args:
         texts: anchors (n,).
         paraphrases: of each (n,).
-        tagger: cuts texts into words and finds their nouns; see `bsx.analysis.adversarial.taggers`.
+        tagger: cuts texts into words and finds their nouns: `stanza_tagger`, `conllu_tagger` or `nltk_tagger`.
         seed: of the generator.
 
     Raises:
@@ -192,3 +197,60 @@ def permute_nouns(
     if not triples:
         raise InputError(f"none of {len(texts)} texts has two nouns to change places")
     return PermutedNouns(tuple(triples), tuple(dropped), tuple(same))
+
+
+def stanza_tagger(lang: str = "en", *, folder: Path | None = None, download: bool = False) -> Tagger:
+    """Return a tagger that takes the words stanza tags ``NOUN`` (common nouns, singular or plural).
+
+    Args:
+        lang: language of the texts.
+        folder: where stanza's model is; its usual place unless given.
+        download: let stanza fetch the model.
+    """
+    parser = make_parser("stanza", lang, "tag", pretokenized=False, folder=folder, download=download)
+
+    def tag(texts: Sequence[str]) -> Iterator[Tagged | None]:
+        for some in parser(texts):
+            yield from map(_nouns, some)
+
+    return tag
+
+
+def conllu_tagger(file: Path) -> Tagger:
+    """Return a tagger that reads words and the tag ``NOUN`` from parses of the same texts in the same order."""
+
+    def tag(texts: Sequence[str]) -> Iterator[Tagged | None]:
+        return map(_nouns, match_parses(file, texts, "the anchors"))
+
+    return tag
+
+
+def nltk_tagger() -> Tagger:
+    """Return the tagger of the published triples: NLTK's averaged perceptron, nouns tagged exactly ``NN``.
+
+    Words are those of NLTK 3.5 (`bsx.analysis.factors.treebank`). English only.
+
+    Raises:
+        ModelUnavailableError: when called, if NLTK's model is not on this machine; says how to get it.
+    """
+
+    def tag(texts: Sequence[str]) -> Iterator[Tagged | None]:
+        pos_tag = need("nltk", "NLTK's tagger").pos_tag
+        for text in texts:
+            words = treebank_tokens(text)
+            try:
+                tags = [name for _, name in pos_tag(words)]
+            except LookupError as error:
+                raise ModelUnavailableError(
+                    "NLTK's tagger has no model here: python -m nltk.downloader averaged_perceptron_tagger_eng fetches "
+                    "it; or tag with stanza"
+                ) from error
+            yield Tagged(words, [i for i, name in enumerate(tags) if name == "NN"]) if words else None
+
+    return tag
+
+
+def _nouns(parse: Parse | None) -> Tagged | None:
+    if parse is None:
+        return None
+    return Tagged(parse.words, [i for i, tag in enumerate(parse.upos) if tag == "NOUN"])

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import combinations
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
 
-from bsx.analysis.adversarial.challenge_tables import challenge_records, challenge_sheets, draw_challenge
-from bsx.analysis.adversarial.tables import mcnemar_rows
-from bsx.analysis.adversarial.triples import complete, correct_p
+from bsx.analysis.adversarial.settings import ChallengeSettings
+from bsx.analysis.adversarial.triples import PairedTest, complete, paired_tests
 from bsx.analysis.datasets.challenge import MinimalPair
-from bsx.analysis.documents.challenge import ChallengedMetric, ChallengeDocument, ChallengeRow, PhenomenonRow
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.sheets import Sheet
-from bsx.analysis.stats.clusters import Correction
-from bsx.analysis.stats.preference import McNemar, clustered_share, mcnemar, wilson_interval
+from bsx.analysis.stats.preference import clustered_share, mcnemar, wilson_interval
 from bsx.errors import InputError
-from bsx.support.checks import Array, NanPolicy
-from bsx.support.settings import in_range
+from bsx.support.checks import Array
+from bsx.support.result import Interval, Number, Result
+from bsx.support.settings import settled
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-WEIGHTS: Mapping[str, float] = {"critical": 25.0, "major": 5.0, "minor": 1.0}
-"""What an error of each severity counts, as in the MQM framework (themqm.org)."""
 BASE = "base"
 """The severity of extreme cases that DEMETR has as anchors."""
 
@@ -43,9 +34,8 @@ class Accuracy:
         tied: rows on which both score the same; they count as wrong.
         items: different sentences among the rows.
         rate: right / n.
-        low: lower end of the Wilson interval of ``rate``, with the number of rows reduced to what rows about the same
-            sentences are worth.
-        high: its upper end.
+        ci: Wilson interval of ``rate``, with the number of rows reduced to what rows about the same sentences are
+            worth.
         kendall: (right - wrong) / n, ties among the wrong: the Kendall-like correlation of Freitag et al. 2021.
         drop: mean of the good's score minus the bad's.
         sensitivity: ``drop`` divided by the mean drop of the anchor's rows about the same sentences; NaN without.
@@ -55,12 +45,22 @@ class Accuracy:
     right: int
     tied: int
     items: int
-    rate: float
-    low: float
-    high: float
-    kendall: float
-    drop: float
-    sensitivity: float
+    rate: Number
+    ci: Interval
+    kendall: Number
+    drop: Number
+    sensitivity: Number
+
+
+@dataclass(frozen=True)
+class PhenomenonAccuracy(Accuracy):
+    """The same on the rows of one phenomenon.
+
+    Attributes:
+        severity: of the phenomenon; several are joined by ``/``.
+    """
+
+    severity: str
 
 
 @dataclass(frozen=True)
@@ -68,92 +68,68 @@ class Challenged:
     """One metric on a challenge set.
 
     Attributes:
-        metric: its name.
-        overall: on all rows but those of severity ``base``.
-        severities: severity -> on its rows.
-        phenomena: phenomenon -> on its rows.
+        overall: on all rows but those of severity ``base``; None if there are no others.
         macro: mean of the phenomena's rates, those of severity ``base`` left out.
         weighted: rate with each row weighted by its severity; NaN if no row has a weight.
+        severities: severity -> on its rows.
+        phenomena: phenomenon -> on its rows.
     """
 
-    metric: str
     overall: Accuracy | None
-    severities: Mapping[str, Accuracy]
-    phenomena: Mapping[str, Accuracy]
-    macro: float
-    weighted: float
+    macro: Number
+    weighted: Number
+    severities: dict[str, Accuracy]
+    phenomena: dict[str, PhenomenonAccuracy]
+
+
+@dataclass(frozen=True)
+class ChallengeExample:
+    """A row of a challenge set that fools some metric.
+
+    Attributes:
+        row: its number, from 1.
+        phenomenon: what is wrong with the bad translation.
+        reference: if there is one.
+        source: if there is one.
+        good: the good translation.
+        bad: the bad translation.
+        scores: every metric's score of the good and of the bad translation.
+    """
+
+    row: int | str
+    phenomenon: str
+    reference: str | None
+    source: str | None
+    good: str
+    bad: str
+    scores: dict[str, tuple[Number, Number]]
 
 
 @dataclass(frozen=True, repr=False)
-class ChallengeResult(InNotebooks):
+class ChallengeResult(Result):
     """Metrics on one challenge set.
 
     Attributes:
-        results: one a metric.
-        severity_of: phenomenon -> its severity; several are joined by ``/``.
-        tests: (a, b) -> McNemar test on all rows but those of severity ``base``; exact where each is about its own
+        metrics: metric -> what it does.
+        tests: of each pair of metrics, on all rows but those of severity ``base``; exact where each is about its own
             sentence, else with sentences as clusters.
-        p_corrected: (a, b) -> two-sided p, corrected for the number of tests; empty if no correction was asked for.
-        weights: severity -> weight.
         anchor: phenomenon that sensitivity is measured by; "" if the set has none.
-        kept: places of the pairs that were used (k,).
-        notes: what a reader must know.
+        weights: severity -> weight.
+        examples: rows of each phenomenon that fool some metric.
     """
 
-    results: tuple[Challenged, ...]
-    severity_of: Mapping[str, str]
-    tests: Mapping[tuple[str, str], McNemar]
-    p_corrected: Mapping[tuple[str, str], float]
-    weights: Mapping[str, float]
+    kind: ClassVar[str] = "adversarial-challenge"
+
+    metrics: Annotated[dict[str, Challenged], Field(min_length=1)]
+    tests: tuple[PairedTest, ...]
     anchor: str
-    kept: NDArray[np.int64]
-    notes: tuple[str, ...] = field(default=())
-
-    @property
-    def short(self) -> str:
-        """Metrics, phenomena and pairs."""
-        return f"{', '.join(m.metric for m in self.results)}; {len(self.severity_of)} phenomena, {len(self.kept)} pairs"
-
-    def to_document(self) -> ChallengeDocument:
-        """Return the document that ``bsx adversarial challenge`` prints, without settings, notes and provenance."""
-        metrics = {}
-        for one in self.results:
-            metrics[one.metric] = ChallengedMetric(
-                overall=None if one.overall is None else ChallengeRow.from_results(one.overall),
-                macro=one.macro,
-                weighted=one.weighted,
-                severities={name: ChallengeRow.from_results(found) for name, found in one.severities.items()},
-                phenomena={
-                    name: PhenomenonRow.from_results(found, severity=self.severity_of[name])
-                    for name, found in one.phenomena.items()
-                },
-            )
-        tests = mcnemar_rows(self.tests, self.p_corrected)
-        return ChallengeDocument(metrics=metrics, tests=tests, anchor=self.anchor, weights=dict(self.weights))
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return accuracies by severity and by phenomenon, and the tests."""
-        return challenge_sheets(self.to_document())
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return one row a metric and phenomenon, then one a metric and severity."""
-        return challenge_records(self.to_document())
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw the accuracies as a map of metrics and phenomena."""
-        return draw_challenge(self.to_document(), path)
+    weights: dict[str, float]
+    examples: tuple[ChallengeExample, ...] = ()
 
 
-@in_range
+@settled(ChallengeSettings)
 def challenge(
-    pairs: Sequence[MinimalPair],
-    scores: Mapping[str, tuple[ArrayLike, ArrayLike]],
-    *,
-    weights: Mapping[str, float] | None = None,
-    anchor: str = "empty",
-    correction: Correction = "none",
-    confidence: float = 0.95,
-    nan: NanPolicy = "error",
+    pairs: Sequence[MinimalPair], scores: Mapping[str, tuple[ArrayLike, ArrayLike]], settings: ChallengeSettings
 ) -> ChallengeResult:
     """Measure how often metrics score the good translation strictly above the bad one.
 
@@ -164,11 +140,7 @@ def challenge(
     Args:
         pairs: n minimal pairs.
         scores: metric -> (scores of the good (n,), of the bad (n,)), higher is better.
-        weights: severity -> weight of its rows; critical 25, major 5, minor 1 unless given.
-        anchor: phenomenon whose drop is the unit of sensitivity; a set without it has no sensitivities.
-        correction: of the tests' p-values: ``none``, ``holm`` or ``bh``.
-        confidence: level of the intervals.
-        nan: ``error``, or ``omit`` to leave out pairs that miss any metric's score, for all metrics.
+        settings: see `ChallengeSettings`.
 
     Raises:
         InputError: if sizes differ, numbers are missing, or there is nothing to compare.
@@ -180,12 +152,12 @@ def challenge(
         sides |= {f"{name} of the good": good, f"{name} of the bad": bad}
     if any(len(np.atleast_1d(np.asarray(side))) != len(pairs) for side in sides.values()):
         raise InputError(f"{len(pairs)} pairs need as many scores of the good and of the bad")
-    columns, kept = complete(sides, nan)
+    columns, kept = complete(sides, settings.nan)
     values = list(columns.values())
     used = [pairs[place] for place in kept]
-    chosen = dict(WEIGHTS if weights is None else weights)
-    rows = _Rows(used, anchor, confidence)
-    results = tuple(rows.of(name, values[2 * i], values[2 * i + 1], chosen) for i, name in enumerate(scores))
+    chosen = dict(settings.weights)
+    rows = _Rows(used, settings.anchor, settings.confidence)
+    by_metric = {name: rows.of(values[2 * i], values[2 * i + 1], chosen) for i, name in enumerate(scores)}
     counted = ~rows.base
     right = {name: (values[2 * i] > values[2 * i + 1])[counted] for i, name in enumerate(scores)}
     tests = {
@@ -193,16 +165,8 @@ def challenge(
         for a, b in combinations(right, 2)
         if counted.any()
     }
-    return ChallengeResult(
-        results,
-        rows.severity_of,
-        tests,
-        correct_p({pair: test.p for pair, test in tests.items()}, correction),
-        chosen,
-        rows.anchor,
-        kept,
-        tuple(rows.notes(chosen)),
-    )
+    notes = tuple(rows.notes(chosen))
+    return ChallengeResult(by_metric, paired_tests(tests, settings.correction), rows.anchor, chosen, notes=notes)
 
 
 class _Rows:
@@ -221,10 +185,15 @@ class _Rows:
             for name in dict.fromkeys(self.phenomenon.tolist())
         }
 
-    def of(self, metric: str, good: Array, bad: Array, weights: Mapping[str, float]) -> Challenged:
+    def of(self, good: Array, bad: Array, weights: Mapping[str, float]) -> Challenged:
         """Return what one metric does."""
         unit = self._unit(good - bad)
-        phenomena = {name: self._accuracy(good, bad, self.phenomenon == name, unit) for name in self.severity_of}
+        phenomena = {
+            name: PhenomenonAccuracy(
+                **asdict(self._accuracy(good, bad, self.phenomenon == name, unit)), severity=severity
+            )
+            for name, severity in self.severity_of.items()
+        }
         severities = {
             str(name): self._accuracy(good, bad, self.severity == name, unit)
             for name in dict.fromkeys(self.severity.tolist())
@@ -235,12 +204,11 @@ class _Rows:
         weight = np.array([weights.get(severity, 0.0) for severity in self.severity.tolist()])
         total = float(weight.sum())
         return Challenged(
-            metric,
-            self._accuracy(good, bad, counted, unit) if counted.any() else None,
-            severities,
-            phenomena,
-            float(np.mean(macro)) if macro else float("nan"),
-            float(weight @ (good > bad)) / total if total > 0 else float("nan"),
+            overall=self._accuracy(good, bad, counted, unit) if counted.any() else None,
+            macro=float(np.mean(macro)) if macro else float("nan"),
+            weighted=float(weight @ (good > bad)) / total if total > 0 else float("nan"),
+            severities=severities,
+            phenomena=phenomena,
         )
 
     def _unit(self, drop: Array) -> Array:
@@ -267,8 +235,7 @@ class _Rows:
             tied=int((good == bad)[rows].sum()),
             items=len(items),
             rate=hits / n,
-            low=low,
-            high=high,
+            ci=(low, high),
             kendall=2 * hits / n - 1,
             drop=float(drop.mean()),
             sensitivity=float(drop[matched].mean()) / whole if whole > 0 else float("nan"),
@@ -276,21 +243,21 @@ class _Rows:
 
     def notes(self, weights: Mapping[str, float]) -> list[str]:
         """Return what a reader must know."""
-        said = []
+        notes = []
         if self.base.any():
-            said.append(
+            notes.append(
                 f"{int(self.base.sum())} rows of severity {BASE} are anchors: not in the overall and weighted rates, "
                 "nor in the tests"
             )
         same = [name for name in self.severity_of if all(p.bad == p.reference for p in self._named(name))]
-        said += [f"in {name} the 'bad' text is the reference itself, which is not worse" for name in same]
+        notes += [f"in {name} the 'bad' text is the reference itself, which is not worse" for name in same]
         equal = sum(pair.good == pair.bad for pair in self.pairs)
         if equal:
-            said.append(f"in {equal} rows both texts are the same, so that every metric ties")
+            notes.append(f"in {equal} rows both texts are the same, so that every metric ties")
         unknown = sorted({str(name) for name in self.severity.tolist() if name not in (*weights, BASE, "")})
         if unknown:
-            said.append(f"severities without a weight are not in the weighted rate: {', '.join(unknown)}")
-        return said
+            notes.append(f"severities without a weight are not in the weighted rate: {', '.join(unknown)}")
+        return notes
 
     def _named(self, phenomenon: str) -> list[MinimalPair]:
         return [pair for pair in self.pairs if pair.phenomenon == phenomenon]

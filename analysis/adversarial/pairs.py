@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.adversarial.tables import corrected_field, draw_pairs, pairs_document, pairs_records, pairs_sheets
+from bsx.analysis.adversarial.settings import PairSettings
 from bsx.analysis.adversarial.triples import complete, correct_p
-from bsx.analysis.documents.adversarial import (
-    AccuracyRow,
-    DetectionRow,
-    DetectionSet,
-    DetectionTestRow,
-    EstimateRow,
-    PairsDocument,
-)
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.sheets import Sheet
-from bsx.analysis.stats.clusters import Correction
-from bsx.analysis.stats.detection.precision import PrecisionRecall, precision_recall
-from bsx.analysis.stats.detection.roc import Interval, compare_auc, compare_auc_between, roc_auc
-from bsx.analysis.stats.detection.threshold import ThresholdAccuracy, best_threshold
-from bsx.analysis.stats.resample import Resampling, Seed
-from bsx.analysis.stats.results import Comparison, Estimate
+from bsx.analysis.stats.detection import best_threshold, compare_auc, compare_auc_between, precision_recall, roc_auc
+from bsx.analysis.stats.resample import Resampling
+from bsx.analysis.stats.results import Comparison
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
-from bsx.support.settings import in_range
+from bsx.support.result import Endless, Interval, Number, Result
+from bsx.support.settings import in_range, settled
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+
+@dataclass(frozen=True)
+class AveragePrecision:
+    """Mean of the precisions, each weighted by the recall gained there, with its interval."""
+
+    estimate: Number
+    ci: Interval
+
+
+@dataclass(frozen=True)
+class DetectionAccuracy:
+    """Accuracy of "a paraphrase if the score is at least the threshold".
+
+    Attributes:
+        threshold: the best one on all pairs; infinite if calling all pairs the same is best.
+        in_sample: accuracy with it on the pairs it was chosen on: too high for new ones.
+        cross_validated: each pair labelled with the best threshold of the other folds.
+        ci: Wilson interval of ``cross_validated``.
+        majority: accuracy of always giving the more frequent label.
+        folds: of the cross-validation.
+    """
+
+    threshold: Endless
+    in_sample: Number
+    cross_validated: Number
+    ci: Interval
+    majority: Number
+    folds: int
 
 
 @dataclass(frozen=True)
@@ -44,99 +57,115 @@ class PairDetection:
     Attributes:
         metric: its name.
         n: pairs.
+        positives: share of paraphrases.
         auc: area under the ROC curve.
-        curve: precision and recall by threshold, with average precision.
+        ci: its interval.
+        p: two-sided p of "the area is one half".
+        average_precision: area under precision and recall.
         accuracy: at the best threshold.
     """
 
     metric: str
     n: int
-    auc: Estimate
-    curve: PrecisionRecall
-    accuracy: ThresholdAccuracy
+    positives: Number
+    auc: Number
+    ci: Interval
+    p: Number
+    average_precision: AveragePrecision
+    accuracy: DetectionAccuracy
+
+
+@dataclass(frozen=True)
+class DetectionTest:
+    """DeLong's paired test of two metrics' areas.
+
+    Attributes:
+        a: the first metric.
+        b: the second.
+        auc_a: area of the first.
+        auc_b: area of the second.
+        difference: the first less the second.
+        ci: its interval.
+        z: the statistic.
+        p: one-sided p; small means that the first is better.
+        p_two_sided: of "they differ".
+        p_corrected: ``p_two_sided`` corrected for the number of tests; None if no correction was asked for.
+    """
+
+    a: str
+    b: str
+    auc_a: Number
+    auc_b: Number
+    difference: Number
+    ci: Interval
+    z: Number
+    p: Number
+    p_two_sided: Number
+    p_corrected: float | None = None
+
+    @property
+    def decisive(self) -> float:
+        """The p to go by: two-sided, and corrected if a correction was asked for."""
+        return self.p_two_sided if self.p_corrected is None else self.p_corrected
+
+
+@dataclass(frozen=True)
+class HarderSet:
+    """All metrics on the second, harder set of pairs.
+
+    Attributes:
+        name: of its file.
+        results: one a metric.
+        tests: of each pair of metrics.
+    """
+
+    name: str
+    results: tuple[PairDetection, ...]
+    tests: tuple[DetectionTest, ...]
+
+
+@dataclass(frozen=True)
+class HarderDrop:
+    """What a metric loses on the harder of two sets.
+
+    Attributes:
+        metric: its name.
+        easy: area on the first set.
+        hard: area on the second.
+        drop: the first less the second.
+        ci: its interval.
+        p: one-sided p of "it is easier on the first set".
+    """
+
+    metric: str
+    easy: Number
+    hard: Number
+    drop: Number
+    ci: Interval
+    p: Number
 
 
 @dataclass(frozen=True, repr=False)
-class PairsResult(InNotebooks):
-    """Metrics as detectors on one set of pairs.
+class PairsResult(Result):
+    """Metrics as detectors of paraphrases on one set of pairs, and on a harder one if there is one.
 
     Attributes:
         results: one a metric.
-        tests: (a, b) -> DeLong's paired test.
-        p_corrected: (a, b) -> two-sided p, corrected for the number of tests; empty if no correction was asked for.
-        kept: which of the given pairs were used (n,).
+        tests: of each pair of metrics.
+        against: the same on a second set.
+        drops: what each metric loses on the second set.
     """
 
+    kind: ClassVar[str] = "adversarial-pairs"
+
     results: tuple[PairDetection, ...]
-    tests: Mapping[tuple[str, str], Comparison]
-    p_corrected: Mapping[tuple[str, str], float]
-    kept: NDArray[np.int64]
-
-    @property
-    def short(self) -> str:
-        """Metrics and pairs."""
-        return f"{', '.join(one.metric for one in self.results)}; {len(self.kept)} pairs"
-
-    def to_set(self, name: str | None = None) -> DetectionSet:
-        """Return it as part of a document; ``name`` is that of the second of two sets."""
-        results = [
-            DetectionRow(
-                metric=one.metric,
-                n=one.n,
-                positives=one.curve.positives,
-                auc=one.auc.estimate,
-                ci=(one.auc.low, one.auc.high),
-                p=one.auc.p,
-                average_precision=EstimateRow.from_results(one.curve.average_precision),
-                accuracy=AccuracyRow.from_results(one.accuracy, in_sample=one.accuracy.accuracy),
-            )
-            for one in self.results
-        ]
-        tests = [
-            DetectionTestRow.from_results(
-                test,
-                a=a,
-                b=b,
-                auc_a=test.a,
-                auc_b=test.b,
-                z=test.statistic,
-                **corrected_field(self.p_corrected, (a, b)),
-            )
-            for (a, b), test in self.tests.items()
-        ]
-        return DetectionSet(results=results, tests=tests, **({} if name is None else {"name": name}))
-
-    def to_document(self) -> PairsDocument:
-        """Return the document that ``bsx adversarial pairs`` prints, without settings, notes and provenance."""
-        return pairs_document(self.to_set())
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return areas and accuracies of all metrics, then their tests."""
-        return pairs_sheets(self.to_document())
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return one row a metric."""
-        return pairs_records(self.to_document())
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw the areas under the ROC curve with their intervals."""
-        return draw_pairs(self.to_document(), path)
+    tests: tuple[DetectionTest, ...]
+    against: HarderSet | None = None
+    drops: tuple[HarderDrop, ...] = ()
 
 
-@in_range
-def detect_pairs(
-    labels: ArrayLike,
-    scores: Mapping[str, ArrayLike],
-    *,
-    interval: Interval = "logit",
-    cluster: ArrayLike | None = None,
-    folds: int = 10,
-    correction: Correction = "none",
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: Seed = 1,
-    nan: NanPolicy = "error",
-) -> PairsResult:
+@settled(PairSettings)
+def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: PairSettings) -> PairsResult:
     """Take metrics for detectors of paraphrases.
 
     Source: Zhang, Baldridge & He 2019 (PAWS) for the sets; Zhang et al. 2020 (BERTScore), section 5, for the use.
@@ -144,42 +173,67 @@ def detect_pairs(
     Args:
         labels: 1 for a paraphrase (n,).
         scores: metric -> scores, higher is better (n,).
-        interval: of the ROC AUC, ``logit``, ``delong`` or ``bootstrap``.
-        cluster: number of the set of pairs that each belongs to (n,), such as those that share a sentence (see
-            `bsx.analysis.stats.folds.units`); None: all pairs are independent.
-        folds: of the cross-validated threshold.
-        correction: of the tests' p-values: ``none``, ``holm`` or ``bh``.
-        confidence: level of all intervals.
-        resamples: of the bootstraps.
-        seed: of bootstraps and folds.
-        nan: ``error``, or ``omit`` to leave out pairs that miss the label or any metric's score, for all metrics.
+        settings: see `PairSettings`.
 
     Raises:
         InputError: if sizes differ, numbers are missing, or all pairs have one label.
     """
-    columns, kept = complete({"the labels": labels, **scores}, nan)
+    columns, kept = complete({"the labels": labels, **scores}, settings.nan)
     marks = columns.pop("the labels")
     if not columns:
         raise InputError("there is no metric to look at")
-    drawn: Resampling = {"confidence": confidence, "resamples": resamples, "seed": seed}
-    of = None if cluster is None else np.asarray(cluster)[kept]
+    confidence, seed = settings.confidence, settings.seed
+    drawn: Resampling = {"confidence": confidence, "resamples": settings.resamples, "seed": seed}
+    of = None if settings.cluster is None else np.asarray(settings.cluster)[kept]
     results = []
     for name, values in columns.items():
+        auc = roc_auc(marks, values, interval=settings.interval, cluster=of, **drawn)
+        curve = precision_recall(marks, values, cluster=of, **drawn)
+        best = best_threshold(marks, values, cluster=of, folds=settings.folds, confidence=confidence, seed=seed)
+        average, ends = curve.average_precision, (best.low, best.high)
         results.append(
             PairDetection(
-                name,
-                len(marks),
-                roc_auc(marks, values, interval=interval, cluster=of, **drawn),
-                precision_recall(marks, values, cluster=of, **drawn),
-                best_threshold(marks, values, cluster=of, folds=folds, confidence=confidence, seed=seed),
+                metric=name,
+                n=len(marks),
+                positives=curve.positives,
+                auc=auc.estimate,
+                ci=(auc.low, auc.high),
+                p=auc.p,
+                average_precision=AveragePrecision(average.estimate, (average.low, average.high)),
+                accuracy=DetectionAccuracy(
+                    best.threshold, best.accuracy, best.cross_validated, ends, best.majority, best.folds
+                ),
             )
         )
     tests = {
         (a, b): compare_auc(columns[a], columns[b], marks, cluster=of, confidence=confidence)
         for a, b in combinations(columns, 2)
     }
-    p_corrected = correct_p({pair: test.p_two_sided for pair, test in tests.items()}, correction)
-    return PairsResult(tuple(results), tests, p_corrected, kept)
+    corrected = correct_p({pair: test.p_two_sided for pair, test in tests.items()}, settings.correction)
+    rows = []
+    for (a, b), t in tests.items():
+        figures = (t.a, t.b, t.difference, (t.low, t.high), t.statistic, t.p, t.p_two_sided)
+        rows.append(DetectionTest(a, b, *figures, corrected.get((a, b))))
+    return PairsResult(tuple(results), tuple(rows))
+
+
+def precision_by_threshold(
+    labels: ArrayLike, scores: Mapping[str, ArrayLike], *, nan: NanPolicy = "error"
+) -> dict[str, NDArray[np.float64]]:
+    """Return each metric's precision and recall by threshold: threshold, precision and recall (t, 3).
+
+    Args:
+        labels: 1 for a paraphrase (n,).
+        scores: metric -> scores, higher is better (n,).
+        nan: as `detect_pairs`.
+
+    Raises:
+        InputError: as `detect_pairs`.
+    """
+    columns, _ = complete({"the labels": labels, **scores}, nan)
+    marks = columns.pop("the labels")
+    curves = {name: precision_recall(marks, values, resamples=1) for name, values in columns.items()}
+    return {name: np.stack([c.thresholds, c.precision, c.recall], axis=1) for name, c in curves.items()}
 
 
 @in_range
@@ -208,7 +262,7 @@ def easy_to_hard(
     """
     if set(easy[1]) != set(hard[1]):
         raise InputError(f"the two sets have other metrics: {', '.join(easy[1])} and {', '.join(hard[1])}")
-    found: dict[str, Comparison] = {}
+    drops: dict[str, Comparison] = {}
     marks: list[Array] = []
     tables: list[dict[str, Array]] = []
     sets: list[NDArray[np.float64] | None] = []
@@ -219,5 +273,5 @@ def easy_to_hard(
         tables.append(columns)
     for name in tables[0]:
         a, b = ((marks[i], tables[i][name]) for i in (0, 1))
-        found[name] = compare_auc_between(*a, *b, cluster_a=sets[0], cluster_b=sets[1], confidence=confidence)
-    return found
+        drops[name] = compare_auc_between(*a, *b, cluster_a=sets[0], cluster_b=sets[1], confidence=confidence)
+    return drops

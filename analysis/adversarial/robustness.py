@@ -3,53 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.adversarial.falls import fall, metric_range, worst_rows
-from bsx.analysis.adversarial.result import CaseResult, Robustness
-from bsx.analysis.documents.adversarial import DropExampleRow
-from bsx.analysis.factors.parses import Parse
+from bsx.analysis.adversarial.result import (
+    CaseResult,
+    DropExample,
+    MetricRange,
+    NotApplied,
+    PerturbedScores,
+    Robustness,
+)
+from bsx.analysis.adversarial.settings import ChangedTexts, FallSettings, RobustnessSettings
 from bsx.analysis.perturbations.base import Perturbation
-from bsx.analysis.perturbations.catalogue import DEFAULT_CONTROL, PERTURBATIONS, get_perturbation
-from bsx.analysis.perturbations.perturb import Perturbed, perturb
+from bsx.analysis.perturbations.perturb import PERTURBATIONS, Perturbed, get_perturbation, perturb
 from bsx.analysis.perturbations.units import units
-from bsx.analysis.stats.clusters import Correction, adjust
-from bsx.analysis.stats.resample import Resampling
-from bsx.analysis.stats.validate import settings
+from bsx.analysis.stats.clusters import adjust
+from bsx.analysis.stats.preference import clustered_share
+from bsx.analysis.stats.resample import Resampling, Seed, bootstrap_counts, percentile_interval, permutation_p, swaps
+from bsx.analysis.stats.validate import vectors
 from bsx.data.corpus import as_texts
 from bsx.errors import InputError
-from bsx.support.checks import Array, NanPolicy, choice
-from bsx.support.progress import Progress, Watch, told
-from bsx.support.settings import in_range
+from bsx.support.checks import Array, NanPolicy
+from bsx.support.progress import Progress, told
+from bsx.support.settings import part, settled
 
 Metric = Callable[[Sequence[str], Sequence[str]], ArrayLike]
-STRENGTHS = (0.1, 0.3)
+ROUNDING = 1e-6  # encoders give the same text slightly different vectors in another batch
 _UNRELATED = "unrelated"
 
 
-@in_range
-def robustness(
-    references: Sequence[str],
-    metrics: Mapping[str, Metric],
-    perturbations: Sequence[str] | None = None,
-    *,
-    candidates: Sequence[str] | None = None,
-    sources: Sequence[str] | None = None,
-    parses: Sequence[Parse | None] | None = None,
-    lang: str | None = None,
-    strengths: Sequence[float] = STRENGTHS,
-    control: str = DEFAULT_CONTROL,
-    seed: int = 1,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    correction: Correction = "none",
-    worst: int = 3,
-    nan: NanPolicy = "error",
-    progress: Watch = None,
-) -> Robustness:
+@settled(RobustnessSettings)
+def robustness(references: Sequence[str], metrics: Mapping[str, Metric], settings: RobustnessSettings) -> Robustness:
     """Perturb texts, score them, and compare the scores with those of the texts as they were.
 
     A metric is called once for each perturbation with all rows, in their order; rows whose text did not change stand
@@ -59,20 +46,7 @@ def robustness(
     Args:
         references: n texts.
         metrics: name -> function (n candidates, n references) -> (n,), higher is better.
-        perturbations: names; all that can be applied unless given.
-        candidates: n clean texts to perturb; the references themselves unless given.
-        sources: n source texts of the clean texts.
-        parses: n parses of the clean texts, None for a text without one.
-        lang: language of the clean texts.
-        strengths: shares of words or letters, for perturbations that have one.
-        control: a perturbation without strength that keeps the meaning, to measure the others against.
-        seed: of perturbations and resamples.
-        resamples: of bootstrap intervals and of swaps.
-        confidence: level of the intervals.
-        correction: of p for the number of tests in the table: ``none``, ``holm`` or ``bh``.
-        worst: how many rows to show for each metric, perturbation and strength.
-        nan: ``error`` refuses scores that are NaN; ``omit`` leaves such rows out and counts them.
-        progress: called with the metric's name, perturbations scored and perturbations in all; True draws bars.
+        settings: see `RobustnessSettings`.
 
     Returns:
         Drops, their excess over the control's, examples and notes.
@@ -82,73 +56,176 @@ def robustness(
         InputError: if sizes differ, a perturbation that was named lacks something, scores are missing or infinite, or a
             setting is wrong.
     """
-    progress = told(progress)
+    scored = perturbed_scores(references, metrics, **part(settings, ChangedTexts))
+    return falls(scored, **part(settings, FallSettings))
+
+
+@settled(ChangedTexts)
+def perturbed_scores(
+    references: Sequence[str], metrics: Mapping[str, Metric], settings: ChangedTexts
+) -> PerturbedScores:
+    """Perturb texts and score them, text by text; `falls` says what that comes to.
+
+    Args:
+        references: n texts.
+        metrics: name -> function (n candidates, n references) -> (n,), higher is better.
+        settings: see `ChangedTexts`.
+
+    Raises:
+        UnknownNameError: for an unknown perturbation.
+        InputError: as `robustness`.
+    """
+    progress, candidates, sources = told(settings.progress), settings.candidates, settings.sources
+    parses, lang, seed = settings.parses, settings.lang, settings.seed
     references = as_texts(references, "references")
     clean = as_texts(candidates, "candidates") if candidates is not None else references
     if len(clean) != len(references):
         raise InputError(f"{len(clean)} candidates, {len(references)} references: numbers must match")
     if not references or not metrics:
         raise InputError("there is nothing to measure: give at least one text and one metric")
-    settings(resamples=resamples, confidence=confidence)
-    choice("correction", correction, ("none", "holm", "bh"))
-    base = get_perturbation(control)
+    base = get_perturbation(settings.control)
     if base.graded or not base.preserves:
-        fit = ", ".join(name for name, one in PERTURBATIONS.items() if one.preserves and not one.graded)
-        raise InputError(f"control {control!r}: use one that keeps the meaning and has no strength: {fit}")
+        fit = ", ".join(
+            name for name, perturbation in PERTURBATIONS.items() if perturbation.preserves and not perturbation.graded
+        )
+        raise InputError(f"control {settings.control!r}: use one that keeps the meaning and has no strength: {fit}")
     given = {"source": sources is not None, "parse": parses is not None}
-    chosen, left_out = _choose(perturbations, base, lang, **given)
+    chosen, left_out = _choose(settings.perturbations, base, lang, **given)
     cases = [
-        perturb(clean, one, strength=strength, seed=seed, lang=lang, sources=sources, parses=parses)
-        for one in chosen
-        for strength in (dict.fromkeys(strengths) if one.graded else (None,))
+        perturb(clean, perturbation, strength=strength, seed=seed, lang=lang, sources=sources, parses=parses)
+        for perturbation in chosen
+        for strength in (dict.fromkeys(settings.strengths) if perturbation.graded else (None,))
     ]
-    towards = {id(case): _towards(case, clean, references) for case in cases}
     unrelated = next(
         (case for case in cases if case.perturbation.name == _UNRELATED), perturb(clean, _UNRELATED, seed=seed)
     )
-    notes = _notes(cases, len(clean), candidates is None, sum(int(rows.sum()) for rows in towards.values()))
-    how: Resampling = {"resamples": resamples, "confidence": confidence, "seed": seed}
-    results: list[CaseResult] = []
-    examples: list[DropExampleRow] = []
-    ranges, clean_scores, case_scores = [], {}, {}
+    clean_scores, case_scores, unrelated_scores = {}, {}, {}
     for name, metric in metrics.items():
-        scored = _Scored(name, metric, references, nan, progress, len(cases) + 2)
-        before = scored.score(clean, np.ones(len(clean), dtype=np.bool_), "the clean texts")
+        scored = _Scored(name, metric, references, settings.nan, progress, len(cases) + 2)
+        clean_scores[name] = scored.score(clean, np.ones(len(clean), dtype=np.bool_), "the clean texts")
         after = {id(case): scored.score(case.texts, case.changed, _called(case)) for case in [*cases, unrelated]}
-        scale = metric_range(name, before, after[id(unrelated)])
+        case_scores[name] = np.array([after[id(case)] for case in cases])
+        unrelated_scores[name] = after[id(unrelated)]
+    return PerturbedScores(
+        tuple(references),
+        tuple(clean),
+        tuple(cases),
+        next(place for place, case in enumerate(cases) if case.perturbation is base),
+        clean_scores,
+        case_scores,
+        unrelated_scores,
+        left_out,
+        {
+            "clean": "references" if candidates is None else "candidates",
+            "control": settings.control,
+            "lang": lang,
+            "strengths": list(settings.strengths),
+            "rows": len(clean),
+            "seed": seed,
+        },
+    )
+
+
+@settled(FallSettings)
+def falls(scored: PerturbedScores, settings: FallSettings) -> Robustness:
+    """Return how far scores fall under each perturbation, beside the control.
+
+    Args:
+        scored: of `perturbed_scores`.
+        settings: see `FallSettings`.
+    """
+    references, clean, cases = scored.references, scored.clean, scored.cases
+    base = cases[scored.control].perturbation
+    towards = [_towards(case, clean, references) for case in cases]
+    notes = _notes(
+        cases, len(clean), scored.settings["clean"] == "references", sum(int(rows.sum()) for rows in towards)
+    )
+    how: Resampling = {
+        "resamples": settings.resamples,
+        "confidence": settings.confidence,
+        "seed": scored.settings["seed"],
+    }
+    results: list[CaseResult] = []
+    examples: list[DropExample] = []
+    ranges = []
+    for name, before in scored.clean_scores.items():
+        after = scored.case_scores[name]
+        scale = _metric_range(name, before, scored.unrelated_scores[name])
         ranges.append(scale)
         if not scale.range > 0:
             why = "unrelated texts score no lower than clean ones" if scale.n else "there is no unrelated text"
             notes.append(f"{name}: {why}, so relative drops are undefined")
-        own = before - after[id(next(case for case in cases if case.perturbation is base))]
-        for case in cases:
-            nearer = towards[id(case)]
-            results.append(fall(name, case, before, after[id(case)], own, scale, base, how, nearer))
-            examples += worst_rows(name, case, before, after[id(case)], references, clean, worst, nearer)
-        clean_scores[name] = before
-        case_scores[name] = np.array([after[id(case)] for case in cases])
-    places = {(case.perturbation.name, case.strength): place for place, case in enumerate(cases)}
-    examples = [_beside(one, places[one.perturbation, one.strength], clean_scores, case_scores) for one in examples]
-    adjusted = adjust([result.p for result in results], correction)
+        own = before - after[scored.control]
+        for place, (case, nearer) in enumerate(zip(cases, towards, strict=True)):
+            every = {other: (scored.clean_scores[other], rows[place]) for other, rows in scored.case_scores.items()}
+            results.append(_fall(name, case, before, after[place], own, scale, base, how, nearer))
+            examples += _worst_rows(name, case, before, after[place], references, clean, settings.worst, nearer, every)
+    adjusted = adjust([result.p for result in results], settings.correction)
     return Robustness(
         tuple(replace(one, p_adjusted=float(p)) for one, p in zip(results, adjusted, strict=True)),
         tuple(examples),
         tuple(ranges),
-        left_out,
-        tuple(notes),
-        {
-            "clean": "references" if candidates is None else "candidates",
-            "control": control,
-            "lang": lang,
-            "strengths": list(strengths),
-            "correction": correction,
-            "rows": len(clean),
-            **how,
-        },
-        tuple(cases),
-        clean_scores,
-        case_scores,
+        tuple(NotApplied(name, why) for name, why in scored.left_out.items()),
+        (),
+        notes=tuple(notes),
+        settings={**scored.settings, "correction": settings.correction, **how},
     )
+
+
+@dataclass(frozen=True, eq=False)
+class ToldApart:
+    """How often a metric takes off more for a changed meaning than for a change that keeps it.
+
+    Attributes:
+        metric: name.
+        control: the change that keeps the meaning.
+        n: changed meanings that were held against the control's change of the same text.
+        texts: texts that they are of.
+        rate: share of them that cost more; NaN where there is none.
+        low: lower end of its interval.
+        high: upper end.
+        right: 1 where a change cost more, 0 where it did not, NaN where it is not counted (changes, n).
+    """
+
+    metric: str
+    control: str
+    n: int
+    texts: int
+    rate: float
+    low: float
+    high: float
+    right: Array = field(repr=False)
+
+
+def told_apart(scored: PerturbedScores, metric: str, *, confidence: float = 0.95) -> ToldApart:
+    """Return how often a metric takes off more for a changed meaning than for the control's change of the same text.
+
+    Counted are single changes of meaning, such as a negation or another number, in texts that the control changed too;
+    neither those with a strength, nor texts that have nothing to do with the reference. A tie is an error. The interval
+    is Wilson's, with as many changes as would be as informative if no two were of the same text.
+
+    Args:
+        scored: of `perturbed_scores`.
+        metric: one of its metrics.
+        confidence: level of the interval.
+    """
+    counted = [
+        place
+        for place, case in enumerate(scored.cases)
+        if not (case.perturbation.preserves or case.perturbation.graded or not case.perturbation.related)
+    ]
+    scores, control = scored.case_scores[metric], scored.control
+    there = ~np.isnan(scores[counted]) & ~np.isnan(scores[control]) & ~np.isnan(scored.clean_scores[metric])
+    rounding = ROUNDING * np.maximum(1.0, np.abs(scores[control]))
+    right = np.where(there, scores[control] - scores[counted] > rounding, np.nan)
+    _, texts = np.nonzero(there)
+    name, n = scored.cases[control].perturbation.name, len(texts)
+    if not n:
+        return ToldApart(metric, name, 0, 0, float("nan"), float("nan"), float("nan"), right)
+    costly = right[there] == 1
+    distinct, of = np.unique(texts, return_inverse=True)
+    low, high = clustered_share(costly, of, confidence)
+    return ToldApart(metric, name, n, len(distinct), float(costly.mean()), low, high, right)
 
 
 def _choose(
@@ -158,11 +235,11 @@ def _choose(
     wanted = [get_perturbation(name) for name in (PERTURBATIONS if names is None else dict.fromkeys(names))]
     if base not in wanted:
         wanted.insert(0, base)
-    lacking = {one.name: why for one in wanted if (why := one.lacks(lang, source=source, parse=parse)) is not None}
+    lacking = {item.name: why for item in wanted if (why := item.lacks(lang, source=source, parse=parse)) is not None}
     if lacking and (names is not None or base.name in lacking):
         name = base.name if base.name in lacking else next(iter(lacking))
         raise InputError(f"perturbation {name} {lacking[name]}")
-    return [one for one in wanted if one.name not in lacking], lacking
+    return [item for item in wanted if item.name not in lacking], lacking
 
 
 def _called(case: Perturbed) -> str:
@@ -192,13 +269,13 @@ def _notes(cases: Sequence[Perturbed], rows: int, self_scored: bool, nearer: int
 
 def _towards(case: Perturbed, clean: Sequence[str], references: Sequence[str]) -> NDArray[np.bool_]:
     """Return where a change of meaning left a text more like its reference than the clean text is, (n,)."""
-    found = np.zeros(len(clean), dtype=np.bool_)
+    nearer = np.zeros(len(clean), dtype=np.bool_)
     if case.perturbation.preserves:
-        return found
+        return nearer
     for row in map(int, np.flatnonzero(case.changed)):
         before, wanted = _words(clean[row]), _words(references[row])
-        found[row] = before != wanted and _alike(_words(case.texts[row]), wanted) > _alike(before, wanted)
-    return found
+        nearer[row] = before != wanted and _alike(_words(case.texts[row]), wanted) > _alike(before, wanted)
+    return nearer
 
 
 def _words(text: str) -> list[str]:
@@ -214,6 +291,117 @@ def _alike(words: list[str], wanted: list[str]) -> float:
             row.append(previous[place] + 1 if word == other else max(previous[place + 1], row[place]))
         previous = row
     return 2 * previous[-1] / max(1, len(words) + len(wanted))
+
+
+def _metric_range(name: str, before: Array, unrelated: Array) -> MetricRange:
+    """Return how far a metric's scores (n,) can fall: to those of unrelated texts (n,)."""
+    both = ~np.isnan(before) & ~np.isnan(unrelated)
+    if not both.any():
+        return MetricRange(name, _mean(before[~np.isnan(before)]), float("nan"), float("nan"), 0)
+    clean, least = float(before[both].mean()), float(unrelated[both].mean())
+    return MetricRange(name, clean, least, clean - least, int(both.sum()))
+
+
+def _fall(
+    name: str,
+    case: Perturbed,
+    before: Array,
+    after: Array,
+    own: Array,
+    scale: MetricRange,
+    base: Perturbation,
+    how: Resampling,
+    nearer: NDArray[np.bool_],
+) -> CaseResult:
+    """Return how far a metric's scores (n,) fall under a perturbation, and how far beyond the control's falls (n,)."""
+    drops = before - after
+    there = ~np.isnan(drops)
+    drop, low, high = _mean_interval(drops[there], **how)
+    excess = np.array([]) if case.perturbation is base else (drops - own)[there & ~np.isnan(own)]
+    more, more_low, more_high = _mean_interval(excess, **how)
+    noticed = drops[there] > ROUNDING * np.maximum(1.0, np.abs(before[there]))
+    p = _greater(excess, how["resamples"], how["seed"])
+    return CaseResult(
+        metric=name,
+        perturbation=case.perturbation.name,
+        strength=case.strength,
+        preserves=case.perturbation.preserves,
+        n=int(there.sum()),
+        unchanged=case.unchanged,
+        not_applicable=case.not_applicable,
+        failed=int((case.changed & ~there).sum()),
+        nearer=int((nearer & there).sum()),
+        mean_clean=_mean(before[there]),
+        mean_score=_mean(after[there]),
+        drop=drop,
+        relative_drop=drop / scale.range if scale.range > 0 else float("nan"),
+        unnoticed=1 - _mean(noticed.astype(np.float64)),
+        excess=more,
+        excess_n=len(excess),
+        p=p,
+        p_adjusted=p,
+        ci=(low, high),
+        excess_ci=(more_low, more_high),
+    )
+
+
+def _mean(values: Array) -> float:
+    return float(values.mean()) if values.size else float("nan")
+
+
+def _mean_interval(values: Array, *, resamples: int, confidence: float, seed: Seed) -> tuple[float, float, float]:
+    """Return the mean of values (n,) and its percentile bootstrap interval; rows are the items resampled."""
+    if len(values) < 2:
+        return _mean(values), float("nan"), float("nan")
+    (values,) = vectors({"drop": values}, minimum=2)
+    draws = np.concatenate([counts @ values for counts in bootstrap_counts(resamples, len(values), seed)]) / len(values)
+    return (float(values.mean()), *percentile_interval(draws, confidence))
+
+
+def _greater(differences: Array, resamples: int, seed: Seed) -> float:
+    """Return the one-sided p of "the mean is above 0" if each difference might as well have the other sign."""
+    if len(differences) < 2:
+        return float("nan")
+    signed = [
+        np.where(mask, -differences, differences).mean(axis=1) for mask in swaps(resamples, len(differences), seed)
+    ]
+    return permutation_p(np.concatenate(signed), float(differences.mean()))
+
+
+def _worst_rows(
+    name: str,
+    case: Perturbed,
+    before: Array,
+    after: Array,
+    references: Sequence[str],
+    clean: Sequence[str],
+    count: int,
+    nearer: NDArray[np.bool_],
+    every: Mapping[str, tuple[Array, Array]],
+) -> list[DropExample]:
+    """Return the smallest drops if the meaning changed, away from the reference, and the largest if it stayed.
+
+    ``every`` holds all metrics' scores of the clean and of the changed texts, (n,) each.
+    """
+    drops = before - after
+    order = np.argsort(-drops if case.perturbation.preserves else drops, kind="stable")
+    rows = [int(row) for row in order if not np.isnan(drops[row]) and not nearer[row]][:count]
+    return [
+        DropExample(
+            metric=name,
+            perturbation=case.perturbation.name,
+            strength=case.strength,
+            row=row + 1,
+            reference=references[row],
+            original=clean[row],
+            perturbed=case.texts[row],
+            score=float(before[row]),
+            perturbed_score=float(after[row]),
+            drop=float(drops[row]),
+            scores={other: (float(both[0][row]), float(both[1][row])) for other, both in every.items()},
+        )
+        for row in rows
+    ]
 
 
 class _Scored:
@@ -238,23 +426,14 @@ class _Scored:
         self._done += 1
         values = np.full(len(texts), np.nan)
         if changed.any():
-            found = np.asarray(self._metric(texts, self._references), dtype=np.float64)
-            if found.shape != values.shape:
-                raise InputError(f"{self._name} on {what}: {len(texts)} rows, scores of shape {found.shape}")
-            values[changed] = found[changed]
-            if self._nan == "error" and np.isnan(found[changed]).any():
-                row = int(np.flatnonzero(changed & np.isnan(found))[0]) + 1
-                raise InputError(f"{self._name} on {what}: row {row} has no score; `nan='omit'` leaves such rows out")
+            returned = np.asarray(self._metric(texts, self._references), dtype=np.float64)
+            if returned.shape != values.shape:
+                raise InputError(f"{self._name} on {what}: {len(texts)} rows, scores of shape {returned.shape}")
+            values[changed] = returned[changed]
+            if self._nan == "error" and np.isnan(returned[changed]).any():
+                row = int(np.flatnonzero(changed & np.isnan(returned))[0]) + 1
+                raise InputError(f"{self._name} on {what}: row {row} has no score; nan omit leaves such rows out")
             if np.isinf(values).any():
                 row = int(np.flatnonzero(np.isinf(values))[0]) + 1
                 raise InputError(f"{self._name} on {what}: row {row} has an infinite score")
         return values
-
-
-def _beside(
-    example: DropExampleRow, place: int, clean: Mapping[str, Array], changed: Mapping[str, Array]
-) -> DropExampleRow:
-    """Return an example with the scores of every metric."""
-    row = int(example.row) - 1
-    scores = {name: (float(before[row]), float(changed[name][place][row])) for name, before in clean.items()}
-    return example.model_copy(update={"scores": scores})

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.adversarial.tables import draw_triples, mcnemar_rows, triples_records, triples_sheets
+from bsx.analysis.adversarial.settings import TripleSettings
 from bsx.analysis.datasets.triples import Triple
-from bsx.analysis.documents.adversarial import TripleExampleRow, TripleRow, TriplesDocument, TripleSplitRow
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.clusters import Correction, adjust
-from bsx.analysis.stats.preference import McNemar, Preference, mcnemar, preference, wilson_interval
-from bsx.analysis.stats.resample import Seed
+from bsx.analysis.stats.preference import McNemar, mcnemar, preference, wilson_interval
 from bsx.analysis.stats.validate import vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
-from bsx.support.settings import in_range
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from bsx.support.result import Interval, Number, Result
+from bsx.support.settings import settled
 
 Metric = Callable[[Sequence[str], Sequence[str]], ArrayLike]
 """Scores of n candidates against their n references, higher is better: (n,)."""
@@ -37,15 +30,63 @@ class TriplePreference:
 
     Attributes:
         metric: its name.
-        preference: of m(A, B) over m(A, C).
+        n: triples.
+        prefers_paraphrase: triples with m(A, B) strictly above m(A, C).
+        ties: triples in which both are equal.
+        rate: prefers_paraphrase / n; a tie is no preference.
+        ci: Wilson interval of ``rate``.
         mean_paraphrase: mean of m(A, B).
         mean_nonparaphrase: mean of m(A, C).
+        mean_margin: mean of m(A, B) - m(A, C).
+        margin_ci: its bootstrap interval.
+        p: one-sided, "the paraphrase is preferred": sign test without the ties.
+        p_two_sided: of "either is preferred as often".
     """
 
     metric: str
-    preference: Preference
-    mean_paraphrase: float
-    mean_nonparaphrase: float
+    n: int
+    prefers_paraphrase: int
+    ties: int
+    rate: Number
+    ci: Interval
+    mean_paraphrase: Number
+    mean_nonparaphrase: Number
+    mean_margin: Number
+    margin_ci: Interval
+    p: Number
+    p_two_sided: Number
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """McNemar's test of two metrics that are right or wrong on the same rows.
+
+    Attributes:
+        a: the first metric.
+        b: the second.
+        n: rows.
+        only_a: rows that only the first gets right.
+        only_b: rows that only the second gets right.
+        both: rows that both get right.
+        p: two-sided p of "they are right equally often".
+        p_better: one-sided p of "the first is right more often".
+        p_corrected: ``p`` corrected for the number of tests; None if no correction was asked for.
+    """
+
+    a: str
+    b: str
+    n: int
+    only_a: int
+    only_b: int
+    both: int
+    p: Number
+    p_better: Number
+    p_corrected: float | None = None
+
+    @property
+    def decisive(self) -> float:
+        """The p to go by: two-sided, and corrected if a correction was asked for."""
+        return self.p if self.p_corrected is None else self.p_corrected
 
 
 @dataclass(frozen=True)
@@ -58,96 +99,61 @@ class Split:
         high: where the next range starts; of the last range the largest gap, which belongs to it.
         n: triples in the range.
         rate: share that the metric gets right.
-        rate_low: lower end of its Wilson interval.
-        rate_high: upper end.
+        ci: its Wilson interval.
     """
 
     metric: str
-    low: float
-    high: float
+    low: Number
+    high: Number
     n: int
-    rate: float
-    rate_low: float
-    rate_high: float
+    rate: Number
+    ci: Interval
+
+
+@dataclass(frozen=True)
+class TripleExample:
+    """A triple with a small margin; its texts are empty where only scores were given.
+
+    Attributes:
+        metric: of whose smallest margins it is.
+        row: of the triple; its place, from 1, where only scores were given.
+        anchor: A.
+        paraphrase: B.
+        nonparaphrase: C.
+        score_paraphrase: m(A, B).
+        score_nonparaphrase: m(A, C).
+        margin: the first minus the second.
+        scores: every metric's m(A, B) and m(A, C).
+    """
+
+    metric: str
+    row: int | str
+    anchor: str
+    paraphrase: str
+    nonparaphrase: str
+    score_paraphrase: Number
+    score_nonparaphrase: Number
+    margin: Number
+    scores: dict[str, tuple[Number, Number]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, repr=False)
-class TriplesResult(InNotebooks):
-    """Metrics on one set of triples.
+class TriplesResult(Result):
+    """How often metrics prefer the paraphrase in one set of triples.
 
     Attributes:
         results: one a metric.
-        tests: (a, b) -> exact McNemar test.
-        p_corrected: (a, b) -> two-sided p, corrected for the number of tests; empty if no correction was asked for.
+        tests: of each pair of metrics.
         splits: by gap in lexical overlap; empty if none was given.
-        worst: metric -> places, among the given triples, of the smallest margins, the smallest first.
-        kept: which of the given triples were used (n,).
+        worst: of each metric the smallest margins, the smallest first.
     """
 
+    kind: ClassVar[str] = "adversarial-triples"
+
     results: tuple[TriplePreference, ...]
-    tests: Mapping[tuple[str, str], McNemar]
-    p_corrected: Mapping[tuple[str, str], float]
+    tests: tuple[PairedTest, ...]
     splits: tuple[Split, ...]
-    worst: Mapping[str, tuple[int, ...]]
-    kept: NDArray[np.int64]
-
-    @property
-    def short(self) -> str:
-        """Metrics and triples."""
-        return f"{', '.join(one.metric for one in self.results)}; {len(self.kept)} triples"
-
-    def to_document(
-        self, triples: Sequence[Triple] = (), scores: Mapping[str, tuple[Array, Array]] | None = None
-    ) -> TriplesDocument:
-        """Return the document that ``bsx adversarial triples`` prints, without settings, notes and provenance.
-
-        Args:
-            triples: what was scored, to show the worst of them.
-            scores: metric -> (m(A, B) (n,), m(A, C) (n,)), likewise.
-        """
-        results = [
-            TripleRow.from_results(
-                one.preference,
-                one,
-                prefers_paraphrase=one.preference.first,
-                mean_margin=one.preference.margin,
-                margin_ci=(one.preference.margin_low, one.preference.margin_high),
-            )
-            for one in self.results
-        ]
-        tests = mcnemar_rows(self.tests, self.p_corrected)
-        splits = [TripleSplitRow.from_results(split, ci=(split.rate_low, split.rate_high)) for split in self.splits]
-        given = scores or {}
-        worst = []
-        for name, places in self.worst.items() if given else ():
-            for i in places:
-                good, bad = float(given[name][0][i]), float(given[name][1][i])
-                worst.append(
-                    TripleExampleRow(
-                        metric=name,
-                        row=triples[i].row,
-                        anchor=triples[i].anchor,
-                        paraphrase=triples[i].paraphrase,
-                        nonparaphrase=triples[i].nonparaphrase,
-                        score_paraphrase=good,
-                        score_nonparaphrase=bad,
-                        margin=good - bad,
-                        scores={other: (float(pair[0][i]), float(pair[1][i])) for other, pair in given.items()},
-                    )
-                )
-        return TriplesDocument(results=results, tests=tests, splits=splits, worst=worst)
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return how often each metric prefers the paraphrase, the tests, and rates by gap in lexical overlap."""
-        return triples_sheets(self.to_document())
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return one row a metric."""
-        return triples_records(self.to_document())
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw how often each metric prefers the paraphrase, with intervals."""
-        return draw_triples(self.to_document(), path)
+    worst: tuple[TripleExample, ...]
 
 
 def score_pairs(
@@ -160,13 +166,13 @@ def score_pairs(
     """
     if len(candidates) != len(references):
         raise InputError(f"{len(candidates)} candidates, {len(references)} references: the numbers must be the same")
-    found = {}
+    scores = {}
     for name, metric in metrics.items():
         values = np.asarray(metric(candidates, references), dtype=np.float64)
         if values.shape != (len(candidates),):
             raise InputError(f"{name}: returned scores of shape {values.shape} for {len(candidates)} pairs")
-        found[name] = values
-    return found
+        scores[name] = values
+    return scores
 
 
 def score_triples(metrics: Mapping[str, Metric], triples: Sequence[Triple]) -> dict[str, tuple[Array, Array]]:
@@ -180,86 +186,95 @@ def score_triples(metrics: Mapping[str, Metric], triples: Sequence[Triple]) -> d
     return {name: (values[: len(triples)], values[len(triples) :]) for name, values in scores.items()}
 
 
-@in_range
-def prefer_paraphrase(
-    scores: Mapping[str, tuple[ArrayLike, ArrayLike]],
-    *,
-    gap: ArrayLike | None = None,
-    cluster: ArrayLike | None = None,
-    bins: int = 4,
-    worst: int = 5,
-    correction: Correction = "none",
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: Seed = 1,
-    nan: NanPolicy = "error",
-) -> TriplesResult:
+@settled(TripleSettings)
+def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], settings: TripleSettings) -> TriplesResult:
     """Measure how often metrics prefer a paraphrase B of A to a sentence C that only shares words with A.
 
     Source: Kaster, Zhao & Eger 2021, section 6.1: the share of triples with m(A, B) > m(A, C), strictly.
 
     Args:
         scores: metric -> (m(A, B) (n,), m(A, C) (n,)), higher is better.
-        gap: lexical overlap of A and C minus that of A and B (n,), to split the triples by.
-        cluster: number of the set of triples that each belongs to (n,), such as those that share a sentence; None: all
-            triples are independent.
-        bins: ranges of the gap with about equally many triples; fewer where many gaps are equal.
-        worst: how many of the smallest margins to name for each metric.
-        correction: of the tests' p-values: ``none``, ``holm`` or ``bh``.
-        confidence: level of all intervals.
-        resamples: of the bootstrap of the mean margin.
-        seed: of the bootstrap.
-        nan: ``error``, or ``omit`` to leave out triples that miss any metric's score, for all metrics.
+        settings: see `TripleSettings`.
 
     Raises:
         InputError: if sizes differ, numbers are missing, or there is nothing to compare.
     """
+    gap, confidence = settings.gap, settings.confidence
     sides: dict[str, ArrayLike] = {}
     for name, (good, bad) in scores.items():
         sides |= {f"{name} of the paraphrase": good, f"{name} of the non-paraphrase": bad}
-    columns, kept = complete(sides if gap is None else {**sides, "overlap gap": gap}, nan)
+    columns, kept = complete(sides if gap is None else {**sides, "overlap gap": gap}, settings.nan)
     gaps = columns.pop("overlap gap", None)
     values = list(columns.values())
     pairs = {name: (values[2 * i], values[2 * i + 1]) for i, name in enumerate(scores)}
     if not pairs:
         raise InputError("there is no metric to look at")
-    of = None if cluster is None else np.asarray(cluster)[kept]
-    results = tuple(
-        TriplePreference(
-            name,
-            preference(good, bad, cluster=of, confidence=confidence, resamples=resamples, seed=seed),
-            float(good.mean()),
-            float(bad.mean()),
+    of = None if settings.cluster is None else np.asarray(settings.cluster)[kept]
+    results = []
+    for name, (good, bad) in pairs.items():
+        preferred = preference(
+            good, bad, cluster=of, confidence=confidence, resamples=settings.resamples, seed=settings.seed
         )
-        for name, (good, bad) in pairs.items()
-    )
+        results.append(
+            TriplePreference(
+                metric=name,
+                n=preferred.n,
+                prefers_paraphrase=preferred.first,
+                ties=preferred.ties,
+                rate=preferred.rate,
+                ci=(preferred.low, preferred.high),
+                mean_paraphrase=float(good.mean()),
+                mean_nonparaphrase=float(bad.mean()),
+                mean_margin=preferred.margin,
+                margin_ci=(preferred.margin_low, preferred.margin_high),
+                p=preferred.p,
+                p_two_sided=preferred.p_two_sided,
+            )
+        )
     right = {name: good > bad for name, (good, bad) in pairs.items()}
     tests = {(a, b): mcnemar(right[a], right[b], cluster=of) for a, b in combinations(right, 2)}
-    splits = () if gaps is None else tuple(_split(right, gaps, bins, confidence))
-    order = {name: np.argsort(good - bad, kind="stable")[:worst] for name, (good, bad) in pairs.items()}
-    return TriplesResult(
-        results,
-        tests,
-        correct_p({pair: test.p for pair, test in tests.items()}, correction),
-        splits,
-        {name: tuple(int(i) for i in kept[places]) for name, places in order.items()},
-        kept,
+    splits = () if gaps is None or not settings.bins else tuple(_split(right, gaps, settings.bins, confidence))
+    examples = []
+    for name, (good, bad) in pairs.items():
+        for place in np.argsort(good - bad, kind="stable")[: settings.worst]:
+            given = int(kept[place])
+            triple = settings.triples[given] if len(settings.triples) else Triple("", "", "", given + 1)
+            examples.append(
+                TripleExample(
+                    metric=name,
+                    row=triple.row,
+                    anchor=triple.anchor,
+                    paraphrase=triple.paraphrase,
+                    nonparaphrase=triple.nonparaphrase,
+                    score_paraphrase=float(good[place]),
+                    score_nonparaphrase=float(bad[place]),
+                    margin=float(good[place] - bad[place]),
+                    scores={other: (float(both[0][place]), float(both[1][place])) for other, both in pairs.items()},
+                )
+            )
+    return TriplesResult(tuple(results), paired_tests(tests, settings.correction), splits, tuple(examples))
+
+
+def paired_tests(tests: Mapping[tuple[str, str], McNemar], correction: Correction) -> tuple[PairedTest, ...]:
+    """Return McNemar tests between metrics as parts of a result, their p corrected for their number if asked for."""
+    corrected = correct_p({pair: test.p for pair, test in tests.items()}, correction)
+    return tuple(
+        PairedTest(a, b, t.n, t.only_a, t.only_b, t.both, t.p, t.p_better, corrected.get((a, b)))
+        for (a, b), t in tests.items()
     )
 
 
 def _split(right: Mapping[str, NDArray[np.bool_]], gaps: Array, bins: int, confidence: float) -> list[Split]:
-    if bins < 1:
-        raise InputError(f"`bins={bins}`: at least 1 is needed")
     edges = np.unique(np.quantile(gaps, np.linspace(0, 1, bins + 1), method="inverted_cdf"))
     place = np.clip(np.searchsorted(edges, gaps, side="right") - 1, 0, max(len(edges) - 2, 0))
-    found = []
+    splits = []
     for name, correct in right.items():
         for i in range(max(len(edges) - 1, 1)):
             inside = correct[place == i]
             ends = wilson_interval(int(inside.sum()), len(inside), confidence)
             high = float(edges[min(i + 1, len(edges) - 1)])
-            found.append(Split(name, float(edges[i]), high, len(inside), float(inside.mean()), *ends))
-    return found
+            splits.append(Split(name, float(edges[i]), high, len(inside), float(inside.mean()), ends))
+    return splits
 
 
 def complete(columns: Mapping[str, ArrayLike], nan: NanPolicy) -> tuple[dict[str, Array], NDArray[np.int64]]:

@@ -1,1 +1,1 @@
-"""How well metrics agree with people, and tests between systems."""
+"""How well metrics agree with human judgments, and tests between systems."""

@@ -22,16 +22,14 @@ def matching(patterns: Sequence[str], columns: Sequence[str], human: str) -> lis
     Raises:
         UnknownNameError: for a name that is not there or a pattern that nothing matches.
     """
-    found: list[str] = []
+    results: list[str] = []
     for pattern in patterns:
         names = [name for name in columns if fnmatchcase(name, pattern)] if "*" in pattern else [pattern]
         if not names or names[0] not in columns:
             hint = did_you_mean(pattern, columns)
-            raise UnknownNameError(
-                f"`categories=`: there is no column {pattern!r}; there are {', '.join(columns)}.{hint}"
-            )
-        found += [name for name in names if name not in (human, *found)]
-    return found
+            raise UnknownNameError(f"categories: there is no column {pattern!r}; there are {', '.join(columns)}.{hint}")
+        results += [name for name in names if name not in (human, *results)]
+    return results
 
 
 @dataclass(frozen=True)
@@ -103,8 +101,6 @@ class ByCategory:
         return replace(
             result,
             human=self.human,
-            averaged=False,
+            average=None,
             notes=(*self.notes, *result.notes),
-            average_tests=(),
-            control_tests=(),
         )

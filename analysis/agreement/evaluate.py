@@ -1,4 +1,4 @@
-"""Does a metric agree with people? The table a paper prints: metrics by groups, intervals, tests, clusters, averages.
+"""Does a metric agree with human judgments? Metrics by groups, intervals, tests, clusters, averages.
 
 Columns in, one named result out. `bsx meta` is this function with files around it.
 """
@@ -7,43 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.agreement.averages import average_of, average_tests
 from bsx.analysis.agreement.categories import ByCategory
-from bsx.analysis.agreement.groups import GroupResult
 from bsx.analysis.agreement.levels import agreement
-from bsx.analysis.agreement.result import MetaResult
+from bsx.analysis.agreement.result import AverageResult, GroupResult, MetaResult
 from bsx.analysis.agreement.rows import CorpusScores, Rows, upside_down
 from bsx.analysis.agreement.sentinels import check_constant, columns_of, made, orders_ties
-from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
-from bsx.analysis.agreement.winners import corrected_over_all, tests_against, tests_between
-from bsx.analysis.stats.systems.grid import grid
+from bsx.analysis.agreement.settings import MetaColumns, MetaSettings
+from bsx.analysis.agreement.winners import average_of, average_tests, corrected_over_all, tests_against, tests_between
+from bsx.analysis.stats.systems.grouped import grid
 from bsx.analysis.stats.validate import refuse_rounding, vectors
 from bsx.data.columns import Labels, TableLike, check_present, column_names, label_column, number_column
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array
-from bsx.support.settings import build_config, takes
+from bsx.support.settings import set_fields, settled
 
 
-@takes(MetaSettings)
-def meta_evaluate(
-    columns: TableLike,
-    *,
-    metrics: Sequence[str],
-    human: str,
-    group: str | None = None,
-    system: str | None = None,
-    segment: str | None = None,
-    lower: Sequence[str] = (),
-    sentinels: Sequence[str] = (),
-    categories: Sequence[str] = (),
-    corpus: Mapping[str, CorpusScores] | None = None,
-    **settings: Unpack[MetaOptions],
-) -> MetaResult:
+@settled(MetaSettings)
+def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settings: MetaSettings) -> MetaResult:
     """Measure and compare the agreement of metrics with human scores.
 
     In a group, a row that misses any value counts for no metric, so that all are measured on the same rows. A metric
@@ -53,48 +37,29 @@ def meta_evaluate(
         columns: name -> values (n,): a mapping, or a pandas DataFrame.
         metrics: columns with metric scores.
         human: column of human scores; higher is better.
-        group: column whose values are analysed apart and averaged, e.g. the language pair; one group ``all`` without.
-        system: column of systems; needed for all levels but ``seg``.
-        segment: column of segments; with ``system`` one row for each system and segment.
-        lower: metrics of which lower is better; their signs are turned.
-        sentinels: controls, which cannot know how good a translation is: columns, such as the length of candidates,
-            ``constant``, the same score for all, or ``shuffled``, the first metric's scores dealt out anew within each
-            group. They are measured as metrics are, and each metric is tested against them, but they win nothing.
-        categories: further columns of human scores, such as those of errors of one kind; each is analysed as a group
-            of its own after ``human``, within each value of ``group`` if there is one, and nothing is averaged.
-        corpus: metric -> what its corpus scores are made of; without, a system's score is a mean over segments.
-        settings: fields of `bsx.analysis.agreement.settings.MetaSettings`: level, statistic, test, …
+        settings: see `MetaSettings`. All levels but ``seg`` need a column of systems; with ``segment`` there is one row
+            for each system and segment.
 
     Raises:
         UnknownNameError: for an unknown column; lists near names.
         InputError: naming group and column of what cannot be analysed.
     """
-    config = build_config(settings, MetaSettings, spelling="`{}=`")
-    if categories:
-        apart = ByCategory.of(columns, [human, *categories], group, corpus or {})
-        found = meta_evaluate(
-            apart.columns,
-            metrics=metrics,
-            human=apart.human,
-            group=apart.group,
-            system=system,
-            segment=segment,
-            lower=lower,
-            sentinels=sentinels,
-            corpus=apart.corpus,
-            **settings,
-        )
-        return apart.described(found)
+    if settings.categories:
+        apart = ByCategory.of(columns, [human, *settings.categories], settings.group, settings.corpus or {})
+        own = {**set_fields(settings, "categories"), "group": apart.group, "corpus": apart.corpus}
+        return apart.described(meta_evaluate(apart.columns, metrics, apart.human, **own))
+    group, system, segment = settings.group, settings.system, settings.segment
+    lower, sentinels = settings.lower, settings.sentinels
     known = column_names(columns)
     controls = columns_of(sentinels, known, metrics)
     _check_names(columns, metrics, human, [*controls, group, system, segment], lower, [*metrics, *controls])
-    check_constant(sentinels, known, config)
-    if config.level in ("darr", "hybrid") and (system is None or segment is None):
-        raise InputError(f"`level={config.level}` compares systems on segments: name the columns system and segment")
-    if config.level == "sys" and system is None:
-        raise InputError("`level=sys` correlates systems: name the column system")
-    if config.grouping not in (None, "none") and (system is None or segment is None):
-        raise InputError(f"`grouping={config.grouping}` needs the columns system and segment")
+    check_constant(sentinels, known, settings)
+    if settings.level in ("darr", "hybrid") and (system is None or segment is None):
+        raise InputError(f"level {settings.level} compares systems on segments: name the columns system and segment")
+    if settings.level == "sys" and system is None:
+        raise InputError("level sys correlates systems: name the column system")
+    if settings.grouping not in (None, "none") and (system is None or segment is None):
+        raise InputError(f"grouping {settings.grouping} needs the columns system and segment")
     if segment is not None and system is None:
         raise InputError("segment without system: name the column system too")
     numbers = {name: number_column(name, columns[name]) for name in [*metrics, *controls, human]}
@@ -108,12 +73,12 @@ def meta_evaluate(
     for name, size in sizes.items():
         if size != n:
             raise InputError(f"column {name!r} has {size} rows, {human!r} has {n}")
-    if config.nan == "error":
+    if settings.nan == "error":
         _refuse_missing(numbers)
     groups = labels[group] if group is not None else ["all"] * n
     rest = [name for name in sentinels if name not in controls]
-    numbers |= {name: made(name, numbers[metrics[0]], groups, config.seed) for name in rest}
-    corpus = {name: upside_down(one) if name in lower else one for name, one in (corpus or {}).items()}
+    numbers |= {name: made(name, numbers[metrics[0]], groups, settings.seed) for name in rest}
+    corpus = {name: upside_down(one) if name in lower else one for name, one in (settings.corpus or {}).items()}
     if "average" in groups and len(set(groups)) > 1:
         raise InputError(f"column {group!r}: a group is called 'average', as the mean of all groups is: rename it")
     results = []
@@ -124,27 +89,32 @@ def meta_evaluate(
         where = "" if group is None else f"group {label}: "
         try:
             here = {name: CorpusScores(one.statistics[chosen], one.score) for name, one in corpus.items()}
-            one, said = _group(str(label), rows, human, names[0], names[1], here, config, sentinels)
+            one, said = _group(str(label), rows, human, names[0], names[1], here, settings, sentinels)
         except InputError as error:
             raise InputError(f"{where}{error}") from error
         results.append(one)
         notes += [f"{where}{note}" for note in said]
-    if config.correction_over == "all":
-        results = corrected_over_all(results, config)
-    average = [average_of(name, results, config, competes=name in metrics) for name in [*metrics, *sentinels]]
+    if settings.correction_over == "all":
+        results = corrected_over_all(results, settings)
     several = len(results) > 1
     between = [(a, b) for i, a in enumerate(metrics) for b in metrics[i + 1 :]]
+    average = AverageResult(
+        len(results),
+        tuple(average_of(name, results, settings, competes=name in metrics) for name in [*metrics, *sentinels]),
+        average_tests(between, results, settings) if several else (),
+        average_tests([(a, b) for a in metrics for b in sentinels], results, settings) if several else (),
+    )
     return MetaResult(
-        config,
-        human,
-        tuple(metrics),
         tuple(results),
-        tuple(average),
-        tuple(notes),
-        average_tests(between, results, config) if several else (),
-        system is not None,
+        average,
+        settings.headline,
+        human,
+        settings.target,
+        tuple(metrics),
         tuple(sentinels),
-        average_tests([(a, b) for a in metrics for b in sentinels], results, config) if several else (),
+        system is not None,
+        settings=settings.model_dump(exclude=set(MetaColumns.model_fields)),
+        notes=tuple(notes),
     )
 
 
@@ -155,7 +125,7 @@ def _group(
     system: Labels | None,
     segment: Labels | None,
     corpus: Mapping[str, CorpusScores],
-    config: MetaSettings,
+    settings: MetaSettings,
     sentinels: Sequence[str],
 ) -> tuple[GroupResult, list[str]]:
     """Return one group's result and notes on what is missing from it."""
@@ -165,43 +135,45 @@ def _group(
         raise InputError("no metric has a value")
     missing = np.any([np.isnan(x) for x in rows.values()], axis=0)
     whole: Rows | None = None
-    if config.level == "sys" and config.system_score == "all" and segment is not None and (corpus or missing.any()):
+    if settings.level == "sys" and settings.system_score == "all" and segment is not None and (corpus or missing.any()):
         whole = _whole(rows, human, system or [], segment, corpus)
     if missing.any():
         counts = ", ".join(f"{name} {np.isnan(x).sum()}" for name, x in rows.items() if np.isnan(x).any())
         notes.append(f"{missing.sum()} of {len(missing)} rows left out for missing values ({counts})")
-    if config.level == "sys" and system is not None and segment is not None:
+    if settings.level == "sys" and system is not None and segment is not None:
         cells = len(set(system)) * len(set(segment))
         if absent := cells - len(set(zip(system, segment, strict=True))):
             notes.append(f"{absent} of {cells} pairs of system and segment have no row: systems differ in segments")
     rows = {name: x[~missing] for name, x in rows.items()}
     kept = int((~missing).sum())
-    people = rows.pop(human)
-    if config.level == "seg" and kept < 3:
+    judgments = rows.pop(human)
+    if settings.level == "seg" and kept < 3:
         raise InputError(f"{kept} rows are too few for a correlation, at least 3 are needed")
     systems: tuple[Hashable, ...] = ()
     if system is not None:
-        shaped, systems = _matrices({**rows, human: people}, missing, system, segment, config)
-        people = shaped.pop(human)
+        shaped, systems = _matrices({**rows, human: judgments}, missing, system, segment, settings)
+        judgments = shaped.pop(human)
         rows = shaped
-    for name, x in {**rows, human: people}.items():
-        if name in sentinels and orders_ties(config):
+    for name, x in {**rows, human: judgments}.items():
+        if name in sentinels and orders_ties(settings):
             continue
         (present,) = vectors({name: x[~np.isnan(x)]}, minimum=1)
         if np.ptp(present) == 0:
             raise InputError(f"{name} has the value {present[0]:g} in all {kept} rows: nothing can be ranked")
         refuse_rounding(name, present)
-    data = Rows(rows, people, segments=segment is not None, systems=systems)
+    data = Rows(rows, judgments, segments=segment is not None, systems=systems)
     if whole is not None:
         data = replace(data, every=whole.every, judged=whole.judged, corpus=whole.corpus)
-    found = agreement(data, config)
-    notes += found.notes
-    metrics = [metric for metric in found.metrics if metric.metric not in sentinels]
-    controls = [metric for name in sentinels for metric in found.metrics if metric.metric == name]
-    tests, clusters = tests_between(found, [metric.metric for metric in metrics], config)
-    against = tests_against(found, metrics, controls, config)
+    result = agreement(data, settings)
+    notes += result.notes
+    metrics = [metric for metric in result.metrics if metric.metric not in sentinels]
+    controls = [
+        replace(metric, control=True) for name in sentinels for metric in result.metrics if metric.metric == name
+    ]
+    tests, clusters = tests_between(result, [metric.metric for metric in metrics], settings)
+    against = tests_against(result, metrics, controls, settings)
     left_out = len(missing) - kept
-    group = GroupResult(label, kept, left_out, tuple(metrics), found.test, tests, clusters, tuple(controls), against)
+    group = GroupResult(label, kept, left_out, (*metrics, *controls), tests, result.test, clusters, against)
     return group, notes
 
 
@@ -210,12 +182,12 @@ def _matrices(
     missing: NDArray[np.bool_],
     system: Labels,
     segment: Labels | None,
-    config: MetaSettings,
+    settings: MetaSettings,
 ) -> tuple[dict[str, Array], tuple[Hashable, ...]]:
     """Arrange rows by system and segment; without segments, one row a system. Return the systems' names too."""
     names = [name for name, gone in zip(system, missing, strict=True) if not gone]
     if segment is None:
-        if config.level == "seg":
+        if settings.level == "seg":
             return rows, ()
         twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
         if twice:
@@ -223,33 +195,33 @@ def _matrices(
         segments = ["all"] * len(names)
     else:
         segments = [name for name, gone in zip(segment, missing, strict=True) if not gone]
-    found = grid(names, segments, rows)
-    least = 3 if config.level == "sys" else 2
-    if len(found.systems) < least and config.level != "seg":
+    result = grid(names, segments, rows)
+    least = 3 if settings.level == "sys" else 2
+    if len(result.systems) < least and settings.level != "seg":
         raise InputError(
-            f"{len(found.systems)} systems are too few for `level={config.level}`, at least {least} are needed"
+            f"{len(result.systems)} systems are too few for level {settings.level}, at least {least} are needed"
         )
-    return found.columns, found.systems
+    return result.columns, result.systems
 
 
 def _whole(
     rows: dict[str, Array], human: str, system: Labels, segment: Labels, corpus: Mapping[str, CorpusScores]
 ) -> Rows:
-    """Arrange the rows of the systems that people judged, with the segments that nobody judged."""
+    """Arrange the rows of the systems that were judged, with the segments that nobody judged."""
     numbers = np.arange(len(system), dtype=np.float64)
-    found = grid(list(system), list(segment), {**rows, "\0row": numbers})
-    judged = ~np.isnan(found.columns[human]).all(axis=1)
-    columns = {name: x[judged] for name, x in found.columns.items()}
-    places, people = columns.pop("\0row"), columns.pop(human)
+    result = grid(list(system), list(segment), {**rows, "\0row": numbers})
+    judged = ~np.isnan(result.columns[human]).all(axis=1)
+    columns = {name: x[judged] for name, x in result.columns.items()}
+    places, judgments = columns.pop("\0row"), columns.pop(human)
     there = ~np.isnan(places)
     arranged = {}
-    for name, one in corpus.items():
+    for name, scores in corpus.items():
         if name not in columns:
             continue
-        statistics = np.zeros((*places.shape, one.statistics.shape[1]))
-        statistics[there] = one.statistics[places[there].astype(np.int64)]
-        arranged[name] = CorpusScores(statistics, one.score)
-    return Rows(columns, people, every=columns, judged=people, corpus=arranged)
+        statistics = np.zeros((*places.shape, scores.statistics.shape[1]))
+        statistics[there] = scores.statistics[places[there].astype(np.int64)]
+        arranged[name] = CorpusScores(statistics, scores.score)
+    return Rows(columns, judgments, every=columns, judged=judgments, corpus=arranged)
 
 
 def _check_names(
@@ -272,7 +244,7 @@ def _check_names(
             raise InputError(f"the column {name!r} is named twice")
     for name in lower:
         if name not in scored:
-            raise UnknownNameError(f"`lower=`: {name!r} is none of the metrics {', '.join(scored)}")
+            raise UnknownNameError(f"lower: {name!r} is none of the metrics {', '.join(scored)}")
 
 
 def _refuse_missing(numbers: Mapping[str, Array]) -> None:
@@ -282,5 +254,5 @@ def _refuse_missing(numbers: Mapping[str, Array]) -> None:
         row = int(np.argmax(np.isnan(numbers[name]))) + 1
         counts = ", ".join(f"{name} {count}" for name, count in missing.items())
         raise InputError(
-            f"missing values: {counts}; the first is in row {row}, column {name!r}; `nan='omit'` leaves such rows out"
+            f"missing values: {counts}; the first is in row {row}, column {name!r}; nan omit leaves such rows out"
         )

@@ -1,31 +1,23 @@
-"""How agreement with people grows with the training data: more instances, or more judgments of each.
+"""How agreement with human judgments grows with the training data: more instances, or more judgments of each.
 
 Source: Mathur et al. 2019, figure 1, for agreement against the number of training instances.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.numbers import plain
-from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.validate import settings, vectors
-from bsx.data.picture import COLOURS, label, picture
 from bsx.errors import InputError
-from bsx.support.aligned import text_table
 from bsx.support.checks import Array
 from bsx.support.optional import need
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from bsx.support.result import Number, Result
 
 Train = Callable[["Sample"], ArrayLike]
 
@@ -62,14 +54,14 @@ class CurvePoint:
 
     instances: int
     judgments: int
-    estimate: float
-    low: float
-    high: float
-    values: tuple[float, ...]
+    estimate: Number
+    low: Number
+    high: Number
+    values: tuple[Number, ...]
 
 
 @dataclass(frozen=True, repr=False)
-class LearningCurve(InNotebooks):
+class LearningCurve(Result):
     """Agreement against training data.
 
     Attributes:
@@ -79,53 +71,20 @@ class LearningCurve(InNotebooks):
         seeds: draws of training data.
         method: statistic and interval in words.
         confidence: level of the intervals.
+        architecture: of the networks, where they are of ours.
+        model: their encoder.
     """
+
+    kind: ClassVar[str] = "train-curve"
 
     points: tuple[CurvePoint, ...]
     groups: tuple[str, ...]
     n: int
     seeds: tuple[int, ...]
     method: str
-    confidence: float = 0.95
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything as plain values; an undefined number is None."""
-        return {name: plain(value) for name, value in asdict(self).items()}
-
-    def to_text(self) -> str:
-        """Return a table, a line a point."""
-        rows = [["instances", "judgments", "r", "interval"]]
-        for point in self.points:
-            ends = "" if np.isnan(point.low) else f"{point.low:.3f} to {point.high:.3f}"
-            rows.append([str(point.instances), str(point.judgments or "all"), f"{point.estimate:.3f}", ends])
-        return "\n".join([text_table(rows, "rrrl"), f"{self.method}; {self.n} test instances, {len(self.seeds)} seeds"])
-
-    @property
-    def short(self) -> str:
-        """Statistic, sizes and seeds."""
-        return f"{len(self.points)} points, {len(self.seeds)} seeds; {self.n} test instances"
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return a row a point."""
-        rows = []
-        for point in self.points:
-            ends = "" if np.isnan(point.low) else f" [{point.low:.3f}, {point.high:.3f}]"
-            rows.append([str(point.instances), str(point.judgments or "all"), f"{point.estimate:.3f}{ends}"])
-        title = f"{self.method}, {100 * self.confidence:g} % interval; {self.n} test instances, {len(self.seeds)} seeds"
-        return [Sheet(title, ["instances", "judgments", "r"], rows, names=0)]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return one row a point and seed."""
-        return [
-            {"instances": p.instances, "judgments": p.judgments or "all", "seed": seed}
-            | {"r": value, "mean": p.estimate, "low": p.low, "high": p.high}
-            for p in self.points
-            for seed, value in zip(self.seeds, p.values, strict=True)
-        ]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw agreement over the number of training instances, a line for each number of judgments."""
-        return draw_learning_curve(self, path)
+    confidence: float
+    architecture: str = ""
+    model: str = ""
 
 
 def learning_curve(
@@ -139,7 +98,7 @@ def learning_curve(
     seeds: Sequence[int] = (1, 2, 3),
     confidence: float = 0.95,
 ) -> LearningCurve:
-    """Train on growing parts of the data and measure agreement with people.
+    """Train on growing parts of the data and measure agreement with human judgments.
 
     A seed fixes the order in which instances are added, so that a larger part holds the smaller ones. Where several
     numbers of judgments are compared, all draw from the instances that have the most of them.
@@ -226,31 +185,3 @@ def _point(key: tuple[int, int], values: Sequence[float], confidence: float) -> 
         half = float(quantile * np.std(values, ddof=1) / np.sqrt(n))
     low, high = np.clip([mean - half, mean + half], -1, 1)  # r goes no further
     return CurvePoint(key[1], key[0], mean, float(low), float(high), tuple(values))
-
-
-def draw_learning_curve(curve: LearningCurve, path: str | Path | None = None, *, title: str = "") -> Figure:
-    """Draw agreement over the number of training instances, a line for each number of judgments.
-
-    Args:
-        curve: from `learning_curve`.
-        path: .png, .svg or .pdf; unless given, the figure is returned only.
-        title: of the picture.
-    """
-    with picture(path, 5.6, 3.6) as figure:
-        axes = figure.subplots()
-        for i, each in enumerate(dict.fromkeys(point.judgments for point in curve.points)):
-            points = [point for point in curve.points if point.judgments == each]
-            places, colour = [point.instances for point in points], COLOURS[i % len(COLOURS)]
-            low, high = [point.low for point in points], [point.high for point in points]
-            axes.fill_between(places, low, high, color=colour, alpha=0.15, lw=0)
-            name = f"{each} judgment{'s' * (each > 1)} an instance" if each else "all judgments"
-            axes.plot(places, [point.estimate for point in points], color=colour, marker="o", ms=4, label=name)
-        axes.set_xscale("log")
-        sizes = sorted({point.instances for point in curve.points})
-        axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
-        axes.set_xticks([], minor=True)
-        axes.set_xlabel("training instances")
-        axes.set_ylabel("Pearson's r with people")
-        axes.set_title(label(title), fontsize=10)
-        axes.legend(fontsize=8)
-    return figure

@@ -1,10 +1,11 @@
-"""The four levels at which metrics agree with people: segments, preferences, systems and hybrid systems.
+"""The four levels at which metrics agree with human judgments: segments, preferences, systems and hybrid systems.
 
 `bsx.analysis.agreement.evaluate` puts groups together; here is one group.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +13,6 @@ import numpy as np
 from bsx.analysis.agreement.measures import (
     STATISTICS,
     Agreement,
-    Figure,
-    MetricAgreement,
     about_tails,
     checked_williams,
     correlations,
@@ -24,6 +23,7 @@ from bsx.analysis.agreement.measures import (
     tests_of_items,
     tests_of_matrices,
 )
+from bsx.analysis.agreement.result import Figure, MetricAgreement
 from bsx.analysis.agreement.rows import Rows, upside_down
 from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.stats.correlation import pairwise_accuracy, pearson
@@ -56,7 +56,7 @@ def agreement(rows: Rows, settings: MetaSettings) -> Agreement:
     if settings.level == "seg" and not rows.matrix:
         for name in ("statistic", "resample"):
             if (name == "resample" and settings.resample) or settings.statistic == "acc_eq":
-                raise InputError(f"`{name}={getattr(settings, name)}` needs the columns system and segment")
+                raise InputError(f"{name}={getattr(settings, name)} needs the columns system and segment")
     measure = levels[settings.level]
     if settings.level == "seg" and rows.matrix:
         measure = _tied if settings.statistic == "acc_eq" else _grouped
@@ -91,19 +91,19 @@ def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
     """Segment level of matrices: intervals and tests resample the same, by default segments as a whole."""
     by, metrics = settings.grouped_by, []
     for name, x in rows.metrics.items():
-        found: dict[str, GroupedEstimate] = {}
+        results: dict[str, GroupedEstimate] = {}
         for statistic in statistics_of(settings):
             options = resampling(settings)
             if statistic != settings.statistic:
                 options["resamples"] = 1
-            found[statistic] = grouped(
+            results[statistic] = grouped(
                 x, rows.human, by=by, statistic=statistic, resample=settings.sampled, nan="omit", **options
             )
-        main = found[settings.statistic]
-        figures: dict[str, Figure] = {statistic: estimate.estimate for statistic, estimate in found.items()}
+        main = results[settings.statistic]
+        figures: dict[str, Figure] = {statistic: estimate.estimate for statistic, estimate in results.items()}
         if by != "none":
             figures |= {"defined": main.groups, "undefined": main.undefined}
-        metrics.append(MetricAgreement(name, main.estimate, main.low, main.high, figures, main.method))
+        metrics.append(MetricAgreement(name, main.estimate, (main.low, main.high), figures, main.method))
     test = settings.test_for(dependent=True)
     if test == "williams":
         present = ~np.isnan(rows.human)
@@ -117,13 +117,13 @@ def _tied(rows: Rows, settings: MetaSettings) -> Agreement:
     by, human, options = settings.grouped_by, rows.human, resampling(settings)
     metrics, epsilons = [], {}
     for name, x in rows.metrics.items():
-        found = calibrate_ties(x, human, by=by, human_epsilon=settings.human_ties, nan="omit", **options)
-        figures: dict[str, Figure] = {"acc_eq": found.acc_eq, "chance": found.chance, "epsilon": found.epsilon}
+        result = calibrate_ties(x, human, by=by, human_epsilon=settings.human_ties, nan="omit", **options)
+        figures: dict[str, Figure] = {"acc_eq": result.acc_eq, "chance": result.chance, "epsilon": result.epsilon}
         for statistic in STATISTICS:
             plain = group_mean(group_values(x, human, by, statistic))
-            figures[statistic] = None if np.isnan(plain) else float(plain)
-        epsilons[name] = found.epsilon
-        metrics.append(MetricAgreement(name, found.acc_eq, found.low, found.high, figures, found.method))
+            figures[statistic] = float(plain)
+        epsilons[name] = result.epsilon
+        metrics.append(MetricAgreement(name, result.acc_eq, (result.low, result.high), figures, result.method))
     test = settings.test_for(dependent=True)
     draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
 
@@ -158,10 +158,10 @@ def _darr(rows: Rows, settings: MetaSettings) -> Agreement:
     sides = {name: pairs.scores(x) for name, x in rows.metrics.items()}
     metrics = []
     for name, (better, worse) in sides.items():
-        found = darr_from_pairs(better, worse, pairs.segment, ties=ties, unit=unit, **options)
+        result = darr_from_pairs(better, worse, pairs.segment, ties=ties, unit=unit, **options)
         fields = ("tau", "concordant", "discordant", "ties", "n", "segments")
-        figures = {field: getattr(found, field) for field in fields}
-        metrics.append(MetricAgreement(name, found.tau, found.low, found.high, figures, found.method))
+        figures = {field: getattr(result, field) for field in fields}
+        metrics.append(MetricAgreement(name, result.tau, (result.low, result.high), figures, result.method))
 
     def compare(a: str, b: str) -> Comparison:
         return compare_darr(sides[a], sides[b], pairs.segment, ties=ties, unit=unit, **options)
@@ -174,34 +174,36 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
     over = settings.sampled
     draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
     if over != "systems" and not rows.segments:
-        raise InputError(f"`resample={over}` needs scores of segments: name the column segment")
+        raise InputError(f"resample {over} needs scores of segments: name the column segment")
     heavy = heavy_tails(scores, human, settings)
     metrics = []
     for name, x in scores.items():
-        found = correlations(name, x, human, settings, heavy=name in heavy)
-        low, high, method = found.low, found.high, found.method
+        result = correlations(name, x, human, settings, heavy=name in heavy)
+        ends, method = result.ci, result.method
         if over != "systems":
             drawn = resampled_scores(
                 rows.scored(name),
-                rows.people(),
+                rows.human_scored(),
                 rows.shape,
                 settings.statistic,
                 over,
                 settings.resamples,
                 settings.seed,
             )
-            low, high = percentile_interval(drawn, settings.confidence)
+            ends = percentile_interval(drawn, settings.confidence)
             method = f"{settings.statistic}, bootstrap over {SAMPLED[over]}"
-        figures = {**found.figures, **_order_of_systems(rows, name, x, human, settings)}
+        figures = {**result.figures, **_order_of_systems(rows, name, x, human, settings)}
         method = f"{method}, systems ({rows.estimand(name)})"
-        metrics.append(MetricAgreement(name, found.value, low, high, figures, method))
+        metrics.append(MetricAgreement(name, result.value, ends, figures, method))
     test = settings.test_for(dependent=True, heavy=bool(heavy))
     about = about_tails(heavy, test)
     if test == "bootstrap":
 
         def resample() -> dict[str, Array]:
             return {
-                name: resampled_scores(rows.scored(name), rows.people(), rows.shape, settings.statistic, over, **draw)
+                name: resampled_scores(
+                    rows.scored(name), rows.human_scored(), rows.shape, settings.statistic, over, **draw
+                )
                 for name in scores
             }
 
@@ -213,8 +215,8 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
     if test == "permutation" and over == "segments":
         if rows.corpus or rows.every:
             raise InputError(
-                "`test=permutation` cannot swap the segments of corpus scores, nor those that nobody judged: use "
-                "bootstrap, `resample=systems` or `system_score=judged`"
+                "test permutation cannot swap the segments of corpus scores, nor those that nobody judged: use "
+                "bootstrap, resample systems or system_score judged"
             )
         return Agreement(metrics, test, tests_of_matrices(rows, metrics, "means", test, settings), about)
     return Agreement(metrics, test, tests_of_items(scores, human, test, settings), about)
@@ -228,12 +230,12 @@ def _order_of_systems(rows: Rows, name: str, x: Array, human: Array, settings: M
     if over != "systems":
         shape, draws = rows.shape, settings.resamples
         drawn = resampled_scores(
-            rows.scored(name), rows.people(), shape, "pairwise_accuracy", over, draws, settings.seed
+            rows.scored(name), rows.human_scored(), shape, "pairwise_accuracy", over, draws, settings.seed
         )
         ends = percentile_interval(drawn, settings.confidence)
-    figures: dict[str, Figure] = {"pairwise_accuracy": accuracy.estimate, "pairwise_accuracy_ci": list(ends)}
+    figures: dict[str, Figure] = {"pairwise_accuracy": accuracy.estimate, "pairwise_accuracy_ci": ends}
     if not rows.segments:
-        return {**figures, "spa": None, "spa_ci": None}
+        return {**figures, "spa": math.nan, "spa_ci": (math.nan, math.nan)}
     draws = 1000 if settings.spa == "wmt" else max(1000, settings.resamples)
     spa = soft_pairwise_accuracy(
         rows.metrics[name],
@@ -245,7 +247,7 @@ def _order_of_systems(rows: Rows, name: str, x: Array, human: Array, settings: M
         names=rows.systems,
         **options,
     )
-    return {**figures, "spa": spa.estimate, "spa_ci": [spa.low, spa.high]}
+    return {**figures, "spa": spa.estimate, "spa_ci": (spa.low, spa.high)}
 
 
 def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
@@ -260,12 +262,12 @@ def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
         figures: dict[str, Figure] = {
             "limit": limit.estimate,
             "pearson": sampled.estimate,
-            "pearson_ci": [sampled.low, sampled.high],
+            "pearson_ci": (sampled.low, sampled.high),
             "hits_at_1": chosen.hits_at_1,
             "mrr": chosen.mrr,
             "difference": chosen.difference,
         }
-        metrics.append(MetricAgreement(name, limit.estimate, limit.low, limit.high, figures, limit.method))
+        metrics.append(MetricAgreement(name, limit.estimate, (limit.low, limit.high), figures, limit.method))
     test = settings.test_for(dependent=True)
 
     def compare(a: str, b: str) -> Comparison:

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from bsx.analysis.agreement.result import MetricAgreement
 from bsx.analysis.agreement.rows import Rows
 from bsx.analysis.agreement.settings import MetaSettings, Test
 from bsx.analysis.stats import correlation
@@ -23,29 +24,7 @@ from bsx.support.checks import Array
 
 STATISTICS: tuple[Statistic, ...] = ("pearson", "spearman", "kendall")
 ENOUGH = 20  # items; of fewer nobody can tell whether tails are heavy
-Figure = float | list[float] | None
 Compare = Callable[[str, str], Comparison]
-
-
-@dataclass(frozen=True)
-class MetricAgreement:
-    """One metric's agreement with people.
-
-    Attributes:
-        metric: its name.
-        value: the figure that is averaged over groups, tested and bracketed by the interval.
-        low: lower end of the interval.
-        high: upper end.
-        figures: everything that was measured, by the name it has in JSON.
-        method: figure and interval in words.
-    """
-
-    metric: str
-    value: float
-    low: float
-    high: float
-    figures: Mapping[str, Figure]
-    method: str
 
 
 @dataclass(frozen=True)
@@ -71,7 +50,7 @@ def resampling(settings: MetaSettings) -> Resampling:
 
 
 def heavy_tails(metrics: Mapping[str, Array], human: Array, settings: MetaSettings) -> list[str]:
-    """Return the metrics whose tails, with people's, are too heavy for Fisher's interval and the Williams test."""
+    """Return the metrics whose tails, with human scores', are too heavy for Fisher's interval and the Williams test."""
     if settings.statistic != "pearson" or len(human) < ENOUGH:
         return []
     return [name for name, x in metrics.items() if tail_weight(x, human) > HEAVY_TAILS]
@@ -87,12 +66,12 @@ def about_tails(heavy: list[str], test: Test) -> tuple[str, ...]:
     if not heavy:
         return ()
     tested = ", and permutation instead of the Williams test" if test == "permutation" else ""
-    return (f"heavy tails of {', '.join(heavy)} with people: a bootstrap interval instead of Fisher's{tested}",)
+    return (f"heavy tails of {', '.join(heavy)} with human scores: a bootstrap interval instead of Fisher's{tested}",)
 
 
 def correlations(name: str, x: Array, human: Array, settings: MetaSettings, *, heavy: bool = False) -> MetricAgreement:
     """Correlate vectors (n,); the interval of Kendall's tau is a bootstrap, as grades tie often."""
-    found: dict[str, Estimate] = {}
+    results: dict[str, Estimate] = {}
     for statistic in statistics_of(settings):
         interval = "none"
         if statistic == settings.statistic:
@@ -100,10 +79,10 @@ def correlations(name: str, x: Array, human: Array, settings: MetaSettings, *, h
         measure, variant = getattr(correlation, statistic.removesuffix("_c")), dict[str, str]()
         if statistic == "kendall_c":
             variant = {"variant": "c"}
-        found[statistic] = measure(x, human, interval=interval, **variant, **resampling(settings))
-    main = found[settings.statistic]
-    figures = {statistic: estimate.estimate for statistic, estimate in found.items()}
-    return MetricAgreement(name, main.estimate, main.low, main.high, figures, main.method)
+        results[statistic] = measure(x, human, interval=interval, **variant, **resampling(settings))
+    main = results[settings.statistic]
+    figures = {statistic: estimate.estimate for statistic, estimate in results.items()}
+    return MetricAgreement(name, main.estimate, (main.low, main.high), dict(figures), main.method)
 
 
 def tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, settings: MetaSettings) -> Compare:
@@ -116,8 +95,8 @@ def tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, setti
         items = "systems" if settings.level == "sys" else "rows"
 
         def permuted(a: str, b: str) -> Comparison:
-            found = perm_both(metrics[a], metrics[b], human, statistic=statistic, plus_one=whole, **draw)
-            return replace(found, method=f"difference of {statistic}, permutation of {items}") if whole else found
+            result = perm_both(metrics[a], metrics[b], human, statistic=statistic, plus_one=whole, **draw)
+            return replace(result, method=f"difference of {statistic}, permutation of {items}") if whole else result
 
         return permuted
     values = {name: float(ROWS[settings.statistic](x, human)) for name, x in metrics.items()}
@@ -132,7 +111,9 @@ def tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, setti
     return paired(resample, values, len(human), f"difference of {settings.statistic}, paired bootstrap", settings)
 
 
-def tests_of_matrices(rows: Rows, found: list[MetricAgreement], by: By, test: Test, settings: MetaSettings) -> Compare:
+def tests_of_matrices(
+    rows: Rows, agreements: list[MetricAgreement], by: By, test: Test, settings: MetaSettings
+) -> Compare:
     """Return the comparison of matrices (systems, segments) by resampling or swapping."""
     x, human, statistic, over = rows.metrics, rows.human, _correlation(settings), settings.sampled
     draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
@@ -147,7 +128,7 @@ def tests_of_matrices(rows: Rows, found: list[MetricAgreement], by: By, test: Te
     def resample() -> dict[str, Array]:
         return {name: resampled_groups(z, human, by, statistic, **draw, resample=over) for name, z in x.items()}
 
-    values = {metric.metric: metric.value for metric in found}
+    values = {metric.metric: metric.value for metric in agreements}
     method = f"difference of {statistic} ({POOLING[by]}), paired bootstrap over {SAMPLED[over]}"
     return paired(resample, values, int((~np.isnan(human)).sum()), method, settings)
 
@@ -162,7 +143,7 @@ def checked_williams(a: Array, b: Array, human: Array, settings: MetaSettings) -
     """Run the Williams test; say what to do if there are too few items for it."""
     if len(human) < 4:
         raise InputError(
-            f"{len(human)} rows or systems are too few for the Williams test, which needs 4; `test=none` leaves it out"
+            f"{len(human)} rows or systems are too few for the Williams test, which needs 4; test none leaves it out"
         )
     return williams(a, b, human, confidence=settings.confidence)
 

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.numbers import plain
-from bsx.analysis.render.plots import Dot, draw_dots
-from bsx.analysis.render.sheets import Sheet
+from bsx.analysis.agreement.settings import RaterSettings
 from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval
 from bsx.analysis.stats.rowwise import pearson_rows
-from bsx.analysis.stats.validate import settings
 from bsx.data.columns import TableLike, check_present, column_names, label_column, number_column
 from bsx.errors import InputError
-from bsx.support.aligned import text_table
 from bsx.support.checks import Array
-from bsx.support.settings import in_range
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from bsx.support.result import Interval, Number, Result
+from bsx.support.settings import settled
 
 
 @dataclass(frozen=True)
@@ -41,13 +33,13 @@ class Rater:
 
     name: str
     n: int
-    mean: float
-    severity: float
-    r: float
+    mean: Number
+    severity: Number
+    r: Number
 
 
 @dataclass(frozen=True, repr=False)
-class RaterAgreement(InNotebooks):
+class RaterAgreement(Result):
     """How far raters agree.
 
     Attributes:
@@ -61,84 +53,28 @@ class RaterAgreement(InNotebooks):
         one_ci: its interval.
         mean: reliability of the mean of ``per_item`` ratings, which `disentangle` takes as ``reliability=``.
         mean_ci: its interval.
-        raters: each of them, the severest first.
         confidence: level of the intervals.
+        raters: each of them, the severest first.
     """
+
+    kind: ClassVar[str] = "raters"
 
     items: int
     single: int
     ratings: int
     per_item: float
-    alpha: float
-    alpha_ci: tuple[float, float]
-    one: float
-    one_ci: tuple[float, float]
-    mean: float
-    mean_ci: tuple[float, float]
+    alpha: Number
+    alpha_ci: Interval
+    one: Number
+    one_ci: Interval
+    mean: Number
+    mean_ci: Interval
+    confidence: float
     raters: tuple[Rater, ...]
-    confidence: float = 0.95
-
-    def to_dict(self) -> dict[str, object]:
-        """Return plain values; what is not defined is None."""
-        found = {name: plain(value) for name, value in vars(self).items() if name != "raters"}
-        return found | {"raters": [{name: plain(value) for name, value in vars(one).items()} for one in self.raters]}
-
-    @property
-    def short(self) -> str:
-        """Alpha, raters and translations."""
-        return f"alpha {self.alpha:.3f}; {len(self.raters)} raters of {self.items} translations"
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return the three figures with intervals, then the raters."""
-        rows = [[name, f"{value:.3f} [{low:.3f}, {high:.3f}]"] for name, value, (low, high) in self._figures()]
-        level = f"{100 * self.confidence:g} % bootstrap intervals over translations, no tests"
-        title = f"Agreement of raters, n = {self.ratings} ratings of {self.items} translations; {level}"
-        return [Sheet(title, ["", "value"], rows), Sheet("Raters, the severest first", *self._each())]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row a rater."""
-        return [vars(one) for one in self.raters]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw alpha and both reliabilities with their intervals."""
-        named = (("alpha", self.alpha, self.alpha_ci), ("one rating", self.one, self.one_ci))
-        dots = [Dot(name, value, *ends) for name, value, ends in (*named, ("mean rating", self.mean, self.mean_ci))]
-        return draw_dots({"": dots}, f"{100 * self.confidence:g} % interval", path)
-
-    def to_text(self) -> str:
-        """Return tables for a terminal."""
-        rows = [["", "", f"{self.confidence:.0%} interval"]]
-        for what, value, (low, high) in self._figures(" (interval)"):
-            rows.append([what, f"{value:.3f}", f"[{low:.3f}, {high:.3f}]"])
-        header, each = self._each()
-        single = f", {self.single} with one rating left out" if self.single else ""
-        said = f"{self.ratings} ratings of {self.items} translations{single}; intervals resample translations"
-        return f"{text_table(rows)}\n\n{text_table([header, *each])}\n\n{said}."
-
-    def _figures(self, kind: str = "") -> list[tuple[str, float, tuple[float, float]]]:
-        return [
-            (f"Krippendorff's alpha{kind}", self.alpha, self.alpha_ci),
-            ("reliability of one rating, ICC(1)", self.one, self.one_ci),
-            (f"reliability of the mean of {self.per_item:.2f}", self.mean, self.mean_ci),
-        ]
-
-    def _each(self) -> tuple[list[str], list[list[str]]]:
-        """Return names of columns, and a row a rater."""
-        rows = [[r.name, str(r.n), f"{r.mean:.3f}", f"{r.severity:+.3f}", f"{r.r:.3f}"] for r in self.raters]
-        return ["rater", "rated", "mean", "severity", "r with others"], rows
 
 
-@in_range
-def rater_agreement(
-    columns: TableLike,
-    *,
-    human: str = "human",
-    judge: str = "judge",
-    item: Sequence[str] = ("system", "segment"),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 1,
-) -> RaterAgreement:
+@settled(RaterSettings)
+def rater_agreement(columns: TableLike, settings: RaterSettings) -> RaterAgreement:
     """Measure how far raters agree on the same translations; they need not be the same for each.
 
     Source: Krippendorff 2011 for alpha; Shrout & Fleiss 1979 for ICC(1), with the mean number of ratings of uneven
@@ -146,21 +82,16 @@ def rater_agreement(
 
     Args:
         columns: name -> values (n,): a row a rating, as `load_mqm` and `load_esa` give with ``per_rater=True``.
-        human: column of scores; rows without one are left out.
-        judge: column that names the rater.
-        item: columns that together name what was rated.
-        confidence: level of the intervals.
-        resamples: bootstrap resamples of items.
-        seed: of the bootstrap.
+        settings: see `RaterSettings`.
 
     Raises:
         UnknownNameError: for an unknown column; lists those present.
         InputError: if nothing has two ratings, all scores are equal, or a rater judged something twice.
     """
-    settings(resamples=resamples, confidence=confidence)
-    check_present([human, judge, *item], column_names(columns))
+    human, judge, items, confidence = settings.human, settings.judge, settings.items, settings.confidence
+    check_present([human, judge, *items], column_names(columns))
     scores, who = number_column(human, columns[human]), label_column(judge, columns[judge])
-    keys = list(zip(*(label_column(name, columns[name]) for name in item), strict=True))
+    keys = list(zip(*(label_column(name, columns[name]) for name in items), strict=True))
     chosen = [row for row in range(len(scores)) if not np.isnan(scores[row])]
     seen: set[object] = set()
     for row in chosen:
@@ -175,14 +106,14 @@ def rater_agreement(
     count = np.bincount(of, minlength=len(number))
     kept = count[of] > 1 if len(of) else np.zeros(0, dtype=bool)
     if not kept.any():
-        raise InputError(f"no translation has two ratings: {', '.join(item)} name it, {judge!r} the rater")
+        raise InputError(f"no translation has two ratings: {', '.join(items)} name it, {judge!r} the rater")
     names = [str(who[row]) for row, keep in zip(chosen, kept, strict=True) if keep]
     x, of = x[kept], np.unique(of[kept], return_inverse=True)[1]
     if np.ptp(x) == 0:
         raise InputError(f"all ratings are {x[0]:g}: nothing can be agreed on")
     sums = _Sums.of(x - x.mean(), of)
     figures = sums.figures(np.ones((1, len(sums.count))))[:, 0]
-    drawn = [sums.figures(weights) for weights in bootstrap_counts(resamples, len(sums.count), seed)]
+    drawn = [sums.figures(weights) for weights in bootstrap_counts(settings.resamples, len(sums.count), settings.seed)]
     ends = [percentile_interval(draws, confidence) for draws in np.concatenate(drawn, axis=1)]
     alpha, one, mean = (float(value) for value in figures)
     return RaterAgreement(
@@ -233,10 +164,10 @@ class _Sums:
 def _raters(x: Array, of: NDArray[np.int64], names: Sequence[str]) -> tuple[Rater, ...]:
     count, total = np.bincount(of), np.bincount(of, weights=x)
     others = (total[of] - x) / (count[of] - 1)
-    found = []
+    results = []
     for name in dict.fromkeys(names):
         own = np.array([other == name for other in names])
         mine, theirs = x[own], others[own]
         r = float(pearson_rows(mine, theirs)) if len(mine) > 2 else float("nan")
-        found.append(Rater(name, len(mine), float(mine.mean()), float((theirs - mine).mean()), r))
-    return tuple(sorted(found, key=lambda rater: -rater.severity))
+        results.append(Rater(name, len(mine), float(mine.mean()), float((theirs - mine).mean()), r))
+    return tuple(sorted(results, key=lambda rater: -rater.severity))

@@ -1,134 +1,356 @@
-"""What a meta-evaluation returns, with its ways out."""
+"""What comes out: agreement of metrics with human judgments, tests between metrics, averages; systems compared."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
-from bsx.analysis.agreement import sheets
-from bsx.analysis.agreement.groups import Average, AverageTest, GroupResult
-from bsx.analysis.agreement.plots import draw_agreement
-from bsx.analysis.agreement.settings import MetaSettings
-from bsx.analysis.documents.agreement import MetaAverageRow, MetaDocument, MetaMetricRow
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.sheets import Sheet, latex_tables
+from bsx.analysis.agreement.human_curve import HumanCurve, HumanStep
+from bsx.errors import UnknownNameError
+from bsx.support.near import did_you_mean
+from bsx.support.result import Interval, Notice, Number, Result
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+Figure = int | Number | Interval
+
+
+@dataclass(frozen=True)
+class MetricAgreement:
+    """One metric's agreement with human judgments.
+
+    Attributes:
+        metric: its name.
+        value: the figure that is averaged over groups, tested and bracketed by the interval.
+        ci: its interval.
+        figures: everything that was measured, by name; NaN where it is not defined.
+        method: figure and interval in words.
+        control: whether it is no competitor, but knows nothing of how good a translation is.
+    """
+
+    metric: str
+    value: Number
+    ci: Interval
+    figures: dict[str, Figure]
+    method: str
+    control: bool = False
+
+
+@dataclass(frozen=True)
+class PairTest:
+    """One ordered pair of metrics.
+
+    Attributes:
+        a: the first metric.
+        b: the second.
+        difference: a's value less b's.
+        ci: its interval; NaN where the test gives none.
+        statistic: the test statistic; the difference itself for resampling tests.
+        p: one-sided, "a agrees better than b".
+        p_two_sided: of "they differ".
+        p_adjusted: the p that makes winners, corrected for the number of pairs; None without a correction, and for the
+            direction of the worse metric, which is not among the corrected tests.
+        method: the test in words.
+    """
+
+    a: str
+    b: str
+    difference: Number
+    ci: Interval
+    statistic: Number
+    p: Number
+    p_two_sided: Number
+    p_adjusted: float | None
+    method: str
+
+
+@dataclass(frozen=True)
+class Winners:
+    """Which metrics nothing with a higher value significantly outperforms, and the rank of each.
+
+    Attributes:
+        winners: what WMT prints in bold.
+        ranks: metric -> rank cluster, from 1; the best first.
+        alpha: level of significance.
+    """
+
+    winners: tuple[str, ...]
+    ranks: dict[str, int]
+    alpha: float
+
+
+@dataclass(frozen=True)
+class GroupResult:
+    """All metrics in one group.
+
+    Attributes:
+        group: its name.
+        n: rows used.
+        left_out: rows left out because a value is missing.
+        metrics: agreement of each metric that has values here, then of the controls.
+        tests: every ordered pair of metrics.
+        test: the test that was run.
+        clusters: winners and ranks; None if nothing was tested.
+        control_tests: each metric against each control.
+    """
+
+    group: str
+    n: int
+    left_out: int
+    metrics: tuple[MetricAgreement, ...]
+    tests: tuple[PairTest, ...]
+    test: str
+    clusters: Winners | None
+    control_tests: tuple[PairTest, ...] = ()
+
+    def find(self, metric: str) -> MetricAgreement | None:
+        """Return a metric's agreement, None if it has no values in this group; ``group[metric]`` is never None."""
+        return next((agreement for agreement in self.metrics if agreement.metric == metric), None)
+
+    def __getitem__(self, metric: str) -> MetricAgreement:
+        """Return a metric's agreement.
+
+        Raises:
+            UnknownNameError: for a metric without values in this group; names those that have some.
+        """
+        result = self.find(metric)
+        if result is None:
+            there = [known.metric for known in self.metrics]
+            hint = did_you_mean(metric, there)
+            raise UnknownNameError(f"group {self.group!r} has no metric {metric!r}; it has {', '.join(there)}.{hint}")
+        return result
+
+
+@dataclass(frozen=True)
+class AverageAgreement:
+    """One metric's mean over groups.
+
+    Attributes:
+        metric: its name.
+        value: mean of the figure that has intervals; NaN if the metric has no values in some group.
+        ci: the mean's interval.
+        figures: mean of each figure, by name.
+        wins: groups in which nothing significantly outperforms it; None if nothing was tested.
+        control: whether it is a control.
+    """
+
+    metric: str
+    value: Number
+    ci: Interval
+    figures: dict[str, Number]
+    wins: int | None
+    control: bool = False
+
+
+@dataclass(frozen=True)
+class AverageTest:
+    """Two metrics' mean difference over groups.
+
+    Attributes:
+        a: the first metric.
+        b: the second.
+        difference: mean of a's value less b's.
+        ci: its interval.
+        p: one-sided, "a agrees better on average".
+        p_two_sided: of "they differ on average".
+        p_adjusted: the two-sided p, corrected for the number of pairs as the settings say.
+        method: the test in words.
+    """
+
+    a: str
+    b: str
+    difference: Number
+    ci: Interval
+    p: Number
+    p_two_sided: Number
+    p_adjusted: Number
+    method: str
+
+
+@dataclass(frozen=True)
+class AverageResult:
+    """Means over groups.
+
+    Attributes:
+        groups: how many.
+        metrics: one entry a metric, then one a control.
+        tests: of each pair of metrics' mean difference; empty for one group, or if nothing was tested.
+        control_tests: of the mean difference of each metric from each control.
+    """
+
+    groups: int
+    metrics: tuple[AverageAgreement, ...]
+    tests: tuple[AverageTest, ...]
+    control_tests: tuple[AverageTest, ...] = ()
+
+    def __getitem__(self, metric: str) -> AverageAgreement:
+        """Return a metric's mean.
+
+        Raises:
+            UnknownNameError: for an unknown metric.
+        """
+        names = [item.metric for item in self.metrics]
+        if metric not in names:
+            raise UnknownNameError(f"no metric {metric!r}; there are {', '.join(names)}.{did_you_mean(metric, names)}")
+        return self.metrics[names.index(metric)]
 
 
 @dataclass(frozen=True, repr=False)
-class MetaResult(InNotebooks):
-    """A meta-evaluation.
+class MetaResult(Result):
+    """A meta-evaluation; ``settings`` are those of `bsx.analysis.agreement.settings.MetaSettings`.
 
     Attributes:
-        settings: how it was done.
-        human: the column of human scores.
-        metrics: names, in the order given.
         groups: one result a group, in order of first appearance.
-        average: one entry a metric, then one a control.
-        notes: what was left out or turned round, one sentence each.
-        systems: whether rows are arranged by system and segment.
-        average_tests: of each pair of metrics' mean difference; empty for one group, or if nothing was tested.
+        average: over groups; None where they are kinds of errors, whose mean says nothing.
+        headline: name of the figure that has intervals, tests and an average.
+        human: the column of human scores.
+        target: what intervals and tests speak about.
+        metrics: names, in the order given.
         sentinels: names of the controls.
-        control_tests: of the mean difference of each metric from each control.
-        averaged: whether a mean over groups says anything; not where they are kinds of errors.
+        systems: whether rows are arranged by system and segment.
     """
 
-    settings: MetaSettings
-    human: str
-    metrics: tuple[str, ...]
+    kind: ClassVar[str] = "meta"
+
     groups: tuple[GroupResult, ...]
-    average: tuple[Average, ...]
-    notes: tuple[str, ...] = ()
-    average_tests: tuple[AverageTest, ...] = ()
-    systems: bool = False
+    average: AverageResult | None
+    headline: str
+    human: str
+    target: str
+    metrics: tuple[str, ...]
     sentinels: tuple[str, ...] = ()
-    control_tests: tuple[AverageTest, ...] = ()
-    averaged: bool = True
+    systems: bool = False
 
-    @property
-    def short(self) -> str:
-        """Figure, people, metrics and groups."""
-        groups = ", ".join(group.group for group in self.groups)
-        return f"{self.headline} of {', '.join(self.metrics)} with {self.human}; {groups}"
+    def __getitem__(self, group: str) -> GroupResult:
+        """Return a group's result.
 
-    def beats(self, metric: str, sentinel: str, group: str) -> bool | None:
-        """Return whether a metric agrees better than a control in a group.
-
-        It does if the difference is significant, as it is for winners, or without tests if its value is higher. None
-        if one of the two has no value there.
+        Raises:
+            UnknownNameError: if there is none; lists those there are.
         """
-        found = next(one for one in self.groups if one.group == group)
-        for test in found.control_tests:
-            if (test.a, test.b) == (metric, sentinel):
-                return test.wins(self.settings.alternative, self.settings.alpha)
-        ours, control = found.find(metric), found.find(sentinel)
-        return None if ours is None or control is None else ours.value > control.value
+        names = [item.group for item in self.groups]
+        if group not in names:
+            raise UnknownNameError(f"no group {group!r}; there are {', '.join(names)}.{did_you_mean(group, names)}")
+        return self.groups[names.index(group)]
 
-    def shown(self, metric: str) -> str:
-        """Return what a row of a table is called: a control says that it is one."""
-        return f"{metric} (control)" if metric in self.sentinels else metric
 
-    @property
-    def headline(self) -> str:
-        """Name of the figure that has intervals, tests and an average."""
-        return {"darr": "tau", "hybrid": "limit"}.get(self.settings.level, self.settings.statistic)
+@dataclass(frozen=True, repr=False)
+class Judgments(Result):
+    """Meta-evaluations of the same metrics, one for each column of human scores.
 
-    def to_document(self) -> MetaDocument:
-        """Return the document that ``bsx meta`` prints, without provenance."""
-        rows = [
-            MetaMetricRow.model_validate(
-                {"metric": a.metric}
-                | ({**a.figures, "ci": (a.low, a.high)} if self.averaged else dict.fromkeys([*a.figures, "ci"]))
-                | {"wins": a.wins}
-                | ({"control": True} if a.metric in self.sentinels else {})
+    Attributes:
+        judgments: one for each, in the order given.
+    """
+
+    kind: ClassVar[str] = "meta-judgments"
+
+    judgments: tuple[MetaResult, ...]
+
+    def __getitem__(self, human: str) -> MetaResult:
+        """Return the result with one column of human scores.
+
+        Raises:
+            UnknownNameError: if it is none of them.
+        """
+        names = [judgment.human for judgment in self.judgments]
+        if human not in names:
+            raise UnknownNameError(
+                f"there is no judgment {human!r}; there are {', '.join(names)}.{did_you_mean(human, names)}"
             )
-            for a in self.average
-        ]
-        how = f"mean difference, normal, {self.settings.sources} groups"
-        more = {"control_tests": [test.to_row(how) for test in self.control_tests]} if self.sentinels else {}
-        return MetaDocument(
-            groups=[group.to_row() for group in self.groups],
-            average=MetaAverageRow(
-                groups=len(self.groups),
-                metrics=rows,
-                tests=[test.to_row(how) for test in self.average_tests],
-                **more,
-            ),
-            target=self.settings.target,
-            headline=self.headline,
-            human=self.human,
-            settings=self.settings.model_dump(),
-            notes=[*self.notes, *sheets.beside_controls(self), *sheets.unseen(self)],
-        )
+        return self.judgments[names.index(human)]
 
-    def to_dict(self) -> dict[str, object]:
-        """Return plain values; what is not defined is None."""
-        return self.to_document().to_dict()
 
-    def sheets(self) -> Sequence[Sheet]:
-        """Return metrics by groups, winners bold, then the tests of each group."""
-        return sheets.tables(self)
+@dataclass(frozen=True)
+class SystemScore:
+    """A system's score.
 
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return one row a group and metric, then one of averages a metric; the group of these is ``average``."""
-        return sheets.records(self)
+    Attributes:
+        system: its name.
+        score: under the metric.
+        ci: its bootstrap interval over segments.
+        rank: its cluster from 1, the best, if all pairs were tested; by the rank clusters of WMT, see
+            `bsx.analysis.stats.clusters.significance_clusters`.
+    """
 
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw every metric's agreement with its interval, group by group; winners are filled."""
-        return draw_agreement(self, path)
+    system: str
+    score: Number
+    ci: Interval
+    rank: int | None = None
 
-    def to_text(self) -> str:
-        """Return tables for a terminal, a summary first if there are several groups; winners are bold."""
-        return sheets.text(self)
 
-    def to_latex(self, *, data: str = "", signatures: Mapping[str, str] | None = None, label: str = "") -> str:
-        """Return the same tables as LaTeX, see `bsx.analysis.render.notebook.InNotebooks.to_latex`.
+@dataclass(frozen=True)
+class SystemTest:
+    """Two systems under one metric.
 
-        Intervals stand in small print below the figures.
-        """
-        made = [sheets.narrow(self), *sheets.tables(self)[1:]]
-        return latex_tables(made, data=data, signatures=signatures, label=label or self._label())
+    Attributes:
+        a: the first system.
+        b: the second; the baseline unless all pairs are compared.
+        difference: the first one's score less the second one's.
+        ci: its interval; None of a test that gives none.
+        p: one-sided, of "a is better than b".
+        p_two_sided: of "they differ".
+        p_adjusted: the two-sided p, corrected for the number of pairs of this metric.
+        better: the better system if ``p_adjusted`` is below alpha, else None.
+        method: the test in words.
+        human: judged pairs of other systems that differ about as much, if there are such.
+    """
+
+    a: str
+    b: str
+    difference: Number
+    ci: Interval | None
+    p: Number
+    p_two_sided: Number
+    p_adjusted: Number
+    better: str | None
+    method: str
+    human: HumanStep | None = None
+
+    @property
+    def worse(self) -> str | None:
+        """The other one of the better system."""
+        return None if self.better is None else self.a if self.better == self.b else self.b
+
+
+@dataclass(frozen=True)
+class MetricComparison:
+    """All systems under one metric.
+
+    Attributes:
+        metric: its name.
+        higher_is_better: whether the higher of two scores is the better one.
+        signature: the settings behind the scores; None if unknown.
+        systems: in the order given.
+        tests: of each system against the first, or of all pairs.
+    """
+
+    metric: str
+    higher_is_better: bool
+    signature: str | None
+    systems: tuple[SystemScore, ...]
+    tests: tuple[SystemTest, ...]
+
+    def __getitem__(self, system: str) -> SystemScore:
+        """Return the score of a system."""
+        return next(item for item in self.systems if item.system == system)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CompareResult(Result):
+    """Systems under one or several metrics.
+
+    Attributes:
+        segments: how many segments they were compared on.
+        systems: in the order given.
+        baseline: the one that the others were compared with; None if all pairs were.
+        metrics: one entry a metric.
+        human: how often human judgments agreed with differences of these metrics, by group, on other systems; may be
+            empty.
+        warnings: ``few-segments`` for a bootstrap; ``mean-of-segments`` where a metric's own score is another.
+    """
+
+    kind: ClassVar[str] = "compare"
+
+    segments: int
+    systems: tuple[str, ...]
+    baseline: str | None
+    metrics: tuple[MetricComparison, ...]
+    human: tuple[HumanCurve, ...] = ()
+    warnings: tuple[Notice, ...] = ()

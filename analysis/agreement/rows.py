@@ -57,7 +57,7 @@ class Rows:
         """Whether rows are arranged by system and segment."""
         return self.human.ndim == 2
 
-    def people(self) -> SegmentsToSystems:
+    def human_scored(self) -> SegmentsToSystems:
         """Return the function from how often segments are drawn (b, segments) to human scores of systems."""
         return means_of_drawn(self.human if self.judged is None else self.judged)
 
@@ -87,7 +87,7 @@ class Rows:
         return rows, columns
 
     def of_systems(self, name: str | None = None) -> Array:
-        """Return a metric's score of each system, people's without a name (systems,)."""
-        drawn = self.people() if name is None else self.scored(name)
+        """Return a metric's score of each system, human scores without a name (systems,)."""
+        drawn = self.human_scored() if name is None else self.scored(name)
         scores: Array = drawn(np.ones((1, self.shape[1])))[0]
         return scores

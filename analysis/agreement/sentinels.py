@@ -25,13 +25,13 @@ def columns_of(sentinels: Sequence[str], known: Sequence[str], metrics: Sequence
         raise InputError(f"sentinels is a single text: give a list, [{sentinels!r}]")
     for name in sentinels:
         if name in metrics:
-            raise InputError(f"`sentinels=`: {name!r} is among the metrics already: it is one or the other")
+            raise InputError(f"sentinels: {name!r} is among the metrics already: it is one or the other")
         if list(sentinels).count(name) > 1:
-            raise InputError(f"`sentinels=`: {name!r} is named twice")
+            raise InputError(f"sentinels: {name!r} is named twice")
         if name not in known and name not in MADE:
             hint = did_you_mean(name, [*known, *MADE])
             raise UnknownNameError(
-                f"`sentinels=`: {name!r} is neither a column nor one of {', '.join(MADE)}, which are made here: score "
+                f"sentinels: {name!r} is neither a column nor one of {', '.join(MADE)}, which are made here: score "
                 f"it with the metrics, or name a column.{hint}"
             )
     return [name for name in sentinels if name in known]
@@ -40,9 +40,7 @@ def columns_of(sentinels: Sequence[str], known: Sequence[str], metrics: Sequence
 def check_constant(sentinels: Sequence[str], known: Sequence[str], settings: MetaSettings) -> None:
     """Raise InputError if a constant is asked for where only a correlation is measured."""
     if "constant" in sentinels and "constant" not in known and not orders_ties(settings):
-        raise InputError(
-            "a constant has no correlation, so as a sentinel it goes with `statistic=acc_eq` or `level=darr`"
-        )
+        raise InputError("a constant has no correlation, so as a sentinel it goes with statistic acc_eq or level darr")
 
 
 def orders_ties(settings: MetaSettings) -> bool:
@@ -62,8 +60,8 @@ def made(name: str, scores: Array, groups: Sequence[str], seed: int) -> Array:
     """
     if name == "constant":
         return np.where(np.isnan(scores), np.nan, 0.0)
-    found = scores.copy()
+    result = scores.copy()
     for number, group in enumerate(dict.fromkeys(groups)):
         here = np.array([other == group for other in groups]) & ~np.isnan(scores)
-        found[here] = np.random.default_rng([seed, number]).permutation(scores[here])
-    return found
+        result[here] = np.random.default_rng([seed, number]).permutation(scores[here])
+    return result

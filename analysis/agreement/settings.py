@@ -1,15 +1,27 @@
-"""Every setting of a meta-evaluation, written once: Python arguments and command-line options come from here."""
+"""Settings of a meta-evaluation, of the agreement of raters, and of a comparison of systems."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from bsx.analysis.agreement.rows import CorpusScores
 from bsx.analysis.stats.resample import Sampled
+from bsx.analysis.stats.systems.paired import Aggregate
+from bsx.support.settings import BaseSettings, Option, enough_draws
 
 Test = Literal["williams", "bootstrap", "permutation", "perm-both", "none"]
 Statistic = Literal["pearson", "spearman", "kendall", "kendall_c", "acc_eq"]
+
+# What is averaged over groups, level by level; the first figure of each list may be replaced by the statistic chosen.
+_AVERAGED = {
+    "seg": ("pearson", "spearman", "kendall"),
+    "sys": ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa"),
+    "darr": ("tau",),
+    "hybrid": ("limit", "pearson", "hits_at_1", "mrr", "difference"),
+}
 
 # field -> the level it belongs to
 _ONLY = {
@@ -25,38 +37,45 @@ _ONLY = {
 }
 
 
-class MetaOptions(TypedDict, total=False):
-    """`MetaSettings` as keyword arguments."""
-
-    level: Literal["seg", "sys", "darr", "hybrid"]
-    statistic: Statistic
-    test: Test | None
-    resample: Sampled | None
-    correction: Literal["none", "holm", "bh"]
-    correction_over: Literal["group", "all"]
-    alternative: Literal["two-sided", "greater"]
-    alpha: float
-    sources: Literal["independent", "shared"]
-    grouping: Literal["none", "item", "sys"] | None
-    ties: Literal["discordant", "drop", "half"]
-    human_ties: float
-    system_score: Literal["all", "judged"]
-    threshold: float
-    unit: Literal["segment", "judgment"]
-    spa: Literal["permutation", "wmt", "normal"]
-    hybrids: int
-    sample: int
-    absolute: bool
-    nan: Literal["error", "omit"]
-    resamples: int
-    confidence: float
-    seed: int
+def averaged(level: str, statistic: str) -> tuple[str, ...]:
+    """Return the figures that are averaged over groups."""
+    more = {"acc_eq": ("acc_eq", "chance"), "kendall_c": ("kendall_c",)}.get(statistic, ())
+    return (*more, *_AVERAGED[level])
 
 
-class MetaSettings(BaseModel):
-    """How agreement with people is measured and tested."""
+class MetaColumns(BaseSettings):
+    """What the columns of a table hold, beside scores of metrics and human scores."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    group: Annotated[str | None, Field(description="Column whose values are analysed apart and averaged.")] = None
+    system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
+    segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
+    lower: Annotated[Sequence[str], Field(description="Metrics of which lower is better: their sign is turned.")] = ()
+    sentinels: Annotated[
+        Sequence[str],
+        Field(
+            description="Controls, which cannot know how good a translation is: columns, or metrics such as length and "
+            "overlap beside metrics to compute; constant, the same for all; shuffled, the first metric's scores dealt "
+            "out anew. They are measured as metrics are, and each metric is tested against them, but they win nothing."
+        ),
+    ] = ()
+    categories: Annotated[
+        Sequence[str],
+        Field(
+            description="Further columns of human scores, of one kind of error each, or 'human_*': every one is "
+            "analysed by itself, and nothing is averaged."
+        ),
+    ] = ()
+    corpus: Annotated[
+        Mapping[str, CorpusScores] | None,
+        Field(
+            description="Metric -> what its corpus scores are made of; without, a system's score is a mean of segments."
+        ),
+        Option(python=True),
+    ] = None
+
+
+class MetaSettings(MetaColumns):
+    """How agreement with human judgments is measured and tested."""
 
     level: Annotated[
         Literal["seg", "sys", "darr", "hybrid"],
@@ -149,40 +168,36 @@ class MetaSettings(BaseModel):
     def _consistent(self) -> MetaSettings:
         for field, level in _ONLY.items():
             if field in self.model_fields_set and self.level != level:
-                raise ValueError(f"`{field}=` goes with `level={level}`, not with `level={self.level}`")
+                raise ValueError(f"{field} goes with level {level}, not with level {self.level}")
         if self.human_ties and self.statistic != "acc_eq":
-            raise ValueError(f"`human_ties=` goes with `statistic=acc_eq`, not with `statistic={self.statistic}`")
+            raise ValueError(f"human_ties goes with statistic acc_eq, not with statistic {self.statistic}")
         if self.test == "none" and self.correction != "none":
-            raise ValueError(f"`correction={self.correction}` has no effect without tests: leave out `test=none`")
+            raise ValueError(f"correction {self.correction} has no effect without tests: leave out test none")
         if self.statistic == "acc_eq" and (self.level != "seg" or self.test == "williams"):
-            raise ValueError("`statistic=acc_eq` goes with `level=seg`, and not with `test=williams`")
+            raise ValueError("statistic acc_eq goes with level seg, and not with test williams")
         if self.resample is not None and self.level in ("darr", "hybrid"):
-            raise ValueError(f"`resample=` goes with `level=seg` or sys; `level={self.level}` resamples segments")
-        if self.test == "permutation" and self.level in ("darr", "hybrid"):
-            raise ValueError(f"`test=permutation` goes with `level=seg` or sys: use bootstrap for {self.level}")
+            raise ValueError(f"resample goes with level seg or sys; level {self.level} resamples segments")
+        if self.test in ("permutation", "perm-both") and self.level in ("darr", "hybrid"):
+            raise ValueError(f"test {self.test} goes with level seg or sys: use bootstrap for {self.level}")
         if self.test == "permutation" and self.resample == "both":
             raise ValueError(
-                "`test=permutation` swaps segments or systems as a whole: use bootstrap with `resample=both`, or "
-                "`test=perm-both`, which swaps cells"
+                "test permutation swaps segments or systems as a whole: use bootstrap with resample both, or test "
+                "perm-both, which swaps cells"
             )
         if self.test == "williams" and self.sampled != ("systems" if self.level == "sys" else "segments"):
-            raise ValueError(f"`test=williams` does not go with `resample={self.resample}`: use bootstrap")
+            raise ValueError(f"test williams does not go with resample {self.resample}: use bootstrap")
         if self.statistic == "acc_eq" and self.test == "permutation" and self.sampled != "segments":
-            raise ValueError("`statistic=acc_eq` is tested over segments: `resample=segments`")
+            raise ValueError("statistic acc_eq is tested over segments: resample segments")
         if self.statistic == "acc_eq" and self.sampled != "segments":
-            raise ValueError("`statistic=acc_eq` resamples segments: leave out `resample=`")
+            raise ValueError("statistic acc_eq resamples segments: leave out resample")
         if self.statistic != "pearson" and self.level in ("darr", "hybrid"):
-            raise ValueError(f"`statistic={self.statistic}` goes with `level=seg` or sys")
+            raise ValueError(f"statistic {self.statistic} goes with level seg or sys")
         if self.absolute and (self.level not in ("seg", "sys") or self.grouped_by != "none"):
-            raise ValueError(
-                "`absolute=True` goes with one correlation a group: `level=seg` without grouping, or `level=sys`"
-            )
+            raise ValueError("absolute goes with one correlation a group: level seg without grouping, or level sys")
         if self.sample > self.hybrids:
-            raise ValueError(f"`sample={self.sample}`: cannot draw that many of {self.hybrids} hybrids")
+            raise ValueError(f"sample: cannot draw {self.sample} of {self.hybrids} hybrids")
         if self.test == "williams" and not self._williams():
-            raise ValueError("`test=williams` compares Pearson correlations: use bootstrap here")
-        if self.test == "perm-both" and self.level in ("darr", "hybrid"):
-            raise ValueError(f"`test=perm-both` goes with `level=seg` or sys: use bootstrap for {self.level}")
+            raise ValueError("test williams compares Pearson correlations: use bootstrap here")
         return self
 
     def _williams(self) -> bool:
@@ -197,6 +212,11 @@ class MetaSettings(BaseModel):
     def grouped_by(self) -> Literal["item", "sys", "none"]:
         """The grouping: what is asked for, else pairs within segments for acc_eq, and none for correlations."""
         return self.grouping or ("item" if self.statistic == "acc_eq" else "none")
+
+    @property
+    def headline(self) -> str:
+        """Name of the figure that has intervals, tests and an average."""
+        return {"darr": "tau", "hybrid": "limit"}.get(self.level, self.statistic)
 
     @property
     def paired(self) -> bool:
@@ -234,3 +254,62 @@ class MetaSettings(BaseModel):
         if not self._williams():
             return "permutation" if self.level == "sys" else "bootstrap"
         return "permutation" if heavy else "williams"
+
+
+class RaterSettings(BaseSettings):
+    """How the agreement of raters is measured."""
+
+    human: Annotated[str, Field(description="Column of scores; rows without one are left out.")] = "human"
+    judge: Annotated[str, Field(description="Column that names the rater.")] = "judge"
+    items: Annotated[Sequence[str], Field(description="Columns that together name what was rated.")] = (
+        "system",
+        "segment",
+    )
+    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
+    resamples: Annotated[int, Field(ge=1, description="Bootstrap resamples of items.")] = 1000
+    seed: Annotated[int, Field(ge=0, description="Of all random draws.")] = 1
+
+
+class CompareSettings(BaseSettings):
+    """How systems are compared."""
+
+    test: Annotated[
+        Literal["bootstrap", "randomise"], Field(description="Paired bootstrap or approximate randomisation.")
+    ] = "bootstrap"
+    resamples: Annotated[
+        int | None, Field(ge=10, description="Resamples; 1000 for the bootstrap, 10000 for randomisation.")
+    ] = None
+    correction: Annotated[
+        Literal["none", "holm", "bh"], Field(description="Correction of p-values for the number of pairs.")
+    ] = "none"
+    alpha: Annotated[float, Field(gt=0, lt=1, description="Level of significance.")] = 0.05
+    all_pairs: Annotated[
+        bool, Field(description="Compare every system with every other, instead of all with the first.")
+    ] = False
+    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
+    seed: Annotated[int, Field(ge=0, description="Of all random draws.")] = 1
+
+    @model_validator(mode="after")
+    def _tails(self) -> CompareSettings:
+        enough_draws(self.draws, self.confidence)
+        return self
+
+    @property
+    def draws(self) -> int:
+        """Number of resamples of the test."""
+        return self.resamples or (1000 if self.test == "bootstrap" else 10_000)
+
+
+class ComparedMetric(CompareSettings):
+    """How systems are compared under one metric, and what that metric is."""
+
+    metric: Annotated[str, Field(description="The metric's name.")] = "metric"
+    aggregate: Annotated[
+        Aggregate | None,
+        Field(
+            description="From mean statistics (…, k) to scores (…,), see `bsx.analysis.stats.systems.paired`; "
+            "None: the mean of scores."
+        ),
+    ] = None
+    higher_is_better: Annotated[bool, Field(description="False for error rates.")] = True
+    signature: Annotated[str | None, Field(description="Of the scores.")] = None

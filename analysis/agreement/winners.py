@@ -1,86 +1,178 @@
-"""Tests between the metrics of a group, corrected for their number, and the winners that they give."""
+"""Tests between metrics, corrected for their number; the winners that they give; means over groups."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from bsx.analysis.agreement.groups import GroupResult, PairTest
-from bsx.analysis.agreement.measures import Agreement, MetricAgreement
-from bsx.analysis.agreement.settings import MetaSettings
+from bsx.analysis.agreement.measures import Agreement
+from bsx.analysis.agreement.result import AverageAgreement, AverageTest, GroupResult, MetricAgreement, PairTest, Winners
+from bsx.analysis.agreement.settings import MetaSettings, averaged
 from bsx.analysis.stats.clusters import Clusters, adjust, compare_all, significance_clusters
+from bsx.analysis.stats.results import Comparison
+from bsx.support.optional import need
+from bsx.support.untyped import Untyped
 
 
 def tests_against(
-    found: Agreement, metrics: Sequence[MetricAgreement], controls: Sequence[MetricAgreement], config: MetaSettings
+    agreement: Agreement,
+    metrics: Sequence[MetricAgreement],
+    controls: Sequence[MetricAgreement],
+    settings: MetaSettings,
 ) -> tuple[PairTest, ...]:
     """Return the test of each metric against each control, corrected as the settings say."""
-    if found.test == "none":
+    if agreement.test == "none":
         return ()
     pairs = [(a.metric, b.metric) for a in metrics for b in controls]
-    tests = [PairTest(a, b, found.compare(a, b), None) for a, b in pairs]
-    return _corrected(tests, config) if config.correction_over == "group" else tuple(tests)
+    tests = [_pair(a, b, agreement.compare(a, b), None) for a, b in pairs]
+    return _corrected(tests, settings) if settings.correction_over == "group" else tuple(tests)
 
 
-def _corrected(tests: Sequence[PairTest], config: MetaSettings) -> tuple[PairTest, ...]:
-    if config.correction == "none" or not tests:
+def _corrected(tests: Sequence[PairTest], settings: MetaSettings) -> tuple[PairTest, ...]:
+    if settings.correction == "none" or not tests:
         return tuple(tests)
-    adjusted = adjust([_deciding(test, config) for test in tests], config.correction)
+    adjusted = adjust([_deciding(test, settings) for test in tests], settings.correction)
     return tuple(replace(test, p_adjusted=float(p)) for test, p in zip(tests, adjusted, strict=True))
 
 
 def tests_between(
-    found: Agreement, names: list[str], config: MetaSettings
-) -> tuple[tuple[PairTest, ...], Clusters | None]:
+    agreement: Agreement, names: list[str], settings: MetaSettings
+) -> tuple[tuple[PairTest, ...], Winners | None]:
     """Return all tests, corrected as the settings say, and the clusters they give."""
-    if found.test == "none" or len(names) < 2:
+    if agreement.test == "none" or len(names) < 2:
         return (), None
     # compare_all wants arrays; the comparison of a level knows its own, so names travel as numbers.
     numbered = {name: np.array(i) for i, name in enumerate(names)}
     every = compare_all(
         numbered,
         np.array(0),
-        lambda a, b, _: found.compare(names[int(np.asarray(a))], names[int(np.asarray(b))]),
-        correction=config.correction,
-        alternative=config.alternative,
-        alpha=config.alpha,
+        lambda a, b, _: agreement.compare(names[int(np.asarray(a))], names[int(np.asarray(b))]),
+        correction=settings.correction,
+        alternative=settings.alternative,
+        alpha=settings.alpha,
     )
     order = every.clusters.names
     tests = []
     for (a, b), comparison in every.tests.items():
-        corrected = config.correction != "none" and order.index(a) < order.index(b)
+        corrected = settings.correction != "none" and order.index(a) < order.index(b)
         p = float(every.p[names.index(a), names.index(b)]) if corrected else None
-        tests.append(PairTest(a, b, comparison, p))
-    return tuple(tests), every.clusters
+        tests.append(_pair(a, b, comparison, p))
+    return tuple(tests), _winners(every.clusters)
 
 
-def corrected_over_all(results: list[GroupResult], config: MetaSettings) -> list[GroupResult]:
+def corrected_over_all(results: list[GroupResult], settings: MetaSettings) -> list[GroupResult]:
     """Correct the p-values of all groups together, one family, and find the winners anew."""
     tested = [(group, group.clusters) for group in results if group.clusters is not None]
     better: dict[tuple[int, str, str], float] = {}
     for k, (group, ranked) in enumerate(tested):
-        order = ranked.names
-        better |= {(k, t.a, t.b): _deciding(t, config) for t in group.tests if order.index(t.a) < order.index(t.b)}
-    adjusted = dict(zip(better, adjust(list(better.values()), config.correction), strict=True))
-    found = {}
+        order = list(ranked.ranks)
+        better |= {(k, t.a, t.b): _deciding(t, settings) for t in group.tests if order.index(t.a) < order.index(t.b)}
+    adjusted = dict(zip(better, adjust(list(better.values()), settings.correction), strict=True))
+    outcome = {}
     for k, (group, ranked) in enumerate(tested):
-        names = ranked.names
+        names = list(ranked.ranks)
         p = np.ones((len(names), len(names)))
         tests = []
         for test in group.tests:
             corrected = adjusted.get((k, test.a, test.b))
-            p[names.index(test.a), names.index(test.b)] = test.comparison.p if corrected is None else corrected
+            p[names.index(test.a), names.index(test.b)] = test.p if corrected is None else corrected
             tests.append(replace(test, p_adjusted=None if corrected is None else float(corrected)))
-        clusters = significance_clusters(dict(zip(names, ranked.values, strict=True)), p, alpha=config.alpha)
-        found[group.group] = replace(group, tests=tuple(tests), clusters=clusters)
-    against = iter(_corrected([test for group in results for test in group.control_tests], config))
+        clusters = significance_clusters({name: group[name].value for name in names}, p, alpha=settings.alpha)
+        outcome[group.group] = replace(group, tests=tuple(tests), clusters=_winners(clusters))
+    against = iter(_corrected([test for group in results for test in group.control_tests], settings))
     return [
-        replace(found.get(group.group, group), control_tests=tuple(next(against) for _ in group.control_tests))
+        replace(outcome.get(group.group, group), control_tests=tuple(next(against) for _ in group.control_tests))
         for group in results
     ]
 
 
-def _deciding(test: PairTest, config: MetaSettings) -> float:
-    return test.comparison.p_two_sided if config.alternative == "two-sided" else test.comparison.p
+def _deciding(test: PairTest, settings: MetaSettings) -> float:
+    return test.p_two_sided if settings.alternative == "two-sided" else test.p
+
+
+def _pair(a: str, b: str, comparison: Comparison, p_adjusted: float | None) -> PairTest:
+    ends = (comparison.low, comparison.high)
+    return PairTest(
+        a,
+        b,
+        comparison.difference,
+        ends,
+        comparison.statistic,
+        comparison.p,
+        comparison.p_two_sided,
+        p_adjusted,
+        comparison.method,
+    )
+
+
+def _winners(clusters: Clusters) -> Winners:
+    return Winners(clusters.winners, dict(zip(clusters.names, clusters.ranks, strict=True)), clusters.alpha)
+
+
+def average_tests(
+    pairs: Sequence[tuple[str, str]], groups: Sequence[GroupResult], settings: MetaSettings
+) -> tuple[AverageTest, ...]:
+    """Test whether two metrics' mean differences over groups are 0, one test for each pair, corrected.
+
+    Each group's standard error is that with which its own test gets its two-sided p. Errors of independent groups add
+    up in squares; those of groups that share sources, at worst, as they are.
+    """
+    normal = need("scipy.stats", "the test of an average").norm
+    method = f"mean difference, normal, {settings.sources} groups"
+    results: list[AverageTest] = []
+    for a, b in pairs:
+        every = [test for group in groups for test in (*group.tests, *group.control_tests)]
+        tests = [test for test in every if (test.a, test.b) == (a, b)]
+        if len(tests) < len(groups):
+            continue
+        errors = [_standard_error(test, settings.confidence, normal) for test in tests]
+        together = sum(errors) if settings.sources == "shared" else math.hypot(*errors)
+        difference, error = float(np.mean([test.difference for test in tests])), together / len(tests)
+        z = difference / error if error > 0 else 0.0
+        half = float(normal.ppf((1 + settings.confidence) / 2)) * error
+        p, two = float(normal.sf(z)), float(2 * normal.sf(abs(z)))
+        results.append(AverageTest(a, b, difference, (difference - half, difference + half), p, two, two, method))
+    adjusted: Iterable[float] = adjust([test.p_two_sided for test in results], settings.correction) if results else ()
+    return tuple(replace(test, p_adjusted=float(p)) for test, p in zip(results, adjusted, strict=True))
+
+
+def _standard_error(test: PairTest, confidence: float, normal: Untyped) -> float:
+    """Return the standard error that gives a difference its two-sided p, or its interval its width if p is no help."""
+    low, high = test.ci
+    if 1e-6 < test.p_two_sided < 0.9 and test.difference:
+        return abs(test.difference) / float(normal.isf(test.p_two_sided / 2))
+    if not math.isnan(low):
+        return (high - low) / (2 * float(normal.ppf((1 + confidence) / 2)))
+    # Permutations bound p from below; a smaller one would only make the error smaller.
+    return abs(test.difference) / float(normal.isf(min(max(test.p_two_sided, 1e-6), 0.9) / 2))
+
+
+def average_of(
+    metric: str, groups: Sequence[GroupResult], settings: MetaSettings, *, competes: bool
+) -> AverageAgreement:
+    """Return the plain mean over groups; its interval combines those of the groups, as independent or as dependent.
+
+    Source: Zou & Donner 2008 (MOVER) for the interval of a sum from the intervals of its parts.
+    """
+    results = [group.find(metric) for group in groups]
+    tested = [group.clusters for group in groups if group.clusters is not None]
+    wins = sum(metric in clusters.winners for clusters in tested) if tested and competes else None
+    present = [agreement for agreement in results if agreement is not None]
+    nothing = math.nan
+    names = averaged(settings.level, settings.statistic)
+    if len(present) < len(groups):
+        figures = dict.fromkeys(names, nothing)
+        return AverageAgreement(metric, nothing, (nothing, nothing), figures, wins, not competes)
+    figures = {}
+    for name in names:
+        values = [value for item in present if isinstance(value := item.figures[name], float | int)]
+        figures[name] = float(np.mean(values)) if len(values) == len(present) else nothing
+    value = float(np.mean([agreement.value for agreement in present]))
+    # Errors of groups that may depend on each other in any way add up at worst.
+    together = sum if settings.sources == "shared" else lambda parts: math.hypot(*parts)
+    down = together([agreement.value - agreement.ci[0] for agreement in present]) / len(present)
+    up = together([agreement.ci[1] - agreement.value for agreement in present]) / len(present)
+    return AverageAgreement(metric, value, (value - down, value + up), figures, wins, not competes)

@@ -6,41 +6,31 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from bsx.analysis.documents.base import DocumentPart, Interval, Number
-from bsx.analysis.documents.cards import CardDocument
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.plots import Dot, draw_dots
-from bsx.analysis.render.sheets import Bold, Sheet
-from bsx.analysis.report.blocks import Cell, Notes, Section
-from bsx.analysis.report.cells import NONE, interval, number, table, text
-from bsx.analysis.report.result import Report
+from bsx.analysis.cards.result import Card, CostPart
 from bsx.analysis.stats.clusters import adjust, significance_clusters
 from bsx.errors import InputError
 from bsx.support.optional import need
+from bsx.support.result import Interval, Number, Result
 from bsx.support.settings import in_range
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-_PANELS = 8
-
-
-class StandingRow(DocumentPart):
+@dataclass(frozen=True, kw_only=True)
+class StandingRow:
     """One metric's figure: ``rank`` 1 is the best cluster; ``winner``: nothing with a better figure beats it."""
 
     metric: str
     value: Number
-    ci: Interval = None
+    ci: Interval | None = None
     rank: int
     winner: bool
 
 
-class FigureRow(DocumentPart):
+@dataclass(frozen=True, kw_only=True)
+class FigureRow:
     """One figure on one table, of all cards that have it.
 
     Attributes:
@@ -58,108 +48,28 @@ class FigureRow(DocumentPart):
     part: str
     figure: str
     data: str
-    level: str = ""
-    group: str = ""
-    lower: bool = False
+    level: str
+    group: str
+    lower: bool
     tests: dict[str, int]
-    standings: list[StandingRow]
+    standings: tuple[StandingRow, ...]
 
 
-@dataclass(frozen=True, repr=False)
-class Leaderboard(InNotebooks):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Leaderboard(Result):
     """Cards side by side.
 
     Attributes:
         metrics: what the cards are of.
-        figures: each that at least two cards have.
         alpha: level of significance.
-        notes: what a reader must know.
+        figures: each that at least two cards have.
     """
 
+    kind: ClassVar[str] = "leaderboard"
+
     metrics: tuple[str, ...]
-    figures: tuple[FigureRow, ...]
     alpha: float
-    notes: tuple[str, ...]
-
-    @property
-    def short(self) -> str:
-        """Metrics and figures."""
-        return f"{', '.join(self.metrics)}; {len(self.figures)} figures"
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return a table for each part of the cards, winners bold, with ranks of significance."""
-        made = []
-        for part in dict.fromkeys(figure.part for figure in self.figures):
-            rows = []
-            for figure in (one for one in self.figures if one.part == part):
-                cells = {row.metric: _cell(row) for row in figure.standings}
-                shown = [cells.get(name, Cell(NONE)) for name in self.metrics]
-                where = " ".join(filter(None, (figure.level, figure.group))) or "-"
-                own = [Bold(cell.text) if cell.strong else cell.text for cell in shown]
-                rows.append([figure.data, where, figure.figure, *own])
-            note = (
-                f"Bold: no metric with a better figure is significantly better, p < {self.alpha:g}, Holm correction "
-                "over the pairs of a row; in brackets: cluster."
-            )
-            header = ["table", "where", "figure", *self.metrics]
-            made.append(Sheet(f"Metric cards compared: {part}", header, rows, note, names=3))
-        return made
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row a figure and metric."""
-        rows = []
-        for figure in self.figures:
-            place = {name: getattr(figure, name) for name in ("part", "figure", "data", "level", "group")}
-            for row in figure.standings:
-                low, high = row.ci or (None, None)
-                own = {"metric": row.metric, "value": row.value, "low": low, "high": high, "rank": row.rank}
-                rows.append(place | own | {"winner": row.winner})
-        return rows
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw the first figures with intervals, a panel each; hollow: significantly outperformed."""
-        panels = {}
-        for figure in self.figures[:_PANELS]:
-            place = " ".join(filter(None, (figure.figure, figure.data, figure.level, figure.group)))
-            panels[place] = [
-                Dot(row.metric, float(row.value), *(row.ci or (None, None)), hollow=not row.winner)
-                for row in sorted(figure.standings, key=lambda row: self.metrics.index(row.metric))
-                if row.value is not None
-            ]
-        return draw_dots(panels, "hollow: another metric is significantly better", path)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return plain values."""
-        figures = [figure.to_dict() for figure in self.figures]
-        return {"metrics": list(self.metrics), "alpha": self.alpha, "figures": figures, "notes": list(self.notes)}
-
-    def to_report(self) -> Report:
-        """Return a page."""
-        section = Section("leaderboard", "Leaderboard")
-        tables = {figure.data for figure in self.figures if figure.data}
-        section.lead = (
-            f"{len(self.metrics)} metrics on {len(tables)} table{'s' * (len(tables) != 1)}. Bold: no metric with a "
-            f"better figure is significantly better (Holm over the pairs of a row, {self.alpha:g}); in brackets: "
-            "cluster. The interval "
-            "of a cost is the range of several runs; metrics are told apart where these do not overlap."
-        )
-        for part in dict.fromkeys(figure.part for figure in self.figures):
-            rows = []
-            for figure in self.figures:
-                if figure.part == part:
-                    where = " ".join(filter(None, (figure.level, figure.group))) or NONE
-                    cells = {row.metric: _cell(row) for row in figure.standings}
-                    own = [cells.get(name, Cell(NONE)) for name in self.metrics]
-                    rows.append([text(figure.data), text(where), text(figure.figure), *own])
-            section.blocks.append(table(part, ["table", "where", "figure", *self.metrics], rows))
-        if self.notes:
-            section.blocks.append(Notes(self.notes))
-        return Report("Metric cards compared", (section,))
-
-
-def _cell(row: StandingRow) -> Cell:
-    shown = f"{number(row.value).text} {interval(row.ci).text} ({row.rank})".replace(f" {NONE} ", " ")
-    return Cell(shown, None if row.value is None else float(row.value), strong=row.winner)
+    figures: tuple[FigureRow, ...]
 
 
 @dataclass(frozen=True)
@@ -175,7 +85,7 @@ class CardFigure:
 
 
 @in_range
-def compare_cards(cards: Sequence[CardDocument], *, alpha: float = 0.05) -> Leaderboard:
+def compare_cards(cards: Sequence[Card], *, alpha: float = 0.05) -> Leaderboard:
     """Lay cards side by side: figures measured on the same tables, with intervals, and clusters of significance.
 
     Two metrics are compared by the paired test that one of their cards holds. Where none does, because the cards come
@@ -196,24 +106,24 @@ def compare_cards(cards: Sequence[CardDocument], *, alpha: float = 0.05) -> Lead
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"there are two cards of {twice}: compare those of different metrics")
-    values: dict[CardFigure, dict[str, tuple[float, Interval]]] = {}
+    values: dict[CardFigure, dict[str, tuple[float, Interval | None]]] = {}
     tests: dict[tuple[CardFigure, str, str], float] = {}
     for card in cards:
         digests: dict[str, list[str]] = {}
-        for one in card.data:
-            digests.setdefault(one.name, []).append(one.sha256[:8])
+        for item in card.data:
+            digests.setdefault(item.name, []).append(item.sha256[:8])
         for key, value, ends, _ in card_figures(card):
             values.setdefault(_named(key, digests), {})[card.metric] = value, ends
         for part, test in ((part, test) for part, content in card.parts.made().items() for test in content.tests):
-            if test.b in names and test.p is not None:
+            if test.b in names and not math.isnan(test.p):
                 key = CardFigure(part, test.figure, test.data, test.level, test.group)
-                tests[_named(key, digests), test.a, test.b] = float(test.p)
+                tests[_named(key, digests), test.a, test.b] = test.p
     figures = [_ranked(key, of, tests, alpha) for key, of in values.items() if len(of) > 1]
     if not figures:
         raise InputError("the cards share no figure: they were measured on different tables")
     lone = sum(len(of) == 1 for of in values.values())
     notes = [f"{lone} figures are left out: only one of the cards has them on the same table"] if lone else []
-    examples = [one.name for card in cards for one in card.data if one.examples]
+    examples = [item.name for card in cards for item in card.data if item.examples]
     if examples:
         notes.append("the shipped examples are invented sentences: figures on them are no evidence")
     if any(figure.tests.get("intervals") for figure in figures):
@@ -221,7 +131,7 @@ def compare_cards(cards: Sequence[CardDocument], *, alpha: float = 0.05) -> Lead
             "some metrics were compared by their intervals, as if they had been measured on different rows, because no "
             "card holds their paired test; cards that are made in one run hold it"
         )
-    return Leaderboard(tuple(names), tuple(figures), alpha, tuple(notes))
+    return Leaderboard(metrics=tuple(names), alpha=alpha, figures=tuple(figures), notes=tuple(notes))
 
 
 def _named(key: CardFigure, digests: Mapping[str, Sequence[str]]) -> CardFigure:
@@ -236,44 +146,50 @@ class CardValue(NamedTuple):
 
     at: CardFigure
     value: float
-    ci: Interval
+    ci: Interval | None
     n: int | None
 
 
-def card_figures(card: CardDocument) -> Iterator[CardValue]:
+def card_figures(card: Card) -> Iterator[CardValue]:
     """Yield what a card measured."""
     parts = card.parts
     if parts.agreement is not None:
         for row in parts.agreement.rows:
-            if row.value is not None:
+            if not math.isnan(row.value):
                 at = CardFigure("agreement", row.statistic, row.data, row.level, row.group)
                 yield CardValue(at, row.value, row.ci, row.n)
     if parts.paraphrase is not None:
         for pairs in parts.paraphrase.pairs:
-            if pairs.auc is not None:
+            if not math.isnan(pairs.auc):
                 at = CardFigure("paraphrase", "ROC AUC", pairs.data, "", pairs.group)
                 yield CardValue(at, pairs.auc, pairs.ci, pairs.n)
         for triples in parts.paraphrase.triples:
-            if triples.rate is not None:
+            if not math.isnan(triples.rate):
                 at = CardFigure("paraphrase", TRIPLES, triples.data, "", triples.group)
                 yield CardValue(at, triples.rate, triples.ci, triples.n)
     if parts.perturbations is not None:
         for told in parts.perturbations.overall:
-            if told.rate is not None:
+            if not math.isnan(told.rate):
                 at = CardFigure("perturbations", TOLD_APART, told.data, "", told.group)
                 yield CardValue(at, told.rate, told.ci, told.n)
     if parts.challenge is not None:
-        for one in parts.challenge.sets:
-            if one.overall is not None and one.overall.rate is not None:
-                at = CardFigure("challenge", CHALLENGE, one.data, "", one.group)
-                yield CardValue(at, one.overall.rate, one.overall.ci, one.overall.n)
-    if parts.cost is not None and parts.cost.metric.seconds is not None:
+        for item in parts.challenge.sets:
+            if item.overall is not None and not math.isnan(item.overall.rate):
+                at = CardFigure("challenge", CHALLENGE, item.data, "", item.group)
+                yield CardValue(at, item.overall.rate, item.overall.ci, item.overall.n)
+    if parts.cost is not None:
         cost, seconds = parts.cost, parts.cost.metric
         at = CardFigure("cost", SECONDS, cost.data, "", cost.group, True)
-        yield CardValue(at, float(seconds.seconds or 0), seconds.seconds_range, cost.n)
+        yield CardValue(at, seconds.seconds, seconds.seconds_range, cost.n)
         if cost.times_chrf is not None:
-            at = CardFigure("cost", cost.times_what, cost.data, "", cost.group, True)
-            yield CardValue(at, float(cost.times_chrf), cost.times_chrf_range, cost.n)
+            at = CardFigure("cost", times_what(cost), cost.data, "", cost.group, True)
+            yield CardValue(at, cost.times_chrf, cost.times_chrf_range, cost.n)
+
+
+def times_what(cost: CostPart) -> str:
+    """Return of what ``times_chrf`` is a multiple: processor time, or the clock's where something else computes."""
+    both = cost.metric.processor and cost.chrf is not None and cost.chrf.processor
+    return "times the processor time of chrF" if both else "times as long as chrF"
 
 
 SECONDS = "seconds for 1,000 segments"
@@ -284,33 +200,33 @@ CHALLENGE = "share of rows on which the good translation scores higher"
 
 def _ranked(
     key: CardFigure,
-    of: Mapping[str, tuple[float, Interval]],
+    of: Mapping[str, tuple[float, Interval | None]],
     tests: Mapping[tuple[CardFigure, str, str], float],
     alpha: float,
 ) -> FigureRow:
     names = list(of)
     sign = -1.0 if key.lower else 1.0
-    found: dict[tuple[int, int], float] = {}
+    results: dict[tuple[int, int], float] = {}
     kinds = {"paired": 0, "intervals": 0}
     for i, j in combinations(range(len(names)), 2):
         a, b = names[i], names[j]
         p = tests.get((key, a, b), tests.get((key, b, a)))
         if key.part == "cost":
             kinds["ranges"] = kinds.get("ranges", 0) + 1
-            found[i, j] = _apart(of[a][1], of[b][1])
+            results[i, j] = _apart(of[a][1], of[b][1])
             continue
         kinds["intervals" if p is None else "paired"] += 1
-        found[i, j] = _from_intervals(of[a], of[b]) if p is None else p
-    adjusted = adjust(list(found.values()), "holm")
+        results[i, j] = _from_intervals(of[a], of[b]) if p is None else p
+    adjusted = adjust(list(results.values()), "holm")
     matrix = np.ones((len(names), len(names)))
-    for (i, j), p in zip(found, adjusted.tolist(), strict=True):
+    for (i, j), p in zip(results, adjusted.tolist(), strict=True):
         matrix[i, j] = matrix[j, i] = p
     clusters = significance_clusters({name: sign * of[name][0] for name in names}, matrix, alpha=alpha)
     ranks = dict(zip(clusters.names, clusters.ranks, strict=True))
     return FigureRow(
         **vars(key),
         tests=kinds,
-        standings=[
+        standings=tuple(
             StandingRow(
                 metric=name,
                 value=of[name][0],
@@ -319,21 +235,22 @@ def _ranked(
                 winner=name in clusters.winners,
             )
             for name in clusters.names
-        ],
+        ),
     )
 
 
-def _apart(a: Interval, b: Interval) -> float:
+def _apart(a: Interval | None, b: Interval | None) -> float:
     """Return 0 for ranges that do not overlap, else 1."""
-    ends = [float(end) for one in (a, b) for end in one or () if end is not None]
+    ends = [end for item in (a, b) for end in item or () if not math.isnan(end)]
     return float(len(ends) < 4 or max(ends[0], ends[2]) <= min(ends[1], ends[3]))
 
 
-def _from_intervals(a: tuple[float, Interval], b: tuple[float, Interval]) -> float:
+def _from_intervals(a: tuple[float, Interval | None], b: tuple[float, Interval | None]) -> float:
     """Return the two-sided p of a difference from two intervals of 95 %, as of independent normal estimates."""
-    if any(ends is None or ends[0] is None or ends[1] is None for _, ends in (a, b)):
+    known = [ends for _, ends in (a, b) if ends is not None and not math.isnan(ends[0] + ends[1])]
+    if len(known) < 2:
         return 1.0
-    half = math.hypot(*((float(ends[1]) - float(ends[0])) / 2 for _, ends in (a, b)))  # type: ignore[index, arg-type]
+    half = math.hypot(*((high - low) / 2 for low, high in known))
     difference = a[0] - b[0]
     if half == 0:
         return 1.0 if difference == 0 else 0.0

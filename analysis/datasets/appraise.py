@@ -19,11 +19,14 @@ _Judged = dict[tuple[str, str, str, str], list[_Judgment]]
 
 
 def _add(
-    builder: Builder, found: _Judged, figures: Callable[[str, Sequence[_Judgment]], dict[str, Given]], per_rater: bool
+    builder: Builder,
+    judgments: _Judged,
+    figures: Callable[[str, Sequence[_Judgment]], dict[str, Given]],
+    per_rater: bool,
 ) -> None:
     """Add a row for each translation, or for each judgment of it; ``figures`` has language pair and judgments."""
-    for (pair, system, document, item), judged in found.items():
-        for group in [[one] for one in judged] if per_rater else [judged]:
+    for (pair, system, document, item), judged in judgments.items():
+        for group in [[each] for each in judged] if per_rater else [judged]:
             counted: dict[str, Given] = {"judge": group[0][0]} if per_rater else {"judgments": len(group)}
             values: dict[str, Given] = {"lp": pair, "system": system, "segment": item, "document": document}
             builder.add(**values, **figures(pair, group), human_system=human_translation(system), **counted)
@@ -60,14 +63,14 @@ def load_esa(
         InputError: naming file, line and reason of a malformed row.
     """
     fields = ["annotator", "system", "item", "kind", "src", "tgt", "score", "doc", "whole", "spans", "start", "end"]
-    found, builder, notes = _appraised(path, fields, lp, name, skip_malformed)
+    judgments, builder, notes = _appraised(path, fields, lp, name, skip_malformed)
 
     def figures(_: str, group: Sequence[_Judgment]) -> dict[str, Given]:
         mean = sum(score for _, score, _ in group) / len(group)
         spans = sum(spans for _, _, spans in group) / len(group)
         return {"human": float(mean), "human_spans": float(spans)}
 
-    _add(builder, found, figures, per_rater)
+    _add(builder, judgments, figures, per_rater)
     builder.notes += notes
     return builder.finish(str(path), drop_human=drop_human)
 
@@ -91,9 +94,9 @@ def load_da_sqm(
     Args and errors: as `load_esa`.
     """
     fields = ["annotator", "system", "item", "kind", "src", "tgt", "score", "doc", "whole", "start", "end"]
-    found, builder, notes = _appraised(path, fields, lp, name, skip_malformed)
+    judgments, builder, notes = _appraised(path, fields, lp, name, skip_malformed)
     by_annotator: dict[tuple[str, str], list[float]] = {}
-    for (pair, *_), judged in found.items():
+    for (pair, *_), judged in judgments.items():
         for annotator, score, _ in judged:
             by_annotator.setdefault((pair, annotator), []).append(score)
     level = {key: (sum(scores) / len(scores), _deviation(scores)) for key, scores in by_annotator.items()}
@@ -107,7 +110,7 @@ def load_da_sqm(
         raw = sum(score for _, score, _ in group) / len(group)
         return {"human": float(sum(z) / len(z)), "human_raw": float(raw)}
 
-    _add(builder, found, figures, per_rater)
+    _add(builder, judgments, figures, per_rater)
     if flat:
         builder.notes.append(f"{flat} annotators gave one score only, which says nothing: it stands as 0")
     builder.notes += notes
@@ -126,7 +129,7 @@ def _appraised(
     problems = Problems(skip=skip_malformed)
     table = Table(path, problems, separator=",", quoted=True, header=list(fields))
     left_out = {"tutorials": 0, "attention checks": 0, "judgments of whole documents": 0}
-    found: _Judged = {}
+    results: _Judged = {}
     for row in table.rows():
         with problems:
             pair = f"{row.name('src')}-{row.name('tgt')}"
@@ -150,10 +153,10 @@ def _appraised(
                 raise InputError(f"{row.where}: the score {score:g} is not between 0 and 100")
             key = (pair, row.name("system"), document, row.name("item"))
             spans = _span_score(row) if "spans" in fields else 0.0
-            found.setdefault(key, []).append((row.name("annotator"), score, spans))
+            results.setdefault(key, []).append((row.name("annotator"), score, spans))
     notes = [f"{count} {what} are left out" for what, count in left_out.items() if count]
     notes.append("the file has no texts; segments have the numbers that the test set gives them")
-    return found, Builder(name or Path(path).stem, problems), notes
+    return results, Builder(name or Path(path).stem, problems), notes
 
 
 def _span_score(row: Row) -> float:

@@ -128,7 +128,7 @@ def load_challenge(
         raise InputError(f"{place}: the folder holds no .json file of DEMETR; name a table by its file")
     if place.is_dir() or NamedFile(place).suffix == ".json":
         if metrics:
-            raise InputError(f"{place}: files of DEMETR hold no scores: compute them with `metrics=METRICS`")
+            raise InputError(f"{place}: files of DEMETR hold no scores: compute them with metrics")
         if named:
             raise InputError(f"{place}: files of DEMETR have fields of their own: name columns of tables only")
         return _read_demetr(files, found=place.is_dir())
@@ -145,11 +145,11 @@ def load_challenge_table(path: Path | str, *, name: str | None = None) -> Judged
     Raises:
         InputError: naming file, row and reason.
     """
-    found = load_challenge(path)
+    result = load_challenge(path)
     builder = Builder(name or Path(path).stem, Problems())
-    builder.notes.extend(found.notes)
-    sides = sorted(found.has)
-    for pair in found.pairs:
+    builder.notes.extend(result.notes)
+    sides = sorted(result.has)
+    for pair in result.pairs:
         texts: dict[str, Given] = {side: str(getattr(pair, side)) for side in sides}
         builder.add(
             lp=pair.lang,
@@ -169,7 +169,7 @@ def _read_demetr(files: Sequence[Path], *, found: bool) -> ChallengeSet:
     for file in files:
         items = NamedFile(file, found=found).json()
         if not isinstance(items, list) or not items:
-            raise InputError(f"{file}: is no list of items, as DEMETR's files are")
+            raise InputError("is no list of items, as DEMETR's files are", file=file)
         for number, item in enumerate(items, start=1):
             where = f"{file}: item {number}"
             fields = _demetr_fields(item, where)
@@ -192,12 +192,12 @@ def _read_demetr(files: Sequence[Path], *, found: bool) -> ChallengeSet:
 def _demetr_fields(item: Untyped, where: str) -> dict[str, str]:
     if not isinstance(item, dict):
         raise InputError(f"{where} is no object, as DEMETR's items are")
-    found = {}
+    results = {}
     for name, key in _DEMETR.items():
         if key not in item:
             raise InputError(f"{where}: has no {key!r}, which DEMETR's items have")
-        found[name] = cells.text(item[key] if name != "segment" else str(item[key]), f"{where}, {key!r}")
-    return found
+        results[name] = cells.text(item[key] if name != "segment" else str(item[key]), f"{where}, {key!r}")
+    return results
 
 
 def _read_table(path: Path, metrics: Sequence[str], named: Mapping[str, str]) -> ChallengeSet:
@@ -211,11 +211,11 @@ def _read_table(path: Path, metrics: Sequence[str], named: Mapping[str, str]) ->
     for name in ("good", "bad"):
         if columns[name] is None:
             there = ", ".join(table.columns)
-            raise UnknownNameError(f"{table.name}: has no column {name!r}; `{name}=COL` names it; it has {there}")
+            raise UnknownNameError(f"has no column {name!r}; say which it is ({name}); it has {there}", file=table.name)
     if columns["reference"] is None and columns["source"] is None:
         raise InputError(
-            f"{table.name}: has neither a column reference nor a column source to compare with; `reference=COL` or "
-            "`source=COL` names one"
+            "has neither a column reference nor a column source to compare with: say which it is (reference or source)",
+            file=table.name,
         )
     sides = {metric: [f"{metric}-{side}" for side in ("good", "bad")] for metric in metrics}
     table.require(*(column for both in sides.values() for column in both))
@@ -257,6 +257,6 @@ def _read_table(path: Path, metrics: Sequence[str], named: Mapping[str, str]) ->
             for values, column in zip(scores[metric], both, strict=True):
                 values.append(row.number(column))
     if not pairs:
-        raise InputError(f"{table.name}: has a header but no rows")
+        raise InputError("has a header but no rows", file=table.name)
     arrays = {metric: (np.array(good), np.array(bad)) for metric, (good, bad) in scores.items()}
     return ChallengeSet(tuple(pairs), arrays)

@@ -1,4 +1,4 @@
-"""The Eval4NLP 2021 shared task: translations with people's scores and the words that people marked as errors."""
+"""The Eval4NLP 2021 shared task: translations with human scores and the words that annotators marked as errors."""
 
 from __future__ import annotations
 
@@ -37,18 +37,20 @@ def load_eval4nlp(path: Path | str, *, lp: str | None = None, name: str | None =
     files = _folder(place) if place.is_dir() else _archive(place)
     parts = sorted({file.name.partition(".")[0] for file in files if file.name.endswith(".mt")})
     if len(parts) != 1:
-        raise InputError(f"{path}: needs exactly one file PART.mt, has {len(parts)}; is this a folder like ro-en-dev?")
-    found = {file.name.removeprefix(f"{parts[0]}."): (str(place / file.name), lines) for file, lines in files.items()}
-    lost = next((kind for kind in _NEEDED if kind not in found), None)
+        raise InputError(
+            f"needs exactly one file PART.mt, has {len(parts)}; is this a folder like ro-en-dev?", file=path
+        )
+    results = {file.name.removeprefix(f"{parts[0]}."): (str(place / file.name), lines) for file, lines in files.items()}
+    lost = next((kind for kind in _NEEDED if kind not in results), None)
     if lost is not None:
-        raise InputError(f"{path}: has no {parts[0]}.{lost}")
-    kinds = [kind for kind in (*_NEEDED, "hter", *_TEXTS) if kind in found]
-    check_line_counts({found[kind][0]: len(found[kind][1]) for kind in kinds})
+        raise InputError(f"has no {parts[0]}.{lost}", file=path)
+    kinds = [kind for kind in (*_NEEDED, "hter", *_TEXTS) if kind in results]
+    check_line_counts({results[kind][0]: len(results[kind][1]) for kind in kinds})
     stem = place.name.removesuffix(".gz").removesuffix(".tar")
     builder = Builder(name or stem, Problems())
-    for i in range(len(found["mt"][1])):
-        line = {kind: found[kind][1][i] for kind in kinds}
-        where = {kind: f"{found[kind][0]}: line {i + 1}" for kind in kinds}
+    for i in range(len(results["mt"][1])):
+        line = {kind: results[kind][1][i] for kind in kinds}
+        where = {kind: f"{results[kind][0]}: line {i + 1}" for kind in kinds}
         values: dict[str, Given] = {
             "source": line["src"],
             "candidate": line["mt"],
@@ -68,16 +70,16 @@ def _folder(place: Path) -> dict[PurePath, list[str]]:
 
 
 def _archive(place: Path) -> dict[PurePath, list[str]]:
-    found: dict[PurePath, list[str]] = {}
+    results: dict[PurePath, list[str]] = {}
     try:
         with NamedFile(place).open() as stream, tarfile.open(fileobj=stream) as packed:
             for member in packed:
                 content = packed.extractfile(member) if _known(PurePath(member.name)) else None
                 if content is not None:
-                    found[PurePath(member.name)] = content.read().decode("utf-8").removesuffix("\n").split("\n")
+                    results[PurePath(member.name)] = content.read().decode("utf-8").removesuffix("\n").split("\n")
     except (tarfile.TarError, EOFError, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{place}: is not a whole .tar.gz of files in UTF-8 ({error})") from error
-    return found
+    return results
 
 
 def _known(file: PurePath) -> bool:
@@ -85,7 +87,7 @@ def _known(file: PurePath) -> bool:
 
 
 def _tags(tags: str, text: str, where: str) -> str:
-    found, words = tags.split(), text.split()
-    if len(found) != len(words) or not set(found) <= {"0", "1"}:
-        raise InputError(f"{where}: {len(found)} tags of 0 and 1 are due for {len(words)} words")
-    return " ".join(found)
+    marks, words = tags.split(), text.split()
+    if len(marks) != len(words) or not set(marks) <= {"0", "1"}:
+        raise InputError(f"{where}: {len(marks)} tags of 0 and 1 are due for {len(words)} words")
+    return " ".join(marks)

@@ -86,10 +86,10 @@ def _table(path: Path | str, problems: Problems) -> Iterator[_Judged]:
 def _original(folder: Path, problems: Problems) -> Iterator[_Judged]:
     places = {}
     for file in ("ExpertAnnotations.txt", "Flickr8k.token.txt"):
-        found = sorted(path for path in folder.rglob(file) if "__MACOSX" not in path.parts)
-        if len(found) != 1:
-            raise InputError(f"{folder}: needs exactly one file {file}, has {len(found)}")
-        places[file] = found[0]
+        result = sorted(path for path in folder.rglob(file) if "__MACOSX" not in path.parts)
+        if len(result) != 1:
+            raise InputError(f"needs exactly one file {file}, has {len(result)}", file=folder)
+        places[file] = result[0]
     captions: dict[str, str] = {}
     images: dict[str, list[str]] = {}
     for where, fields in delimited(NamedFile(places["Flickr8k.token.txt"], found=True), "\t", problems):

@@ -37,8 +37,8 @@ COLUMNS = {
     "source": "source text",
     "candidate": "text that is judged",
     "reference": "reference, the first if there are several",
-    "better": "system whose output people preferred",
-    "worse": "system whose output people did not prefer",
+    "better": "system whose output human judgments prefer",
+    "worse": "system whose output human judgments do not prefer",
     "difference": "difference of the two human scores",
     "human": "human score, higher is better; z-scores where the data have them",
     "human_raw": "human score on its original scale",
@@ -86,8 +86,8 @@ class JudgedTable:
         """
         if name not in self.columns:
             raise UnknownNameError(
-                f"{self.name}: has no column {name!r}; it has {', '.join(self.columns)}."
-                f"{did_you_mean(name, self.columns)}"
+                f"has no column {name!r}; it has {', '.join(self.columns)}.{did_you_mean(name, self.columns)}",
+                file=self.name,
             )
         return self.columns[name]
 
@@ -100,7 +100,7 @@ class JudgedTable:
         """
         column = self[name]
         if isinstance(column, list):
-            raise InputError(f"{self.name}: the column {name!r} holds texts, not numbers")
+            raise InputError(f"the column {name!r} holds texts, not numbers", file=self.name)
         return column.astype(np.float64)
 
     def texts(self, name: str) -> list[str]:
@@ -112,7 +112,7 @@ class JudgedTable:
         """
         column = self[name]
         if not isinstance(column, list):
-            raise InputError(f"{self.name}: the column {name!r} holds numbers, not texts")
+            raise InputError(f"the column {name!r} holds numbers, not texts", file=self.name)
         return column
 
     @property
@@ -146,7 +146,7 @@ class JudgedTable:
             keep &= np.fromiter((item == value for item in self[name]), dtype=bool, count=len(self))
         if not keep.any():
             wanted = ", ".join(f"{name}={value!r}" for name, value in values.items())
-            raise InputError(f"{self.name}: no row has {wanted}")
+            raise InputError(f"no row has {wanted}", file=self.name)
         chosen = np.flatnonzero(keep)
         columns: dict[str, Column] = {
             name: [column[i] for i in chosen] if isinstance(column, list) else column[chosen]
@@ -217,8 +217,8 @@ class Builder:
             InputError: if there are no rows.
         """
         if not self._rows:
-            found = self._problems.found
-            reason = f"; all {len(found)} are malformed, the first: {found[0]}" if found else ""
+            result = self._problems.found
+            reason = f"; all {len(result)} are malformed, the first: {result[0]}" if result else ""
             raise InputError(f"{what}: holds no rows that can be used{reason}")
         if drop_human is not None:
             self._human(what, drop=drop_human)
@@ -284,8 +284,8 @@ def reference_columns(columns: Sequence[str]) -> list[str]:
     >>> reference_columns(["ref2", "source", "ref1", "referee"])
     ['ref1', 'ref2']
     """
-    found = [(int(match[1] or 1), name) for name in columns if (match := _REFERENCE.fullmatch(name))]
-    return [name for _, name in sorted(found)]
+    results = [(int(match[1] or 1), name) for name in columns if (match := _REFERENCE.fullmatch(name))]
+    return [name for _, name in sorted(results)]
 
 
 def pair_in_name(path: Path | str) -> str:
@@ -294,5 +294,5 @@ def pair_in_name(path: Path | str) -> str:
     >>> pair_in_name("wmt/newstest2017-cs-en.systems.tsv")
     'cs-en'
     """
-    found = re.findall(r"(?<![A-Za-z])([a-z]{2,3}-[a-z]{2,3})(?![A-Za-z])", Path(path).name)
-    return str(found[0]) if found else ""
+    result = re.findall(r"(?<![A-Za-z])([a-z]{2,3}-[a-z]{2,3})(?![A-Za-z])", Path(path).name)
+    return str(result[0]) if result else ""

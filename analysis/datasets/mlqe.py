@@ -25,10 +25,10 @@ def load_mlqe(
     """
     file = Path(path)
     if file.is_dir():
-        found = sorted(file.rglob("*.df.short.tsv"))
-        if len(found) != 1:
-            raise InputError(f"{path}: needs exactly one file *.df.short.tsv, has {len(found)}; name one")
-        file = found[0]
+        result = sorted(file.rglob("*.df.short.tsv"))
+        if len(result) != 1:
+            raise InputError(f"needs exactly one file *.df.short.tsv, has {len(result)}; name one", file=path)
+        file = result[0]
     problems = Problems(skip=skip_malformed)
     table = Table(file, problems)
     table.require("index", "original", "translation", "mean", "z_mean")

@@ -134,7 +134,7 @@ def _weight(category: str, severity: str, known: Mapping[str, float], row: Row) 
         if key in known:
             return known[key]
     raise InputError(
-        f"{row.where}: the severity {severity!r} (category {category!r}) has no weight; `weights=` gives it one beside "
+        f"{row.where}: the severity {severity!r} (category {category!r}) has no weight; weights gives it one beside "
         f"{', '.join(known)}"
     )
 
@@ -147,8 +147,9 @@ def _references(
     systems = list(dict.fromkeys(system for system, _, _ in texts))
     if reference not in systems:
         raise UnknownNameError(
-            f"{file}: has no system {reference!r} to take references from; it has {', '.join(systems)}."
-            f"{did_you_mean(reference, systems)}"
+            f"has no system {reference!r} to take references from; it has {', '.join(systems)}."
+            f"{did_you_mean(reference, systems)}",
+            file=file,
         )
     return {
         (document, segment): text for (system, document, segment), (_, text) in texts.items() if system == reference
@@ -160,20 +161,20 @@ def _identifiers(texts: Mapping[tuple[str, str, str], object]) -> dict[tuple[str
     documents: dict[str, set[str]] = {}
     for _, document, segment in texts:
         documents.setdefault(segment, set()).add(document)
-    unique = all(len(found) == 1 for found in documents.values())
+    unique = all(len(names) == 1 for names in documents.values())
     return {key: key[2] if unique else f"{key[1]}:{key[2]}" for key in texts}
 
 
 def _parts(ratings: Mapping[tuple[str, str, str], Mapping[str, _Rating]]) -> dict[str, tuple[int, str]]:
     """Return column -> what it counts: place in an error, and what stands there or before a slash."""
-    found: dict[str, tuple[int, str]] = {}
+    results: dict[str, tuple[int, str]] = {}
     errors = [error for raters in ratings.values() for rating in raters.values() for error in rating.errors]
     for category in sorted({category for category, _, _ in errors}):
         for part in dict.fromkeys((category.split("/")[0], category)):
-            found[f"human_{_slug(part)}"] = (0, part)
+            results[f"human_{_slug(part)}"] = (0, part)
     for severity in sorted({severity for _, severity, _ in errors}):
-        found[f"human_{_slug(severity)}"] = (1, severity)
-    return found
+        results[f"human_{_slug(severity)}"] = (1, severity)
+    return results
 
 
 def _slug(text: str) -> str:

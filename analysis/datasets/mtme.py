@@ -50,7 +50,7 @@ def load_mt_metrics_eval(
     # sources/ holds one file a pair; documents/, which newer test sets add, is optional.
     pairs = sorted(file.stem for file in (folder / "sources").glob("*.txt"))
     if not pairs:
-        raise InputError(f"{folder}: has no files sources/*.txt; is this the folder of one test set?")
+        raise InputError("has no files sources/*.txt; is this the folder of one test set?", file=folder)
     _known(lp, pairs, f"{folder}: language pair")
     source = line_list(folder / "sources" / f"{lp}.txt")
     outputs = {file.stem: file for file in sorted((folder / "system-outputs" / lp).glob("*.txt"))}
@@ -63,7 +63,7 @@ def load_mt_metrics_eval(
         for file in sorted((folder / "human-scores").glob(f"{lp}.*.{level}.score"))
     }
     if human is None and len(scorers) != 1:
-        raise InputError(f"{folder}: say which human scores (`human=`): there are {', '.join(scorers) or 'none'}")
+        raise InputError(f"say which human scores (human): there are {', '.join(scorers) or 'none'}", file=folder)
     chosen = human if human is not None else next(iter(scorers))
     _known(chosen, scorers, f"{folder}: human scores")
     scores = {"human": _read_scores(scorers[chosen], size, outputs, missing=True)}
@@ -128,7 +128,7 @@ def _read_scores(path: Path, size: int, outputs: dict[str, Path], *, missing: bo
         scores.setdefault(system, []).append(score)
     for system, values in scores.items():
         if len(values) != size:
-            raise InputError(f"{path}: {system} has {len(values)} scores, {size} are due")
+            raise InputError(f"{system} has {len(values)} scores, {size} are due", file=path)
     return scores
 
 
@@ -142,5 +142,5 @@ def _read_documents(path: Path, size: int) -> list[tuple[str, str]]:
             raise InputError(f"{where} has {len(fields)} fields, 2 are due: DOMAIN DOCUMENT")
         places.append((fields[0], fields[1]))
     if len(places) != size:
-        raise InputError(f"{path}: has {len(places)} lines, the sources have {size}")
+        raise InputError(f"has {len(places)} lines, the sources have {size}", file=path)
     return places

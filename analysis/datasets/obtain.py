@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import tarfile
+import zipfile
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
-from bsx.analysis.datasets.fetch import copy, unpack
+from bsx.analysis.datasets.settings import FetchSettings
 from bsx.analysis.datasets.store import find_layout, how_to_get
 from bsx.catalog.datasets import DatasetEntry, DatasetFile, load_dataset_catalog
 from bsx.data.output import atomic_text, make_folder
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.download import check, download
 from bsx.support.folders import data_folder
-from bsx.support.progress import Progress
+from bsx.support.progress import told
 from bsx.support.provenance import file_digest
+from bsx.support.settings import settled
 
 LOCK = "bsx-data.lock.json"
-_BY_HAND = "; without a network, `bsx.analysis.get_dataset(…, source=FOLDER)` takes a folder that has {name}"
+_BY_HAND = "; without a network, `bsx data get … --source FOLDER` takes a folder that has {name}"
 
 
 class _Facts(TypedDict, total=False):
@@ -36,19 +41,15 @@ class _Wanted(NamedTuple):
     sha256: str | None = None
 
 
-def get_dataset(
-    name: str, *, data_dir: Path | str | None = None, source: Path | str | None = None, report: Progress | None = None
-) -> Path:
+@settled(FetchSettings)
+def get_dataset(name: str, settings: FetchSettings) -> Path:
     """Fetch a data set's files, check and unpack them, and write down their checksums in a lock file.
 
     A file that is here already and is what the registry or the lock file says is not fetched again.
 
     Args:
         name: its name.
-        data_dir: see `data_folder`.
-        source: a local folder to copy from instead of the network. It must have either the published files or the local
-            tables of the registry's entry, at their paths below it or directly in it.
-        report: called with (file, bytes so far, bytes in all or 0).
+        settings: see `FetchSettings`.
 
     Returns:
         The data set's folder.
@@ -59,23 +60,23 @@ def get_dataset(
         InputError: if a file is not what it should be.
     """
     entry = load_dataset_catalog().entry(name)
-    folder = data_folder(data_dir) / name
-    if source is not None:
-        wanted = _in_folder(entry, Path(source).expanduser())
+    folder = data_folder(settings.data_dir) / name
+    if settings.source is not None:
+        wanted = _in_folder(entry, Path(settings.source).expanduser())
     elif entry.files:
         wanted = [_Wanted(file.path, file, None) for file in entry.files]
     else:
         raise DataUnavailableError(f"{name}: {how_to_get(entry)}")
     lock = _read_lock(folder)
-    for one in wanted:
-        path, file, origin = one.path, one.file, one.source
+    for item in wanted:
+        path, file, origin = item.path, item.file, item.source
         target = folder / path
-        known = (file.sha256, file.size) if file is not None else (one.sha256, None)
+        known = (file.sha256, file.size) if file is not None else (item.sha256, None)
         if origin is not None:
             make_folder(target.parent)
             copy(origin, target, *known)
         elif file is not None and not _is_right(target, file.sha256 or lock["files"].get(path, {}).get("sha256")):
-            download(file.url, target, *known, report, otherwise=_BY_HAND.format(name=target.name))
+            download(file.url, target, *known, told(settings.progress), otherwise=_BY_HAND.format(name=target.name))
         lock["files"][path] = _facts(target)
         if file is not None and file.is_archive:
             inside = f"{file.folder}/"
@@ -121,13 +122,13 @@ def verify_dataset(name: str, *, data_dir: Path | str | None = None) -> dict[str
         check(target, sha256 or facts.get("sha256"), size or facts.get("size"), str(target))
         results[path] = "ok" if sha256 is not None else "unchanged" if facts else "no checksum is known"
     if not results:
-        found = find_layout(entry, data_dir)
-        if found is None:
+        result = find_layout(entry, data_dir)
+        if result is None:
             raise DataUnavailableError(f"{name} is not in {root}: {how_to_get(entry)}")
         known = entry.local.sha256 if entry.local is not None else {}
-        for path in found[0].paths:
+        for path in result[0].paths:
             if path in known:
-                check(found[1] / path, known[path], None, str(found[1] / path))
+                check(result[1] / path, known[path], None, str(result[1] / path))
             results[path] = "ok" if path in known else "no checksum is known"
     return results
 
@@ -145,9 +146,9 @@ def _in_folder(entry: DatasetEntry, source: Path) -> list[_Wanted]:
         [_Wanted(path, None, find(path), local.sha256.get(path)) for path in local.paths] if local is not None else []
     )
     for wanted in (published, tables):
-        if wanted and all(one.source is not None for one in wanted):
+        if wanted and all(item.source is not None for item in wanted):
             return wanted
-    missing = [next(one.path for one in wanted if one.source is None) for wanted in (published, tables) if wanted]
+    missing = [next(item.path for item in wanted if item.source is None) for wanted in (published, tables) if wanted]
     raise DataUnavailableError(f"{source}: {entry.name} needs {' or '.join(missing)}, which is not there")
 
 
@@ -172,4 +173,67 @@ def _read_lock(folder: Path) -> dict[str, dict[str, _Facts]]:
             for kind in ("files", "unpacked")
         }
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{file}: is not a lock file of bsx; remove it and get the data set again") from error
+        raise InputError("is not a lock file of bsx; remove it and get the data set again", file=file) from error
+
+
+def copy(source: Path, target: Path, sha256: str | None, size: int | None) -> None:
+    """Copy a file from a local folder, checked like a download.
+
+    Raises:
+        InputError: if the file is not what it should be.
+    """
+    check(source, sha256, size, str(source))
+    part = target.with_name(target.name + ".part")
+    try:
+        shutil.copyfile(source, part)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def unpack(archive: Path, folder: Path, inner: list[str]) -> list[Path]:
+    """Unpack a .tar, .tar.gz, .tgz or .zip file into a folder of its own, which replaces an older one.
+
+    Args:
+        archive: the archive.
+        folder: where to; appears only when everything is unpacked.
+        inner: paths of archives inside, which are unpacked beside themselves, into their name without the ending.
+
+    Returns:
+        The files.
+
+    Raises:
+        InputError: if the archive is broken, or has a member that would be written outside the folder.
+    """
+    temporary = folder.with_name(f".{folder.name}.unpacking")
+    shutil.rmtree(temporary, ignore_errors=True)
+    try:
+        _extract(archive, temporary)
+        for path in inner:
+            nested = temporary / path
+            if not nested.is_file():
+                raise InputError(f"{archive}: holds no {path}")
+            _extract(nested, nested.with_name(re.sub(r"\.(tar\.gz|tgz|tar|zip)$", "", nested.name)))
+        shutil.rmtree(folder, ignore_errors=True)
+        temporary.replace(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _extract(archive: Path, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    try:
+        if archive.name.endswith(".zip"):
+            with zipfile.ZipFile(archive) as packed:
+                for name in packed.namelist():
+                    if name.startswith(("/", "\\")) or ".." in Path(name.replace("\\", "/")).parts:
+                        raise InputError(f"{archive}: the member {name!r} would be written outside the folder")
+                packed.extractall(folder)  # noqa: S202 - the names were checked
+        else:
+            with tarfile.open(archive) as packed_tar:
+                packed_tar.extractall(folder, filter="data")
+    except tarfile.FilterError as error:
+        raise InputError(f"{archive}: has a member that is not safe to unpack ({error})") from error
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
+        raise InputError(f"{archive}: cannot be unpacked ({error})") from error

@@ -1,6 +1,7 @@
 """Pairs of sentences: graded similarity (STS benchmark) and paraphrases or not (PAWS, PAWS-X, QQP).
 
-The first sentence of a pair becomes the candidate, the second the reference.
+The first sentence of a pair becomes the candidate, the second the reference; in `load_pairs` the other way round, since
+there the first is what metrics compare the second with.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ def load_pairs(
     path: Path | str,
     *,
     label: str | None = None,
-    sentence1: str | None = None,
-    sentence2: str | None = None,
+    reference: str | None = None,
+    candidate: str | None = None,
     metrics: Sequence[str] = (),
     name: str | None = None,
     skip_malformed: bool = False,
@@ -99,8 +100,8 @@ def load_pairs(
     Args:
         path: the table.
         label: column of labels, 1 for a paraphrase; label, noisy_label or is_duplicate unless given.
-        sentence1: column of first sentences; sentence1, question1 or reference unless given.
-        sentence2: column of second sentences; sentence2, question2 or candidate unless given.
+        reference: column of first sentences; sentence1, question1 or reference unless given.
+        candidate: column of second sentences; sentence2, question2 or candidate unless given.
         metrics: columns of scores; an empty cell is NaN.
         name: name of the data set; the file's unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
@@ -112,10 +113,10 @@ def load_pairs(
     problems = Problems(skip=skip_malformed)
     table = Table(path, problems)
     mark = label or table.first("label", "noisy_label", "is_duplicate") or "label"
-    first = sentence1 or table.first("sentence1", "question1", "reference")
-    second = sentence2 or table.first("sentence2", "question2", "candidate")
+    first = reference or table.first("sentence1", "question1", "reference")
+    second = candidate or table.first("sentence2", "question2", "candidate")
     builder = Builder(name or Path(path).stem, problems, metrics)
-    placeholders = _read_pairs(table, (first, second, mark), builder, problems, drop=False, metrics=metrics)
+    placeholders = _read_pairs(table, (second, first, mark), builder, problems, drop=False, metrics=metrics)
     if placeholders:
         builder.notes.append(f"{placeholders} rows with the placeholder {PLACEHOLDER!r} instead of a sentence are kept")
     return builder.finish(table.name)
@@ -130,7 +131,7 @@ def _read_pairs(
     drop: bool,
     metrics: Sequence[str] = (),
 ) -> int:
-    first, second, mark = columns
+    candidate, reference, mark = columns
     table.require(*(name for name in columns if name is not None), *metrics)
     placeholders = 0
     for row in table.rows():
@@ -138,10 +139,10 @@ def _read_pairs(
             values: dict[str, Given] = {
                 "segment": row.name("id") if "id" in table.columns else table.row_number(row),
             }
-            texts = [row.text(column) for column in (first, second) if column is not None]
-            if first is not None:
+            texts = [row.text(column) for column in (candidate, reference) if column is not None]
+            if candidate is not None:
                 values["candidate"] = texts[0]
-            if second is not None:
+            if reference is not None:
                 values["references"] = texts[-1:]
             values["label"] = row.label(mark)
             values |= {name: row.number(name) for name in metrics}

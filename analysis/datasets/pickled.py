@@ -53,6 +53,6 @@ def pickled(file: NamedFile) -> Untyped:
     try:
         return _PlainUnpickler(io.BytesIO(content)).load()
     except InputError as error:
-        raise InputError(f"{file.name}: {error}") from error
+        raise InputError(f"{error}", file=file.name) from error
     except Exception as error:  # damaged files make it raise errors of many classes
-        raise InputError(f"{file.name}: is not a whole pickle file ({type(error).__name__}: {error})") from error
+        raise InputError(f"is not a whole pickle file ({type(error).__name__}: {error})", file=file.name) from error

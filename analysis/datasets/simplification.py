@@ -50,7 +50,7 @@ def load_simplification(
         UnknownNameError: for another aspect, or columns of neither layout.
     """
     if human not in ASPECTS:
-        raise UnknownNameError(f"`human={human}`: there are {', '.join(ASPECTS)}.{did_you_mean(human, ASPECTS)}")
+        raise UnknownNameError(f"human={human}: there are {', '.join(ASPECTS)}.{did_you_mean(human, ASPECTS)}")
     problems = Problems(skip=skip_malformed)
     table = Table(path, problems)
     builder = Builder(name or Path(path).stem, problems)
@@ -59,12 +59,13 @@ def load_simplification(
         _asset(table, problems, builder, human, references, per_judge=per_judge)
     elif all(column in table.columns for column in _DA):
         if per_judge:
-            raise InputError(f"{table.name}: holds no single ratings, which `per_judge=True` asks for")
+            raise InputError("holds no single ratings, which per_judge asks for", file=table.name)
         _direct_assessment(table, problems, builder, human, references)
     else:
         raise UnknownNameError(
-            f"{table.name}: is neither Simplicity-DA ({', '.join(_DA)}) nor ASSET's ratings ({', '.join(_ASSET)}); it "
-            f"has {', '.join(table.columns)}"
+            f"is neither Simplicity-DA ({', '.join(_DA)}) nor ASSET's ratings ({', '.join(_ASSET)}); it "
+            f"has {', '.join(table.columns)}",
+            file=table.name,
         )
     return builder.finish(table.name)
 
@@ -114,7 +115,7 @@ def _asset(
                 continue
             means: dict[str, Given] = {}
             for aspect in ASPECTS:
-                given = [rating for _, one, rating in ratings if one == aspect]
+                given = [rating for _, rated, rating in ratings if rated == aspect]
                 means[aspect] = sum(given) / len(given) if given else float("nan")
             count = sum(aspect == human for _, aspect, _ in ratings)
             builder.add(**texts, human=means[human], judgments=count, **means)
@@ -128,13 +129,13 @@ def _references(folder: Path) -> References:
     """Return a function from an original, and the place it stands at, to its references."""
     originals = sorted(folder.glob("*.orig"))
     if not originals:
-        raise InputError(f"{folder}: holds no file *.orig, beside which references could lie")
+        raise InputError("holds no file *.orig, beside which references could lie", file=folder)
     known: dict[str, list[str]] = {}
     for file in originals:
         stem = file.name.removesuffix(".orig")
         numbered = [path for path in folder.glob(f"{stem}.simp.*") if path.suffix[1:].isdecimal()]
         if not numbered:
-            raise InputError(f"{folder}: holds no {stem}.simp.0, a reference for each line of {file.name}")
+            raise InputError(f"holds no {stem}.simp.0, a reference for each line of {file.name}", file=folder)
         files = [file, *sorted(numbered, key=lambda path: int(path.suffix[1:]))]
         columns: Sequence[list[str]] = [line_list(path) for path in files]
         check_line_counts({str(path): len(lines) for path, lines in zip(files, columns, strict=True)})

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypedDict, Unpack
 
 from bsx.analysis.datasets.appraise import load_da_sqm, load_esa
 from bsx.analysis.datasets.challenge import load_challenge_table
@@ -14,8 +13,9 @@ from bsx.analysis.datasets.flickr8k import load_flickr8k
 from bsx.analysis.datasets.judged import JudgedTable
 from bsx.analysis.datasets.mlqe import load_mlqe
 from bsx.analysis.datasets.mqm import load_mqm
-from bsx.analysis.datasets.mtme import Level, load_mt_metrics_eval
+from bsx.analysis.datasets.mtme import load_mt_metrics_eval
 from bsx.analysis.datasets.pairs import load_paws, load_qqp, load_stsb
+from bsx.analysis.datasets.settings import LoaderSettings
 from bsx.analysis.datasets.simplification import load_simplification
 from bsx.analysis.datasets.summaries import load_realsumm, load_summeval
 from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
@@ -25,6 +25,7 @@ from bsx.catalog.datasets import DatasetEntry, Layout, load_dataset_catalog
 from bsx.errors import DataUnavailableError, InputError, UnknownNameError
 from bsx.support.folders import data_folder
 from bsx.support.near import did_you_mean
+from bsx.support.settings import set_fields, settled
 
 LOADERS: dict[str, Callable[..., JudgedTable]] = {
     "table": load_table,
@@ -68,101 +69,59 @@ def _resolve(folder: Path, path: str) -> Path | None:
     """Return the one file or folder that a path or pattern of the registry means, or None."""
     if "*" not in path:
         return folder / path if (folder / path).exists() else None
-    found = list(folder.glob(path))
-    return found[0] if len(found) == 1 else None
+    result = list(folder.glob(path))
+    return result[0] if len(result) == 1 else None
 
 
-class LoaderOptions(TypedDict, total=False):
-    """What loaders can be told; each takes those of its own signature."""
-
-    lp: str
-    skip_malformed: bool
-    columns: Mapping[str, str]
-    references: Sequence[str]
-    metrics: Sequence[str]
-    numbers: Sequence[str]
-    quoted: bool
-    human: str
-    testset: str
-    level: Level
-    texts: Path | str
-    renames: Mapping[str, str]
-    drop_own: bool
-    drop_placeholders: bool
-    per_judge: bool
-    weights: Mapping[str, float]
-    reference: str
-    per_rater: bool
-    annotators: str
-    drop_human: bool
-
-
-def load_dataset(name: str, *, data_dir: Path | str | None = None, **options: Unpack[LoaderOptions]) -> JudgedTable:
-    """Load a data set of the registry from the data folder.
-
-    Args:
-        name: its name; ``bsx data list`` lists them.
-        data_dir: the folder of all data sets; ``BSX_DATA``, or the platform's place for user data, unless given.
-        **options: passed on to the loader, over those of the registry, e.g. ``lp`` or ``skip_malformed``.
-
-    Raises:
-        UnknownNameError: listing near names.
-        DataUnavailableError: if it is not in the data folder; says how to get it.
-        InputError: naming file, line and reason of a malformed row, or an option that the loader does not have.
-    """
-    entry = load_dataset_catalog().entry(name)
-    found = find_layout(entry, data_dir)
-    if found is None:
-        raise DataUnavailableError(f"{name} is not in {data_folder(data_dir)}: {how_to_get(entry)}")
-    layout, folder = found
-    arguments = {key: _resolve(folder, path) for key, path in layout.arguments.items()}
-    loader = LOADERS[layout.loader]
-    _check_options(name, loader, options)
-    given = {"name": name, **layout.options, **options}
-    return loader(_resolve(folder, layout.path), **arguments, **given)
-
-
-def load_data(
-    name: str, *, loader: str | None = None, data_dir: Path | str | None = None, **options: Unpack[LoaderOptions]
-) -> JudgedTable:
+@settled(LoaderSettings)
+def load_data(name: str, settings: LoaderSettings) -> JudgedTable:
     """Load a data set of the registry, or a file or folder of one's own with a named loader.
 
     Args:
-        name: data set; with ``loader`` a path.
-        loader: one of `LOADERS`.
-        data_dir: see `load_dataset`.
-        **options: passed on to the loader.
+        name: data set, ``bsx data list`` lists them; with ``loader`` a path.
+        settings: see `LoaderSettings`; those given win over what the registry says.
 
     Raises:
-        UnknownNameError: for an unknown data set or loader.
-        DataUnavailableError: if the data set is not here.
-        InputError: as the loader.
+        UnknownNameError: for an unknown data set or loader; lists near names.
+        DataUnavailableError: if the data set is not here; says how to get it.
+        InputError: naming file, line and reason of a malformed row, or a setting that the loader does not have.
     """
-    if loader is None:
-        return load_dataset(name, data_dir=data_dir, **options)
-    if data_dir is not None:
-        raise InputError("`data_dir=` has no effect with `loader=`, which reads the file or folder that is named")
-    if loader not in LOADERS:
-        raise UnknownNameError(f"`loader={loader}`: there are {', '.join(LOADERS)}.{did_you_mean(loader, LOADERS)}")
-    _check_options(name, LOADERS[loader], options)
-    return LOADERS[loader](Path(name), **options)
+    given = set_fields(settings, "loader", "data_dir")
+    if settings.loader is not None:
+        if settings.data_dir is not None:
+            raise InputError("data_dir has no effect with loader, which reads the file or folder that is named")
+        if settings.loader not in LOADERS:
+            hint = did_you_mean(settings.loader, LOADERS)
+            raise UnknownNameError(f"loader: there is no {settings.loader!r}; there are {', '.join(LOADERS)}.{hint}")
+        loader = LOADERS[settings.loader]
+        _check_settings(name, loader, given)
+        return loader(Path(name), **given)
+    entry = load_dataset_catalog().entry(name)
+    result = find_layout(entry, settings.data_dir)
+    if result is None:
+        raise DataUnavailableError(f"{name} is not in {data_folder(settings.data_dir)}: {how_to_get(entry)}")
+    layout, folder = result
+    loader = LOADERS[layout.loader]
+    _check_settings(name, loader, given)
+    arguments = {key: _resolve(folder, path) for key, path in layout.arguments.items()}
+    return loader(_resolve(folder, layout.path), **arguments, **{"name": name, **layout.options, **given})
 
 
-def _check_options(name: str, loader: Callable[..., JudgedTable], options: Mapping[str, object]) -> None:
+def _check_settings(name: str, loader: Callable[..., JudgedTable], given: Mapping[str, object]) -> None:
     known = inspect.signature(loader).parameters
-    for option in options:
-        if option not in known:
+    for setting in given:
+        if setting not in known:
             raise InputError(
-                f"{name}: its loader {loader.__name__} has no option {option!r}; it has {', '.join(known)}"
+                f"{name}: its loader {loader.__name__} has no setting {setting!r}; it has {', '.join(known)}"
             )
 
 
 def how_to_get(entry: DatasetEntry) -> str:
     """Return what a user can do to have a data set, for an error message."""
     if entry.files:
-        return f"`bsx.analysis.get_dataset({entry.name!r})` fetches it"
+        return f"`bsx data get {entry.name}` fetches it"
     paths = ", ".join(entry.local.paths) if entry.local is not None else ""
     return (
         f"nobody publishes it in this form; put {paths} there, or name their folder: "
-        f"`bsx.analysis.get_dataset({entry.name!r}, source=FOLDER)` ({entry.homepage})"
+        f"`bsx data get {entry.name} --source FOLDER` ({entry.homepage})"
     )

@@ -54,7 +54,7 @@ def load_summeval(
         ("human", human, ("mean", *ASPECTS)),
     ):
         if value not in known:
-            raise UnknownNameError(f"`{setting}={value}`: there are {', '.join(known)}.{did_you_mean(value, known)}")
+            raise UnknownNameError(f"{setting}={value}: there are {', '.join(known)}.{did_you_mean(value, known)}")
     problems = Problems(skip=skip_malformed)
     table = Table(path, problems)
     judged = f"{annotators}_annotations"
@@ -82,7 +82,7 @@ def load_summeval(
                 builder.add(**texts, human=total, **who, **dict(zip(ASPECTS, values, strict=True)))
     if human == "mean":
         builder.notes.append(
-            f"human is the mean of {', '.join(ASPECTS)}, which measure different things: `human=` takes one"
+            f"human is the mean of {', '.join(ASPECTS)}, which measure different things: human takes one"
         )
     return builder.finish(table.name)
 
@@ -92,13 +92,13 @@ def _marks(row: Row, column: str) -> list[tuple[float, ...]]:
     given = row[column]
     if not isinstance(given, list) or not given or not all(isinstance(mark, Mapping) for mark in given):
         raise InputError(f"{where} is not a list of annotations")
-    found = []
+    results = []
     for mark in given:
         lacking = next((aspect for aspect in ASPECTS if aspect not in mark), None)
         if lacking is not None:
             raise InputError(f"{where}: an annotation has no {lacking}")
-        found.append(tuple(cells.finite(mark[aspect], f"{where}, {aspect}") for aspect in ASPECTS))
-    return found
+        results.append(tuple(cells.finite(mark[aspect], f"{where}, {aspect}") for aspect in ASPECTS))
+    return results
 
 
 def load_realsumm(
@@ -119,7 +119,7 @@ def load_realsumm(
 
     Args:
         path: the file, .pkl or .json.
-        human: the score by people; LitePyramid's recall unless given.
+        human: the human score; LitePyramid's recall unless given.
         metrics: the metrics whose scores become columns; all that every summary has unless given.
         name: name of the data set; the file's unless given.
         skip_malformed: list malformed summaries in ``problems`` instead of failing on the first.
@@ -130,14 +130,14 @@ def load_realsumm(
     file = NamedFile(path)
     problems = Problems(skip=skip_malformed)
     content = pickled(file) if file.suffix == ".pkl" else file.json()
-    if not isinstance(content, dict) or not all(isinstance(one, dict) for one in content.values()):
-        raise InputError(f"{file.name}: is not a mapping of documents")
-    found: list[tuple[dict[str, Given], dict[str, object], str]] = []
-    for document, one in content.items():
+    if not isinstance(content, dict) or not all(isinstance(entry, dict) for entry in content.values()):
+        raise InputError("is not a mapping of documents", file=file.name)
+    results: list[tuple[dict[str, Given], dict[str, object], str]] = []
+    for document, entry in content.items():
         where = f"{file.name}: document {document}"
         with problems:
-            summaries = _of(one, "system_summaries", dict, where)
-            reference = _plain(_of(one, "ref_summ", str, where))
+            summaries = _of(entry, "system_summaries", dict, where)
+            reference = _plain(_of(entry, "ref_summ", str, where))
             for system, summary in summaries.items():
                 place = f"{where}, system {system}"
                 with problems:
@@ -148,24 +148,26 @@ def load_realsumm(
                         raise InputError(f"{place}: has no score {human!r}; it has {', '.join(map(str, scores))}")
                     candidate = _plain(_of(summary, "system_summary", str, place))
                     texts: dict[str, Given] = {"system": str(system), "segment": str(document)}
-                    found.append((texts | {"candidate": candidate, "reference": reference}, scores, place))
-    shared = [name for name in (found[0][1] if found else ()) if all(name in scores for _, scores, _ in found)]
+                    results.append((texts | {"candidate": candidate, "reference": reference}, scores, place))
+    shared = [name for name in (results[0][1] if results else ()) if all(name in scores for _, scores, _ in results)]
     wanted = list(metrics) or [name for name in shared if name != human]
     missing = next((name for name in wanted if name not in shared), None)
     if missing is not None:
-        raise UnknownNameError(f"{file.name}: not every summary has a score {missing!r}; all have {', '.join(shared)}")
+        raise UnknownNameError(
+            f"not every summary has a score {missing!r}; all have {', '.join(shared)}", file=file.name
+        )
     builder = Builder(name or Path(path).stem, problems, wanted)
-    for texts, scores, place in found:
+    for texts, scores, place in results:
         with problems:
             values = {name: cells.number(scores[name], f"{place}, {name}") for name in wanted}
             builder.add(**texts, human=cells.number(scores[human], f"{place}, {human}"), **values)
     return builder.finish(file.name)
 
 
-def _of(one: dict[str, Any], key: str, kind: type, where: str) -> Untyped:
-    if not isinstance(one.get(key), kind):
+def _of(entry: dict[str, Any], key: str, kind: type, where: str) -> Untyped:
+    if not isinstance(entry.get(key), kind):
         raise InputError(f"{where}: has no {key}")
-    return one[key]
+    return entry[key]
 
 
 def _plain(text: str) -> str:

@@ -128,18 +128,18 @@ def _read_judgments(
         new: old for new, old in (("human", "z"), ("human_raw", "raw"), ("judgments", "n")) if old in table.columns
     }
     scores: dict[tuple[str, str], dict[str, Given]] = {}
-    systems, people = {system for system, _ in outputs}, 0
+    systems, humans = {system for system, _ in outputs}, 0
     for row in table.rows():
         with problems:
             key = _key(row)
             if _HUMAN.fullmatch(key[0]) and key[0] not in systems:
-                people += 1
+                humans += 1
                 continue
             if key not in outputs:
                 raise InputError(f"{row.where}: there is no output of {key[0]} for segment {key[1]}")
             if key in scores:
                 raise InputError(f"{row.where}: a second judgment of {key[0]} for segment {key[1]}")
             scores[key] = {new: row.number(old) for new, old in columns.items()}
-    if people:
-        notes.append(f"{people} judgments of human translators are left out: no system's output belongs to them")
+    if humans:
+        notes.append(f"{humans} judgments of human translators are left out: no system's output belongs to them")
     return scores

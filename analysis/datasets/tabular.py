@@ -36,13 +36,15 @@ class _InMemory:
         for name in names:
             if name not in self.columns:
                 hint = did_you_mean(name, self.columns)
-                raise UnknownNameError(f"{self.name}: has no column {name!r}; it has {', '.join(self.columns)}.{hint}")
+                raise UnknownNameError(
+                    f"has no column {name!r}; it has {', '.join(self.columns)}.{hint}", file=self.name
+                )
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows; a cell of pandas without a value is None."""
         for number, cell in enumerate(zip(*self._values.values(), strict=True), start=1):
-            found = (None if value != value else value for value in cell)
-            yield Row(f"{self.name}: row {number}", dict(zip(self.columns, found, strict=True)))
+            result = (None if value != value else value for value in cell)
+            yield Row(f"{self.name}: row {number}", dict(zip(self.columns, result, strict=True)))
 
 
 def load_table(
@@ -92,7 +94,9 @@ def load_table(
     tidy = {own: own for own in table.columns if own not in several and own != "dataset"}
     for new, old in renamed.items():
         if new in tidy and new != old:
-            raise InputError(f"{table.name}: {old!r} cannot be read as {new!r}: the file has a column of that name too")
+            raise InputError(
+                f"{old!r} cannot be read as {new!r}: the file has a column of that name too", file=table.name
+            )
         tidy[old] = new
     builder = Builder(name or own, problems, metrics)
     numeric = {*metrics, *numbers, "judgments", "judge"}
@@ -144,7 +148,7 @@ def load_multi_reference(
     table = Table(path, problems)
     several = reference_columns(table.columns)
     if not several:
-        raise UnknownNameError(f"{table.name}: has no column of references (ref1, ref2, …)")
+        raise UnknownNameError("has no column of references (ref1, ref2, …)", file=table.name)
     score = human or table.first("human", "human_z", "score") or "human"
     table.require("candidate", score)
     builder = Builder(name or Path(path).stem, problems)
@@ -175,15 +179,15 @@ def _references(row: Row, several: Sequence[str]) -> list[str]:
 
 def _reference_folder(folder: Path, lp: str | None, name: str | None, problems: Problems) -> JudgedTable:
     def one(pattern: str) -> Path:
-        found = sorted(folder.glob(pattern))
-        if len(found) != 1:
-            raise InputError(f"{folder}: needs exactly one file {pattern}, has {len(found)}")
-        return found[0]
+        result = sorted(folder.glob(pattern))
+        if len(result) != 1:
+            raise InputError(f"needs exactly one file {pattern}, has {len(result)}", file=folder)
+        return result[0]
 
     source, candidate, scores = one("src.*"), one("mt.*"), one("*.scores")
     references = sorted(folder.glob("ref-*.*"))
     if not references:
-        raise InputError(f"{folder}: has no files ref-1.*, ref-2.*, …")
+        raise InputError("has no files ref-1.*, ref-2.*, …", file=folder)
     files = {path: line_list(path) for path in (source, candidate, scores, *references)}
     check_line_counts({path: len(lines) for path, lines in files.items()})
     pair = lp or f"{source.suffix[1:]}-{candidate.suffix[1:]}"

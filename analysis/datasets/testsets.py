@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bsx.analysis.datasets.judged import JudgedTable
-from bsx.analysis.datasets.store import LoaderOptions, find_layout, load_dataset
+from bsx.analysis.datasets.store import find_layout, load_data
 from bsx.catalog.datasets import DatasetEntry, load_dataset_catalog
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
+from bsx.support.untyped import Settings
 
 _OTHER = frozenset({"wmt_da_system", "darr", "paws", "qqp", "challenge", "mt_metrics_eval"})
 """Loaders of what is no table of candidates: systems, preferences, labelled pairs, and what holds many test sets."""
@@ -31,14 +32,14 @@ class TestSet:
 
     name: str
     dataset: str
-    options: LoaderOptions
+    options: Settings
 
     def files(self, data_dir: Path | str | None = None) -> list[Path]:
         """Return the files that it is read from, where they are single files."""
-        found = find_layout(load_dataset_catalog().entry(self.dataset), data_dir)
-        if found is None:
+        result = find_layout(load_dataset_catalog().entry(self.dataset), data_dir)
+        if result is None:
             return []
-        layout, folder = found
+        layout, folder = result
         return [path for name in layout.paths for path in folder.glob(name) if path.is_file()]
 
 
@@ -48,7 +49,7 @@ def test_sets() -> dict[str, TestSet]:
     The data set ``newstest2017-cs-en`` is the test set ``newstest2017/cs-en``; ``wmt17-da`` holds ``wmt17/cs-en`` and
     others. mt-metrics-eval, which holds test sets by other names, is not among them; see `load_test_set`.
     """
-    return {one.name: one for entry in load_dataset_catalog().entries.values() for one in _of(entry)}
+    return {item.name: item for entry in load_dataset_catalog().entries.values() for item in _of(entry)}
 
 
 test_sets.__test__ = False  # type: ignore[attr-defined]
@@ -82,7 +83,7 @@ def find_test_set(name: str) -> TestSet:
     known: Mapping[str, TestSet] = test_sets()
     if name not in known:
         raise UnknownNameError(
-            f"unknown test set {name!r}.{did_you_mean(name, known)} `bsx.analysis.test_sets()` lists them; "
+            f"unknown test set {name!r}.{did_you_mean(name, known)} `bsx data test-sets` lists them; "
             f"{_MANY} holds others, as {_MANY}/wmt22/en-de"
         )
     return known[name]
@@ -100,8 +101,8 @@ def load_test_set(name: str, data_dir: Path | str | None = None) -> JudgedTable:
         DataUnavailableError: if it is not in the data folder; says how to get it.
         InputError: for files that cannot be read.
     """
-    found = find_test_set(name)
-    table = load_dataset(found.dataset, data_dir=data_dir, **found.options)
+    result = find_test_set(name)
+    table = load_data(result.dataset, data_dir=data_dir, **result.options)
     if not len(table):
         raise InputError(f"{name}: holds no rows")
     return table

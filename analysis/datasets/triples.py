@@ -74,24 +74,26 @@ def load_triples(path: Path | str, metrics: Sequence[str] | None = None) -> Trip
     table = Table(path, Problems())
     if set(_LONG) - set(table.columns) and not set(_WIDE) - set(table.columns):
         if metrics:
-            raise InputError(f"{table.name}: a table of {', '.join(_WIDE)} has one row for two scores: score it anew")
+            raise InputError(
+                f"a table of {', '.join(_WIDE)} has one row for two scores: score it anew", file=table.name
+            )
         triples = []
         for at, row in enumerate(table.rows(), start=1):
             a, b, c = (row.text(name) for name in _WIDE)
             triples.append(Triple(a, b, c, at))
         if not triples:
-            raise InputError(f"{table.name}: has a header but no rows")
+            raise InputError("has a header but no rows", file=table.name)
         return TripleTable(tuple(triples), {})
     table.require(*_LONG, *(metrics or ()))
     rows = list(table.rows())
     if not rows:
-        raise InputError(f"{table.name}: has a header but no rows")
-    found = _pair_up(table.name, rows)
+        raise InputError("has a header but no rows", file=table.name)
+    result = _pair_up(table.name, rows)
     names, notes = (list(metrics), []) if metrics is not None else _numeric(table, rows)
     columns = {name: [row.number(name) for row in rows] for name in names}
     triples = []
-    scores = {name: (np.empty(len(found)), np.empty(len(found))) for name in names}
-    for i, (good, bad) in enumerate(found):
+    scores = {name: (np.empty(len(result)), np.empty(len(result))) for name in names}
+    for i, (good, bad) in enumerate(result):
         anchor, paraphrase = (str(rows[good][name]) for name in _LONG[1:])
         triples.append(Triple(anchor, paraphrase, str(rows[bad]["sentence2"]), min(good, bad) + 1))
         for name, column in columns.items():
@@ -107,7 +109,7 @@ def _pair_up(file: str, rows: Sequence[Row]) -> list[tuple[int, int]]:
         row.text("sentence2")
         kind = row.label("label")
         members.setdefault(anchor, ([], []))[0 if kind else 1].append(at)
-    found = []
+    results = []
     for anchor, (good, bad) in members.items():
         if len(good) != len(bad):
             shown = anchor if len(anchor) <= 60 else anchor[:57] + "..."
@@ -115,8 +117,8 @@ def _pair_up(file: str, rows: Sequence[Row]) -> list[tuple[int, int]]:
                 f"{file}: row {min(good + bad) + 1}: the anchor {shown!r} has {len(good)} paraphrases (label 1) and "
                 f"{len(bad)} non-paraphrases (label 0); each triple needs one of both, with the same sentence1"
             )
-        found += list(zip(good, bad, strict=True))
-    return found
+        results += list(zip(good, bad, strict=True))
+    return results
 
 
 def _numeric(table: Table, rows: Sequence[Row]) -> tuple[list[str], list[str]]:

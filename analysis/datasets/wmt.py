@@ -163,8 +163,8 @@ def _read_parallel_files(folder: Path, builder: Builder, problems: Problems, lp:
 def _read_seglevel(
     path: Path, texts: Path, builder: Builder, problems: Problems, lp: str | None, renames: Mapping[str, str]
 ) -> None:
-    found = _TextFolders(texts) if any(texts.rglob("system-outputs")) else None
-    if found is None:
+    result = _TextFolders(texts) if any(texts.rglob("system-outputs")) else None
+    if result is None:
         builder.notes.append(f"there are no texts: {texts} holds no folder system-outputs")
     for row in _named_rows(path, ("lp", "data", "system", "sid", "human"), problems):
         with problems:
@@ -173,9 +173,9 @@ def _read_seglevel(
             pair, testset, system, sid = (row.name(column) for column in ("lp", "data", "system", "sid"))
             values: dict[str, Given] = {"lp": pair, "testset": testset, "system": system, "segment": sid}
             values["human"] = row.number("human")
-            if found is not None:
-                systems = [renames.get(one, one) for one in (system, *system.split("+"))]
-                values |= found.texts(pair, testset, systems, sid, row.where)
+            if result is not None:
+                systems = [renames.get(item, item) for item in (system, *system.split("+"))]
+                values |= result.texts(pair, testset, systems, sid, row.where)
             builder.add(**values)
 
 
@@ -185,7 +185,7 @@ class _TextFolders:
     def __init__(self, folder: Path) -> None:
         outputs = sorted(found for found in folder.rglob("system-outputs") if found.is_dir())
         if len(outputs) != 1:
-            raise InputError(f"{folder}: needs exactly one folder system-outputs, has {len(outputs)}")
+            raise InputError(f"needs exactly one folder system-outputs, has {len(outputs)}", file=folder)
         self._root = outputs[0].parent
         self._files: dict[Path, list[str]] = {}
 
@@ -214,10 +214,10 @@ class _TextFolders:
 
 
 def _only(folder: Path, name: str) -> Path:
-    found = sorted(folder.rglob(name))
-    if len(found) != 1:
-        raise InputError(f"{folder}: needs exactly one file {name} or files newstest*.human.*, has {len(found)}")
-    return found[0]
+    result = sorted(folder.rglob(name))
+    if len(result) != 1:
+        raise InputError(f"needs exactly one file {name} or files newstest*.human.*, has {len(result)}", file=folder)
+    return result[0]
 
 
 def _is_spaced(path: Path, *names: str) -> bool:
@@ -248,7 +248,7 @@ def _named_rows(
         header = list(names)
     for name in names:
         if name not in header:
-            raise UnknownNameError(f"{path}: has no column {name!r}; it has {', '.join(header)}")
+            raise UnknownNameError(f"has no column {name!r}; it has {', '.join(header)}", file=path)
     yield from _spaced_rows(fields, header, optional, problems)
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from bsx.analysis.disentangling.checks import nested
-from bsx.analysis.disentangling.errors import Errors
+from bsx.analysis.disentangling.result import Bend, CurvePoint
+from bsx.analysis.disentangling.settings import DisentangleSettings
+from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.analysis.disentangling.variance import out_of_sample
-from bsx.analysis.stats.clusters import Correction, adjust
+from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.regression import fit_ols
-from bsx.analysis.stats.resample import Seed
 from bsx.data.columns import standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -21,44 +22,6 @@ from bsx.support.untyped import Untyped
 
 QUANTILES = (0.05, 0.275, 0.5, 0.725, 0.95)  # Harrell 2015, Table 2.3, for five knots
 POINTS = 41
-
-CurvePoint = tuple[float, float, float, float, float]
-
-
-@dataclass(frozen=True)
-class Bend:
-    """What a metric gains if factors act in curves instead of straight lines.
-
-    Attributes:
-        metric: the response.
-        factor: the factor that is bent, or several joined by ``+``; all others act in straight lines.
-        knots: where the pieces of its curve meet, in its own units; empty for several factors.
-        r2_line: R² of straight lines.
-        r2_curve: R² with the curves.
-        out_line: the same on rows that were not fitted, by cross-validation; NaN if all rows belong together.
-        out_curve: likewise.
-        statistic: F of "no curve".
-        df1: terms that the curves have beyond straight lines.
-        df2: degrees of freedom of the denominator; infinite where the reference is chi-squared / df1.
-        p: its p-value.
-        p_adjusted: the same, corrected for the number of such tests.
-        curve: value of the factor in its own units, what it adds to the metric (sd, 0 at its mean) with the ends of the
-            interval, and what the straight line adds; empty for several factors.
-    """
-
-    metric: str
-    factor: str
-    knots: tuple[float, ...]
-    r2_line: float
-    r2_curve: float
-    out_line: float
-    out_curve: float
-    statistic: float
-    df1: int
-    df2: float
-    p: float
-    p_adjusted: float
-    curve: tuple[CurvePoint, ...]
 
 
 def natural_basis(values: Array, knots: Sequence[float]) -> Array:
@@ -88,22 +51,18 @@ def knots_of(name: str, values: Array) -> tuple[float, ...]:
     Raises:
         InputError: if the values leave fewer than three knots.
     """
-    found = np.unique(np.quantile(values, QUANTILES))
-    if len(found) < 3 or len(np.unique(values)) < len(QUANTILES):
-        raise InputError(f"`spline={name}`: it takes too few different values to bend")
-    return tuple(float(value) for value in found)
+    result = np.unique(np.quantile(values, QUANTILES))
+    if len(result) < 3 or len(np.unique(values)) < len(QUANTILES):
+        raise InputError(f"spline: {name!r} takes too few different values to bend")
+    return tuple(float(value) for value in result)
 
 
 def find_bends(
     metrics: Sequence[str],
     factors: Sequence[str],
     columns: Mapping[str, Array],
-    spline: Sequence[str],
     errors: Errors,
-    *,
-    seed: Seed,
-    confidence: float,
-    correction: Correction,
+    settings: DisentangleSettings,
 ) -> tuple[Bend, ...]:
     """Bend each of these factors by itself, and all of them together if there are several.
 
@@ -111,18 +70,16 @@ def find_bends(
         metrics: names of the responses.
         factors: names of all factors.
         columns: name -> (n,), as the table has them.
-        spline: factors to bend.
         errors: standard errors; they also tell which rows stay in one fold.
-        seed: of the folds.
-        confidence: level of the intervals.
-        correction: of p for the number of tests.
+        settings: which factors to bend, seed of the folds, level of the intervals, correction of p.
 
     Raises:
         InputError: for what is no factor, or takes too few values, or if there are too few rows or clusters.
     """
+    spline, seed = settings.spline, settings.seed
     for name in spline:
         if name not in factors:
-            raise InputError(f"`spline={name}`: is none of the factors {', '.join(factors)}")
+            raise InputError(f"spline: {name!r} is none of the factors {', '.join(factors)}")
     z = {name: standardise(name, columns[name]) for name in (*metrics, *factors)}
     knots = {name: knots_of(name, columns[name]) for name in spline}
     extra = {name: natural_basis(columns[name], knots[name]) for name in spline}
@@ -130,7 +87,7 @@ def find_bends(
     x = np.column_stack([z[name] for name in factors])
     sets = [[name] for name in dict.fromkeys(spline)]
     sets += [[*dict.fromkeys(spline)]] if len(sets) > 1 else []
-    found = []
+    results = []
     for metric in metrics:
         out_line, _ = out_of_sample(x, z[metric], errors, seed)
         for bent in sets:
@@ -146,9 +103,9 @@ def find_bends(
             curve: tuple[CurvePoint, ...] = ()
             if len(bent) == 1:
                 curve = _curve(
-                    bent[0], factors, columns, knots[bent[0]], scale[bent[0]], x, z[metric], errors, confidence
+                    bent[0], factors, columns, knots[bent[0]], scale[bent[0]], x, z[metric], errors, settings.confidence
                 )
-            found.append(
+            results.append(
                 Bend(
                     metric=metric,
                     factor=" + ".join(bent),
@@ -165,8 +122,8 @@ def find_bends(
                     curve=curve,
                 )
             )
-    adjusted = adjust([bend.p for bend in found], correction)
-    return tuple(replace(bend, p_adjusted=float(p)) for bend, p in zip(found, adjusted, strict=True))
+    adjusted = adjust([bend.p for bend in results], settings.correction)
+    return tuple(replace(bend, p_adjusted=float(p)) for bend, p in zip(results, adjusted, strict=True))
 
 
 def _curve(

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.disentangling.errors import ErrorChoice, choose_errors
-from bsx.analysis.disentangling.tables import CoefficientComparison
+from bsx.analysis.disentangling.result import CoefficientComparison
+from bsx.analysis.disentangling.settings import ComparisonSettings
+from bsx.analysis.disentangling.standard_errors import choose_errors
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared
 from bsx.analysis.stats.results import Comparison
-from bsx.analysis.stats.validate import settings
 from bsx.data.columns import TableLike, numeric_columns, standardised
 from bsx.errors import InputError
-from bsx.support.checks import Array, NanPolicy
-from bsx.support.settings import in_range
+from bsx.support.checks import Array
+from bsx.support.settings import in_range, settled
 
 
 @dataclass(frozen=True)
@@ -88,19 +88,9 @@ def bootstrap_regressions(
     return Draws(np.swapaxes(coef, 1, 2), (coef * outer).sum(axis=1), inner, responses, defined)
 
 
-@in_range
+@settled(ComparisonSettings)
 def compare_coefficients(
-    table: TableLike,
-    a: str,
-    b: str,
-    factors: Sequence[str],
-    *,
-    se: ErrorChoice = "auto",
-    cluster: str | None = None,
-    resamples: int = 2000,
-    confidence: float = 0.95,
-    seed: Seed = 1,
-    nan: NanPolicy = "error",
+    table: TableLike, a: str, b: str, factors: Sequence[str], settings: ComparisonSettings
 ) -> CoefficientComparison:
     """Compare how two metrics go with the factors, over the same bootstrap resamples of rows.
 
@@ -111,35 +101,30 @@ def compare_coefficients(
         a: column of the first metric.
         b: column of the second.
         factors: columns of the factors.
-        se: as in `disentangle`; with ``cluster``, or where ``auto`` chooses it, whole clusters are drawn, else rows.
-        cluster: column of clusters to draw instead of rows.
-        resamples: how many.
-        confidence: level of the interval of the difference.
-        seed: of the draws.
-        nan: ``error``, or ``omit`` to leave out rows that miss a number.
+        settings: see `ComparisonSettings`.
 
     Returns:
-        Factor -> Comparison of its two standardised coefficients, and ``"r2"`` -> Comparison of the two R².
+        ``by``: factor -> Comparison of its two standardised coefficients, and ``"r2"`` -> that of the two R².
 
     Raises:
         UnknownNameError: for a missing column.
         InputError: for cells that are not numbers, constant columns, collinear factors or too few rows.
     """
-    settings(resamples=resamples, confidence=confidence)
     if not factors:
         raise InputError("factors: name at least one column")
     if "r2" in factors:
         raise InputError("a factor cannot be called r2 here: that name stands for the explained variance")
     names = [*factors, a, b]
-    columns, _, omitted = numeric_columns(table, names, [cluster] if cluster is not None else [], nan=nan)
-    clusters = choose_errors(table, names, len(factors), se=se, cluster=cluster, omitted=omitted).clusters
+    labels = [settings.cluster] if settings.cluster is not None else []
+    columns, _, omitted = numeric_columns(table, names, labels, nan=settings.nan)
+    clusters = choose_errors(table, names, len(factors), settings, omitted).clusters
     x, y = standardised(columns, factors), standardised(columns, [a, b])
     n, p = x.shape
     if n <= p or np.linalg.matrix_rank(x) < p:
         raise InputError(f"{n} rows and {p} factors: the factors are collinear, or there are too few rows")
     coef = np.linalg.lstsq(x, y, rcond=None)[0]
     r2 = 1 - np.square(y - x @ coef).mean(axis=0)
-    draws = bootstrap_regressions(x, y, resamples=resamples, seed=seed, clusters=clusters)
+    draws = bootstrap_regressions(x, y, resamples=settings.resamples, seed=settings.seed, clusters=clusters)
     values = np.vstack([coef, r2])
     sampled = np.concatenate([draws.coef, draws.r2[:, :, None]], axis=2)
     comparisons: dict[str, Comparison] = {}
@@ -147,5 +132,7 @@ def compare_coefficients(
         what = "R²" if name == "r2" else "standardised coefficients"
         method = f"difference of {what}, paired bootstrap of {'rows' if clusters is None else 'clusters'}"
         differences = sampled[:, 0, j] - sampled[:, 1, j]
-        comparisons[name] = compared(float(values[j, 0]), float(values[j, 1]), differences, n, method, confidence)
+        comparisons[name] = compared(
+            float(values[j, 0]), float(values[j, 1]), differences, n, method, settings.confidence
+        )
     return CoefficientComparison(a, b, comparisons)

@@ -1,16 +1,16 @@
-"""Does a factor add anything, and is a straight line enough? Nested models, RESET, squares and products."""
+"""Does a factor add anything, is a straight line enough? Nested models, RESET, squares, products; residuals."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import ClassVar
 
 import numpy as np
 
-from bsx.analysis.disentangling.errors import ErrorChoice, Errors, choose_errors
-from bsx.analysis.render.notebook import Drawn, FewNumbers
+from bsx.analysis.disentangling.result import NestedTest
+from bsx.analysis.disentangling.settings import ErrorSettings, RegressionSettings
+from bsx.analysis.disentangling.standard_errors import Errors, choose_errors
 from bsx.analysis.stats.regression import (
     Ols,
     StandardErrors,
@@ -19,58 +19,16 @@ from bsx.analysis.stats.regression import (
     require_rows,
     wald,
 )
-from bsx.data.columns import TableLike, numeric_columns, standardise
+from bsx.data.columns import TableLike, numeric_columns, standardise, standardised
 from bsx.errors import InputError
-from bsx.support.checks import Array, NanPolicy
+from bsx.support.checks import Array
+from bsx.support.result import Shown
+from bsx.support.settings import settled
 
 
-@dataclass(frozen=True)
-class NestedTest(FewNumbers):
-    """A larger model against a smaller one.
-
-    Attributes:
-        name: of the question.
-        base: terms of the smaller model.
-        added: terms that only the larger one has.
-        r2_base: R² of the smaller model.
-        r2_full: R² of the larger.
-        gain: their difference.
-        statistic: F.
-        df1: number of added terms.
-        df2: degrees of freedom of the denominator; infinite where the reference is chi-squared / df1.
-        p: of "the added terms explain nothing".
-        n: rows.
-        coef: added term -> its coefficient in the larger model.
-        term_p: added term -> p-value of that coefficient alone.
-    """
-
-    DRAWN: ClassVar[Drawn] = {"r2_base": None, "r2_full": None}
-
-    name: str
-    base: tuple[str, ...]
-    added: tuple[str, ...]
-    r2_base: float
-    r2_full: float
-    gain: float
-    statistic: float
-    df1: int
-    df2: float
-    p: float
-    n: int
-    coef: dict[str, float]
-    term_p: dict[str, float]
-
-
+@settled(RegressionSettings)
 def nested_test(
-    table: TableLike,
-    metric: str,
-    base: Sequence[str],
-    added: Sequence[str],
-    *,
-    se: ErrorChoice = "auto",
-    cluster: str | None = None,
-    intercept: bool = False,
-    nan: NanPolicy = "error",
+    table: TableLike, metric: str, base: Sequence[str], added: Sequence[str], settings: RegressionSettings
 ) -> NestedTest:
     """Test whether factors explain a metric beyond what others explain.
 
@@ -79,11 +37,7 @@ def nested_test(
         metric: column of the response.
         base: factors that are in both models; may be empty.
         added: factors that are in the larger model only.
-        se: ``classic`` (the F test of nested models), ``hc3`` or ``cluster`` (a Wald test), or ``auto``, as in
-            `disentangle`.
-        cluster: column of clusters.
-        intercept: add one to both models.
-        nan: ``error``, or ``omit`` to leave out rows that miss a number.
+        settings: see `RegressionSettings`; ``se="classic"`` is the F test of nested models, others a Wald test.
 
     Raises:
         UnknownNameError: for a missing column.
@@ -91,19 +45,14 @@ def nested_test(
     """
     if not added:
         raise InputError("name at least one factor to add")
-    z, errors = _standardised(table, metric, [*base, *added], se, cluster, nan)
+    z, errors = _standardised(table, metric, [*base, *added], settings)
     terms = {name: z[name] for name in (*base, *added)}
-    return nested("factors", z[metric], terms, list(base), list(added), errors, intercept)
+    return nested("factors", z[metric], terms, list(base), list(added), errors, settings.intercept)
 
 
+@settled(ErrorSettings)
 def linearity_checks(
-    table: TableLike,
-    metric: str,
-    factors: Sequence[str],
-    *,
-    se: ErrorChoice = "auto",
-    cluster: str | None = None,
-    nan: NanPolicy = "error",
+    table: TableLike, metric: str, factors: Sequence[str], settings: ErrorSettings
 ) -> dict[str, NestedTest]:
     """Check what a linear model without products takes for granted.
 
@@ -116,9 +65,7 @@ def linearity_checks(
         table: mapping name -> (n,), DataFrame or `JudgedTable`.
         metric: column of the response.
         factors: columns of the factors.
-        se: ``auto``, ``classic``, ``hc3`` or ``cluster``, as in `disentangle`.
-        cluster: column of clusters.
-        nan: ``error``, or ``omit`` to leave out rows that miss a number.
+        settings: see `ErrorSettings`.
 
     Returns:
         Question -> NestedTest; its ``coef`` and ``term_p`` say which squares and products matter.
@@ -127,7 +74,7 @@ def linearity_checks(
         UnknownNameError: for a missing column.
         InputError: for cells that are not numbers, constant columns, collinear factors or too few rows.
     """
-    z, errors = _standardised(table, metric, factors, se, cluster, nan)
+    z, errors = _standardised(table, metric, factors, settings)
     y, base = z[metric], {name: z[name] for name in factors}
     _refuse_collinear(base)
     fitted = fit_ols(y, np.column_stack(list(base.values())), intercept=True).fitted
@@ -138,26 +85,27 @@ def linearity_checks(
         questions["reset"] = {"fitted²": scaled**2, "fitted³": scaled**3}
     questions["squares"] = {f"{name}²": column**2 for name, column in base.items()}
     questions["interactions"] = {f"{a}:{b}": base[a] * base[b] for a, b in combinations(base, 2)}
-    found = {}
+    results = {}
     for name, candidates in questions.items():
         added = _independent(base, candidates)
         if added:
             terms = {**base, **{term: candidates[term] for term in added}}
-            found[name] = nested(name, y, terms, list(base), added, errors, True)
-    return found
+            results[name] = nested(name, y, terms, list(base), added, errors, True)
+    return results
 
 
 def _standardised(
-    table: TableLike, metric: str, factors: Sequence[str], se: ErrorChoice, cluster: str | None, nan: NanPolicy
+    table: TableLike, metric: str, factors: Sequence[str], settings: ErrorSettings
 ) -> tuple[dict[str, Array], Errors]:
     names = [metric, *factors]
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:
         raise InputError(f"column {repeated[0]!r} is named twice")
-    columns, _, omitted = numeric_columns(table, names, [cluster] if cluster is not None else [], nan=nan)
+    labels = [settings.cluster] if settings.cluster is not None else []
+    columns, _, omitted = numeric_columns(table, names, labels, nan=settings.nan)
     require_rows(len(columns[metric]), len(factors))
     z = {name: standardise(name, values) for name, values in columns.items()}
-    return z, choose_errors(table, names, len(factors), se=se, cluster=cluster, omitted=omitted)
+    return z, choose_errors(table, names, len(factors), settings, omitted)
 
 
 def nested(
@@ -223,3 +171,50 @@ def _refuse_collinear(terms: Mapping[str, Array]) -> None:
     if names:
         require_rows(len(terms[names[0]]), len(names))
         refuse_collinear(names, np.column_stack([terms[name] - terms[name].mean() for name in names]))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Residuals(Shown):
+    """The residuals of one metric's regression on factors.
+
+    Attributes:
+        metric: the response.
+        fitted: (n,), standardised.
+        residuals: (n,), standardised.
+        scaled: the same over their standard errors (n,).
+        leverage: diagonal of the hat matrix (n,).
+    """
+
+    metric: str
+    fitted: Array = field(repr=False)
+    residuals: Array = field(repr=False)
+    scaled: Array = field(repr=False)
+    leverage: Array = field(repr=False)
+
+
+@settled(RegressionSettings)
+def residuals(table: TableLike, metric: str, factors: Sequence[str], settings: RegressionSettings) -> Residuals:
+    """Return the residuals of the regression that `bsx.analysis.disentangle` makes of the same arguments.
+
+    Args:
+        table: mapping name -> (n,), DataFrame or `JudgedTable`.
+        metric: column of the scores.
+        factors: columns of the factors.
+        settings: see `RegressionSettings`.
+
+    Raises:
+        UnknownNameError: for a missing column.
+        InputError: for cells that are not numbers, constant columns, collinear factors or too few rows.
+    """
+    names = [metric, *factors]
+    intercept, labels = settings.intercept, [settings.cluster] if settings.cluster is not None else []
+    columns, _, omitted = numeric_columns(table, names, labels, nan=settings.nan)
+    require_rows(len(columns[metric]), len(factors) + intercept)
+    y, x = standardised(columns, [metric])[:, 0], standardised(columns, factors)
+    refuse_collinear(factors, x)
+    errors = choose_errors(table, names, len(factors), settings, omitted)
+    errors = errors.defined_for(x, intercept=intercept)
+    fit = fit_ols(y, x, se=errors.kind, clusters=errors.clusters, intercept=intercept)
+    spread = np.sqrt(np.square(fit.residuals).sum() / fit.df * np.maximum(1 - fit.leverage, 1e-12))
+    scaled = np.divide(fit.residuals, spread, out=np.zeros_like(fit.residuals), where=spread > 0)
+    return Residuals(metric, fit.fitted, fit.residuals, scaled, fit.leverage)

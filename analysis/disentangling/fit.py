@@ -6,21 +6,28 @@ Linguistic Factors", section 3: metric and factors are z-normalised and the metr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from bsx.analysis.disentangling.bends import find_bends
 from bsx.analysis.disentangling.bootstrap import Draws, bootstrap_regressions
-from bsx.analysis.disentangling.controls import with_lengths
-from bsx.analysis.disentangling.errors import ErrorChoice, Errors, choose_errors
-from bsx.analysis.disentangling.fits import Interval, MetricFit, Notice
-from bsx.analysis.disentangling.further import Further, Questions
-from bsx.analysis.disentangling.mediation import RESAMPLES, mediate
-from bsx.analysis.disentangling.noise.reliability import with_repeats
-from bsx.analysis.disentangling.notices import ROWS_PER_FACTOR, notices, star_notices
-from bsx.analysis.disentangling.result import DisentangleResult
+from bsx.analysis.disentangling.further import Further, with_lengths
+from bsx.analysis.disentangling.mediation import mediate
+from bsx.analysis.disentangling.noise import with_repeats
+from bsx.analysis.disentangling.result import (
+    CONDITION_LIMIT,
+    COOK_LIMIT,
+    FEW_CLUSTERS,
+    ROWS_PER_FACTOR,
+    VIF_LIMIT,
+    DisentangleResult,
+    MetricFit,
+)
+from bsx.analysis.disentangling.settings import DisentangleSettings
+from bsx.analysis.disentangling.standard_errors import Errors, choose_errors
 from bsx.analysis.disentangling.variance import (
     commonality,
     corrected_percentiles,
@@ -28,60 +35,23 @@ from bsx.analysis.disentangling.variance import (
     partial_intervals,
     r2_interval,
 )
-from bsx.analysis.stats.clusters import Correction, adjust
+from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.folds import Rows
 from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
-from bsx.analysis.stats.regression import (
-    Ols,
-    PooledTest,
-    fit_ols,
-    pooled_test,
-    refuse_collinear,
-    require_rows,
-)
-from bsx.analysis.stats.resample import Seed, percentile_interval
-from bsx.analysis.stats.validate import settings
+from bsx.analysis.stats.regression import Ols, PooledTest, fit_ols, pooled_test, refuse_collinear, require_rows
+from bsx.analysis.stats.resample import percentile_interval
 from bsx.data.columns import TableLike, numeric_columns, standardise, standardised
 from bsx.errors import InputError
-from bsx.support.checks import Array, NanPolicy, choice
-from bsx.support.settings import in_range
+from bsx.support.checks import Array
+from bsx.support.result import Interval, Notice
+from bsx.support.settings import settled
 
 SHARES_RESAMPLED = 8  # factors up to which the shares get bootstrap intervals: 2^p models a resample
 
 
-@dataclass(frozen=True)
-class _Options:
-    intercept: bool
-    bootstrap: int
-    seed: Seed
-    confidence: float
-    correction: Correction
-    alpha: float
-
-
-@in_range
+@settled(DisentangleSettings)
 def disentangle(
-    table: TableLike,
-    metrics: Sequence[str],
-    factors: Sequence[str],
-    *,
-    se: ErrorChoice = "auto",
-    cluster: str | None = None,
-    group: str | None = None,
-    intercept: bool = False,
-    bootstrap: int = 0,
-    seed: Seed = 1,
-    confidence: float = 0.95,
-    correction: Correction = "none",
-    alpha: float = 0.05,
-    nan: NanPolicy = "error",
-    reliability: Mapping[str, float] | None = None,
-    repeat: Mapping[str, Sequence[str]] | None = None,
-    simex: int = 0,
-    control: Sequence[str] = (),
-    random: Sequence[str] = (),
-    spline: Sequence[str] = (),
-    mediator: str | None = None,
+    table: TableLike, metrics: Sequence[str], factors: Sequence[str], settings: DisentangleSettings
 ) -> DisentangleResult:
     """Explain metrics by factors.
 
@@ -101,28 +71,10 @@ def disentangle(
         table: mapping name -> (n,), DataFrame or `JudgedTable`.
         metrics: columns of the metrics' scores, one regression each.
         factors: columns of the factors.
-        se: ``auto`` (``cluster`` where rows share a segment or a text, else ``hc3``; see
-            `bsx.analysis.disentangling.errors.choose_errors`), ``classic``, ``hc3`` or ``cluster``; see
-            `bsx.analysis.stats.regression.fit_ols` for formulas and references. The paper's are ``classic``.
-        cluster: column that names each row's cluster; the bootstrap then draws whole clusters.
-        group: column that names each row's group: fits each group by itself too, and tests whether they differ.
-        intercept: add one.
-        bootstrap: resamples for percentile intervals; 0 for none.
-        seed: of the resamples.
-        confidence: level of all intervals.
-        correction: of p for the number of coefficients in a table (metrics x factors): ``none``, ``holm`` or ``bh``.
-        alpha: p below which a coefficient is significant.
-        nan: ``error``, or ``omit`` to leave out rows that miss a number in any of the columns used, for all metrics.
-        reliability: factor -> share of its variance that is not noise; `DisentangleResult.variants` then has the
-            coefficients without that noise, see `bsx.analysis.disentangling.noise.correction.Moments`.
-        repeat: factor -> columns that measure it; the factor is their mean, and its reliability Cronbach's alpha.
-        simex: simulations of each amount of noise for the same by SIMEX; 0 for none.
-        control: columns to hold constant; the coefficients beside them are a variant. ``length`` is computed from the
-            texts unless there is such a column, see `bsx.analysis.disentangling.controls.lengths`.
-        random: columns with crossed random intercepts, such as segment and system; the fit by REML is a variant.
-        spline: factors to bend: `DisentangleResult.bends` has what curves gain over straight lines.
-        mediator: the factor, such as a human score, that others may act through: `DisentangleResult.mediation` divides
-            their coefficients, with ``bootstrap`` resamples, or 1000.
+        settings: see `DisentangleSettings`; how standard errors are chosen and computed say
+            `bsx.analysis.disentangling.standard_errors.choose_errors` and `bsx.analysis.stats.regression.fit_ols` with
+            their references. The paper's are ``classic``. ``control="length"`` is computed from the texts unless there
+            is such a column. The mediation divides coefficients with ``bootstrap`` resamples, or 1000.
 
     Returns:
         The fits, with what to know about them in ``warnings``.
@@ -131,35 +83,22 @@ def disentangle(
         UnknownNameError: for a missing column; lists those present.
         InputError: for cells that are not numbers, constant columns, collinear factors or too few rows.
     """
-    choice("correction", correction, ("none", "holm", "bh"))
-    settings(confidence=confidence)
-    if bootstrap < 0:
-        raise InputError(f"`bootstrap={bootstrap}`: a number of resamples, or 0 for none")
-    if not 0 < alpha < 1:
-        raise InputError(f"`alpha={alpha}`: it must lie between 0 and 1, e.g. 0.05")
     _check_names(metrics, factors)
-    table, controls = with_lengths(with_repeats(table, repeat or {}), control)
-    asked = Questions(dict(reliability or {}), dict(repeat or {}), simex, controls, list(random), group)
-    asked.check(metrics, factors)
-    numbers = [*metrics, *factors, *(name for names in asked.repeat.values() for name in names), *controls]
-    wanted = [name for name in dict.fromkeys((cluster, group, *random)) if name is not None]
-    columns, labels, omitted = numeric_columns(table, numbers, wanted, nan=nan)
-    options = _Options(intercept, bootstrap, seed, confidence, correction, alpha)
-    errors = choose_errors(table, numbers, len(factors), se=se, cluster=cluster, omitted=omitted)
-    result = replace(_fit_all(columns, metrics, factors, errors, options), omitted=omitted)
-    if group is not None:
-        result = _with_groups(result, columns, group, labels[group], errors, options)
-    result = Further(table, columns, labels, numbers, omitted, errors, seed).of(result, asked)
-    if spline:
-        bends = find_bends(
-            metrics, factors, columns, spline, errors, seed=seed, confidence=confidence, correction=correction
-        )
-        result = replace(result, bends=bends)
-    if mediator is not None:
+    settings.check(metrics, factors)
+    table, controls = with_lengths(with_repeats(table, settings.repeats), settings.control)
+    numbers = [*metrics, *factors, *(name for names in settings.repeats.values() for name in names), *controls]
+    wanted = [name for name in dict.fromkeys((settings.cluster, settings.group, *settings.random)) if name is not None]
+    columns, labels, omitted = numeric_columns(table, numbers, wanted, nan=settings.nan)
+    errors = choose_errors(table, numbers, len(factors), settings, omitted)
+    result = replace(_fit_all(columns, metrics, factors, errors, settings), omitted=omitted)
+    if settings.group is not None:
+        result = _with_groups(result, columns, settings.group, labels[settings.group], errors, settings)
+    result = Further(table, columns, labels, numbers, omitted, errors, settings, controls).of(result)
+    if settings.spline:
+        result = replace(result, bends=find_bends(metrics, factors, columns, errors, settings))
+    if settings.mediator is not None:
         x, y = (standardised(columns, names) for names in (factors, metrics))
-        resamples = bootstrap or RESAMPLES
-        paths = mediate(metrics, factors, mediator, x, y, errors, resamples=resamples, seed=seed, confidence=confidence)
-        result = replace(result, mediation=paths)
+        result = replace(result, mediation=mediate(metrics, factors, settings.mediator, x, y, errors, settings))
     return result
 
 
@@ -180,10 +119,10 @@ def _fit_all(
     metrics: Sequence[str],
     factors: Sequence[str],
     errors: Errors,
-    options: _Options,
+    settings: DisentangleSettings,
 ) -> DisentangleResult:
     n, p = len(columns[factors[0]]), len(factors)
-    require_rows(n, p + options.intercept)
+    require_rows(n, p + settings.intercept)
     if n == p + 1:  # standardising takes a degree of freedom, with or without an intercept
         raise InputError(
             f"{n} rows are too few for {p} standardised factor{'s' * (p > 1)}: they fit any metric exactly (R² 1), so "
@@ -191,32 +130,32 @@ def _fit_all(
         )
     y, x = (standardised(columns, names) for names in (metrics, factors))
     refuse_collinear(factors, x)
-    errors, clusters = errors.defined_for(x, intercept=options.intercept), errors.clusters
+    errors, clusters = errors.defined_for(x, intercept=settings.intercept), errors.clusters
     correlations = x.T @ x / n
     responses = y.T @ x / n  # (metrics, factors)
     subsets = subset_r2(np.broadcast_to(correlations, (len(metrics), p, p)), responses)
     draws = None
-    if options.bootstrap:
-        draws = bootstrap_regressions(x, y, resamples=options.bootstrap, seed=options.seed, clusters=clusters)
+    if settings.bootstrap:
+        draws = bootstrap_regressions(x, y, resamples=settings.bootstrap, seed=settings.seed, clusters=clusters)
     shares = None
     if draws is not None and p <= SHARES_RESAMPLED:  # (resamples, metrics, factors)
         shares = shapley_shares(subset_r2(draws.correlations[:, None], draws.responses))
     vif = np.diag(np.linalg.inv(correlations))
     ols = [
         fit_ols(
-            y[:, j], x, se=errors.kind, clusters=clusters, intercept=options.intercept, confidence=options.confidence
+            y[:, j], x, se=errors.kind, clusters=clusters, intercept=settings.intercept, confidence=settings.confidence
         )
         for j in range(len(metrics))
     ]
-    first = int(options.intercept)
-    adjusted = adjust(np.stack([fit.p[first:] for fit in ols]), options.correction)
+    first = int(settings.intercept)
+    adjusted = adjust(np.stack([fit.p[first:] for fit in ols]), settings.correction)
     fits = tuple(
-        _metric_fit(name, factors, x, y[:, j], ols[j], adjusted[j], vif, subsets[j], errors, draws, shares, j, options)
+        _metric_fit(name, factors, x, y[:, j], ols[j], adjusted[j], vif, subsets[j], errors, draws, shares, j, settings)
         for j, name in enumerate(metrics)
     )
     condition = float(np.linalg.cond(x))
-    found = notices(n, fits, condition, clusters, draws)
-    found += star_notices(x, y, fits, options.alpha) if errors.kind == "classic" else []
+    result = notices(n, fits, ols, condition, clusters, draws)
+    result += star_notices(x, y, fits, ols, settings.alpha) if errors.kind == "classic" else []
     return DisentangleResult(
         n=n,
         factors=tuple(factors),
@@ -224,14 +163,14 @@ def _fit_all(
         se=errors.kind,
         se_reason=errors.why,
         reference=ols[0].reference,
-        intercept=options.intercept,
-        confidence=options.confidence,
-        alpha=options.alpha,
-        correction=options.correction,
-        bootstrap=options.bootstrap,
+        intercept=settings.intercept,
+        confidence=settings.confidence,
+        alpha=settings.alpha,
+        correction=settings.correction,
+        bootstrap=settings.bootstrap,
         omitted=0,
         condition_number=condition,
-        warnings=tuple(found),
+        warnings=tuple(result),
     )
 
 
@@ -248,9 +187,9 @@ def _metric_fit(
     draws: Draws | None,
     shares: Array | None,
     j: int,
-    options: _Options,
+    settings: DisentangleSettings,
 ) -> MetricFit:
-    first, confidence = int(options.intercept), options.confidence
+    first, confidence = int(settings.intercept), settings.confidence
 
     def named(values: Array) -> dict[str, float]:
         return {name: float(value) for name, value in zip(factors, values, strict=True)}
@@ -265,9 +204,10 @@ def _metric_fit(
     ends = zip(ols.low[first:], ols.high[first:], strict=True)
     share = shapley_shares(subsets)
     sampled = {} if shares is None else {name: shares[:, j, i] for i, name in enumerate(factors)}
-    classic = ols if errors.kind == "classic" else fit_ols(y, x, intercept=options.intercept)
+    classic = ols if errors.kind == "classic" else fit_ols(y, x, intercept=settings.intercept)
     partial, semipartial = partial_intervals(ols, classic, vif)
-    r2_out, importance = out_of_sample(x, y, errors, options.seed)
+    worth = dominance(factors, subsets)
+    r2_out, importance = out_of_sample(x, y, errors, settings.seed)
     return MetricFit(
         metric=metric,
         coef=named(ols.coef[first:]),
@@ -277,7 +217,7 @@ def _metric_fit(
         p_adjusted=named(adjusted),
         ci={name: (float(low), float(high)) for name, (low, high) in zip(factors, ends, strict=True)},
         ci_bootstrap=intervals(draws.coef[:, j]) if draws is not None else {},
-        significant={name: bool(p < options.alpha) for name, p in zip(factors, adjusted, strict=True)},
+        significant={name: bool(p < settings.alpha) for name, p in zip(factors, adjusted, strict=True)},
         r2=ols.r2,
         adj_r2=ols.adj_r2,
         r2_ci=r2_interval(ols, y, x.T @ x / len(x), errors, confidence),
@@ -294,13 +234,11 @@ def _metric_fit(
         semipartial_r2_ci=dict(zip(factors, semipartial, strict=True)),
         importance=named(importance),
         commonality=commonality(factors, subsets),
-        dominance=dominance(factors, subsets),
-        intercept=float(ols.coef[0]) if options.intercept else None,
-        intercept_se=float(ols.se[0]) if options.intercept else None,
+        conditional_dominance=dict(zip(factors, map(tuple, worth.conditional.tolist()), strict=True)),
+        dominates={how: getattr(worth, how) for how in ("completely", "conditionally", "generally")},
         df=ols.df,
-        fitted=ols.fitted,
-        residuals=ols.residuals,
-        leverage=ols.leverage,
+        intercept=float(ols.coef[0]) if settings.intercept else None,
+        intercept_se=float(ols.se[0]) if settings.intercept else None,
     )
 
 
@@ -310,7 +248,7 @@ def _with_groups(
     group: str,
     labels: Sequence[str],
     errors: Errors,
-    options: _Options,
+    settings: DisentangleSettings,
 ) -> DisentangleResult:
     metrics, factors = [fit.metric for fit in whole.results], whole.factors
     said = list(whole.warnings)
@@ -322,16 +260,15 @@ def _with_groups(
     for name, places in members.items():
         part = {column: values[places] for column, values in columns.items()}
         try:
-            results[name] = _fit_all(part, metrics, factors, errors.of(places), options)
+            results[name] = _fit_all(part, metrics, factors, errors.of(places), settings)
             rows[name] = np.array(places)
         except InputError as error:
-            said.append(Notice("group-left-out", f"{group} {name!r}: {error}"))
-    few = [f"{name!r} ({part.n})" for name, part in results.items() if part.n < ROWS_PER_FACTOR * len(factors)]
+            said.append(Notice("group-left-out", name, {"column": group, "why": str(error)}))
+    few = {name: part.n for name, part in results.items() if part.n < ROWS_PER_FACTOR * len(factors)}
     if few:
-        message = f"{group} {', '.join(few)}: under {ROWS_PER_FACTOR} rows a factor, so R² comes out too high there"
-        said.append(Notice("tiny-n", message))
+        said.append(Notice("tiny-n", group, {"groups": few}))
     if not results:
-        raise InputError(f"column {group!r}: no group can be fitted by itself; {said[-1].message}")
+        raise InputError(f"column {group!r}: no group can be fitted by itself; {said[-1].values['why']}")
     tests: list[PooledTest] = []
     if len(results) > 1:
         se = whole.se if all(part.se == whole.se for part in results.values()) else "classic"
@@ -341,5 +278,52 @@ def _with_groups(
                 here = {c: columns[c][rows[name]] for c in (metric, *factors)}
                 parts[name] = (standardise(metric, here[metric]), standardised(here, factors))
             own = {name: errors.of(rows[name]).clusters or () for name in rows} if errors.clusters else None
-            tests.append(pooled_test(metric, factors, parts, se=se, clusters=own, intercept=options.intercept))
+            tests.append(pooled_test(metric, factors, parts, se=se, clusters=own, intercept=settings.intercept))
     return replace(whole, warnings=tuple(said), groups=results, pooled=tuple(tests))
+
+
+def notices(
+    n: int,
+    fits: Sequence[MetricFit],
+    ols: Sequence[Ols],
+    condition: float,
+    clusters: Sequence[str] | None,
+    draws: Draws | None,
+) -> list[Notice]:
+    """Return what the rows, the factors' condition number, the clusters and the resamples of fits give to know."""
+    raised, p = [], len(fits[0].coef)
+    high = {name: value for name, value in fits[0].vif.items() if value > VIF_LIMIT}
+    if high or condition > CONDITION_LIMIT:
+        raised.append(Notice("collinearity", values={"vif": high, "condition": condition}))
+    if n < ROWS_PER_FACTOR * p:
+        raised.append(Notice("tiny-n", values={"n": n, "factors": p}))
+    # Clusters of very different size count for less: as many as would, at one size, share a pair of rows as often.
+    many = n**2 / np.square(np.unique(clusters, return_counts=True)[1]).sum() if clusters is not None else math.inf
+    if many < FEW_CLUSTERS and clusters is not None:
+        raised.append(Notice("few-clusters", values={"clusters": len(set(clusters)), "effective": float(many)}))
+    if draws is not None and not draws.defined.all():
+        values = {"undefined": int((~draws.defined).sum()), "resamples": len(draws.defined)}
+        raised.append(Notice("undefined-resamples", values=values))
+    for fit, own in zip(fits, ols, strict=True):
+        # Cook 1977: how far the coefficients move without the row, in units of their own uncertainty.
+        variance = float(np.square(own.residuals).sum()) / fit.df
+        weight = own.leverage / np.maximum(1 - own.leverage, 1e-12) ** 2
+        distance = np.square(own.residuals) * weight / (len(fit.coef) * max(variance, 1e-300))
+        rows = [int(i) + 1 for i in np.argsort(-distance, kind="stable") if distance[i] > COOK_LIMIT]
+        if rows:
+            raised.append(Notice("influential-rows", fit.metric, {"rows": rows}))
+    return raised
+
+
+def star_notices(x: Array, y: Array, fits: Sequence[MetricFit], ols: Sequence[Ols], alpha: float) -> list[Notice]:
+    """Name the coefficients whose significance changes if the residual variance is not taken to be constant."""
+    changed: list[dict[str, object]] = []
+    for j, fit in enumerate(fits):
+        if max(ols[j].leverage) > 1 - 1e-10:
+            return []
+        own = fit.intercept is not None
+        robust = fit_ols(y[:, j], x, se="hc3", intercept=own).p[int(own) :]
+        for (name, p), other in zip(fit.p.items(), robust, strict=True):
+            if (p < alpha) != (other < alpha):
+                changed.append({"metric": fit.metric, "factor": name, "p": p, "hc3": float(other)})
+    return [Notice("stars-depend-on-se", values={"changed": changed})] if changed else []

@@ -1,68 +1,105 @@
-"""Questions behind a table of coefficients: noise in factors, groups, controls, random intercepts."""
+"""Questions behind a table of coefficients: noise in factors, groups, length and other controls, random intercepts."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bsx.analysis.disentangling.controls import lengths, mostly_length
-from bsx.analysis.disentangling.errors import Errors, complete_rows
-from bsx.analysis.disentangling.fits import Notice
-from bsx.analysis.disentangling.groups import random_effects, random_intercepts, within_and_between
-from bsx.analysis.disentangling.noise.correction import Moments, reference, simex
-from bsx.analysis.disentangling.noise.reliability import Reliability, cronbach, human_factors, stated
-from bsx.analysis.disentangling.noise.tipping import TippingPoint, tipping_points
-from bsx.analysis.disentangling.result import DisentangleResult
-from bsx.analysis.disentangling.variants import Levels, Variant, make_variant
+from bsx.analysis.disentangling.noise import (
+    Moments,
+    ReliabilityEstimate,
+    cronbach,
+    human_factors,
+    reference,
+    simex,
+    stated,
+    tipping_points,
+)
+from bsx.analysis.disentangling.result import DisentangleResult, Reliability, TippingPoint, Variant
+from bsx.analysis.disentangling.settings import DisentangleSettings
+from bsx.analysis.disentangling.standard_errors import Errors, complete_rows
+from bsx.analysis.disentangling.variants import make_variant, random_effects, random_intercepts, within_and_between
 from bsx.analysis.stats.regression import fit_ols, refuse_collinear
-from bsx.analysis.stats.resample import Seed
-from bsx.data.columns import Labels, TableLike, standardised
+from bsx.data import cells
+from bsx.data.columns import Labels, TableLike, column_names, standardised
 from bsx.errors import InputError
 from bsx.support.checks import Array
+from bsx.support.result import Notice
+
+MOSTLY = 0.5
+PAIRS = (("sentence1", "sentence2"), ("candidate", "reference"), ("candidate", "source"))
+LENGTHS = ("length", "length-ratio")
+# Writing without blanks between words: each sign counts as one word.
+_WORD = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]|"
+    r"[^\s\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]+"
+)
 
 
-@dataclass(frozen=True)
-class Questions:
-    """What was asked beside the coefficients.
+def text_columns(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return the two columns that hold the texts that are compared, if a table with these columns has any."""
+    return next((pair for pair in PAIRS if set(pair) <= set(names)), None)
 
-    Attributes:
-        reliability: factor -> stated share of its variance that is not noise.
-        repeat: factor -> columns that measure it.
-        simex: simulations; 0 for none.
-        control: columns to hold constant.
-        random: columns with random intercepts.
-        group: column of groups.
+
+def lengths(table: TableLike) -> dict[str, Array]:
+    """Return how long each pair of texts is, and how unequal: the two ways in which length gets into other factors.
+
+    ``length`` is the logarithm of the words in both texts together, ``length-ratio`` the absolute logarithm of their
+    ratio. A word is what stands between blanks; in writing without blanks, a sign. An empty text counts as one word.
+
+    Args:
+        table: with the columns of one of `PAIRS`.
+
+    Returns:
+        The two columns (n,); none if the table has no texts.
     """
+    pair = text_columns(column_names(table))
+    if pair is None:
+        return {}
 
-    reliability: Mapping[str, float]
-    repeat: Mapping[str, Sequence[str]]
-    simex: int
-    control: Sequence[str]
-    random: Sequence[str]
-    group: str | None
+    def count(name: str) -> Array:
+        texts = ("" if cells.is_missing(cell) else cells.spelled(cell) for cell in list(table[name]))
+        return np.array([max(len(_WORD.findall(text)), 1) for text in texts], dtype=np.float64)
 
-    def check(self, metrics: Sequence[str], factors: Sequence[str]) -> None:
-        """Refuse questions about what is not there.
+    first, second = map(count, pair)
+    return dict(zip(LENGTHS, (np.log(first + second), np.abs(np.log(first / second))), strict=True))
 
-        Raises:
-            InputError: naming the setting.
-        """
-        for setting, names in (("reliability", self.reliability), ("repeat", self.repeat)):
-            for name in names:
-                if name not in factors:
-                    raise InputError(f"`{setting}={name}=…`: {name!r} is none of the factors {', '.join(factors)}")
-        for name in self.reliability:
-            if name in self.repeat:
-                raise InputError(f"{name}: give `reliability=` or `repeat=`, not both")
-        if self.simex and not (self.reliability or self.repeat):
-            raise InputError("`simex=` needs to know how much noise there is: `reliability=` or `repeat=`")
-        if self.simex < 0 or self.simex == 1:
-            raise InputError(f"`simex={self.simex}`: at least 2 simulations, or 0 for none")
-        for name in self.control:
-            if name in metrics or name in factors:
-                raise InputError(f"`control={name}`: is a metric or factor already")
+
+def with_lengths(table: TableLike, controls: Sequence[str]) -> tuple[TableLike, list[str]]:
+    """Return a table with the columns that controls name, and their names; ``length`` is computed unless it is there.
+
+    Raises:
+        InputError: for ``length`` without such a column or any texts.
+    """
+    present = column_names(table)
+    if "length" not in controls or "length" in present:
+        return table, list(controls)
+    computed = lengths(table)
+    if not computed:
+        pairs = " or ".join(f"{a} and {b}" for a, b in PAIRS)
+        raise InputError(f"control: length: there is neither a column 'length' nor a pair of texts ({pairs})")
+    wanted = [name for control in controls for name in (LENGTHS if control == "length" else (control,))]
+    return {**{name: table[name] for name in present}, **computed}, wanted
+
+
+def mostly_length(columns: Mapping[str, Array], measured: Mapping[str, Array]) -> dict[str, float]:
+    """Return the factors that are mostly length: factor -> R² of its regression on both measures of length.
+
+    Args:
+        columns: factor -> (n,).
+        measured: from `lengths`, of the same rows.
+    """
+    design = np.column_stack([np.ones(len(next(iter(measured.values())))), *measured.values()])
+    results = {}
+    for name, values in columns.items():
+        rest = values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
+        share = 1 - float(rest @ rest) / float(np.square(values - values.mean()).sum())
+        if share > MOSTLY:
+            results[name] = share
+    return results
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +113,8 @@ class Further:
         numbers: names of columns a row may not miss.
         omitted: rows that do.
         errors: standard errors.
-        seed: of simulations.
+        settings: what was asked.
+        controls: columns to hold constant; ``length`` stands for two.
     """
 
     table: TableLike
@@ -85,22 +123,23 @@ class Further:
     numbers: Sequence[str]
     omitted: int
     errors: Errors
-    seed: Seed
+    settings: DisentangleSettings
+    controls: Sequence[str]
 
-    def of(self, result: DisentangleResult, asked: Questions) -> DisentangleResult:
+    def of(self, result: DisentangleResult) -> DisentangleResult:
         """Return the result with all that was asked for."""
+        asked = self.settings
         metrics, factors = [fit.metric for fit in result.results], list(result.factors)
         y, x = (standardised(self.columns, names) for names in (metrics, factors))
         errors = self.errors.defined_for(x)
-        how = Levels(confidence=result.confidence, alpha=result.alpha, correction=result.correction)
         notices = [*result.warnings, *self._lengths(factors)]
-        known = self._reliability(asked, factors, len(x))
-        variants = self._corrected(metrics, factors, x, y, known, errors, asked, how)
+        known = self._reliability(factors, len(x))
+        variants = self._corrected(metrics, factors, x, y, known, errors)
         noisy = {factors[place]: known for place in known}
         noisy |= {name: known for name in human_factors(factors) if name not in noisy}
         tipping: list[TippingPoint] = []
         for name, others in noisy.items() if len(factors) > 1 else ():
-            rest = {place: one for place, one in others.items() if factors[place] != name}
+            rest = {place: reliability for place, reliability in others.items() if factors[place] != name}
             tipping += tipping_points(metrics, factors, x, y, name, rest, errors, result.alpha, result.confidence)
         if asked.group is not None and len(factors) > 1:
             for name in noisy:
@@ -109,21 +148,23 @@ class Further:
         notices += [self._unstated(name, tipping) for name in unstated]
         if asked.group is not None:
             labels = self.labels[asked.group]
-            split, said = within_and_between(metrics, factors, x, y, asked.group, labels, errors, how)
-            parts = {name: {fit.metric: fit for fit in part} for name, part in result.groups.items()}
-            variants += [*split, *random_effects(metrics, factors, asked.group, parts, how)]
+            split, said = within_and_between(metrics, factors, x, y, asked.group, labels, errors, asked)
+            parts = {name: {fit.metric: fit for fit in part.results} for name, part in result.groups.items()}
+            variants += [*split, *random_effects(metrics, factors, asked.group, parts, asked)]
             notices += said
-        if asked.control:
-            variants.append(self._controlled(metrics, y, [*factors, *asked.control], asked.control, how))
+        if self.controls:
+            variants.append(self._controlled(metrics, y, [*factors, *self.controls]))
         if asked.random:
             levels = {name: self.labels[name] for name in asked.random}
-            variant, said = random_intercepts(metrics, factors, x, y, levels, how)
+            variant, said = random_intercepts(metrics, factors, x, y, levels, asked)
             variants.append(variant)
             notices += said
         return replace(
             result,
             warnings=tuple(notices),
-            reliability=tuple(known.values()),
+            reliability=tuple(
+                Reliability(reliability.factor, reliability.value, reliability.source) for reliability in known.values()
+            ),
             simex=asked.simex,
             variants=tuple(variants),
             tipping=tuple(tipping),
@@ -134,7 +175,7 @@ class Further:
         metrics: Sequence[str],
         factors: Sequence[str],
         noisy: str,
-        known: Mapping[int, Reliability],
+        known: Mapping[int, ReliabilityEstimate],
         group: str,
         result: DisentangleResult,
     ) -> list[TippingPoint]:
@@ -142,22 +183,25 @@ class Further:
 
         Noise counts as much in all groups: a stated reliability is that of every one.
         """
-        found = []
-        rest = {place: one for place, one in known.items() if factors[place] != noisy}
+        results = []
+        rest = {place: reliability for place, reliability in known.items() if factors[place] != noisy}
         for name in result.groups:
             rows = np.flatnonzero([label == name for label in self.labels[group]])
             own = {column: self.columns[column][rows] for column in (*metrics, *factors)}
             y, x = (standardised(own, names) for names in (metrics, factors))
             errors, levels = self.errors.of(rows).defined_for(x), (result.alpha, result.confidence)
-            here = {place: replace(one, influence=one.influence[rows]) for place, one in rest.items()}
-            found += tipping_points(metrics, factors, x, y, noisy, here, errors, *levels, group=name)
-        return found
+            here = {
+                place: replace(reliability, influence=reliability.influence[rows])
+                for place, reliability in rest.items()
+            }
+            results += tipping_points(metrics, factors, x, y, noisy, here, errors, *levels, group=name)
+        return results
 
-    def _reliability(self, asked: Questions, factors: Sequence[str], rows: int) -> dict[int, Reliability]:
+    def _reliability(self, factors: Sequence[str], rows: int) -> dict[int, ReliabilityEstimate]:
         known = {}
-        for name, value in asked.reliability.items():
+        for name, value in self.settings.reliabilities.items():
             known[list(factors).index(name)] = stated(name, value, rows)
-        for name, columns in asked.repeat.items():
+        for name, columns in self.settings.repeats.items():
             known[list(factors).index(name)] = cronbach(name, {column: self.columns[column] for column in columns})
         return known
 
@@ -167,35 +211,31 @@ class Further:
         factors: Sequence[str],
         x: Array,
         y: Array,
-        known: Mapping[int, Reliability],
+        known: Mapping[int, ReliabilityEstimate],
         errors: Errors,
-        asked: Questions,
-        how: Levels,
     ) -> list[Variant]:
         if not known:
             return []
         said = "; ".join(f"{one.factor} {one.value:.3f}, {one.source}" for one in known.values())
         scale = "per sd of the noise-free factor"
-        found = Moments(x, y, known, errors).correct(known)
-        if float(found.r2.max()) > 1:
-            metric = metrics[int(found.r2.argmax())]
+        result = Moments(x, y, known, errors).correct(known)
+        if float(result.r2.max()) > 1:
+            metric = metrics[int(result.r2.argmax())]
             raise InputError(
                 f"reliability {said}: too low to be true: without that noise the factors would explain "
-                f"{100 * found.r2.max():.0f} % of {metric}"
+                f"{100 * result.r2.max():.0f} % of {metric}"
             )
-        all_of_them = [("errors-in-variables", f"method of moments, reliability of {said}; {scale}", found)]
-        if asked.simex:
-            simulated = simex(x, y, known, errors, simulations=asked.simex, seed=self.seed)
-            what = f"SIMEX, {asked.simex} simulations, quadratic extrapolation, reliability of {said}; {scale}"
+        all_of_them = [("errors-in-variables", f"method of moments, reliability of {said}; {scale}", result)]
+        if simulations := self.settings.simex:
+            simulated = simex(x, y, known, errors, simulations=simulations, seed=self.settings.seed)
+            what = f"SIMEX, {simulations} simulations, quadratic extrapolation, reliability of {said}; {scale}"
             all_of_them.append(("simex", what, simulated))
         return [
-            make_variant(name, what, metrics, factors, one.coef, one.se, reference(errors), r2=one.r2, **how)
+            make_variant(name, what, metrics, factors, one.coef, one.se, reference(errors), self.settings, r2=one.r2)
             for name, what, one in all_of_them
         ]
 
-    def _controlled(
-        self, metrics: Sequence[str], y: Array, names: Sequence[str], control: Sequence[str], how: Levels
-    ) -> Variant:
+    def _controlled(self, metrics: Sequence[str], y: Array, names: Sequence[str]) -> Variant:
         x = standardised(self.columns, names)
         refuse_collinear(names, x)
         errors = self.errors.defined_for(x)
@@ -203,14 +243,14 @@ class Further:
         coef, se = (np.array([getattr(fit, what) for fit in fits]) for what in ("coef", "se"))
         return make_variant(
             "controls",
-            f"with {', '.join(control)} held constant ({errors.kind} standard errors)",
+            f"with {', '.join(self.controls)} held constant ({errors.kind} standard errors)",
             metrics,
             names,
             coef,
             se,
             reference(errors),
+            self.settings,
             r2=np.array([fit.r2 for fit in fits]),
-            **how,
         )
 
     def _lengths(self, factors: Sequence[str]) -> list[Notice]:
@@ -219,15 +259,8 @@ class Further:
             return []
         rows = complete_rows(self.table, self.numbers, len(next(iter(measured.values()))), self.omitted)
         own = {name: values[rows] for name, values in measured.items()}
-        found = mostly_length({name: self.columns[name] for name in factors}, own)
-        return [
-            Notice(
-                "mostly-length",
-                f"{name} is mostly length: how long the texts are, and how unequal, explain {100 * share:.0f} % of its "
-                "variance; `control=length` holds both constant",
-            )
-            for name, share in found.items()
-        ]
+        result = mostly_length({name: self.columns[name] for name in factors}, own)
+        return [Notice("mostly-length", name, {"share": share}) for name, share in result.items()]
 
     def _unstated(self, name: str, tipping: Sequence[TippingPoint]) -> Notice:
         own = [point for point in tipping if point.noisy == name and not point.group]
@@ -235,11 +268,5 @@ class Further:
             ((point.insignificant_below, point) for point in own if 0 < (point.insignificant_below or 0) < 1),
             key=lambda pair: -(pair[0] or 0),
         )
-        shown = ", ".join(f"{point.factor} of {point.metric} below {value:.2f}" for value, point in vanish[:4])
-        more = f" and {len(vanish) - 4} more" if len(vanish) > 4 else ""
-        consequence = f" Coefficients that its reliability would make insignificant: {shown}{more}." if vanish else ""
-        return Notice(
-            "noise-unstated",
-            f"{name} seems to be a human judgment, and nothing says how reliable it is; noise in it makes factors that "
-            f"go with it look important.{consequence} State it: `reliability={name}=…`",
-        )
+        points = [{"metric": one.metric, "factor": one.factor, "below": value} for value, one in vanish]
+        return Notice("noise-unstated", name, {"vanish": points})

@@ -1,53 +1,20 @@
-"""Does a factor act on a metric through what people judged? Indirect and direct parts of its coefficient."""
+"""Does a factor act on a metric through what was judged? Indirect and direct parts of its coefficient."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from bsx.analysis.disentangling.bootstrap import bootstrap_regressions
-from bsx.analysis.disentangling.errors import Errors
-from bsx.analysis.disentangling.fits import Interval
-from bsx.analysis.stats.resample import Seed, percentile_interval
+from bsx.analysis.disentangling.result import MediatedPath
+from bsx.analysis.disentangling.settings import DisentangleSettings
+from bsx.analysis.disentangling.standard_errors import Errors
+from bsx.analysis.stats.resample import percentile_interval
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
 RESAMPLES = 1000
-
-
-@dataclass(frozen=True)
-class MediatedPath:
-    """How a factor's coefficient in a metric divides, the other factors held constant.
-
-    Attributes:
-        metric: the response.
-        factor: the factor.
-        mediator: what may lie between, such as the human score.
-        on_mediator: coefficient of the factor in the mediator (a).
-        of_mediator: coefficient of the mediator in the metric (b).
-        indirect: a · b.
-        indirect_ci: its percentile interval over resamples.
-        direct: coefficient of the factor in the metric beside the mediator.
-        direct_ci: its interval.
-        total: coefficient of the factor without the mediator, indirect + direct.
-        total_ci: its interval.
-        share: indirect / total; NaN where they have different signs or the total's interval holds 0.
-    """
-
-    metric: str
-    factor: str
-    mediator: str
-    on_mediator: float
-    of_mediator: float
-    indirect: float
-    indirect_ci: Interval
-    direct: float
-    direct_ci: Interval
-    total: float
-    total_ci: Interval
-    share: float
 
 
 def mediate(
@@ -57,10 +24,7 @@ def mediate(
     x: Array,
     y: Array,
     errors: Errors,
-    *,
-    resamples: int,
-    seed: Seed,
-    confidence: float,
+    settings: DisentangleSettings,
 ) -> tuple[MediatedPath, ...]:
     """Divide each factor's coefficient into what goes through a mediator and what does not.
 
@@ -77,26 +41,25 @@ def mediate(
         x: factors (n, p), standardised.
         y: metrics (n, m), standardised.
         errors: clusters, if there are any.
-        resamples: of the bootstrap.
-        seed: of the resamples.
-        confidence: level of the intervals.
+        settings: resamples of the bootstrap (`RESAMPLES` unless given), their seed, level of the intervals.
 
     Raises:
         InputError: if the mediator is no factor, or the only one.
     """
     if mediator not in factors:
-        raise InputError(f"`mediator={mediator}`: is none of the factors {', '.join(factors)}")
+        raise InputError(f"mediator: {mediator!r} is none of the factors {', '.join(factors)}")
     if len(factors) < 2:
-        raise InputError(f"`mediator={mediator}`: name a factor that may act through it")
+        raise InputError(f"mediator: {mediator!r}: name a factor that may act through it")
     at = list(factors).index(mediator)
     rest = [place for place in range(len(factors)) if place != at]
-    draws = bootstrap_regressions(x, y, resamples=resamples, seed=seed, clusters=errors.clusters)
+    confidence, resamples = settings.confidence, settings.bootstrap or RESAMPLES
+    draws = bootstrap_regressions(x, y, resamples=resamples, seed=settings.seed, clusters=errors.clusters)
     a = np.linalg.lstsq(x[:, rest], x[:, at], rcond=None)[0]
     full = np.linalg.lstsq(x, y, rcond=None)[0]
     kept = draws.correlations[draws.defined]
     drawn_a = np.linalg.solve(kept[:, rest][:, :, rest], kept[:, rest][:, :, at][:, :, None])[:, :, 0]
     coef = draws.coef[draws.defined]
-    found = []
+    results = []
     for j, metric in enumerate(metrics):
         for i, place in enumerate(rest):
             b, direct = float(full[at, j]), float(full[place, j])
@@ -105,7 +68,7 @@ def mediate(
             total_ci = percentile_interval(through + beside, confidence)
             total = indirect + direct
             told = indirect * direct >= 0 and not total_ci[0] <= 0 <= total_ci[1]
-            found.append(
+            results.append(
                 MediatedPath(
                     metric=metric,
                     factor=factors[place],
@@ -121,4 +84,4 @@ def mediate(
                     share=indirect / total if told else float("nan"),
                 )
             )
-    return tuple(found)
+    return tuple(results)

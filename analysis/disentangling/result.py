@@ -1,46 +1,305 @@
-"""What a disentangling regression returns, with its ways out."""
+"""What a disentangling regression finds: coefficients with their errors, shares of R², tests, and what is to know."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import ClassVar
 
-from bsx.analysis.disentangling.bends import Bend
-from bsx.analysis.disentangling.checks import NestedTest
-from bsx.analysis.disentangling.fits import Coefficients, MetricFit, Notice
-from bsx.analysis.disentangling.mediation import MediatedPath
-from bsx.analysis.disentangling.noise.reliability import Reliability
-from bsx.analysis.disentangling.noise.tipping import TippingPoint
-from bsx.analysis.disentangling.plots import draw_coefficients
-from bsx.analysis.disentangling.variants import Variant
-from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow, FitsRow
-from bsx.analysis.documents.sheets import further_sheets, variance_sheets
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.numbers import explained, figure, p_value
-from bsx.analysis.render.sheets import Sheet, latex_tables, markdown_tables
 from bsx.analysis.stats.clusters import Correction
 from bsx.analysis.stats.regression import PooledTest, StandardErrors
 from bsx.analysis.stats.results import Comparison
-from bsx.errors import InputError, UnknownNameError
-from bsx.support.aligned import text_table
+from bsx.errors import UnknownNameError
 from bsx.support.near import did_you_mean
+from bsx.support.result import Endless, Interval, Notice, Number, Result, Shown
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+VIF_LIMIT = 10.0  # Marquardt 1970
+CONDITION_LIMIT = 30.0  # Belsley, Kuh & Welsch 1980
+COOK_LIMIT = 1.0  # Cook & Weisberg 1982
+ROWS_PER_FACTOR = 10
+FEW_CLUSTERS = 20
+"""Beyond which figures there is a `Notice`."""
 
-CSV_COLUMNS = (
-    *("group", "n", "metric", "factor", "coef", "se", "statistic", "p", "p_adjusted", "significant"),
-    *("ci_low", "ci_high", "boot_low", "boot_high", "vif", "r2_share", "partial_r2", "semipartial_r2", "r2", "adj_r2"),
-    *("r2_low", "r2_high", "r2_out", "partial_low", "partial_high", "semipartial_low", "semipartial_high"),
-    *("importance", "variant", "noisy", "zero_below", "insignificant_below"),
-)
+CurvePoint = tuple[Number, Number, Number, Number, Number]
 
 
 @dataclass(frozen=True, repr=False)
-class DisentangleResult(InNotebooks):
+class Coefficients(Shown):
+    """One metric's coefficients; dictionaries are keyed by factor.
+
+    Attributes:
+        metric: the response.
+        coef: standardised coefficients; NaN where one is not defined.
+        se: their standard errors.
+        p: two-sided p-values, uncorrected.
+        p_adjusted: the same, corrected for the number of coefficients in the whole table.
+        ci: analytic intervals.
+        significant: whether ``p_adjusted`` is below alpha; the paper stars the others.
+    """
+
+    metric: str
+    coef: dict[str, Number]
+    se: dict[str, Number]
+    p: dict[str, Number]
+    p_adjusted: dict[str, Number]
+    ci: dict[str, Interval]
+    significant: dict[str, bool]
+
+
+@dataclass(frozen=True, repr=False)
+class MetricFit(Coefficients):
+    """The regression of one metric on the factors; dictionaries are keyed by factor.
+
+    Attributes:
+        statistic: coef / se.
+        ci_bootstrap: percentile intervals over resamples of rows; empty unless asked for.
+        r2: share of the metric's variance that the factors explain.
+        adj_r2: adjusted for the number of factors.
+        r2_ci: interval of the share that they explain in truth, by inversion; it can begin at 0.
+        r2_out: R² on rows that were not fitted, by cross-validation; NaN if all rows belong together.
+        r2_bootstrap: percentile interval of the share, less the bias of resampling, or None.
+        vif: variance inflation factors (of the factors: the same for all metrics).
+        r2_share: Shapley/LMG shares, which sum to ``r2``.
+        r2_share_bootstrap: their percentile intervals, less the bias of resampling; empty unless asked for.
+        partial_r2: share of what the other factors leave unexplained that this factor explains.
+        partial_r2_ci: their intervals, which begin at 0 where the coefficient's holds 0.
+        semipartial_r2: drop in ``r2`` without this factor.
+        semipartial_r2_ci: their intervals, likewise.
+        importance: drop in ``r2_out`` when the factor's values are shuffled.
+        commonality: parts of ``r2`` that factors explain alone (``sem``) and in common (``sem+lex``).
+        conditional_dominance: mean gain in R² by adding the factor to models of 0, 1, … other factors.
+        dominates: ``completely``, ``conditionally`` and ``generally``: (stronger, weaker).
+        df: residual degrees of freedom.
+        intercept: 0 up to rounding, because the columns are standardised; None if the model has none.
+        intercept_se: its standard error.
+    """
+
+    statistic: dict[str, Number]
+    ci_bootstrap: dict[str, Interval]
+    r2: Number
+    adj_r2: Number
+    r2_ci: Interval
+    r2_out: Number
+    r2_bootstrap: Interval | None
+    vif: dict[str, Number]
+    r2_share: dict[str, Number]
+    r2_share_bootstrap: dict[str, Interval]
+    partial_r2: dict[str, Number]
+    partial_r2_ci: dict[str, Interval]
+    semipartial_r2: dict[str, Number]
+    semipartial_r2_ci: dict[str, Interval]
+    importance: dict[str, Number]
+    commonality: dict[str, Number]
+    conditional_dominance: dict[str, tuple[Number, ...]]
+    dominates: dict[str, tuple[tuple[str, str], ...]]
+    df: int
+    intercept: float | None = None
+    intercept_se: float | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class CoefficientComparison(Shown):
+    """Two metrics' coefficients compared.
+
+    Attributes:
+        a: the first metric.
+        b: the second.
+        by: factor -> Comparison, and ``"r2"`` -> that of the explained variance.
+    """
+
+    a: str
+    b: str
+    by: dict[str, Comparison]
+
+
+@dataclass(frozen=True, repr=False)
+class NestedTest(Shown):
+    """A larger model against a smaller one.
+
+    Attributes:
+        name: of the question.
+        base: terms of the smaller model.
+        added: terms that only the larger one has.
+        r2_base: R² of the smaller model.
+        r2_full: R² of the larger.
+        gain: their difference.
+        statistic: F.
+        df1: number of added terms.
+        df2: degrees of freedom of the denominator; infinite where the reference is chi-squared / df1.
+        p: of "the added terms explain nothing".
+        n: rows.
+        coef: added term -> its coefficient in the larger model.
+        term_p: added term -> p-value of that coefficient alone.
+    """
+
+    name: str
+    base: tuple[str, ...]
+    added: tuple[str, ...]
+    r2_base: Number
+    r2_full: Number
+    gain: Number
+    statistic: Number
+    df1: int
+    df2: Endless
+    p: Number
+    n: int
+    coef: dict[str, Number]
+    term_p: dict[str, Number]
+
+
+@dataclass(frozen=True)
+class Bend:
+    """What a metric gains if factors act in curves instead of straight lines.
+
+    Attributes:
+        metric: the response.
+        factor: the factor that is bent, or several joined by ``+``; all others act in straight lines.
+        knots: where the pieces of its curve meet, in its own units; empty for several factors.
+        r2_line: R² of straight lines.
+        r2_curve: R² with the curves.
+        out_line: the same on rows that were not fitted, by cross-validation; NaN if all rows belong together.
+        out_curve: likewise.
+        statistic: F of "no curve".
+        df1: terms that the curves have beyond straight lines.
+        df2: degrees of freedom of the denominator; infinite where the reference is chi-squared / df1.
+        p: its p-value.
+        p_adjusted: the same, corrected for the number of such tests.
+        curve: value of the factor in its own units, what it adds to the metric (sd, 0 at its mean) with the ends of the
+            interval, and what the straight line adds; empty for several factors.
+    """
+
+    metric: str
+    factor: str
+    knots: tuple[Number, ...]
+    r2_line: Number
+    r2_curve: Number
+    out_line: Number
+    out_curve: Number
+    statistic: Number
+    df1: int
+    df2: Endless
+    p: Number
+    p_adjusted: Number
+    curve: tuple[CurvePoint, ...]
+
+
+@dataclass(frozen=True)
+class MediatedPath:
+    """How a factor's coefficient in a metric divides, the other factors held constant.
+
+    Attributes:
+        metric: the response.
+        factor: the factor.
+        mediator: what may lie between, such as the human score.
+        on_mediator: coefficient of the factor in the mediator (a).
+        of_mediator: coefficient of the mediator in the metric (b).
+        indirect: a · b.
+        indirect_ci: its percentile interval over resamples.
+        direct: coefficient of the factor in the metric beside the mediator.
+        direct_ci: its interval.
+        total: coefficient of the factor without the mediator, indirect + direct.
+        total_ci: its interval.
+        share: indirect / total; NaN where they have different signs or the total's interval holds 0.
+    """
+
+    metric: str
+    factor: str
+    mediator: str
+    on_mediator: Number
+    of_mediator: Number
+    indirect: Number
+    indirect_ci: Interval
+    direct: Number
+    direct_ci: Interval
+    total: Number
+    total_ci: Interval
+    share: Number
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """How much of a factor's variance is not noise.
+
+    Attributes:
+        factor: which.
+        value: the share, from 0 to 1.
+        source: where the value comes from, in words.
+    """
+
+    factor: str
+    value: Number
+    source: str
+
+
+@dataclass(frozen=True)
+class TippingPoint:
+    """How a coefficient moves with the reliability of another factor.
+
+    Attributes:
+        metric: the response.
+        factor: whose coefficient it is.
+        noisy: the factor whose reliability is varied; others keep theirs.
+        zero_below: reliability at which the coefficient is 0, the highest if there are several; None if there is none.
+        insignificant_below: reliability below which it is no longer significant; 1 if it is not to begin with; None if
+            it stays so.
+        lowest: the least reliability that was tried; below, the other factors would explain more than there is.
+        curve: (reliability, coefficient, lower end, upper end), reliability falling.
+        group: whose rows; empty for all.
+    """
+
+    metric: str
+    factor: str
+    noisy: str
+    zero_below: float | None
+    insignificant_below: float | None
+    lowest: Number
+    curve: tuple[tuple[Number, Number, Number, Number], ...] = field(repr=False)
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class VariantFit(Coefficients):
+    """One metric's coefficients, estimated otherwise.
+
+    Attributes:
+        r2: share of the metric's variance explained; None where the variant has none.
+        details: further figures: what -> factor (or component) -> figure.
+    """
+
+    r2: float | None = None
+    details: dict[str, dict[str, Number]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The coefficients of all metrics, estimated otherwise than in the main table.
+
+    Attributes:
+        name: ``errors-in-variables``, ``simex``, ``within-groups``, ``between-groups``, ``random-effects``,
+            ``controls`` or ``random-intercepts``.
+        what: what it is, in words.
+        factors: names; those of ``controls`` have the control variables last.
+        results: one fit a metric.
+    """
+
+    name: str
+    what: str
+    factors: tuple[str, ...]
+    results: tuple[VariantFit, ...]
+
+    def __getitem__(self, metric: str) -> VariantFit:
+        """Return a metric's fit.
+
+        Raises:
+            KeyError: if there is none.
+        """
+        for fit in self.results:
+            if fit.metric == metric:
+                return fit
+        raise KeyError(metric)
+
+
+@dataclass(frozen=True, repr=False)
+class DisentangleResult(Result):
     """The regressions of all metrics.
 
     Attributes:
@@ -57,7 +316,9 @@ class DisentangleResult(InNotebooks):
         bootstrap: resamples; 0 if none.
         omitted: rows left out because a number was missing.
         condition_number: of the standardised factors (largest over smallest singular value).
-        warnings: what to know before the numbers are believed.
+        warnings: what to know before the numbers are believed: ``collinearity``, ``tiny-n``, ``few-clusters``,
+            ``stars-depend-on-se``, ``undefined-resamples``, ``influential-rows``, ``group-left-out``,
+            ``noise-unstated``, ``simpson``, ``mostly-length`` or ``not-converged``.
         groups: group -> its own result, if groups were asked for.
         pooled: one test a metric of "all groups have the same coefficients".
         reliability: of the factors whose noise was corrected for.
@@ -66,7 +327,12 @@ class DisentangleResult(InNotebooks):
         tipping: reliabilities of noisy factors at which other coefficients vanish.
         bends: what curves gain over straight lines, if that was asked.
         mediation: what factors do through another one, if that was asked.
+        tests: metric -> nested tests, if any were asked for.
+        comparison: of two metrics, if that was asked.
+        seed: of the resamples of a job.
     """
+
+    kind: ClassVar[str] = "disentangle"
 
     n: int
     factors: tuple[str, ...]
@@ -80,7 +346,7 @@ class DisentangleResult(InNotebooks):
     correction: Correction
     bootstrap: int
     omitted: int
-    condition_number: float
+    condition_number: Number
     warnings: tuple[Notice, ...]
     groups: dict[str, DisentangleResult] = field(default_factory=dict)
     pooled: tuple[PooledTest, ...] = ()
@@ -90,16 +356,9 @@ class DisentangleResult(InNotebooks):
     tipping: tuple[TippingPoint, ...] = ()
     bends: tuple[Bend, ...] = ()
     mediation: tuple[MediatedPath, ...] = ()
-
-    @property
-    def short(self) -> str:
-        """Metrics, factors and rows."""
-        return f"{', '.join(fit.metric for fit in self.results)} on {', '.join(self.factors)}; {self.n} rows"
-
-    @property
-    def parts(self) -> dict[str, DisentangleResult]:
-        """All rows together, under the empty name, then every group."""
-        return {"": self, **self.groups}
+    tests: dict[str, tuple[NestedTest, ...]] = field(default_factory=dict)
+    comparison: CoefficientComparison | None = None
+    seed: int | None = None
 
     def __getitem__(self, metric: str) -> MetricFit:
         """Return a metric's fit.
@@ -123,231 +382,5 @@ class DisentangleResult(InNotebooks):
             if variant.name == name:
                 return variant
         names = [variant.name for variant in self.variants]
-        raise UnknownNameError(
-            f"no variant {name!r}; there are {', '.join(names) or 'none'}.{did_you_mean(name, names)}"
-        )
-
-    def __iter__(self) -> Iterator[MetricFit]:
-        """Iterate over the fits."""
-        return iter(self.results)
-
-    def to_document(
-        self,
-        *,
-        tests: Mapping[str, Sequence[NestedTest]] | None = None,
-        comparison: tuple[str, str, Mapping[str, Comparison]] | None = None,
-        seed: int | None = None,
-    ) -> DisentangleDocument:
-        """Return the document that ``bsx disentangle`` prints, without provenance.
-
-        Args:
-            tests: metric -> nested tests, if there were any.
-            comparison: two metrics, and factor -> the comparison of their coefficients, if there was one.
-            seed: of the resamples.
-        """
-        more: dict[str, object] = {}
-        if self.groups:
-            more["groups"] = [{"group": name, **_regressions(part)} for name, part in self.groups.items()]
-            more["pooled"] = [asdict(test) for test in self.pooled]
-        if tests:
-            more["tests"] = {name: [asdict(test) for test in found] for name, found in tests.items()}
-        if comparison is not None:
-            a, b, by = comparison
-            more["comparison"] = {"a": a, "b": b, "by": {name: asdict(found) for name, found in by.items()}}
-        if seed is not None:
-            more["seed"] = seed
-        if self.reliability:
-            more["reliability"] = [
-                {"factor": one.factor, "value": one.value, "source": one.source} for one in self.reliability
-            ]
-            more["simex"] = self.simex
-        for what in ("variants", "tipping", "bends", "mediation"):
-            if found := getattr(self, what):
-                more[what] = [asdict(one) for one in found]
-        return DisentangleDocument.model_validate(_regressions(self) | more)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything as plain values for JSON; a number that is not finite becomes None."""
-        return self.to_document().to_dict()
-
-    def to_text(self, *, decimals: int = 3, truncate: bool = False) -> str:
-        """Return tables for the terminal; ``truncate`` cuts figures off instead of rounding, as the paper does."""
-        blocks = [_caption(self) + "\n" + _table(self, decimals, truncate=truncate)]
-        names = list(self.factors)
-
-        def table(title: str, cells: Mapping[str, Sequence[str]], header: Sequence[str]) -> str:
-            return title + "\n" + text_table([["metric", *header], *([name, *row] for name, row in cells.items())])
-
-        def span(ends: tuple[float, float]) -> str:
-            return f"{figure(ends[0], decimals)}..{figure(ends[1], decimals)}"
-
-        level = f"{100 * self.confidence:g} %"
-        intervals = {fit.metric: [span(fit.ci[name]) for name in names] for fit in self.results}
-        blocks.append(table(f"{level} intervals (analytic)", intervals, names))
-        if self.bootstrap:
-            sampled = {
-                fit.metric: [
-                    *(span(fit.ci_bootstrap[name]) for name in names),
-                    span(fit.r2_bootstrap or (math.nan,) * 2),
-                ]
-                for fit in self.results
-            }
-            title = f"{level} intervals (percentiles of {self.bootstrap} resamples)"
-            blocks.append(table(title, sampled, [*names, "R²"]))
-        shares = {
-            fit.metric: [*(figure(fit.r2_share[name], decimals) for name in names), figure(fit.adj_r2, decimals)]
-            for fit in self.results
-        }
-        blocks.append(table("shares of R² (Shapley/LMG; they sum to R²)", shares, [*names, "adj. R²"]))
-        document = self.to_document()
-        sheets = variance_sheets(document, decimals)
-        blocks += [sheet.to_text() for sheet in sheets]
-        vif = ", ".join(f"{name} {value:.2f}" for name, value in self.results[0].vif.items())
-        blocks.append(f"VIF: {vif}; condition number {self.condition_number:.2f}")
-        for name, part in self.groups.items():
-            blocks.append(f"group {name}: {_caption(part)}\n{_table(part, decimals, truncate=truncate)}")
-        if self.pooled:
-            rows_ = {
-                test.metric: [
-                    figure(test.statistic, 2),
-                    str(test.df1),
-                    p_value(test.p),
-                    *map(p_value, test.by_factor.values()),
-                ]
-                for test in self.pooled
-            }
-            title = f"do the groups share their coefficients? ({self.pooled[0].method}; p for all, and for each factor)"
-            blocks.append(table(title, rows_, ["F", "df", "p", *names]))
-        blocks += [sheet.to_text() for sheet in further_sheets(document, decimals)]
-        notes = [f"warning ({notice.name}): {notice.message}" for notice in self.warnings]
-        if self.omitted:
-            notes.append(f"{self.omitted} rows left out because a number is missing")
-        return "\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])])
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return one row a group, metric and factor, full precision; the group is empty for all rows together."""
-        rows: list[dict[str, object]] = []
-        shares = ("statistic", "vif", "r2_share", "partial_r2", "semipartial_r2", "importance")
-        for group, part in self.parts.items():
-            for fit in part.results:
-                for name in part.factors:
-                    row = {"group": group, "n": part.n, **_coefficient(fit, name)}
-                    row |= {what: getattr(fit, what)[name] for what in shares}
-                    row |= {"r2": fit.r2, "adj_r2": fit.adj_r2, "r2_out": fit.r2_out}
-                    partial, semipartial = fit.partial_r2_ci[name], fit.semipartial_r2_ci[name]
-                    ends = {"r2": fit.r2_ci, "partial": partial, "semipartial": semipartial}
-                    for what, (low, high) in (ends | {"boot": fit.ci_bootstrap.get(name, (None, None))}).items():
-                        row |= {f"{what}_low": low, f"{what}_high": high}
-                    rows.append(row)
-        for variant in self.variants:
-            for other in variant.results:
-                more = {"n": self.n, "r2": other.r2, "variant": variant.name}
-                rows += [{**_coefficient(other, name), **more} for name in variant.factors]
-        for point in self.tipping:
-            found = {name: getattr(point, name) for name in CSV_COLUMNS if hasattr(point, name)}
-            rows.append({"n": self.n, **found, "variant": "tipping-point"})
-        return [{name: "" if row.get(name) is None else row[name] for name in CSV_COLUMNS} for row in rows]
-
-    def sheets(self, *, decimals: int = 2, truncate: bool = False) -> Sequence[Sheet]:
-        """Return the paper's table (metric, coefficients, R²; a dagger for p < alpha), one a group, then all others.
-
-        Args:
-            decimals: of the figures.
-            truncate: cut figures off instead of rounding, as the paper does.
-
-        Raises:
-            InputError: for decimals under 1 or over 10.
-        """
-        made = []
-        for name, part in self.parts.items():
-            header, *rows = _paper_rows(part, decimals, truncate=truncate)
-            title = _caption(part) + ("; uncorrected" if part.correction == "none" else "")
-            made.append(Sheet(f"{name}: {title}" if name else title, header, rows))
-        document = self.to_document()
-        return [*made, *variance_sheets(document, decimals), *further_sheets(document, decimals)]
-
-    def to_markdown(
-        self,
-        *,
-        data: str = "",
-        signatures: Mapping[str, str] | None = None,
-        decimals: int = 2,
-        truncate: bool = False,
-    ) -> str:
-        """Return `sheets` as Markdown, see `bsx.analysis.render.notebook.InNotebooks.to_markdown`."""
-        return markdown_tables(self.sheets(decimals=decimals, truncate=truncate), data=data, signatures=signatures)
-
-    def to_latex(
-        self,
-        *,
-        data: str = "",
-        signatures: Mapping[str, str] | None = None,
-        label: str = "",
-        decimals: int = 2,
-        truncate: bool = False,
-    ) -> str:
-        """Return `sheets` as LaTeX, see `bsx.analysis.render.notebook.InNotebooks.to_latex`."""
-        made = self.sheets(decimals=decimals, truncate=truncate)
-        return latex_tables(made, data=data, signatures=signatures, label=label or self._label())
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw every metric's coefficients with their intervals; hollow ones are not significant."""
-        return draw_coefficients(self, path)
-
-
-def _coefficient(fit: Coefficients, factor: str) -> dict[str, object]:
-    low, high = fit.ci[factor]
-    found = {what: getattr(fit, what)[factor] for what in ("coef", "se", "p", "p_adjusted")}
-    significant = str(fit.significant[factor]).lower()
-    return {"metric": fit.metric, "factor": factor, **found, "significant": significant, "ci_low": low, "ci_high": high}
-
-
-def _regressions(result: DisentangleResult) -> dict[str, object]:
-    found = {name: getattr(result, name) for name in FitsRow.model_fields if hasattr(result, name)}
-    notices = [{"name": notice.name, "message": notice.message} for notice in result.warnings]
-    return {**found, "results": [_fit(fit, result) for fit in result.results], "warnings": notices}
-
-
-def _fit(fit: MetricFit, result: DisentangleResult) -> FitRow:
-    dominates = {how: getattr(fit.dominance, how) for how in ("completely", "conditionally", "generally")}
-    content = {name: getattr(fit, name) for name in FitRow.model_fields if hasattr(fit, name)}
-    content["conditional_dominance"] = dict(zip(result.factors, fit.dominance.conditional.tolist(), strict=True))
-    content["dominates"] = dominates
-    asked = {
-        "intercept": result.intercept,
-        "intercept_se": result.intercept,
-        "p_adjusted": result.correction != "none",
-        "ci_bootstrap": result.bootstrap,
-        "r2_bootstrap": result.bootstrap,
-        "r2_share_bootstrap": result.bootstrap,
-    }
-    return FitRow.model_validate({name: value for name, value in content.items() if asked.get(name, True)})
-
-
-def _paper_rows(result: DisentangleResult, decimals: int, *, truncate: bool) -> list[list[str]]:
-    """Return the cells of the paper's table, header first: metric, coefficients with daggers, R²."""
-    if not 1 <= decimals <= 10:
-        raise InputError(f"decimals={decimals}: from 1 to 10")
-    rows = [["metric", *result.factors, "R²"]]
-    for fit in result.results:
-        cells = [
-            figure(fit.coef[name], decimals, truncate=truncate) + ("†" if fit.significant[name] else "")
-            for name in result.factors
-        ]
-        rows.append([fit.metric, *cells, explained(fit.r2, decimals, truncate=truncate)])
-    return rows
-
-
-def _caption(result: DisentangleResult) -> str:
-    kind = {"classic": "classic", "hc3": "HC3", "cluster": "cluster-robust"}[result.se]
-    corrected = {"none": "", "holm": ", corrected after Holm", "bh": ", corrected after Benjamini-Hochberg"}
-    why = f"; {result.se_reason}" if result.se_reason else ""
-    return (
-        f"n = {result.n}; standardised coefficients; † p < {result.alpha:g} ({kind} standard errors, "
-        f"{result.reference}{corrected[result.correction]}{why})"
-    )
-
-
-def _table(result: DisentangleResult, decimals: int, *, truncate: bool) -> str:
-    header, *rows = _paper_rows(result, decimals, truncate=truncate)
-    return Sheet("", header, rows).table_text()
+        there = ", ".join(names) or "none"
+        raise UnknownNameError(f"no variant {name!r}; there are {there}.{did_you_mean(name, names)}")

@@ -8,13 +8,13 @@ from itertools import combinations
 
 import numpy as np
 
-from bsx.analysis.disentangling.errors import Errors
-from bsx.analysis.disentangling.fits import Interval
+from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.analysis.stats.folds import unit_folds
 from bsx.analysis.stats.regression import Ols
 from bsx.analysis.stats.resample import Seed, percentile_interval
 from bsx.support.checks import Array
 from bsx.support.optional import need
+from bsx.support.result import Interval
 
 FOLDS = 10
 MOST_PARTS = 6  # factors up to which R² is divided into what they share: 2^p - 1 parts
@@ -162,7 +162,7 @@ def commonality(names: Sequence[str], subsets: Array) -> dict[str, float]:
     p = len(names)
     if p > MOST_PARTS:
         return {}
-    full, found = (1 << p) - 1, {}
+    full, parts = (1 << p) - 1, {}
     for size in range(1, p + 1):
         for members in combinations(range(p), size):
             mask = sum(1 << j for j in members)
@@ -171,5 +171,5 @@ def commonality(names: Sequence[str], subsets: Array) -> dict[str, float]:
             for part in range(1 << size):
                 chosen = sum(1 << members[k] for k in range(size) if part >> k & 1)
                 value -= (-1) ** part.bit_count() * float(subsets[(full ^ mask) | chosen])
-            found["+".join(names[j] for j in members)] = value
-    return found
+            parts["+".join(names[j] for j in members)] = value
+    return parts

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bsx.analysis.documents.ensembles import FoldWeights
+from bsx.analysis.ensembles.result import FoldWeights
 from bsx.analysis.ensembles.settings import EnsembleSettings, How
 from bsx.analysis.ensembles.weights import (
     equal_weights,
@@ -127,9 +127,7 @@ def choose_by_profile(metrics: Sequence[str], profiles: Profiles | None, lower: 
         InputError: if a metric has no profile, or profiles do not have the same factors.
     """
     if profiles is None:
-        raise InputError(
-            "`how='factors'` needs the metrics' factor profiles, or columns of factors to compute them from"
-        )
+        raise InputError("how=factors needs the metrics' factor profiles, or columns of factors to compute them from")
     absent = [name for name in metrics if name not in profiles]
     if absent:
         raise InputError(f"there is no factor profile of {absent[0]!r}; there are {', '.join(profiles)}")

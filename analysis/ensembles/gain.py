@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from bsx.analysis.ensembles.result import GroupGain
+from bsx.analysis.ensembles.result import GainTest, GroupGain
 from bsx.analysis.stats.folds import Rows
 from bsx.analysis.stats.resample import bootstrap_counts, bootstrap_p
 from bsx.analysis.stats.rowwise import pearson_rows, weighted_pearson
@@ -85,10 +86,10 @@ def gains(
     if np.isnan(mean):
         return found, mean, (mean, mean), mean
     if len(found) == 1:
-        return found, mean, (found[0].low, found[0].high), found[0].bootstrap_p
+        return found, mean, found[0].ci, found[0].p("bootstrap")
     # Each group's interval holds by itself; the errors of independent groups add up in squares (Zou & Donner 2008).
-    down = float(np.linalg.norm([one.gain - one.low for one in found])) / len(found)
-    up = float(np.linalg.norm([one.high - one.gain for one in found])) / len(found)
+    down = float(np.linalg.norm([one.gain - one.ci[0] for one in found])) / len(found)
+    up = float(np.linalg.norm([one.ci[1] - one.gain for one in found])) / len(found)
     # On average the ensemble must beat whichever member is best: in each group that with the least gain.
     average = np.mean([drawn[:, one] for drawn, one in draws], axis=0)
     return found, mean, (mean - down, mean + up), bootstrap_p(average)[0]
@@ -132,19 +133,31 @@ def _group(
     test = williams_from_correlations(
         float(r[k]), float(r[best]), float(pearson_rows(scores[k], scores[best])), len(rows), confidence=confidence
     )
+    rival = measured.metrics[best] if best < k else measured.baseline_name
+    by_draws = bootstrap_p(drawn[:, k] - drawn[:, chosen[behind]])[0]
     one = GroupGain(
         group=group,
         n=len(rows),
         members={name: float(r[j]) for j, name in enumerate(measured.metrics)},
         ensemble=float(r[k]),
-        best=measured.metrics[best] if best < k else measured.baseline_name,
+        best=rival,
         best_r=float(r[best]),
         gain=gain,
-        low=low,
-        high=high,
-        williams=test,
-        bootstrap_p=bootstrap_p(drawn[:, k] - drawn[:, chosen[behind]])[0],
-        undefined=int(np.isnan(over[behind]).sum()),
+        ci=(low, high),
+        undefined_resamples=int(np.isnan(over[behind]).sum()),
+        tests=(
+            GainTest(
+                "ensemble",
+                rival,
+                "williams",
+                test.difference,
+                test.p,
+                (test.low, test.high),
+                test.statistic if math.isfinite(test.statistic) else None,
+                test.p_two_sided,
+            ),
+            GainTest("ensemble", rival, "bootstrap", test.difference, by_draws),
+        ),
     )
     return one, (np.stack(over, axis=1), behind)
 

@@ -1,4 +1,4 @@
-"""Do several metrics together agree better with people than the best of them?
+"""Do several metrics together agree better with human judgments than the best of them?
 
 Source: Kaster, Zhao & Eger 2021, section 6 and Table 13, for z-averages and gains.
 """
@@ -6,15 +6,13 @@ Source: Kaster, Zhao & Eger 2021, section 6 and Table 13, for z-averages and gai
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Unpack
+from typing import NamedTuple
 
 import numpy as np
 
-from bsx.analysis.documents.ensembles import FoldWeights
 from bsx.analysis.ensembles.fit import (
-    Profiles,
     Training,
     Weights,
     best_member,
@@ -26,15 +24,16 @@ from bsx.analysis.ensembles.fit import (
     weighted,
 )
 from bsx.analysis.ensembles.gain import Measured, gains
-from bsx.analysis.ensembles.result import EnsembleResult
-from bsx.analysis.ensembles.settings import LEARNED, EnsembleOptions, EnsembleSettings
+from bsx.analysis.ensembles.result import EnsembleResult, FoldWeights
+from bsx.analysis.ensembles.settings import LEARNED, EnsembleData, EnsembleSettings
 from bsx.analysis.ensembles.weights import equal_weights
 from bsx.analysis.stats.folds import Fold, Rows, given_folds, group_folds, refuse_leak, unit_folds, units
-from bsx.catalog.combination import Member, Normalise
+from bsx.catalog.combination import Combination, Member, Normalise
 from bsx.data.columns import TableLike, column_names, numeric_columns, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array
-from bsx.support.settings import build_config, takes
+from bsx.support.result import Notice
+from bsx.support.settings import set_fields, settled
 
 TEXTS = ("source", "reference", "candidate", "sentence1", "sentence2")
 _ROW = "\0row"
@@ -76,21 +75,22 @@ class _Scored:
     folds: list[FoldWeights] = field(default_factory=list)
 
 
-@takes(EnsembleSettings)
-def ensemble(
-    table: TableLike,
-    metrics: Sequence[str],
-    human: str,
-    *,
-    group: str | None = None,
-    segment: str | None = None,
-    texts: Sequence[str] | None = None,
-    fold: str | None = None,
-    lower: Sequence[str] = (),
-    fit: TableLike | None = None,
-    profiles: Profiles | None = None,
-    **settings: Unpack[EnsembleOptions],
-) -> EnsembleResult:
+class Combined(NamedTuple):
+    """An ensemble in use.
+
+    Attributes:
+        result: what it is worth.
+        combination: the ensemble as it would be saved.
+        scores: of each row of the table (n,), those that the gains are measured with; NaN where a number was missing.
+    """
+
+    result: EnsembleResult
+    combination: Combination
+    scores: Array
+
+
+@settled(EnsembleData)
+def ensemble(table: TableLike, metrics: Sequence[str], human: str, settings: EnsembleData) -> EnsembleResult:
     """Combine metrics and compare the result with the best of them.
 
     Rules that need no human scores (``mean``, ``z``, ``rank``, ``factors``) use all rows. Rules that learn weights are
@@ -106,18 +106,7 @@ def ensemble(
         table: mapping name -> (n,), DataFrame or `JudgedTable`.
         metrics: columns of scores.
         human: column of human scores.
-        group: column of groups, such as language pairs: correlations are computed in each and gains averaged.
-        segment: column that names each row's segment. Rows of one segment stay together, in folds and in resamples.
-        texts: columns of texts; rows with the same text in one of them stay together too. Those of `TEXTS` that the
-            table has, unless given.
-        fold: column of ready-made folds, instead of folds drawn here. It is checked for leaks all the same.
-        lower: metrics of which lower is better; their sign is turned.
-        fit: another table of the same columns to take constants and weights from; then nothing is cross-validated. It
-            may share no segment and no text with ``table`` if weights are learnt.
-        profiles: for ``how="factors"``: metric -> factor -> coefficient, as `bsx.analysis.disentangling.fit`
-            computes them
-            from the same columns; those of ``lower`` are turned here.
-        settings: fields of `bsx.analysis.ensembles.settings.EnsembleSettings`: ``how``, ``by``, ``folds``, …
+        settings: see `EnsembleSettings`, `EnsembleColumns` and `EnsembleData`.
 
     Returns:
         The ensemble, its correlations, gains, intervals and tests.
@@ -126,44 +115,52 @@ def ensemble(
         UnknownNameError: for a missing column; lists those present.
         InputError: for cells that are not numbers, columns that do not vary, too few rows, or folds that leak.
     """
-    config = build_config(settings, EnsembleSettings, spelling="`{}=`")
+    return combine(table, metrics, human, **set_fields(settings)).result
+
+
+@settled(EnsembleData)
+def combine(table: TableLike, metrics: Sequence[str], human: str, settings: EnsembleData) -> Combined:
+    """Combine metrics as `ensemble` does, and return what can be saved and the scores of rows too.
+
+    Arguments and errors are those of `ensemble`.
+    """
+    lower, fit = settings.lower, settings.fit
     names = _names(metrics, human, lower)
-    if fit is not None and fold is not None:
-        raise InputError("`fold=` names folds of one table; with a table to fit on there are none")
-    places = {"group": group, "segment": segment, "fold": fold}
-    data = _read(table, names, human, places, texts, config)
-    source = data if fit is None else _read(fit, names, human, {**places, "fold": None}, texts, config)
-    notes = [f"lower is better for {name}: its sign is turned" for name in lower]
-    learns = config.how in LEARNED
-    if not data.keys and (learns or config.best == "training"):
-        notes.append("no column names segments or holds texts: every row counts as a segment of its own")
-    normalise = normalisation(config.how)
+    data = _read(table, names, human, settings.fold, settings)
+    source = data if fit is None else _read(fit, names, human, None, settings)
+    warnings = [Notice("lower-is-better", name) for name in lower]
+    learns = settings.how in LEARNED
+    if not data.keys and (learns or settings.best == "training"):
+        warnings.append(Notice("rows-alone"))
+    normalise = normalisation(settings.how)
     members = fit_members(source.columns, lower, normalise)
     training = source.training(members, normalise)
     if learns:
-        final = learn_weights(training, config)
-    elif config.how == "factors":
-        final = Weights(choose_by_profile(names, profiles, lower, config.size))
+        final = learn_weights(training, settings)
+    elif settings.how == "factors":
+        final = Weights(choose_by_profile(names, settings.profiles, lower, settings.size))
     else:
         final = Weights(equal_weights(range(len(names)), len(names)))
-    combination = weighted(config.how, normalise, members, final.values)
+    combination = weighted(settings.how, normalise, members, final.values)
     scored = _Scored(combination.apply(data.columns))
-    rule: Callable[[Training], Weights] = (lambda part: learn_weights(part, config)) if learns else (lambda part: final)
+    rule: Callable[[Training], Weights] = (
+        (lambda part: learn_weights(part, settings)) if learns else (lambda part: final)
+    )
     if fit is not None:
-        if learns or config.best == "training":
-            _refuse_shared(source, data, segment)
-        if config.best == "training":
+        if learns or settings.best == "training":
+            _refuse_shared(source, data, settings.segment)
+        if settings.best == "training":
             best = best_member(training)
             scored.baseline = data.turned(names[best], names[best] in lower)
             scored.rival, scored.rivals = names[best], [best]
-    elif learns or config.best == "training":
-        folds = _folds(data, config)
-        refuse_leak(folds, _checked(data, config))
+    elif learns or settings.best == "training":
+        folds = _folds(data, settings)
+        refuse_leak(folds, _checked(data, settings))
         together, rival, taught = out_of_fold(training, folds, names, rule)
         scored = _Scored(together if learns else scored.ensemble, folds=taught)
-        if config.best == "training":
+        if settings.best == "training":
             scored.baseline, scored.rival = rival, _rivals(taught)
-            scored.rivals = sorted({names.index(one.best) for one in taught})
+            scored.rivals = sorted({names.index(item.best) for item in taught})
             scored.choice = range(len(names))
     turned = np.stack([data.turned(name, name in lower) for name in names], axis=1)
     measured = Measured(
@@ -178,39 +175,41 @@ def ensemble(
         scored.rivals,
         scored.choice,
     )
-    draw = {"resamples": config.resamples, "confidence": config.confidence, "seed": config.seed}
-    groups, average, (low, high), p = gains(measured, **draw)  # type: ignore[arg-type]
-    notes += _notes(config, final, scored.folds, data)
-    notes += [
-        f"{one.group}: the interval leaves out {one.undefined} of {config.resamples} resamples, in which the best "
-        "member's r is not above 0"
-        for one in groups
-        if one.undefined and not np.isnan(one.gain)
+    draws = settings.resamples
+    draw = {"resamples": draws, "confidence": settings.confidence, "seed": settings.seed}
+    groups, average, ends, p = gains(measured, **draw)  # type: ignore[arg-type]
+    warnings += _notices(settings, final, scored.folds, data)
+    warnings += [
+        Notice("undefined-resamples", part.group, {"undefined": part.undefined_resamples, "resamples": draws})
+        for part in groups
+        if part.undefined_resamples and not np.isnan(part.gain)
     ]
-    used = {**config.model_dump(), "penalty": final.penalty}
     scores = np.full(data.size, np.nan)
     scores[data.kept] = scored.ensemble
-    return EnsembleResult(
-        combination,
-        tuple(groups),
-        average,
-        low,
-        high,
-        p,
-        tuple(scored.folds),
-        tuple(data.keys),
-        int(data.of.max()) + 1,
-        len(source.human),
-        data.omitted,
-        used,
-        tuple(notes),
-        scores,
+    result = EnsembleResult(
+        how=combination.how,
+        normalise=combination.normalise,
+        members=tuple(names),
+        lower=tuple(member.metric for member in combination.members if member.lower),
+        weights=combination.weights,
+        groups=tuple(groups),
+        average_gain=average,
+        average_ci=ends,
+        average_p=p,
+        folds=tuple(scored.folds),
+        kept_together=tuple(data.keys),
+        units=int(data.of.max()) + 1,
+        fitted=len(source.human),
+        omitted=data.omitted,
+        warnings=tuple(warnings),
+        settings={**settings.model_dump(include=set(EnsembleSettings.model_fields)), "penalty": final.penalty},
     )
+    return Combined(result, combination, scores)
 
 
 def _names(metrics: Sequence[str], human: str, lower: Sequence[str]) -> list[str]:
     if isinstance(metrics, str):
-        raise InputError(f"`metrics={metrics!r}`: give a list of columns")
+        raise InputError(f"metrics: {metrics!r}: give a list of columns")
     names = list(metrics)
     if len(names) < 2:
         raise InputError("an ensemble needs at least two metrics")
@@ -219,7 +218,7 @@ def _names(metrics: Sequence[str], human: str, lower: Sequence[str]) -> list[str
         raise InputError(f"column {repeated[0]!r} is named twice among metrics and human scores")
     unknown = [name for name in lower if name not in names]
     if unknown:
-        raise InputError(f"`lower=`: {unknown[0]!r} is not one of the metrics {', '.join(names)}")
+        raise InputError(f"lower: {unknown[0]!r} is not one of the metrics {', '.join(names)}")
     return names
 
 
@@ -227,13 +226,13 @@ def _read(
     table: TableLike,
     metrics: Sequence[str],
     human: str,
-    places: Mapping[str, str | None],
-    texts: Sequence[str] | None,
-    settings: EnsembleSettings,
+    fold: str | None,
+    settings: EnsembleData,
 ) -> _Data:
     present = column_names(table)
-    labels = [name for name in places.values() if name is not None]
-    kept_texts = list(texts) if texts is not None else [name for name in TEXTS if name in present]
+    group, segment = settings.group, settings.segment
+    labels = [name for name in (group, segment, fold) if name is not None]
+    kept_texts = list(settings.texts) if settings.texts is not None else [name for name in TEXTS if name in present]
     wanted = {name: table[name] for name in present if name in {*metrics, human, *labels, *kept_texts}}
     rows = {_ROW: np.arange(len(next(iter(wanted.values()), ())), dtype=np.float64)}
     columns, named, omitted = numeric_columns({**wanted, **rows}, [*metrics, human, _ROW], labels, nan=settings.nan)
@@ -244,14 +243,14 @@ def _read(
     if not len(kept):
         raise InputError("no row has all the numbers")
     scores = columns.pop(human)
-    keys = {places["segment"]: named[places["segment"]]} if places["segment"] is not None else {}
+    keys = {segment: named[segment]} if segment is not None else {}
     for name in kept_texts:
         cells = list(wanted[name])
         keys[name] = ["" if cells[i] is None else str(cells[i]) for i in kept]
-    groups = named[places["group"]] if places["group"] is not None else ["all"] * len(kept)
-    fold = named[places["fold"]] if places["fold"] is not None else None
+    groups = named[group] if group is not None else ["all"] * len(kept)
     of = units(list(keys.values()), len(kept))
-    return _Data(columns, scores, groups, keys, fold, of, omitted, kept, len(rows[_ROW]))
+    folds = named[fold] if fold is not None else None
+    return _Data(columns, scores, groups, keys, folds, of, omitted, kept, len(rows[_ROW]))
 
 
 def _folds(data: _Data, settings: EnsembleSettings) -> list[Fold]:
@@ -288,29 +287,17 @@ def _rivals(folds: Sequence[FoldWeights]) -> str:
     return counts[0][0] if len(counts) == 1 else ", ".join(f"{name} ({count})" for name, count in counts)
 
 
-def _notes(settings: EnsembleSettings, final: Weights, folds: Sequence[FoldWeights], data: _Data) -> list[str]:
-    notes = []
-    if settings.best == "sample":
-        notes.append(
-            "the member to beat is the best of the rows it is compared on, which favours it; `best=training` takes one "
-            "that could have been chosen"
-        )
+def _notices(settings: EnsembleSettings, final: Weights, folds: Sequence[FoldWeights], data: _Data) -> list[Notice]:
+    result = [Notice("best-of-the-same-rows")] if settings.best == "sample" else []
     purged = sum(fold.purged for fold in folds)
     if purged:
-        notes.append(
-            f"{purged} times a row was left out of training because it shares a segment or a text with the group tested"
-        )
+        result.append(Notice("purged", values={"times": purged}))
     fallen = sum(fold.fell_back for fold in folds)
     if fallen or final.fell_back:
-        where = f"in {fallen} of {len(folds)} folds" if fallen else "on all rows"
-        notes.append(f"{where} no metric was worth a weight, so all got the same")
+        result.append(Notice("equal-weights", values={"folds": fallen, "of": len(folds)}))
     largest = int(np.bincount(data.of).max())
     if folds and settings.by == "segment" and largest > 2 * len(data.of) / settings.folds and data.fold is None:
-        notes.append(f"{largest} of {len(data.of)} rows hang together by shared texts and are in one fold")
+        result.append(Notice("hang-together", values={"rows": largest, "of": len(data.of)}))
     if len(data.of) > int(data.of.max()) + 1:
-        notes.append(
-            "rows share segments or texts: the Williams test takes them as independent, the bootstrap does not"
-        )
-    if data.omitted:
-        notes.append(f"{data.omitted} rows miss a number and are left out")
-    return notes
+        result.append(Notice("rows-share-texts"))
+    return result

@@ -1,34 +1,21 @@
-"""Every setting of an ensemble, written once: Python arguments and command-line options come from here."""
+"""Settings of ensembles: what `ensemble` and `combine` take, and what the command shows."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from bsx.support.settings import BaseSettings, Option
+from bsx.support.untyped import Untyped
 
 How = Literal["mean", "z", "rank", "weights", "ridge", "greedy", "factors"]
 LEARNED: tuple[How, ...] = ("weights", "ridge", "greedy")  # their weights are fitted to human scores
 
 
-class EnsembleOptions(TypedDict, total=False):
-    """`EnsembleSettings` as keyword arguments."""
-
-    how: How
-    by: Literal["segment", "group"]
-    folds: int
-    penalty: float | None
-    size: int
-    best: Literal["sample", "training"]
-    nan: Literal["error", "omit"]
-    resamples: int
-    confidence: float
-    seed: int
-
-
-class EnsembleSettings(BaseModel):
+class EnsembleSettings(BaseSettings):
     """How metrics are combined, tested and compared with their best member."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     how: Annotated[
         How,
@@ -62,18 +49,64 @@ class EnsembleSettings(BaseModel):
     seed: Annotated[int, Field(ge=0, description="Of folds and resamples.")] = 1
 
     @model_validator(mode="after")
-    def _consistent(self) -> EnsembleSettings:
+    def _consistent(self) -> Self:
         if self.penalty is not None and self.how != "ridge":
-            raise ValueError(f"`penalty=` goes with `how=ridge`, not with `how={self.how}`")
+            raise ValueError(f"penalty goes with how ridge, not with {self.how}")
         for field in ("folds", "by"):
             if (
                 self.how not in LEARNED
                 and self.best == "sample"
-                and getattr(self, field) != type(self).model_fields[field].default
+                and getattr(self, field) != EnsembleSettings.model_fields[field].default
             ):
-                raise ValueError(f"`{field}=` goes with weights that are learned: `how={self.how}` has none")
+                raise ValueError(f"{field} goes with weights that are learned: how {self.how} has none")
         if self.by == "group" and self.folds != 10:
-            raise ValueError("`folds=` goes with `by=segment`; `by=group` holds out one group after the other")
+            raise ValueError("folds goes with by segment; by group holds out one group after the other")
         if "size" in self.model_fields_set and self.size != 2 and self.how != "factors":
-            raise ValueError(f"`size=` goes with `how=factors`, not with `how={self.how}`")
+            raise ValueError(f"size goes with how factors, not with {self.how}")
+        return self
+
+
+class EnsembleColumns(BaseSettings):
+    """What further columns of a table of scores are."""
+
+    group: Annotated[
+        str | None,
+        Field(description="Column of groups, such as language pairs: gains are measured in each and averaged."),
+    ] = None
+    segment: Annotated[
+        str | None,
+        Field(description="Column of segments; rows of one stay together, in folds and in resamples."),
+    ] = None
+    texts: Annotated[
+        Sequence[str] | None,
+        Field(description="Columns of texts; equal ones stay together too. [source, reference, candidate, …]"),
+    ] = None
+    fold: Annotated[str | None, Field(description="Column of ready-made folds; they are checked for leaks.")] = None
+    lower: Annotated[Sequence[str], Field(description="Metrics of which lower is better: their sign is turned.")] = ()
+
+
+class EnsembleData(EnsembleSettings, EnsembleColumns):
+    """All that an ensemble of columns takes beside them."""
+
+    fit: Annotated[
+        Untyped,
+        Field(
+            description="Another table of the same columns to take constants and weights from; then nothing is "
+            "cross-validated. It may share no segment and no text with the first if weights are learnt."
+        ),
+        Option(python=True),
+    ] = None
+    profiles: Annotated[
+        Mapping[str, Mapping[str, float]] | None,
+        Field(
+            description="For the rule factors: metric -> factor -> coefficient, as `bsx.analysis.disentangle` computes "
+            "them from the same columns; those of lower are turned here."
+        ),
+        Option(python=True),
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_split(self) -> Self:
+        if self.fit is not None and self.fold is not None:
+            raise ValueError("fold names folds of one table; with a table to fit on there are none")
         return self

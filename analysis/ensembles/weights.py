@@ -158,7 +158,7 @@ def furthest_members(profiles: Array, size: int = 2) -> list[int]:
     """
     count = len(profiles)
     if not 2 <= size <= count:
-        raise InputError(f"`size={size}`: the factor rule chooses at least 2 and at most all {count} metrics")
+        raise InputError(f"size={size}: the factor rule chooses at least 2 and at most all {count} metrics")
     if comb(count, size) > SUBSETS:
         raise InputError(f"there are {comb(count, size):,} ways to choose {size} of {count} metrics: name fewer")
     distances = profile_distances(profiles)

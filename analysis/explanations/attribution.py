@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.plots import Dot, draw_dots
-from bsx.analysis.render.sheets import Sheet
 from bsx.errors import InputError
 from bsx.support.checks import Array
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from bsx.support.result import Number, Shown
 
 Kept = NDArray[np.bool_]
 Value = Callable[[Kept], Array]
 """From which words are kept (texts, words) to the scores of those texts (texts,)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Attribution(InNotebooks):
+@dataclass(frozen=True, repr=False)
+class Attribution(Shown):
     """What words add.
 
     Attributes:
@@ -37,32 +30,11 @@ class Attribution(InNotebooks):
         exact: whether nothing was sampled.
     """
 
-    values: Array
+    values: tuple[Number, ...]
     whole: float
-    none: float
+    none: Number
     evaluations: int
     exact: bool
-
-    @property
-    def short(self) -> str:
-        """Words, and what was scored."""
-        return f"{len(self.values)} words, whole={self.whole:.4f}, {self.evaluations} texts scored"
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return a row a word, by its place from 0."""
-        rows = [[str(place), f"{value:+.4f}"] for place, value in enumerate(self.values)]
-        how = "exact" if self.exact else "sampled"
-        title = f"What each word adds to a score of {self.whole:.4f}, {how}; n = {self.evaluations} texts, no tests"
-        return [Sheet(title, ["word", "adds"], rows)]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row a word, by its place from 0."""
-        return [{"place": place, "value": float(value)} for place, value in enumerate(self.values)]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw what each word adds."""
-        dots = [Dot(str(place), float(value)) for place, value in enumerate(self.values)]
-        return draw_dots({"word": dots}, "adds to the score", path, line=0)
 
 
 def erasure(value: Value, words: int) -> Attribution:
@@ -77,7 +49,7 @@ def erasure(value: Value, words: int) -> Attribution:
     """
     kept = ~np.eye(words + 1, words, k=-1, dtype=bool)  # the whole text first
     scores = _scores(value, kept)
-    return Attribution(scores[0] - scores[1:], float(scores[0]), math.nan, len(kept), exact=True)
+    return Attribution(_numbers(scores[0] - scores[1:]), float(scores[0]), math.nan, len(kept), exact=True)
 
 
 def shapley(value: Value, words: int, *, budget: int = 256, seed: int = 1) -> Attribution:
@@ -99,7 +71,7 @@ def shapley(value: Value, words: int, *, budget: int = 256, seed: int = 1) -> At
         InputError: if the budget is below 2, or a score is not a finite number.
     """
     if budget < 2:
-        raise InputError(f"`budget={budget}`: at least two texts are scored, with all words and with none")
+        raise InputError(f"budget={budget}: at least two texts are scored, with all words and with none")
     if words < 63 and 2**words <= budget:
         return _exact(value, words)
     rng = np.random.default_rng(seed)
@@ -126,7 +98,9 @@ def shapley(value: Value, words: int, *, budget: int = 256, seed: int = 1) -> At
     for drawn, places in chains:
         total[drawn] += np.diff(scores[places])
     ends = chains[0][1]
-    return Attribution(total / len(chains), float(scores[ends[-1]]), float(scores[ends[0]]), len(rows), exact=False)
+    return Attribution(
+        _numbers(total / len(chains)), float(scores[ends[-1]]), float(scores[ends[0]]), len(rows), exact=False
+    )
 
 
 def _exact(value: Value, words: int) -> Attribution:
@@ -140,7 +114,11 @@ def _exact(value: Value, words: int) -> Attribution:
     for word in range(words):
         without = numbers[~kept[:, word]]
         values[word] = weights[sizes[without]] @ (scores[without | 1 << word] - scores[without])
-    return Attribution(values, float(scores[-1]), float(scores[0]), len(kept), exact=True)
+    return Attribution(_numbers(values), float(scores[-1]), float(scores[0]), len(kept), exact=True)
+
+
+def _numbers(values: Array) -> tuple[float, ...]:
+    return tuple(values.tolist())
 
 
 def _scores(value: Value, kept: Kept) -> Array:

@@ -1,23 +1,23 @@
-"""Whether word risks are probabilities: how far they are from the shares of words that people marked."""
+"""Whether word risks are probabilities: how far they are from the shares of words that humans marked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.explanations.figures import RiskFigures, estimates, sentences
+from bsx.analysis.explanations.figures import estimates, sentences
 from bsx.analysis.stats.resample import bootstrap_counts
 from bsx.analysis.stats.results import Estimate
 from bsx.analysis.stats.validate import settings
 from bsx.errors import InputError
+from bsx.support.result import Shown
 
 
 @dataclass(frozen=True, repr=False)
-class Calibration(RiskFigures):
+class Calibration(Shown):
     """How far risks are from the shares of marked words, over all words of all sentences.
 
     Attributes:
@@ -25,17 +25,8 @@ class Calibration(RiskFigures):
         excess: the mean risk less the share of marked words; above 0, risks are too high.
     """
 
-    TITLE: ClassVar[str] = "Word risks as probabilities of a mark,"
-    UNIT: ClassVar[str] = "words"
-    AXIS: ClassVar[str] = "of word risks"
-    LINE: ClassVar[float | None] = 0
-
     error: Estimate
     excess: Estimate
-
-    def named(self) -> Mapping[str, Estimate]:
-        """Return both figures."""
-        return {"calibration error": self.error, "excess": self.excess}
 
 
 def calibration(
@@ -68,7 +59,7 @@ def calibration(
     """
     settings(resamples=resamples, confidence=confidence)
     if bins < 1:
-        raise InputError(f"`bins={bins}`: at least one range is due")
+        raise InputError(f"bins={bins}: at least one range is due")
     sums = []
     for number, x, y in sentences(risks, marks):
         if not ((x >= 0) & (x <= 1)).all():

@@ -1,72 +1,16 @@
-"""Figures of word risks held against people's marks: what their results share, and how sentences are read."""
+"""Word risks held against human marks: how sentences are read, and how figures of them become estimates."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.plots import Dot, draw_dots
-from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.resample import percentile_interval
 from bsx.analysis.stats.results import Estimate
 from bsx.errors import InputError
 from bsx.support.checks import Array
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
-class RiskFigures(InNotebooks):
-    """Several figures of word risks, each with a bootstrap interval over sentences."""
-
-    TITLE: ClassVar[str]
-    UNIT: ClassVar[str]
-    AXIS: ClassVar[str]
-    LINE: ClassVar[float | None] = None
-
-    @abstractmethod
-    def named(self) -> Mapping[str, Estimate]:
-        """Return the figures by name."""
-
-    @property
-    def short(self) -> str:
-        """The figures, and how much they rest on."""
-        shown = ", ".join(f"{name} {one.estimate:.3f}" for name, one in self.named().items())
-        return f"{shown}; {next(iter(self.named().values())).n} {self.UNIT}"
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return the figures with intervals."""
-        first = next(iter(self.named().values()))
-        rows = [
-            [name.replace("_", " "), f"{one.estimate:.4f} [{one.low:.4f}, {one.high:.4f}]"]
-            for name, one in self.named().items()
-        ]
-        level = f"{100 * first.confidence:g} % bootstrap intervals"
-        return [Sheet(f"{self.TITLE} n = {first.n} {self.UNIT}; {level}, no tests", ["figure", "value"], rows)]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row a figure."""
-        return [{"figure": name, **asdict(one)} for name, one in self.named().items()]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw the figures with their intervals."""
-        dots = [Dot(name.replace("_", " "), one.estimate, one.low, one.high) for name, one in self.named().items()]
-        return draw_dots({"": dots}, self.AXIS, path, line=self.LINE)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the figures with intervals."""
-        found: dict[str, object] = {}
-        for name, one in self.named().items():
-            key = name.replace(" ", "_")
-            found |= {key: one.estimate, f"{key}_ci": [one.low, one.high]}
-        return found
 
 
 def sentences(risks: Sequence[ArrayLike], marks: Sequence[ArrayLike]) -> Iterator[tuple[int, Array, Array]]:

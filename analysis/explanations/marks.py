@@ -1,26 +1,26 @@
-"""How well word risks find the words that people marked as errors."""
+"""How well word risks find the words that humans marked as errors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.explanations.figures import RiskFigures, estimates, sentences
+from bsx.analysis.explanations.figures import estimates, sentences
 from bsx.analysis.stats.resample import bootstrap_counts, compared
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.validate import settings
 from bsx.errors import InputError
 from bsx.support.checks import Array
+from bsx.support.result import Shown
 
 FIGURES = ("auc", "average_precision", "recall")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class MarkAgreement(RiskFigures):
+@dataclass(frozen=True, repr=False)
+class MarkAgreement(Shown):
     """Means over sentences, as the shared task Eval4NLP 2021 computes them.
 
     Attributes:
@@ -29,26 +29,12 @@ class MarkAgreement(RiskFigures):
         recall: share of the errors among the K riskiest words, K being the number of errors; words that tie for the
             last places count by how likely a random choice takes them.
         left_out: sentences whose words are all marked or all unmarked, of which nothing can be said.
-        figures: the three of each sentence (sentences, 3).
     """
-
-    TITLE: ClassVar[str] = "Word risks beside people's marks, means over"
-    UNIT: ClassVar[str] = "sentences"
-    AXIS: ClassVar[str] = "mean over sentences"
 
     auc: Estimate
     average_precision: Estimate
     recall: Estimate
     left_out: int
-    figures: Array
-
-    def named(self) -> Mapping[str, Estimate]:
-        """Return the three figures."""
-        return {name: getattr(self, name) for name in FIGURES}
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the three figures with intervals, and how many sentences they rest on."""
-        return {"sentences": self.auc.n, "left_out": self.left_out, **super().to_dict()}
 
 
 def mark_agreement(
@@ -75,15 +61,12 @@ def mark_agreement(
         InputError: if numbers differ, a mark is neither 0 nor 1, or no sentence has both kinds.
     """
     settings(resamples=resamples, confidence=confidence)
-    found = [sentence_figures(x, y) for _, x, y in sentences(risks, marks) if 0 < y.sum() < len(y)]
-    if not found:
-        raise InputError("no sentence has both marked and unmarked words")
-    figures = np.array(found)
+    figures = _figures(risks, marks)
     draws = np.concatenate([counts @ figures for counts in bootstrap_counts(resamples, len(figures), seed)])
     draws /= len(figures)
     methods = [f"mean {name.replace('_', ' ')} of a sentence" for name in FIGURES]
     auc, precision, recall = estimates(methods, figures.mean(axis=0), draws, len(figures), confidence)
-    return MarkAgreement(auc, precision, recall, left_out=len(risks) - len(figures), figures=figures)
+    return MarkAgreement(auc, precision, recall, left_out=len(risks) - len(figures))
 
 
 def sentence_figures(risks: Array, marks: Array) -> tuple[float, float, float]:
@@ -105,29 +88,43 @@ def sentence_figures(risks: Array, marks: Array) -> tuple[float, float, float]:
 
 
 def compare_marks(
-    a: MarkAgreement, b: MarkAgreement, *, confidence: float = 0.95, resamples: int = 1000, seed: int = 1
+    a: Sequence[ArrayLike],
+    b: Sequence[ArrayLike],
+    marks: Sequence[ArrayLike],
+    *,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 1,
 ) -> dict[str, Comparison]:
     """Compare two explanations of the same sentences by a paired bootstrap: figure -> comparison.
 
     Args:
-        a: of the first.
-        b: of the second, with the same marks.
+        a: for each sentence the first explanation's risks, a number a word.
+        b: the second one's.
+        marks: for each sentence 1 or 0 a word; 1 is an error.
         confidence: level of the intervals.
         resamples: of the bootstrap.
         seed: of the bootstrap.
 
     Raises:
-        InputError: if they rest on different numbers of sentences.
+        InputError: as `mark_agreement`.
     """
     settings(resamples=resamples, confidence=confidence)
-    if len(a.figures) != len(b.figures):
-        raise InputError(f"the one rests on {len(a.figures)} sentences, the other on {len(b.figures)}")
-    apart = a.figures - b.figures
+    both = _figures(a, marks), _figures(b, marks)
+    apart = both[0] - both[1]
     draws = np.concatenate([counts @ apart for counts in bootstrap_counts(resamples, len(apart), seed)]) / len(apart)
-    found = {}
+    compared_to = {}
     for place, name in enumerate(FIGURES):
-        first, second = (float(one.figures[:, place].mean()) for one in (a, b))
-        found[name] = compared(
+        first, second = (float(figures_of[:, place].mean()) for figures_of in both)
+        compared_to[name] = compared(
             first, second, draws[:, place], len(apart), "paired bootstrap over sentences", confidence
         )
-    return found
+    return compared_to
+
+
+def _figures(risks: Sequence[ArrayLike], marks: Sequence[ArrayLike]) -> Array:
+    """Return the three figures of each sentence that has marked and unmarked words (sentences, 3)."""
+    figures = [sentence_figures(x, y) for _, x, y in sentences(risks, marks) if 0 < y.sum() < len(y)]
+    if not figures:
+        raise InputError("no sentence has both marked and unmarked words")
+    return np.array(figures)

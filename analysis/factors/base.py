@@ -6,35 +6,28 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Generic, Literal, SupportsFloat, TypeAlias, TypedDict
+from typing import Annotated, ClassVar, Generic, Literal, Self, SupportsFloat, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field, model_validator
 from typing_extensions import TypeVar
 
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.plots import draw_histogram
-from bsx.analysis.render.sheets import Sheet
 from bsx.catalog.entries.metrics import FactorEntry
 from bsx.data.columns import number_column
 from bsx.errors import InputError
 from bsx.support.memory import DEFAULT_SHARE, PER_BYTE, free_memory, refuse_beyond, text_size
-from bsx.support.progress import Progress, Watch, told
-from bsx.support.settings import check_ranges
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from bsx.support.progress import Watch, told
+from bsx.support.result import Shown
+from bsx.support.settings import BaseSettings, Option
 
 _SHORT = 1_024  # characters of sentences that fit in any budget
 Values = NDArray[np.float64]
 FactorCell: TypeAlias = "str | SupportsFloat | None"
 
 
-class FactorConfig(BaseModel):
+class FactorConfig(BaseSettings):
     """Base of a factor's settings: frozen, strictly named; written ``factor:field=value`` on the command line."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 ConfigT = TypeVar("ConfigT", bound=FactorConfig, covariant=True, default=FactorConfig)
@@ -63,12 +56,14 @@ class SentencePairs:
         if len(self.sentence1) != len(self.sentence2):
             raise InputError(f"sentence1: {len(self.sentence1)} texts, sentence2: {len(self.sentence2)}")
         budget = int(free_memory() * DEFAULT_SHARE)
-        for row, (one, two) in enumerate(zip(self.sentence1, self.sentence2, strict=True), start=1):
-            if max(len(one), len(two)) >= _SHORT:
+        for row, (first, second) in enumerate(zip(self.sentence1, self.sentence2, strict=True), start=1):
+            if max(len(first), len(second)) >= _SHORT:
                 # Whatever reads a sentence, and a table with a cell for each two words, as trees and edits want it.
-                needed = PER_BYTE * (text_size(one) + text_size(two)) + 16 * len(one.split()) * len(two.split())
+                needed = PER_BYTE * (text_size(first) + text_size(second)) + 16 * len(first.split()) * len(
+                    second.split()
+                )
                 refuse_beyond(
-                    needed, budget, f"row {row}: comparing sentences of {len(one):,} and {len(two):,} letters"
+                    needed, budget, f"row {row}: comparing sentences of {len(first):,} and {len(second):,} letters"
                 )
         for name, values in self.columns.items():
             if len(values) != len(self):
@@ -102,42 +97,20 @@ class SentencePairs:
         return number_column(name, self.column(name))
 
 
-class ResourceOptions(TypedDict, total=False):
-    """`Resources` as keyword arguments."""
-
-    human: str | None
-    translation: str | None
-    dictionary: Path | None
-    parallel: str | None
-    parses1: Path | None
-    parses2: Path | None
-    parser: Literal["stanza", "spacy"]
-    parser_dir: Path | None
-    download: bool
-    vectors: Path | None
-    train_vectors: bool
-    lexicon: Path | None
-    cache: Path | None
-    jobs: int
-    seed: int
-    progress: Watch
-
-
-class Resources(BaseModel):
+class Resources(BaseSettings):
     """What factors may read beside the sentences, and where they may keep what is costly to compute."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
-
-    human: Annotated[str | None, Field(description="Column of human judgements, for sem.")] = None
+    human: Annotated[str | None, Field(description="Column of human judgments, for sem.")] = None
     translation: Annotated[
-        str | None, Field(description="Column of translations of sentence1 into sentence2's language, for lex.")
+        str | None,
+        Field(description="Column of translations of the sources into the candidates' language, for lex."),
     ] = None
     dictionary: Annotated[
         Path | None, Field(description="File with word TAB translation on each line, for lex instead.")
     ] = None
     parallel: Annotated[str | None, Field(description="Column of scores of parallel text, for clb.")] = None
-    parses1: Annotated[Path | None, Field(description="CoNLL-U file with parses of sentence1.")] = None
-    parses2: Annotated[Path | None, Field(description="The same of sentence2.")] = None
+    parses1: Annotated[Path | None, Field(description="CoNLL-U file with parses of the references, or sources.")] = None
+    parses2: Annotated[Path | None, Field(description="The same of the candidates.")] = None
     parser: Annotated[Literal["stanza", "spacy"], Field(description="Parser, where no parses are given.")] = "stanza"
     parser_dir: Annotated[Path | None, Field(description="Its models.")] = None
     download: Annotated[bool, Field(description="Let stanza fetch its model.")] = False
@@ -148,22 +121,37 @@ class Resources(BaseModel):
     jobs: Annotated[int, Field(ge=1, description="Processes for tree distances.")] = 1
     seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 42
     progress: Annotated[
-        Progress | None,
+        Watch,
         BeforeValidator(told),
         Field(description="Called with a phase's name, items done and items in all; True draws bars."),
+        Option(python=True),
     ] = None
 
-    def __post_init__(self) -> None:
-        check_ranges(vars(self))
+    @model_validator(mode="after")
+    def _both_sides(self) -> Self:
+        if (self.parses1 is None) != (self.parses2 is None):
+            raise ValueError("parses come for both sides: give parses1 and parses2")
+        return self
 
     def report(self, phase: str, done: int, total: int) -> None:
         """Tell how far a phase is, if anybody listens."""
-        if self.progress is not None:
+        if callable(self.progress):
             self.progress(phase, done, total)
 
 
-@dataclass(frozen=True, repr=False)
-class FactorScores(InNotebooks):
+class FactorSettings(Resources):
+    """How factors are computed: languages, presets, and what they may read."""
+
+    lang: Annotated[
+        str, Field(description="Language of both sides, code or name, or of each: de-en."), Option(("-l",))
+    ] = "en"
+    preset: Annotated[
+        str | None, Field(description="Settings by name, e.g. kaster2021, of factors that name no other.")
+    ] = None
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class FactorScores(Shown):
     """A factor's scores.
 
     Attributes:
@@ -177,28 +165,6 @@ class FactorScores(InNotebooks):
     details: dict[str, object]
     notes: tuple[str, ...] = ()
     excluded: str | None = None
-
-    @property
-    def short(self) -> str:
-        """How many there are, and their mean."""
-        return (
-            f"{len(self.values)} pairs, mean {np.nanmean(self.values):.3f}; {int(np.isnan(self.values).sum())} missing"
-        )
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return mean, deviation and ends."""
-        known = self.values[~np.isnan(self.values)]
-        figures = {"mean": known.mean(), "sd": known.std(), "lowest": known.min(), "highest": known.max()}
-        rows = [[name, f"{value:.3f}"] for name, value in figures.items()]
-        return [Sheet(f"Factor, n = {len(known)} of {len(self.values)} pairs", ["figure", "value"], rows)]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row a pair."""
-        return [{"pair": number, "value": float(value)} for number, value in enumerate(self.values, start=1)]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw how the values are spread."""
-        return draw_histogram({"": self.values[~np.isnan(self.values)]}, "factor", path)
 
 
 class Factor(ABC, Generic[ConfigT]):

@@ -36,8 +36,8 @@ def cross_lingual_bias(score: Score, sources: Sequence[str], translations: Seque
     values = np.asarray(score([source for source, _ in pairs], [text for _, text in pairs]), dtype=np.float64)
     if values.shape != (len(pairs),):
         raise InputError(f"clb: the metric returned {values.shape} scores for {len(pairs)} pairs")
-    found = dict(zip(pairs, values.tolist(), strict=True))
-    return np.array([found[pair] for pair in zip(sources, translations, strict=True)], dtype=np.float64)
+    result = dict(zip(pairs, values.tolist(), strict=True))
+    return np.array([result[pair] for pair in zip(sources, translations, strict=True)], dtype=np.float64)
 
 
 class CrossLingualConfig(FactorConfig):
@@ -62,6 +62,6 @@ class CrossLingualBias(Factor[CrossLingualConfig]):
             present = ", ".join(map(repr, pairs.columns)) or "none"
             raise InputError(
                 "clb: name the column with the metric's scores of the first sentences and their translations "
-                f"(`parallel=COL`); the columns are {present}"
+                f"(parallel); the columns are {present}"
             )
         return FactorScores(pairs.numbers(column), {"column": column})

@@ -178,7 +178,7 @@ class Lexical(Factor[LexicalConfig]):
         if pairs.crosslingual:
             raise InputError(
                 f"lex: the first sentences are {pairs.lang1}, the second {pairs.lang2}: name a column of translations "
-                f"into {pairs.lang2} (`translation=COL`) or a word dictionary (`dictionary=FILE`)"
+                f"into {pairs.lang2} (translation) or a word dictionary (dictionary)"
             )
         return list(pairs.sentence1), "as they are"
 

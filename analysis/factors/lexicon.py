@@ -56,7 +56,7 @@ def read_lexicon(file: Path) -> Lexicon:
     for number, line in enumerate(NamedFile(file).lines(), start=1):
         fields = line.split()
         if len(fields) == 1:
-            raise InputError(f"{file}: line {number}: {fields[0]!r} has no neighbour")
+            raise InputError(f"{fields[0]!r} has no neighbour", file=file, line=number)
         if fields:
             lines.append(fields)
     return as_lexicon(lines)
@@ -125,16 +125,16 @@ def build_lexicon(
         fitting = len(candidates) - (0 if across else counts[features].get(word, 0))
         if not fitting or rng.random() < _chance_of_none(len(pool), fitting, draws):
             continue
-        found = word
+        result = word
         while True:
-            found = candidates[int(rng.integers(len(candidates)))]
-            if across or found != word:
+            result = candidates[int(rng.integers(len(candidates)))]
+            if across or result != word:
                 break
             if fitting * 20 < len(candidates):  # one word all but fills the group: draw among the others directly
                 rest = [other for other in candidates if other != word]
-                found = rest[int(rng.integers(len(rest)))]
+                result = rest[int(rng.integers(len(rest)))]
                 break
-        pairs[word, found] = None
+        pairs[word, result] = None
     return list(pairs)
 
 
@@ -148,11 +148,11 @@ def feature_overlap(tokens: Sequence[Token], others: Sequence[Token] | None = No
     forms: dict[frozenset[str], set[str]] = defaultdict(set)
     for word, feats in tokens if others is None else others:
         forms[feature_set(feats) if others is None else own_features(feats)].add(word)
-    found = 0
+    result = 0
     for _, feats in tokens:
         features = feature_set(feats)
-        found += bool(features) and len(forms.get(features, ())) > (1 if others is None else 0)
-    return found / len(tokens)
+        result += bool(features) and len(forms.get(features, ())) > (1 if others is None else 0)
+    return result / len(tokens)
 
 
 def _unwritable(word: str) -> bool:

@@ -48,9 +48,9 @@ def mor_scores(
     """Return `mor` of many pairs (n,)."""
     index = {word: row for row, word in enumerate(vectors)}
     matrix = np.array(list(vectors.values()), dtype=np.float64)
-    one, two = (_means(side, index, matrix) for side in (first, second))
+    left, right = (_means(side, index, matrix) for side in (first, second))
     with np.errstate(invalid="ignore", divide="ignore"):
-        cosines = (one * two).sum(1) / (np.linalg.norm(one, axis=1) * np.linalg.norm(two, axis=1))
+        cosines = (left * right).sum(1) / (np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1))
     return np.asarray(np.clip(cosines, -1.0, 1.0))
 
 
@@ -117,9 +117,7 @@ class Morphology(Factor[MorphologyConfig]):
         config = self.config
         details: dict[str, object] = config.model_dump() | {"seed": resources.seed}
         if resources.vectors is None and not resources.train_vectors:
-            raise ModelUnavailableError(
-                "mor: needs word vectors: `vectors=FILE` (.vec or .bin), or `train_vectors=True`"
-            )
+            raise ModelUnavailableError("mor: needs word vectors: vectors (a .vec or .bin file), or train_vectors")
         parsed = self._given_parses(pairs, resources)
         texts = [
             self._tokens(side, lang, parse)
@@ -203,13 +201,13 @@ class Morphology(Factor[MorphologyConfig]):
         origin: dict[str, object] = {"tags": taggers, "draws": config.draws, "seed": resources.seed}
         if not pairs.crosslingual:
             tokens = [*tagged[0], *tagged[1]]
-            found = build_lexicon(tokens, seed=resources.seed, draws=config.draws)
-            return as_lexicon(found), feature_overlap(tokens), {**origin, "pairs": len(found)}
+            result = build_lexicon(tokens, seed=resources.seed, draws=config.draws)
+            return as_lexicon(result), feature_overlap(tokens), {**origin, "pairs": len(result)}
         # The English words are moved, as in the paper; without English, those of the second side.
         move, other = (0, 1) if pairs.lang1 == "en" else (1, 0)
-        found = build_lexicon(tagged[move], tagged[other], seed=resources.seed, draws=config.draws)
+        result = build_lexicon(tagged[move], tagged[other], seed=resources.seed, draws=config.draws)
         overlap = feature_overlap(tagged[move], tagged[other])
-        return as_lexicon(found), overlap, {**origin, "pairs": len(found), "moved_side": f"sentence{move + 1}"}
+        return as_lexicon(result), overlap, {**origin, "pairs": len(result), "moved_side": f"sentence{move + 1}"}
 
     def _tag(
         self, texts: Sequence[Sequence[str]], lang: str, column: str, resources: Resources

@@ -90,7 +90,7 @@ class StanzaParser(Parser):
         if code is None:
             raise InputError(
                 f"stanza has no parser for {self.lang}: parse the sentences with another one and give the parses as "
-                "CoNLL-U (`parses1=`, `parses2=`)"
+                "CoNLL-U (parses1, parses2)"
             )
         return code
 
@@ -98,7 +98,7 @@ class StanzaParser(Parser):
     def _place(self) -> Path:
         if self.folder is not None:
             if not self.folder.is_dir():
-                raise InputError(f"{self.folder}: there is no such folder of stanza models")
+                raise InputError("there is no such folder of stanza models", file=self.folder)
             return self.folder
         need("stanza", "Parsing")
         usual = Path(importlib.import_module("stanza.resources.common").DEFAULT_MODEL_DIR)
@@ -132,8 +132,8 @@ class StanzaParser(Parser):
         if not files and (why is not None or not self.download):
             raise ModelUnavailableError(
                 f"there is no stanza model for {self.lang} in {self._place}{f', and {why}' if why else ''}: "
-                f"python -c 'import stanza; stanza.download(\"{self._code}\")' fetches it (or `download=True` does); "
-                "`parser_dir=` names another folder, `parses1=` and `parses2=` give parses that you have"
+                f"python -c 'import stanza; stanza.download(\"{self._code}\")' fetches it (or download does); "
+                "parser_dir names another folder, parses1 and parses2 give parses that you have"
             )
         return files
 
@@ -169,11 +169,11 @@ class StanzaParser(Parser):
             self._check_language(str(made.processors["pos"].trainer.args.get("lang") or self._code))
         return made
 
-    def _check_language(self, found: str) -> None:
+    def _check_language(self, language: str) -> None:
         """Refuse a pipeline trained for another language, which would parse without complaint."""
-        if found.partition("_")[0] != self._code.partition("-")[0]:
+        if language.partition("_")[0] != self._code.partition("-")[0]:
             raise InputError(
-                f"{self._place}: was trained for the language {found!r}, the texts are in {self.lang!r}: `parser_dir=` "
+                f"{self._place}: was trained for the language {language!r}, the texts are in {self.lang!r}: parser_dir "
                 "names the folder of one for them"
             )
 
@@ -187,7 +187,7 @@ class StanzaParser(Parser):
                 ]
             document = importlib.import_module("stanza.models.common.doc").Document
             whole = self._pipeline.bulk_process([document([], text=" ".join(text.split())) for text in texts])
-            return [_stanza_parse(one.sentences, self.task) for one in whole]
+            return [_stanza_parse(item.sentences, self.task) for item in whole]
 
 
 def _stanza_parse(sentences: Sequence[Untyped], task: str) -> Parse:
@@ -227,16 +227,16 @@ class SpacyParser(Parser):
         )
         for name in names:
             with contextlib.suppress(OSError):
-                found = spacy.load(name)
-                if found.meta.get("lang", self.lang) != self.lang.partition("-")[0]:
+                result = spacy.load(name)
+                if result.meta.get("lang", self.lang) != self.lang.partition("-")[0]:
                     raise InputError(
-                        f"{name}: is a spaCy model for {found.meta['lang']!r}, the texts are in {self.lang!r}: "
-                        "`parser_dir=` names the folder of one for them"
+                        f"{name}: is a spaCy model for {result.meta['lang']!r}, the texts are in {self.lang!r}: "
+                        "parser_dir names the folder of one for them"
                     )
-                return found
+                return result
         raise ModelUnavailableError(
             f"there is no spaCy model for {self.lang}: python -m spacy download {names[-1]} fetches one; "
-            "`parses1=` and `parses2=` give parses that you have"
+            "parses1 and parses2 give parses that you have"
         )
 
     def _model(self) -> dict[str, object]:

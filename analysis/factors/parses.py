@@ -129,7 +129,7 @@ def read_conllu(file: Path) -> list[Sentence]:
             sentences.append(_sentence(file, rows))
             rows = []
     if not sentences:
-        raise InputError(f"{file}: holds no sentences")
+        raise InputError("holds no sentences", file=file)
     return sentences
 
 
@@ -146,7 +146,7 @@ def _sentence(file: Path, rows: Sequence[tuple[int, list[str]]]) -> Sentence:
             covered = cells.whole(last, f"{file}: line {number}: the end of the words {identifier!r}")
             continue
         if identifier != str(len(words) + 1):
-            raise InputError(f"{file}: line {number}: word {identifier!r} stands where word {len(words) + 1} should")
+            raise InputError(f"word {identifier!r} stands where word {len(words) + 1} should", file=file, line=number)
         cells.whole(fields[6], f"{file}: line {number}: the head of word {identifier}")
         words.append(fields)
         if len(words) > covered:
@@ -196,27 +196,30 @@ def match_parses(file: Path, texts: Sequence[str], column: str, prepared: Sequen
         if "" in spellings and not (at < len(sentences) and sentences[at].surface in spellings):
             parses.append(Parse((), (), (), ()))
             continue
-        found, surface = [], ""
+        pieces, surface = [], ""
         while surface not in spellings:
             if at == len(sentences):
                 raise InputError(
-                    f"{file}: ends after {len(sentences)} sentences; row {row} of {column} has no parse: "
-                    f"{_short(texts[row - 1])}"
+                    f"ends after {len(sentences)} sentences; row {row} of {column} has no parse: "
+                    f"{_short(texts[row - 1])}",
+                    file=file,
                 )
             sentence = sentences[at]
             surface += sentence.surface
             if not any(spelling.startswith(surface) for spelling in spellings):
                 raise InputError(
-                    f"{file}: sentence {at + 1} (line {sentence.line}) does not match row {row} of {column}: it reads "
-                    f"{_short(' '.join(sentence.parse.words))}, the row {_short(texts[row - 1])}"
+                    f"sentence {at + 1} (line {sentence.line}) does not match row {row} of {column}: it reads "
+                    f"{_short(' '.join(sentence.parse.words))}, the row {_short(texts[row - 1])}",
+                    file=file,
                 )
-            found.append(sentence.parse)
+            pieces.append(sentence.parse)
             at += 1
-        parses.append(Parse.joined(found))
+        parses.append(Parse.joined(pieces))
     if at < len(sentences):
         raise InputError(
-            f"{file}: has {len(sentences)} sentences, {column} needs only {at}: sentence {at + 1} (line "
-            f"{sentences[at].line}) is of no row: {_short(' '.join(sentences[at].parse.words))}"
+            f"has {len(sentences)} sentences, {column} needs only {at}: sentence {at + 1} (line "
+            f"{sentences[at].line}) is of no row: {_short(' '.join(sentences[at].parse.words))}",
+            file=file,
         )
     return parses
 
@@ -266,11 +269,11 @@ class ParseCache:
                 record = dict(json.loads(line))
                 text, parse = str(record.pop("text")), record.pop("parse")
                 whole = record in ({}, {"crc32": _checksum(text, parse)})  # lines of before have none
-                found = Parse.of(parse) if whole and parse is not None else None
+                result = Parse.of(parse) if whole and parse is not None else None
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 whole = False
             if whole:
-                self._known[text] = found
+                self._known[text] = result
             damaged += not whole
         if damaged:
             _log.warning("bsx: note: %s: damaged lines: %s; what they held is parsed again", file, damaged)

@@ -1,4 +1,4 @@
-"""SEM: how alike two sentences are in meaning, as people judged it."""
+"""SEM: how alike two sentences are in meaning, as it was judged."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bsx.errors import InputError
 class SemanticConfig(FactorConfig):
     """Settings of SEM."""
 
-    column: Annotated[str | None, Field(description="Column of judgements, if not the one named for all.")] = None
+    column: Annotated[str | None, Field(description="Column of judgments, if not the one named for all.")] = None
 
 
 class Semantic(Factor[SemanticConfig]):
-    """Human judgements of adequacy or similarity, as the data have them.
+    """Human judgments of adequacy or similarity, as the data have them.
 
     Source: Kaster, Zhao & Eger 2021, section 3.
     """
@@ -31,7 +31,7 @@ class Semantic(Factor[SemanticConfig]):
         column = self.config.column or resources.human
         if column is None:
             present = ", ".join(map(repr, pairs.columns)) or "none"
-            raise InputError(f"sem: name the column of human judgements (`human=COL`); the columns are {present}")
+            raise InputError(f"sem: name the column of human judgments (human); the columns are {present}")
         values = pairs.numbers(column)
         missing = int(np.isnan(values).sum())
         notes = (f"sem: {missing} of {len(values)} cells of column {column!r} are empty",) if missing else ()

@@ -74,8 +74,8 @@ def _tree(heads: Heads) -> Tree:
 
 
 def _distance(a: Heads, b: Heads) -> int:
-    one, two = _tree(a), _tree(b)
-    return 0 if a == b else distance(one, two)
+    left, right = _tree(a), _tree(b)
+    return 0 if a == b else distance(left, right)
 
 
 def _syn_chunk(pairs: Sequence[tuple[Heads, Heads]]) -> list[float]:
@@ -100,8 +100,8 @@ def syn_scores(
             pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
         with pool:
             with starting_children():
-                found = pool.map(_syn_chunk, chunks)
-            for some in found:
+                result = pool.map(_syn_chunk, chunks)
+            for some in result:
                 values += some
                 if report is not None:
                     report(len(values), len(distinct))
@@ -138,8 +138,8 @@ def beyond_length(pairs: Sequence[tuple[Heads, Heads]], values: Values, *, jobs:
     left = rng.integers(len(pairs), size=_DRAWS)
     right = (left + rng.integers(1, len(pairs), size=_DRAWS)) % len(pairs)
     unrelated = [(pairs[i][0], pairs[j][1]) for i, j in zip(left.tolist(), right.tolist(), strict=True)]
-    found = np.linalg.lstsq(_sizes(unrelated), syn_scores(unrelated, jobs=jobs), rcond=None)[0]
-    expected = np.clip(_sizes(pairs) @ found, 0.0, 0.99)
+    result = np.linalg.lstsq(_sizes(unrelated), syn_scores(unrelated, jobs=jobs), rcond=None)[0]
+    expected = np.clip(_sizes(pairs) @ result, 0.0, 0.99)
     adjusted: Values = (values - expected) / (1 - expected)
     return adjusted
 
@@ -232,9 +232,9 @@ class Syntax(Factor[SyntaxConfig]):
         prepared = [blank_punctuation(text) for text in texts] if config.punctuation == "blank" else list(texts)
         prepared = [" ".join(text.split()) for text in prepared]
         if file is not None:
-            found = match_parses(file, texts, column, prepared)
+            result = match_parses(file, texts, column, prepared)
             # A file may hold parses of the sentences as they are; without its punctuation a tree is the best stand-in.
-            trees = [parse if config.punctuation == "keep" else parse.without(is_punctuation) for parse in found]
+            trees = [parse if config.punctuation == "keep" else parse.without(is_punctuation) for parse in result]
             return list(trees), {"file": file.name, "sha256": NamedFile(file).digest()[:12]}
         spaced = config.words == "whitespace" or (
             config.words == "auto" and config.punctuation == "blank" and writes_spaces(lang)

@@ -38,11 +38,11 @@ def split_sentences(text: str) -> list[str]:
     ['Mr. Smith came at 5 p.m. on Monday.', 'He left.']
     """
     sentences, start = [], 0
-    for found in _END.finditer(text):
-        following = text[found.end() :].lstrip()
-        if following and not _goes_on(found[0], following[0]):
-            sentences.append(text[start : found.end()].strip())
-            start = found.end()
+    for mark in _END.finditer(text):
+        following = text[mark.end() :].lstrip()
+        if following and not _goes_on(mark[0], following[0]):
+            sentences.append(text[start : mark.end()].strip())
+            start = mark.end()
     rest = text[start:].strip()
     return [*sentences, rest] if rest else sentences
 

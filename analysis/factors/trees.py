@@ -185,8 +185,8 @@ def distance(a: Tree, b: Tree) -> int:
     topped = a.roots != 1 or b.roots != 1
     best: tuple[int, Walk, Walk] | None = None
     for mirrored in (False, True):
-        one, two = a.walk(mirrored=mirrored, topped=topped), b.walk(mirrored=mirrored, topped=topped)
-        for rows, columns in ((one, two), (two, one)):
+        left, right = a.walk(mirrored=mirrored, topped=topped), b.walk(mirrored=mirrored, topped=topped)
+        for rows, columns in ((left, right), (right, left)):
             cost = rows.cost * (columns.cost + 400)  # an array operation costs as much as some hundred cells
             if best is None or cost < best[0]:
                 best = cost, rows, columns

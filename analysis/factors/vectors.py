@@ -6,16 +6,18 @@ import json
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypedDict, Unpack
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from bsx.data.lines import NamedFile
 from bsx.data.output import atomic_text
 from bsx.errors import InputError
 from bsx.support.children import run_code
 from bsx.support.optional import need
+from bsx.support.settings import BaseSettings, settled
 
 Vectors = dict[str, NDArray[np.float32]]
 
@@ -44,7 +46,7 @@ def read_vectors(file: Path, keep: Collection[str] | None = None) -> Vectors:
             vectors[lowered] = vector if isinstance(vector, np.ndarray) else vector()
     if not vectors:
         held = "no words" if keep is None else "none of the words wanted"
-        raise InputError(f"{file}: holds {held}")
+        raise InputError(f"holds {held}", file=file)
     return vectors
 
 
@@ -64,7 +66,7 @@ def _read_text(file: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
         except ValueError:
             vector = np.array([np.nan], dtype=np.float32)
         if "_" in line[len(fields[0]) :] or not np.isfinite(vector).all():
-            raise InputError(f"{file}: line {number}: not all of its values are numbers")
+            raise InputError("not all of its values are numbers", file=file, line=number)
         yield fields[0], vector
 
 
@@ -74,7 +76,7 @@ def _read_bin(file: Path) -> Iterator[tuple[str, Callable[[], NDArray[np.float32
     try:
         model = fasttext.load_model(str(file))
     except ValueError as error:
-        raise InputError(f"{file}: is not a fastText model ({error})") from error
+        raise InputError(f"is not a fastText model ({error})", file=file) from error
     for word in model.get_words():
         yield word, lambda word=word: np.asarray(model.get_word_vector(word), dtype=np.float32)  # type: ignore[misc]
 
@@ -94,43 +96,44 @@ def write_vectors(file: Path, vectors: Mapping[str, NDArray[np.floating]], *, ow
             stream.write(" ".join([word, *(f"{value:.9g}" for value in vector)]) + "\n")
 
 
-class FastTextOptions(TypedDict, total=False):
-    """Further arguments of ``fasttext.train_unsupervised``, with fastText's names; its documentation explains them."""
-
-    model: Literal["skipgram", "cbow"]
-    dim: int
-    ws: int
-    minCount: int
-    minn: int
-    maxn: int
-    neg: int
-    wordNgrams: int
-    loss: Literal["ns", "hs", "softmax", "ova"]
-    bucket: int
-    lrUpdateRate: int
-    t: float
-    verbose: int
+_Positive = Annotated[int | None, Field(ge=1, le=10**9)]
+_Number = Annotated[int | None, Field(ge=0, le=10**9)]
 
 
-def train_vectors(
-    texts: Sequence[Sequence[str]],
-    *,
-    threads: int = 1,
-    epoch: int = 10,
-    lr: float = 0.2,
-    **settings: Unpack[FastTextOptions],
-) -> Vectors:
-    """Train fastText skip-gram vectors on tokenised texts.
+class VectorSettings(BaseSettings):
+    """How word vectors are trained; what is not given is fastText's own, whose documentation explains it.
 
-    The defaults are those of Kaster, Zhao & Eger 2021: ten epochs, learning rate 0.2, otherwise fastText's own (100
+    Unless given otherwise, as in Kaster, Zhao & Eger 2021: ten epochs, learning rate 0.2, else fastText's defaults (100
     dimensions, words that occur five times, subwords of 3 to 6 characters).
+    """
+
+    threads: Annotated[
+        int, Field(ge=1, le=1024, description="With one, the same texts give the same vectors again.")
+    ] = 1
+    epoch: Annotated[int, Field(ge=1, le=10**6, description="Times through the texts.")] = 10
+    lr: Annotated[float, Field(gt=0, le=1000, description="Learning rate.")] = 0.2
+    model: Literal["skipgram", "cbow"] = "skipgram"
+    dim: _Positive = None
+    ws: _Positive = None
+    minCount: _Positive = None  # noqa: N815 - fastText's name, as those below
+    minn: _Number = None
+    maxn: _Number = None
+    neg: _Number = None
+    wordNgrams: _Positive = None  # noqa: N815
+    loss: Literal["ns", "hs", "softmax", "ova"] | None = None
+    bucket: _Positive = None
+    lrUpdateRate: _Positive = None  # noqa: N815
+    t: Annotated[float | None, Field(gt=0, le=1)] = None
+    verbose: Annotated[int, Field(ge=0, le=2)] = 0
+
+
+@settled(VectorSettings)
+def train_vectors(texts: Sequence[Sequence[str]], settings: VectorSettings) -> Vectors:
+    """Train fastText skip-gram vectors on tokenised texts.
 
     Args:
         texts: tokens of each text, as they shall be spelled.
-        threads: threads of fastText; with one, the same texts give the same vectors again (its seed is fixed).
-        epoch: times through the texts.
-        lr: learning rate.
-        settings: further arguments of ``fasttext.train_unsupervised``.
+        settings: see `VectorSettings`.
 
     Returns:
         Word -> vector (d,), the most frequent word first, keys in lower case (the last spelling wins).
@@ -140,7 +143,7 @@ def train_vectors(
         InputError: if no word occurs often enough, or training diverges, as it can on very little text.
     """
     need("fasttext", "Training word vectors")
-    chosen = {"model": "skipgram", "verbose": 0, "epoch": epoch, "lr": lr, "thread": threads, **settings}
+    chosen = {**settings.model_dump(exclude_none=True, exclude={"threads"}), "thread": settings.threads}
     with tempfile.TemporaryDirectory(prefix="bsx-vectors-") as folder:
         corpus = Path(folder) / "corpus.txt"
         with corpus.open("w", encoding="utf-8", newline="\n") as stream:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias, Unpack
+from typing import Annotated, TypeAlias
 
 import numpy as np
+from pydantic import Field
 
-from bsx.analysis.factors.base import Factor, FactorScores, ResourceOptions, Resources, SentencePairs
+from bsx.analysis.factors.base import Factor, FactorScores, FactorSettings, Resources, SentencePairs
 from bsx.catalog.catalog import Catalog, Registry, load_registry
 from bsx.catalog.code import class_of
 from bsx.catalog.entries.metrics import FactorEntry
 from bsx.catalog.languages import language_pair
 from bsx.catalog.specs import read_spec, split_specs
-from bsx.data.columns import TableLike, column_names
+from bsx.data.columns import column_names
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 from bsx.support.optional import source_of
-from bsx.support.settings import build_config, read_spelled, takes
+from bsx.support.settings import Option, build_config, read_spelled, settled
+from bsx.support.untyped import Untyped
 
 FactorSetting: TypeAlias = str | int | float | bool | None
 """A setting of a factor; which there are depends on the factor."""
@@ -67,14 +69,14 @@ def scored(factor: Factor, pairs: SentencePairs, resources: Resources) -> Factor
     Raises:
         InputError: as `Factor.compute`, or naming the factor's file if what that returns is something else.
     """
-    found = factor.compute(pairs, resources)
-    if not isinstance(found, FactorScores) or np.shape(found.values) != (len(pairs),):
-        shown = f"values of shape {np.shape(found.values)}" if isinstance(found, FactorScores) else repr(found)[:100]
+    result = factor.compute(pairs, resources)
+    if not isinstance(result, FactorScores) or np.shape(result.values) != (len(pairs),):
+        shown = f"values of shape {np.shape(result.values)}" if isinstance(result, FactorScores) else repr(result)[:100]
         raise InputError(
             f"{source_of(type(factor))}: {type(factor).__name__}.compute returned {shown} for {len(pairs)} pairs; "
             "FactorScores with a value for each are due"
         )
-    return found
+    return result
 
 
 def get_factors(specs: str | Sequence[str], *, preset: str | None = None, registry: Registry = None) -> list[Factor]:
@@ -90,7 +92,7 @@ def get_factors(specs: str | Sequence[str], *, preset: str | None = None, regist
     """
     named = split_specs(specs) if isinstance(specs, str) else list(specs)
     if not named:
-        raise InputError("name at least one factor: sem, syn, lex, mor or clb")
+        raise InputError(f"name at least one factor: {', '.join(sorted(load_registry(registry).factors))}")
     repeated = [spec for index, spec in enumerate(named) if spec in named[:index]]
     if repeated:
         raise InputError(f"factor {repeated[0]!r} is named twice")
@@ -98,16 +100,22 @@ def get_factors(specs: str | Sequence[str], *, preset: str | None = None, regist
     return [get_factor(spec, preset=preset, registry=catalog) for spec in named]
 
 
-@takes(Resources)
+class FactorData(FactorSettings):
+    """The same of sentence pairs that stand in Python."""
+
+    columns: Annotated[
+        Untyped,
+        Field(description="Further columns, n cells each, for factors that read one: a mapping or a DataFrame."),
+        Option(python=True),
+    ] = None
+
+
+@settled(FactorData)
 def compute_factors(
     factors: str | Sequence[str] | Sequence[Factor],
     sentence1: Sequence[str],
     sentence2: Sequence[str],
-    *,
-    lang: str = "en",
-    columns: TableLike | None = None,
-    preset: str | None = None,
-    **resources: Unpack[ResourceOptions],
+    settings: FactorData,
 ) -> dict[str, FactorScores]:
     """Compute factors of sentence pairs.
 
@@ -115,10 +123,7 @@ def compute_factors(
         factors: names, ``name:field=value``, or what `get_factor` returned.
         sentence1: n texts; the reference side of LEX.
         sentence2: n texts.
-        lang: language of both sides by code or name, or of each as ``de-en``.
-        columns: further columns, n cells each, for factors that read one: a mapping or a DataFrame.
-        preset: preset of factors given by name.
-        resources: fields of `bsx.analysis.factors.base.Resources`.
+        settings: see `FactorSettings` and `bsx.analysis.factors.base.Resources`; ``columns`` holds further columns.
 
     Returns:
         Scores by the name that each factor was given.
@@ -130,7 +135,8 @@ def compute_factors(
     >>> found["lex"].values.round(3).tolist()
     [0.714]
     """
-    lang1, lang2 = language_pair(lang)
+    lang1, lang2 = language_pair(settings.lang)
+    columns, preset = settings.columns, settings.preset
     further = {} if columns is None else {name: list(columns[name]) for name in column_names(columns)}
     pairs = SentencePairs(sentence1, sentence2, lang1, lang2, further)
     made = (
@@ -138,5 +144,4 @@ def compute_factors(
         if isinstance(factors, str)
         else [factor if isinstance(factor, Factor) else get_factor(factor, preset=preset) for factor in factors]
     )
-    shared = build_config(resources, Resources)
-    return {factor.spec: scored(factor, pairs, shared) for factor in made}
+    return {factor.spec: scored(factor, pairs, settings) for factor in made}

@@ -1,41 +1,19 @@
-"""Which edits aim at which factor, and the minimal pairs that they make."""
+"""Which edits aim at which factor, the minimal pairs that they make, and their table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from bsx.analysis.factors.parses import Parse
-from bsx.analysis.perturbations.base import DEFAULT_STRENGTH
-from bsx.analysis.perturbations.catalogue import get_perturbation
 from bsx.analysis.perturbations.grammar.inflections import Inflections
-from bsx.analysis.perturbations.perturb import Perturbed, perturb
+from bsx.analysis.perturbations.perturb import PERTURBATIONS, Perturbed, get_perturbation, perturb
+from bsx.data.output import ScoreTable
 from bsx.errors import InputError
 
-AIMS = {
-    "negation": "sem",
-    "opposites": "sem",
-    "modality": "sem",
-    "numbers": "sem",
-    "dates": "sem",
-    "entities": "sem",
-    "subject-object": "syn",
-    "noun-swap": "syn",
-    "reorder": "syn",
-    "voice": "syn",
-    "synonyms": "lex",
-    "spelling": "lex",
-    "contractions": "lex",
-    "function-words": "lex",
-    "agreement": "mor",
-    "case": "mor",
-    "noun-number": "mor",
-    "tense": "mor",
-    "lower": "surface",
-    "no-punctuation": "surface",
-    "extra-punctuation": "surface",
-    "quotes": "surface",
-    "typos": "surface",
-}
+_ORDER = ("sem", "syn", "lex", "mor", "surface")
+AIMS = {name: one.aim for aim in _ORDER for name, one in PERTURBATIONS.items() if one.aim == aim}
 """Edit, a perturbation by name -> what it aims at: a factor, or ``surface`` for writing alone."""
 
 SURFACE = "surface"
@@ -43,7 +21,7 @@ SURFACE = "surface"
 
 def make_pairs(
     texts: Sequence[str],
-    edits: Sequence[str] | None,
+    edits: Sequence[str],
     *,
     lang: str | None,
     parses: Sequence[Parse | None] | None,
@@ -68,23 +46,68 @@ def make_pairs(
     Raises:
         InputError: for an edit named that is unknown, aims at nothing, or cannot be made.
     """
-    wanted = list(AIMS) if edits is None else list(dict.fromkeys(edits))
-    found, left_out = [], {}
+    wanted = list(dict.fromkeys(edits)) or list(AIMS)
+    made, left_out = [], {}
     for name in wanted:
-        one = get_perturbation(name)
+        perturbation = get_perturbation(name)
         if name not in AIMS:
             raise InputError(f"edit {name}: it aims at no single factor; use some of {', '.join(AIMS)}")
-        why = one.lacks(lang, source=False, parse=parses is not None, inflections=inflections is not None)
+        why = perturbation.lacks(lang, source=False, parse=parses is not None, inflections=inflections is not None)
         if why is not None:
-            if edits is not None:
+            if edits:
                 raise InputError(f"edit {name} {why}")
             left_out[name] = why
             continue
-        share = strength if one.graded else None
-        found.append(perturb(texts, one, strength=share, seed=seed, lang=lang, parses=parses, inflections=inflections))
-    if not any(pairs.changed.any() for pairs in found):
+        share = strength if perturbation.graded else None
+        made.append(
+            perturb(texts, perturbation, strength=share, seed=seed, lang=lang, parses=parses, inflections=inflections)
+        )
+    if not any(pairs.changed.any() for pairs in made):
         raise InputError(f"none of the edits ({', '.join(wanted)}) changes any of the {len(texts)} texts")
-    return found, left_out
+    return made, left_out
 
 
-DEFAULT_SHARE = DEFAULT_STRENGTH / 2  # about two words of twenty: edits are to be small
+PAIR_COLUMNS = ("row", "edit", "aim", "reference", "original", "edited")
+"""The columns of the table of pairs, before those of factors and metrics."""
+
+
+@dataclass(frozen=True)
+class EditedText:
+    """A text and its edited form.
+
+    Attributes:
+        edit: name of the perturbation.
+        aim: factor that it is for, or ``surface``.
+        row: number of the text, from 1.
+        reference: what it is compared with.
+        original: the text.
+        edited: the same after the edit.
+        changes: factor -> how far it fell, in its own units.
+        falls: metric -> how far its score fell; NaN where it has none.
+    """
+
+    edit: str
+    aim: str
+    row: int
+    reference: str
+    original: str
+    edited: str
+    changes: dict[str, float]
+    falls: dict[str, float]
+
+
+def save_pairs(pairs: Sequence[EditedText], path: Path, rows: Sequence[Mapping[str, object]] = ()) -> None:
+    """Write minimal pairs with what they moved and what that cost: .tsv, .csv, .jsonl or .parquet.
+
+    Args:
+        pairs: from `bsx.analysis.intervene`, by its argument ``keep``.
+        path: the table.
+        rows: further columns of each text that was edited; none may be called as one of the table's own.
+    """
+    with ScoreTable(path) as table:
+        for pair in pairs:
+            cells: dict[str, object] = {name: getattr(pair, name) for name in PAIR_COLUMNS}
+            cells |= {n: v for n, v in (rows[pair.row - 1] if rows else {}).items() if n not in cells}
+            cells |= {f"fall of {name}": value for name, value in pair.changes.items()}
+            cells |= {f"fall of {name}": value for name, value in pair.falls.items()}
+            table.write(cells)

@@ -7,56 +7,28 @@ Gardner et al. 2020 and Kaushik, Hovy & Lipton 2020).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bsx.analysis.documents.intervening import EffectRow, InterveneDocument
-from bsx.analysis.factors.base import Resources
-from bsx.analysis.factors.parses import Parse
 from bsx.analysis.factors.zoo import compute_factors
-from bsx.analysis.intervening.edits import DEFAULT_SHARE, SURFACE, make_pairs
-from bsx.analysis.intervening.result import Interventions
-from bsx.analysis.intervening.world import SEM, Function, World
-from bsx.analysis.perturbations.grammar.inflections import Inflections
+from bsx.analysis.intervening.edits import SURFACE, make_pairs
+from bsx.analysis.intervening.result import Effect, Interventions
+from bsx.analysis.intervening.settings import InterveneData
+from bsx.analysis.intervening.sides import SEM, Function, Sides
 from bsx.analysis.perturbations.perturb import Perturbed
 from bsx.analysis.stats.clusters import Correction, adjust
 from bsx.analysis.stats.folds import units
-from bsx.analysis.stats.validate import settings
 from bsx.data.corpus import as_texts
 from bsx.errors import InputError
-from bsx.support.checks import Array, NanPolicy, choice
-from bsx.support.progress import Watch, told
-from bsx.support.settings import in_range
-
-Measure = Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]]
-"""A factor: references and texts -> values (n,), higher is more alike."""
+from bsx.support.checks import Array
+from bsx.support.progress import told
+from bsx.support.settings import set_fields, settled
 
 
-@in_range
-def intervene(
-    references: Sequence[str],
-    metrics: Mapping[str, Function],
-    edits: Sequence[str] | None = None,
-    *,
-    factors: Sequence[str] | Mapping[str, Measure] = ("lex",),
-    candidates: Sequence[str] | None = None,
-    human: Sequence[float] | None = None,
-    base: Literal["reference", "candidate"] = "reference",
-    parses: Sequence[Parse | None] | None = None,
-    lang: str | None = None,
-    inflections: Inflections | None = None,
-    resources: Resources | None = None,
-    meaning: float | None = None,
-    strength: float = DEFAULT_SHARE,
-    seed: int = 1,
-    confidence: float = 0.95,
-    correction: Correction = "none",
-    nan: NanPolicy = "error",
-    progress: Watch = None,
-) -> Interventions:
+@settled(InterveneData)
+def intervene(references: Sequence[str], metrics: Mapping[str, Function], settings: InterveneData) -> Interventions:
     """Edit texts factor by factor, measure by how much each factor changed, and explain the falls of scores by that.
 
     Two regressions stand side by side, on one scale (standard deviations of scores and factors among the candidates):
@@ -75,92 +47,85 @@ def intervene(
         references: n texts.
         metrics: name -> function of candidates and references that returns n scores, higher is better. Each call has
             all rows in their order, those of texts that an edit does not change too.
-        edits: names out of `bsx.analysis.intervening.edits.AIMS`; all that can be made unless given.
-        factors: names for `bsx.analysis.compute_factors`, or name -> function of references and texts. Each is computed
-            once, on all pairs of texts together.
-        candidates: n texts that systems wrote; without them there is no observed side.
-        human: n human scores of the candidates, the observed SEM; NaN for rows without one, which are left out there.
-        base: which texts to edit, the references or the candidates.
-        parses: n parses of the texts to edit.
-        lang: language of the texts.
-        inflections: forms of words from treebanks; English ones are known by rule.
-        resources: what factors may read, see `bsx.analysis.factors.base.Resources`.
-        meaning: how far the human score falls where an edit changes the meaning; one standard deviation, untested,
-            unless given.
-        strength: share of the words that graded edits change.
-        seed: of the draws.
-        confidence: level of the intervals.
-        correction: of p for the number of tests (metrics x factors): ``none``, ``holm`` or ``bh``.
-        nan: ``error``, or ``omit`` to leave out pairs without a score.
-        progress: called with what is scored, done and total; True draws bars.
+        settings: see `InterveneSettings` and `InterveneData`; edits are names out of `edits.AIMS`.
 
     Returns:
-        The coefficients, their differences, and every edit with what it moved.
+        The coefficients, their differences, and every edit with what it moved on average.
 
     Raises:
         InputError: if sizes do not match, an edit or factor cannot be used, or a regression is not defined.
     """
-    progress = told(progress)
+    progress, candidates, human, base = told(settings.progress), settings.candidates, settings.human, settings.base
     references = as_texts(references, "references")
     written = as_texts(candidates, "candidates") if candidates is not None else None
-    choice("base", base, ("reference", "candidate"))
-    choice("correction", correction, ("none", "holm", "bh"))
-    settings(confidence=confidence)
     if not metrics or not references:
         raise InputError("there is nothing to measure: give at least one text and one metric")
     for name, column in (("candidates", written), ("human", human)):
         if column is not None and len(column) != len(references):
             raise InputError(f"{len(references)} references, {len(column)} {name}: numbers must match")
     if written is None and (base == "candidate" or human is not None):
-        raise InputError(f"{'`base=candidate`' if base == 'candidate' else '`human=`'} needs candidates")
-    if meaning is not None and human is None:
-        raise InputError("`meaning=` is in units of human scores: give those with `human=`")
+        raise InputError(f"{'base candidate' if base == 'candidate' else 'human'} needs candidates")
+    if settings.meaning is not None and human is None:
+        raise InputError("meaning is in units of human scores: give those with human")
     texts = written if base == "candidate" and written is not None else references
     made, left_out = make_pairs(
-        texts, edits, lang=lang, parses=parses, inflections=inflections, strength=strength, seed=seed
+        texts,
+        settings.edits,
+        lang=settings.lang,
+        parses=settings.parses,
+        inflections=settings.inflections,
+        strength=settings.strength,
+        seed=settings.seed,
     )
-    names = list(factors)
+    names = list(settings.factors)
     for reserved in (SEM, SURFACE):
         if reserved in names:
             raise InputError(f"factor {reserved!r} is not computed here: it is declared, by the kind of each edit")
-    measured, notes = _measured(factors, references, texts, written, made, lang, resources)
+    measured, notes = _measured(settings, references, texts, written, made)
     sentences = units([references, *([written] if written is not None else [])], len(references))
-    world = World(references, texts, written, human, made, measured, sentences, meaning, notes)
+    sides = Sides(references, texts, written, human, made, measured, sentences, settings.meaning)
     tables = []
     for done, (name, metric) in enumerate(metrics.items()):
         if progress is not None:
             progress(f"scoring with {name}", done, len(metrics))
-        tables.append(world.of_metric(name, metric, nan, confidence))
-    effects = _adjusted([row for table in tables for row in table.effects], correction)
-    document = InterveneDocument(
+        tables.append(sides.of_metric(name, metric, settings.nan, settings.confidence))
+    effects = _adjusted([effect for table in tables for effect in table.effects], settings.correction)
+    if settings.keep is not None:
+        settings.keep(sides.pairs({table.fit.metric: table.falls for table in tables}))
+    return Interventions(
         base=base,
-        factors=world.names,
-        effects=effects,
-        fits=[table.fit for table in tables],
-        edits=world.rows(),
-        drops=[row for table in tables for row in table.drops],
-        scales=world.scales(),
+        factors=tuple(sides.names),
+        effects=tuple(effects),
+        fits=tuple(table.fit for table in tables),
+        edits=tuple(sides.edits()),
+        drops=tuple(drop for table in tables for drop in table.drops),
+        scales=tuple(sides.scales()),
         left_out=left_out,
-        confidence=confidence,
-        correction=correction,
-        settings={"lang": lang, "strength": strength, "seed": seed, "meaning": meaning, "rows": len(references)},
-        notes=world.notes,
+        confidence=settings.confidence,
+        correction=settings.correction,
+        skipped=(),
+        warnings=tuple(sides.warnings),
+        settings={
+            "lang": settings.lang,
+            "strength": settings.strength,
+            "seed": settings.seed,
+            "meaning": settings.meaning,
+            "rows": len(references),
+        },
+        notes=tuple(notes),
     )
-    return Interventions(document, tuple(world.pairs({table.fit.metric: table.falls for table in tables})))
 
 
 def _measured(
-    factors: Sequence[str] | Mapping[str, Measure],
+    settings: InterveneData,
     references: Sequence[str],
     texts: Sequence[str],
     written: Sequence[str] | None,
     made: Sequence[Perturbed],
-    lang: str | None,
-    resources: Resources | None,
 ) -> tuple[dict[str, list[Array]], list[str]]:
     """Return each factor's values of the candidates, the texts before, and after each edit, and what is to know."""
-    versions: list[Sequence[str]] = [*([written] if written is not None else []), texts, *(one.texts for one in made)]
-    kept = [np.ones(len(references), dtype=np.bool_)] * (len(versions) - len(made)) + [one.changed for one in made]
+    versions: list[Sequence[str]] = [*([written] if written is not None else []), texts, *(item.texts for item in made)]
+    kept = [np.ones(len(references), dtype=np.bool_)] * (len(versions) - len(made)) + [item.changed for item in made]
     first = [text for keep in kept for text, is_kept in zip(references, keep.tolist(), strict=True) if is_kept]
     second = [
         text
@@ -170,19 +135,20 @@ def _measured(
     ]
     notes: list[str] = []
     columns: dict[str, Array] = {}
+    factors = settings.factors
     if isinstance(factors, Mapping):
         for name, measure in factors.items():
             columns[name] = np.asarray(measure(first, second), dtype=np.float64)
             if columns[name].shape != (len(first),):
                 raise InputError(f"factor {name}: {len(first)} pairs, values of shape {columns[name].shape}")
     elif factors:
-        given = dict(resources or Resources())
-        for name, scores in compute_factors(list(factors), first, second, lang=lang or "en", **given).items():
+        given = set_fields(settings.resources)
+        for name, scores in compute_factors(list(factors), first, second, lang=settings.lang or "en", **given).items():
             notes += scores.notes
             if scores.excluded is not None:
                 raise InputError(scores.excluded)
             columns[name] = scores.values
-    found = {}
+    results = {}
     for name, column in columns.items():
         parts, at = [], 0
         for keep in kept:
@@ -190,18 +156,18 @@ def _measured(
             values[keep] = column[at : at + int(keep.sum())]
             at += int(keep.sum())
             parts.append(values)
-        found[name] = parts if written is not None else [np.full(len(references), np.nan), *parts]
-    return found, notes
+        results[name] = parts if written is not None else [np.full(len(references), np.nan), *parts]
+    return results, notes
 
 
-def _adjusted(effects: list[EffectRow], correction: Correction) -> list[EffectRow]:
+def _adjusted(effects: list[Effect], correction: Correction) -> list[Effect]:
     """Return the effects with p corrected for the number of tests of each kind."""
-    found = effects
+    result = effects
     for kind in ("p", "edited_p"):
-        values = [getattr(row, kind) for row in found]
+        values = [getattr(effect, kind) for effect in result]
         p = adjust([np.nan if value is None else value for value in values], correction)
-        found = [
-            row if value is None else row.model_copy(update={f"{kind}_adjusted": float(new)})
-            for row, value, new in zip(found, values, p, strict=True)
+        result = [
+            effect if value is None else replace(effect, **{f"{kind}_adjusted": float(new)})  # type: ignore[arg-type] # of two names
+            for effect, value, new in zip(result, values, p, strict=True)
         ]
-    return found
+    return result

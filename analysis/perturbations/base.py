@@ -7,7 +7,7 @@ import hashlib
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, ParamSpec
 
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.grammar.inflections import Inflections
@@ -17,6 +17,7 @@ from bsx.data.corpus import as_texts
 from bsx.errors import InputError
 
 Need = Literal["parse", "source", "corpus", "inflections"]
+Aim = Literal["sem", "syn", "lex", "mor", "surface"]
 DEFAULT_STRENGTH = 0.2
 
 
@@ -59,6 +60,9 @@ class Perturbation:
         acts_on: which texts it can change, in words.
         graded: whether it has a strength: a share, in (0, 1], of the words or letters it could act on.
         needs: what it reads beside the text.
+        aim: the one factor that it is to move, or ``surface`` for the writing alone; None if there is no such one.
+        related: whether the changed text has anything to do with the text.
+        place: where it stands in lists, among those that keep the meaning or those that change it: mild ones first.
     """
 
     name: str
@@ -69,6 +73,9 @@ class Perturbation:
     acts_on: str = "any text"
     graded: bool = False
     needs: frozenset[Need] = frozenset()
+    aim: Aim | None = None
+    related: bool = True
+    place: int = 1000
 
     def lacks(self, lang: str | None, *, source: bool, parse: bool, inflections: bool = False) -> str | None:
         """Return why it cannot be applied to such texts, in words; None if it can.
@@ -80,14 +87,14 @@ class Perturbation:
             inflections: whether there are forms of words from treebanks; English ones are known by rule.
         """
         if self.languages is not None and primary(lang) not in self.languages:
-            other = f", not {lang}" if lang else ": say which language it is with `lang=`"
+            other = f", not {lang}" if lang else ": say which it is (lang)"
             return f"is for {', '.join(self.languages)}{other}"
         if "source" in self.needs and not source:
-            return "needs the sources of the texts: give them with `source=`"
+            return "needs the sources of the texts (source)"
         if "parse" in self.needs and not parse:
-            return "needs parses of the texts: give `parses=`, or `parser=` and `lang=`"
+            return "needs parses of the texts (parses, or parser and lang)"
         if "inflections" in self.needs and not inflections and primary(lang) != "en":
-            return "needs a treebank with lemmas and features of the language: `bsx.analysis.intervene` takes one"
+            return "needs a treebank with lemmas and features of the language: bsx intervene takes one"
         return None
 
     def apply(
@@ -152,6 +159,34 @@ class Perturbation:
         if not 0 < strength <= 1:
             raise InputError(f"strength {strength:g}: it is a share, above 0 and at most 1")
         return float(strength)
+
+
+REGISTERED: dict[str, Perturbation] = {}
+"""Name -> perturbation: first those that keep the meaning, then those that change it, mild ones first."""
+Made = ParamSpec("Made")
+
+
+def _registering(make: Callable[Made, Perturbation]) -> Callable[Made, Perturbation]:
+    @functools.wraps(make)
+    def register(*positional: Made.args, **named: Made.kwargs) -> Perturbation:
+        made = make(*positional, **named)
+        if made.name in REGISTERED:
+            raise InputError(f"there is a perturbation {made.name} already")
+        REGISTERED[made.name] = made
+        ordered = sorted(
+            REGISTERED.values(),
+            key=lambda perturbation: (not perturbation.preserves, perturbation.place, perturbation.name),
+        )
+        REGISTERED.clear()
+        REGISTERED.update((perturbation.name, perturbation) for perturbation in ordered)
+        return made
+
+    return register
+
+
+register = _registering(Perturbation)
+"""Make a `Perturbation` that has its name everywhere: in lists, on the command line, in the docs. Any module of this
+room may call it; one name twice is an `InputError`."""
 
 
 @functools.lru_cache(maxsize=64)

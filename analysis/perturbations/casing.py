@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from bsx.analysis.perturbations.base import Item, Perturbation
+from bsx.analysis.perturbations.base import Item, register
 from bsx.analysis.perturbations.units import units
 
 _DOTTED = ("tr", "az")  # where i and ı are two letters, each with its own capital
@@ -40,6 +40,6 @@ def _title(item: Item, strength: float, rng: random.Random) -> str | None:
     return text
 
 
-LOWER = Perturbation("lower", "all letters small", True, _lower, acts_on=_ACTS_ON)
-UPPER = Perturbation("upper", "all letters capital", True, _upper, acts_on=_ACTS_ON)
-TITLE = Perturbation("title", "a capital at the start of every word", True, _title, acts_on=_ACTS_ON)
+register("lower", "all letters small", True, _lower, acts_on=_ACTS_ON, aim="surface", place=20)
+register("upper", "all letters capital", True, _upper, acts_on=_ACTS_ON, place=30)
+register("title", "a capital at the start of every word", True, _title, acts_on=_ACTS_ON, place=40)

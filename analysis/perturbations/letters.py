@@ -4,10 +4,37 @@ from __future__ import annotations
 
 import random
 import unicodedata
+from functools import cache
 
-from bsx.analysis.perturbations.base import Item, Perturbation
-from bsx.analysis.perturbations.keyboards import HOMOPHONES, neighbours
+from bsx.analysis.perturbations.base import Item, register
 from bsx.analysis.perturbations.units import characters, share, units
+
+_LATIN = {
+    "qwerty": ("qwertyuiop", "asdfghjkl", "zxcvbnm"),
+    "qwertz": ("qwertzuiopü", "asdfghjklöä", "yxcvbnm"),
+    "azerty": ("azertyuiop", "qsdfghjklm", "wxcvbn"),
+    "spanish": ("qwertyuiop", "asdfghjklñ", "zxcvbnm"),
+}
+_LAYOUT = {
+    "de": "qwertz",
+    "cs": "qwertz",
+    "sk": "qwertz",
+    "hu": "qwertz",
+    "sl": "qwertz",
+    "hr": "qwertz",
+    "fr": "azerty",
+    "es": "spanish",
+}
+_OTHERS = (
+    ("йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю"),  # Russian
+    ("ςερτυθιοπ", "ασδφγηξκλ", "ζχψωβνμ"),  # Greek
+    ("קראטוןםפ", "שדגכעיחלךף", "זסבהנמצתץ"),  # Hebrew
+    ("ضصثقفغعهخحجد", "شسيبلاتنمكط", "ئءؤرىةوزظ"),  # Arabic
+)
+
+_SAME_SOUND = "的得地 在再 做作 像象 坐座 需须 需須 候侯 即既 以已 带戴 帶戴 帐账 帳賬 吗嘛 嗎嘛"
+HOMOPHONES = {written: group.replace(written, "") for group in _SAME_SOUND.split() for written in group}
+"""Chinese character -> characters of the same sound, tones aside, that are often typed in its place."""
 
 _LATIN_CYRILLIC = ("aceopxyijsABCEHIJKMOPSTX", "асеорхуіјѕАВСЕНІЈКМОРЅТХ")
 _LATIN_GREEK = ("vNYZ", "νΝΥΖ")
@@ -19,6 +46,30 @@ LOOKALIKES = (
     | dict(zip(*_GREEK_LATIN, strict=True))
 )
 """Letter -> a letter of another script that looks the same in most typefaces."""
+
+
+@cache
+def neighbours(lang: str) -> dict[str, str]:
+    """Return letter -> the letters on the keys around it, on the keyboard of a language, and of other scripts.
+
+    >>> neighbours("en")["s"], neighbours("de")["t"]
+    ('adwezx', 'rzfg')
+    """
+    results: dict[str, str] = {}
+    for rows in (_LATIN[_LAYOUT.get(lang, "qwerty")], *_OTHERS):
+        for number, row in enumerate(rows):
+            for at, key in enumerate(row):
+                # Each row of keys lies a little to the right of the one above it.
+                around = [
+                    (number, at - 1),
+                    (number, at + 1),
+                    (number - 1, at),
+                    (number - 1, at + 1),
+                    (number + 1, at - 1),
+                    (number + 1, at),
+                ]
+                results[key] = "".join(rows[r][c] for r, c in around if 0 <= r < len(rows) and 0 <= c < len(rows[r]))
+    return results
 
 
 def _typos(item: Item, strength: float, rng: random.Random) -> str | None:
@@ -76,7 +127,7 @@ def _homoglyphs(item: Item, strength: float, rng: random.Random) -> str | None:
     return "".join(letters)
 
 
-TYPOS = Perturbation(
+register(
     "typos",
     "one typing error in a share of the words: a neighbouring key, a letter too many or too few, two swapped; in "
     "Chinese a character of the same sound",
@@ -85,12 +136,15 @@ TYPOS = Perturbation(
     acts_on="words of three letters or more in Latin, Cyrillic, Greek, Hebrew or Arabic script; Chinese characters "
     "with a frequent homophone",
     graded=True,
+    aim="surface",
+    place=140,
 )
-HOMOGLYPHS = Perturbation(
+register(
     "homoglyphs",
     "a share of the letters that have one replaced by a lookalike of another script",
     True,
     _homoglyphs,
     acts_on="Latin, Cyrillic and Greek letters with a lookalike",
     graded=True,
+    place=150,
 )

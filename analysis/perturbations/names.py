@@ -1,13 +1,49 @@
-"""Where the words of a parse stand in its text, and the names among them."""
+"""Where the words of a parse stand in its text, and the names among them; names of months and weekdays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from bsx.analysis.factors.parses import Parse
-from bsx.analysis.perturbations.calendar import CALENDAR
 
 Span = tuple[int, int]
+
+CALENDAR = {
+    "en": (
+        "January February March April May June July August September October November December",
+        "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
+    ),
+    "de": (
+        "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+        "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag",
+    ),
+    "es": (
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+        "lunes martes miércoles jueves viernes sábado domingo",
+    ),
+    "fr": (
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        "lundi mardi mercredi jeudi vendredi samedi dimanche",
+    ),
+    "it": (
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+        "lunedì martedì mercoledì giovedì venerdì sabato domenica",
+    ),
+    "nl": (
+        "januari februari maart april mei juni juli augustus september oktober november december",
+        "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
+    ),
+    "pt": (
+        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+        "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira",
+    ),
+    "ru": (
+        "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
+        "понедельник вторник четверг воскресенье",
+    ),
+    "zh": ("十二月 十一月 十月 二月 三月 四月 五月 六月 七月 八月 九月", "星期一 星期二 星期三 星期四 星期五 星期六"),
+}
+"""Language -> months, then weekdays; those that are nothing else besides."""
 
 
 def word_spans(text: str, parse: Parse) -> list[Span | None]:
@@ -19,14 +55,14 @@ def word_spans(text: str, parse: Parse) -> list[Span | None]:
     spans: list[Span | None] = []
     at = pending = 0
     for word in parse.words:
-        found = text.find(word, at)
-        skipped = len("".join(text[at:found].split()))
-        if found < 0 or not word or skipped > (pending + 4 if pending else 0):
+        result = text.find(word, at)
+        skipped = len("".join(text[at:result].split()))
+        if result < 0 or not word or skipped > (pending + 4 if pending else 0):
             spans.append(None)
             pending += len(word)
             continue
-        spans.append((found, found + len(word)))
-        at, pending = found + len(word), 0
+        spans.append((result, result + len(word)))
+        at, pending = result + len(word), 0
     return spans
 
 
@@ -37,8 +73,8 @@ def named(text: str, parse: Parse, lang: str) -> list[tuple[Span, str]]:
     digits), ``person`` (parts joined by the relation *flat*, as UD has it), ``acronym`` and ``name`` for all others.
     What has neither letters nor digits, or small letters alone, is no name.
     """
-    found = [(span, _kind(text[slice(*span)], lang, flat=flat)) for span, flat in _runs(text, parse)]
-    return [(span, kind) for span, kind in found if kind]
+    results = [(span, _kind(text[slice(*span)], lang, flat=flat)) for span, flat in _runs(text, parse)]
+    return [(span, kind) for span, kind in results if kind]
 
 
 def _runs(text: str, parse: Parse) -> list[tuple[Span, bool]]:
@@ -76,10 +112,10 @@ def _kind(name: str, lang: str, *, flat: bool) -> str:
 
 def names_of(texts: Sequence[str], parses: Sequence[Parse | None], lang: str) -> list[tuple[str, str]]:
     """Return the kinds and distinct names in texts, sorted."""
-    found = {
+    result = {
         (kind, text[slice(*span)])
         for text, parse in zip(texts, parses, strict=True)
         if parse is not None
         for span, kind in named(text, parse, lang)
     }
-    return sorted(found)
+    return sorted(result)

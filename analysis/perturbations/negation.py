@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import regex
 
-from bsx.analysis.perturbations.base import Item, Perturbation
+from bsx.analysis.perturbations.base import Item, register
 
 Rule = tuple[str, str | Callable[[regex.Match[str]], str]]
 
@@ -159,11 +159,13 @@ def _negation(item: Item, strength: float, rng: random.Random) -> str | None:
     return None
 
 
-NEGATION = Perturbation(
+register(
     "negation",
     "takes a negation out of the text, or puts one in if there is none to take out",
     False,
     _negation,
     languages=LANGUAGES,
     acts_on="texts with an auxiliary, copula, modal or article that the rules know",
+    aim="sem",
+    place=50,
 )

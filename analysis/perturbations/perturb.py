@@ -1,7 +1,9 @@
-"""Texts changed on purpose, with an account of how many changed."""
+"""All perturbations by name, and texts changed by one, with an account of how many changed."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,11 +11,37 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.analysis import perturbations
 from bsx.analysis.factors.parses import Parse
-from bsx.analysis.perturbations.base import DEFAULT_STRENGTH, Perturbation
-from bsx.analysis.perturbations.catalogue import get_perturbation
+from bsx.analysis.perturbations.base import DEFAULT_STRENGTH, REGISTERED, Perturbation
 from bsx.analysis.perturbations.grammar.inflections import Inflections
+from bsx.errors import UnknownNameError
+from bsx.support.near import did_you_mean
 from bsx.support.settings import in_range
+
+for _module in pkgutil.walk_packages(perturbations.__path__, f"{perturbations.__name__}."):
+    importlib.import_module(_module.name)  # each registers its own
+PERTURBATIONS = REGISTERED
+"""Name -> perturbation: first those that keep the meaning, then those that change it, mild ones first."""
+
+DEFAULT_CONTROL = "no-punctuation"
+"""Keeps the meaning, in any language and script, changes nearly every sentence and is seen by nearly every metric."""
+
+
+def get_perturbation(name: str) -> Perturbation:
+    """Return a perturbation.
+
+    Raises:
+        UnknownNameError: if there is none of that name; lists those there are.
+
+    >>> get_perturbation("drop-words").preserves
+    False
+    """
+    if name not in PERTURBATIONS:
+        raise UnknownNameError(
+            f"unknown perturbation {name!r}; there are {', '.join(PERTURBATIONS)}.{did_you_mean(name, PERTURBATIONS)}"
+        )
+    return PERTURBATIONS[name]
 
 
 @dataclass(frozen=True)
@@ -73,11 +101,11 @@ def perturb(
     >>> perturb(["The cat sat.", "…"], "drop-words", strength=0.3).texts
     ('cat sat.', '…')
     """
-    found = get_perturbation(perturbation) if isinstance(perturbation, str) else perturbation
-    made = found.apply(
+    chosen = get_perturbation(perturbation) if isinstance(perturbation, str) else perturbation
+    made = chosen.apply(
         texts, strength=strength, seed=seed, lang=lang, sources=sources, parses=parses, inflections=inflections
     )
-    used = (DEFAULT_STRENGTH if strength is None else float(strength)) if found.graded else None
+    used = (DEFAULT_STRENGTH if strength is None else float(strength)) if chosen.graded else None
     changed = np.array(
         [new is not None and not _same(new, old) for new, old in zip(made, texts, strict=True)], dtype=np.bool_
     )
@@ -85,7 +113,7 @@ def perturb(
         new if is_changed and new is not None else old
         for new, old, is_changed in zip(made, texts, changed.tolist(), strict=True)
     )
-    return Perturbed(found, used, seed, after, changed, sum(new is None for new in made))
+    return Perturbed(chosen, used, seed, after, changed, sum(new is None for new in made))
 
 
 def _same(a: str, b: str) -> bool:

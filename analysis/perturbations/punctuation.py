@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import regex
 
-from bsx.analysis.perturbations.base import Item, Perturbation
+from bsx.analysis.perturbations.base import Item, register
 from bsx.analysis.perturbations.units import UNSPACED, share, units, unspaced
 
 # Marks that say something rather than divide, and marks inside a word or number, stay: 5%, don't, well-known, 3.5, -2.
@@ -39,10 +39,10 @@ _QUOTES = {
 
 def _remove(item: Item, strength: float, rng: random.Random) -> str | None:
     text = item.text
-    found = [match.span() for match in _MARKS.finditer(text)]
-    if not found:
+    results = [match.span() for match in _MARKS.finditer(text)]
+    if not results:
         return None
-    for start, end in reversed(found):
+    for start, end in reversed(results):
         before, after = text[:start], text[end:]
         # Words that only a dash held apart do not become one; no space is left over either.
         if before[-1:].isspace() and (not after or after[0].isspace()):
@@ -88,28 +88,39 @@ def _spacing(item: Item, strength: float, rng: random.Random) -> str | None:
     return str(regex.sub(r"\s+", "  ", text)) if regex.search(r"\s", text) else None
 
 
-NO_PUNCTUATION = Perturbation(
+register(
     "no-punctuation",
     "without punctuation, except inside words and numbers and signs such as %",
     True,
     _remove,
     acts_on="texts with punctuation",
+    aim="surface",
+    place=10,
 )
-EXTRA_PUNCTUATION = Perturbation(
+register(
     "extra-punctuation",
     "commas, of the script, behind a share of the words",
     True,
     _add,
     acts_on="texts in which one word follows another",
     graded=True,
+    aim="surface",
+    place=120,
 )
-QUOTES = Perturbation(
+register(
     "quotes",
     "typographic quotation marks and apostrophes made straight, or, if there are none, straight ones typographic",
     True,
     _quotes,
     acts_on="texts with quotation marks or apostrophes",
+    aim="surface",
+    place=50,
 )
-SPACING = Perturbation(
-    "spacing", "two spaces where there was white space", True, _spacing, acts_on="texts with white space"
+register(
+    "spacing",
+    "two spaces where there was white space",
+    True,
+    _spacing,
+    acts_on="texts with white space",
+    place=60,
 )

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import regex
 
-from bsx.analysis.perturbations.base import Item, Perturbation
-from bsx.analysis.perturbations.calendar import CALENDAR
+from bsx.analysis.perturbations.base import Item, register
+from bsx.analysis.perturbations.names import CALENDAR
 
 # Digits of any script, not those inside a word such as A4 or MP3.
 _NUMBER = regex.compile(
@@ -84,10 +84,10 @@ _WORD_LISTS, _DATE_LISTS = _lists(_WORDS, numbers=True), _lists(CALENDAR, number
 
 def _named(item: Item, lists: list[tuple[list[str], regex.Pattern[str]]], rng: random.Random) -> str | None:
     """Replace one of the words of the lists by another of its list."""
-    found = [(match.span(), words) for words, pattern in lists for match in pattern.finditer(item.text)]
-    if not found:
+    results = [(match.span(), words) for words, pattern in lists for match in pattern.finditer(item.text)]
+    if not results:
         return None
-    (start, end), words = rng.choice(sorted(found))
+    (start, end), words = rng.choice(sorted(results))
     old = item.text[start:end]
     new = rng.choice([word for word in words if word.lower() != old.lower()])
     new = new[0].upper() + new[1:] if old[0].isupper() else new
@@ -95,10 +95,10 @@ def _named(item: Item, lists: list[tuple[list[str], regex.Pattern[str]]], rng: r
 
 
 def _numbers(item: Item, strength: float, rng: random.Random) -> str | None:
-    found = [match.span() for match in _NUMBER.finditer(item.text)]
-    if not found:
+    results = [match.span() for match in _NUMBER.finditer(item.text)]
+    if not results:
         return _named(item, _WORD_LISTS.get(item.lang, []), rng)
-    start, end = rng.choice(found)
+    start, end = rng.choice(results)
     number = item.text[start:end]
     digits = [at for at, character in enumerate(number) if character.isdecimal()]
     # Another century would give a year away.
@@ -114,18 +114,22 @@ def _dates(item: Item, strength: float, rng: random.Random) -> str | None:
     return _named(item, _DATE_LISTS[item.lang], rng)
 
 
-NUMBERS = Perturbation(
+register(
     "numbers",
     "one digit of one number becomes another; without digits, one number word",
     False,
     _numbers,
     acts_on=f"texts with digits of any script, or with number words of {', '.join(_WORDS)}",
+    aim="sem",
+    place=80,
 )
-DATES = Perturbation(
+register(
     "dates",
     "one month or weekday becomes another",
     False,
     _dates,
     languages=tuple(CALENDAR),
     acts_on="texts that name a month or a weekday",
+    aim="sem",
+    place=90,
 )

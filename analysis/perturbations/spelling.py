@@ -1,4 +1,4 @@
-"""Other ways to write the same words, which readers of the language take for equal: spellings, marks, small nouns."""
+"""Other ways to write the same, which readers take for equal: spellings, marks, contractions, no function words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import regex
 
-from bsx.analysis.perturbations.base import Change, Item, Perturbation
+from bsx.analysis.perturbations.base import Change, Item, register
 
 Group = Sequence[tuple[str, str]]
 
@@ -63,8 +63,45 @@ _MARKS: Mapping[str, Sequence[Group]] = {
 # is "they".
 _NOUN = regex.compile(r"(?<=[\p{L}\p{N},;–] |[\p{L}\p{N}]-)(?!(?:Sie|Ihr\p{Ll}*|Ihnen)\b)\p{Lu}(?=\p{Ll}+\b)")
 
+_AUXILIARIES = (
+    "is|are|was|were|do|does|did|has|have|had|would|could|should|might|must|need"  # "will" and "can" are irregular
+)
+# Not before a subject: "Don't you know?" written out is "Do you not know?".
+_NO_SUBJECT = r"(?!\s+(?:I|you|he|she|it|we|they|this|that|there|the)\b)"
+# 's and 'd are left alone: each may stand for two words.
+_EXPAND = [
+    (rf"\b(can)['’]t\b{_NO_SUBJECT}", r"\1not"),
+    (rf"\b(w)on['’]t\b{_NO_SUBJECT}", r"\1ill not"),
+    (rf"\b(sha)n['’]t\b{_NO_SUBJECT}", r"\1ll not"),
+    (rf"\b({_AUXILIARIES})n['’]t\b{_NO_SUBJECT}", r"\1 not"),
+    (r"\b(I)['’]m\b", r"\1 am"),
+    (r"\b(you|we|they)['’]re\b", r"\1 are"),
+    (r"\b(I|you|we|they)['’]ve\b", r"\1 have"),
+    (r"\b(I|you|he|she|it|we|they)['’]ll\b", r"\1 will"),
+]
+_CONTRACT = [
+    (r"\b(can)(?:not| not)\b(?!\s+only)", r"\1't"),
+    (r"\b(w)ill not\b(?!\s+only)", r"\1on't"),
+    (rf"\b({_AUXILIARIES}) not\b(?!\s+only)", r"\1n't"),
+]
+_RULES = [[(f"(?i){pattern}", to) for pattern, to in rules] for rules in (_EXPAND, _CONTRACT)]
 
-def rewriting(table: Mapping[str, Sequence[Group]]) -> Change:
+# Articles, and in Chinese the particle of attributes. Where a pronoun is spelled like an article, only those that a
+# preposition in front of them gives away.
+_FUNCTION_WORDS = {
+    "de": r"(?<=(?<!, )\b(?:in|an|auf|aus|bei|mit|nach|von|zu|für|durch|gegen|über|unter|vor|seit|während|wegen) )"
+    r"(?:der|die|das|den|dem|des) (?=(?:\p{Ll}+e[nrsm]? ){0,2}\p{Lu})",
+    "en": r"(?<![\p{L}\p{N}'’-])(?:the|a|an) (?=[\p{L}\p{N}])",
+    "es": r"(?<=\b(?:en|con|por|para|sobre|entre|desde|hasta|contra|hacia|según|durante|tras|de|a) )"
+    r"(?:el|la|los|las|unos|unas|un|una) (?=(?!que\b|cual)\p{L})",
+    "fr": r"(?<=\b(?:dans|sur|sous|avec|chez|entre|vers|contre|pendant|devant|derrière) )"
+    r"(?:(?:les|le|la|des|une|un) |l['’])(?=(?!quel)\p{L})",
+    "zh": r"(?<=\p{Script=Han})(?<![目标標是])的(?=\p{Script=Han})(?![确確士话話时時])",
+}
+_PATTERNS = {lang: regex.compile(pattern) for lang, pattern in _FUNCTION_WORDS.items()}
+
+
+def _rewriting(table: Mapping[str, Sequence[Group]]) -> Change:
     """Return a change by rules, pattern and what stands for it, in groups: the first that changes a text counts."""
     compiled = {
         lang: [[(regex.compile(pattern), to) for pattern, to in group] for group in groups]
@@ -88,27 +125,56 @@ def _small_nouns(item: Item, strength: float, rng: random.Random) -> str | None:
     return text if text != item.text else None
 
 
-SPELLING = Perturbation(
+def _function_words(item: Item, strength: float, rng: random.Random) -> str | None:
+    text = str(_PATTERNS[item.lang].sub("", item.text))
+    return text if text != item.text else None
+
+
+register(
     "spelling",
     "another accepted spelling: British or American, ß as ss or else ä as ae, the French one of 1990, ё as е",
     True,
-    rewriting(_SPELLINGS),
+    _rewriting(_SPELLINGS),
     languages=tuple(_SPELLINGS),
     acts_on="texts with a word or letter that may be spelled in two ways",
+    aim="lex",
+    place=80,
 )
-MARKS = Perturbation(
+register(
     "marks",
     "marks as they are written elsewhere: no ¿ and ¡, spaces before French marks, full-width marks half as wide",
     True,
-    rewriting(_MARKS),
+    _rewriting(_MARKS),
     languages=tuple(_MARKS),
     acts_on="texts with such marks",
+    place=90,
 )
-SMALL_NOUNS = Perturbation(
+register(
     "small-nouns",
     "nouns and names without capitals, as many people type",
     True,
     _small_nouns,
     languages=("de",),
     acts_on="texts with a capital inside a sentence",
+    place=100,
+)
+register(
+    "contractions",
+    "contractions written out (don't: do not), or, if there are none, negated auxiliaries contracted",
+    True,
+    _rewriting({"en": _RULES}),
+    languages=("en",),
+    acts_on="texts with such words; 's and 'd are left alone",
+    aim="lex",
+    place=70,
+)
+register(
+    "function-words",
+    "articles left out, in Chinese the particle of attributes, as in a telegram",
+    True,
+    _function_words,
+    languages=tuple(_PATTERNS),
+    acts_on="texts with such a word inside; German, French and Spanish articles behind a preposition",
+    aim="lex",
+    place=110,
 )

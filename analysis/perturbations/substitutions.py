@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import regex
 
-from bsx.analysis.perturbations.base import Change, Item, Perturbation
+from bsx.analysis.perturbations.base import Change, Item, register
 from bsx.analysis.perturbations.opposites import MODALITY, OPPOSITES, SET_PHRASES, SYNONYMS
 
 _CHINESE = ("zh", "zh-hant")
@@ -26,12 +26,12 @@ def forms(table: str) -> Iterator[tuple[str, str]]:
     """
     for entry in table.split():
         pair, _, endings = entry.replace("_", " ").partition(":")
-        one, other = regex.split("[/>]", pair)
+        first, other = regex.split("[/>]", pair)
         for ending in (endings or "-").split(","):
             tail = ending.strip("-")
-            yield one + tail, other + tail
+            yield first + tail, other + tail
             if "/" in pair:
-                yield other + tail, one + tail
+                yield other + tail, first + tail
 
 
 def _pattern(lang: str, words: Mapping[str, str]) -> regex.Pattern[str]:
@@ -57,17 +57,17 @@ def _substitution(tables: Mapping[str, str]) -> Change:
         if lang == "zh" and _lacking(text, "gb2312") > _lacking(text, "big5"):
             lang = "zh-hant"
         taken = [match.span() for match in phrases[lang].finditer(text)]
-        found = []
+        results = []
         for match in patterns[lang].finditer(text):
             start, end = match.span()
             word = match[0]
             new = listed[lang].get(word) or _capitalised(listed[lang][word[0].lower() + word[1:]])
             free = not any(start < after and before < end for before, after in taken)
             if free and (lang != "fr" or _fits(text[:start], word, new)):
-                found.append((start, end, new))
-        if not found:
+                results.append((start, end, new))
+        if not results:
             return None
-        start, end, new = rng.choice(found)
+        start, end, new = rng.choice(results)
         before = text[:start]
         if lang == "en":
             before = _ARTICLE.sub(r"\1n " if _VOWEL.match(new) else r"\1 ", before)
@@ -94,27 +94,33 @@ def _fits(before: str, old: str, new: str) -> bool:
 
 _LANGUAGES = ("de", "en", "es", "fr", "ru", "zh")
 
-TO_OPPOSITE = Perturbation(
+register(
     "opposites",
     "one word becomes its opposite: more less, rose fell, northern southern",
     False,
     _substitution(OPPOSITES),
     languages=_LANGUAGES,
     acts_on="texts with a word of a list of opposites, outside set phrases",
+    aim="sem",
+    place=60,
 )
-MUST_MAY = Perturbation(
+register(
     "modality",
     "what must be may be, or what may be must be",
     False,
     _substitution(MODALITY),
     languages=_LANGUAGES,
     acts_on="texts with a modal verb or adverb of necessity or possibility that the lists know",
+    aim="sem",
+    place=70,
 )
-SYNONYM = Perturbation(
+register(
     "synonyms",
     "one word becomes another that means the same: begin start, often frequently",
     True,
     _substitution(SYNONYMS),
     languages=_LANGUAGES,
     acts_on="texts with a word of a list of synonyms, outside set phrases",
+    aim="lex",
+    place=160,
 )

@@ -31,7 +31,7 @@ def units(text: str) -> list[Span]:
     >>> [("我用iPhone。")[start:end] for start, end in units("我用iPhone。")]
     ['我', '用', 'iPhone']
     """
-    return [found.span() for found in _UNIT.finditer(text)]
+    return [match.span() for match in _UNIT.finditer(text)]
 
 
 def characters(text: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from bsx.analysis.perturbations.base import Item, Perturbation
+from bsx.analysis.perturbations.base import Item, register
 
 
 def _source(item: Item, strength: float, rng: random.Random) -> str | None:
@@ -20,15 +20,23 @@ def _empty(item: Item, strength: float, rng: random.Random) -> str | None:
     return "" if item.text else None
 
 
-SOURCE = Perturbation(
-    "source", "the untranslated source in place of the translation", False, _source, needs=frozenset({"source"})
+register(
+    "source",
+    "the untranslated source in place of the translation",
+    False,
+    _source,
+    needs=frozenset({"source"}),
+    related=False,
+    place=140,
 )
-UNRELATED = Perturbation(
+register(
     "unrelated",
     "the text of another row, drawn at random: fluent, but about something else",
     False,
     _unrelated,
     acts_on="any text, if there is another",
     needs=frozenset({"corpus"}),
+    related=False,
+    place=150,
 )
-EMPTY = Perturbation("empty", "nothing at all", False, _empty, acts_on="any text that is not empty")
+register("empty", "nothing at all", False, _empty, acts_on="any text that is not empty", related=False, place=160)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from bsx.analysis.perturbations.base import Item, Perturbation
+from bsx.analysis.perturbations.base import Item, register
 from bsx.analysis.perturbations.units import share, units, unspaced
 
 _ACTS_ON = "texts of two words or more; characters count as words in scripts without spaces"
@@ -71,15 +71,39 @@ def _truncate(item: Item, strength: float, rng: random.Random) -> str | None:
     return item.text[: spans[kept - 1][1]]
 
 
-SHUFFLE = Perturbation(
-    "shuffle", "moves a share of the words to one another's places", False, _shuffle, acts_on=_ACTS_ON, graded=True
+register(
+    "shuffle",
+    "moves a share of the words to one another's places",
+    False,
+    _shuffle,
+    acts_on=_ACTS_ON,
+    graded=True,
+    place=110,
 )
-DROP = Perturbation(
-    "drop-words", "leaves out a share of the words, never all", False, _drop, acts_on=_ACTS_ON, graded=True
+register(
+    "drop-words",
+    "leaves out a share of the words, never all",
+    False,
+    _drop,
+    acts_on=_ACTS_ON,
+    graded=True,
+    place=120,
 )
-REPEAT = Perturbation(
-    "repeat-words", "says a share of the words twice", True, _repeat, acts_on="texts with a word", graded=True
+register(
+    "repeat-words",
+    "says a share of the words twice",
+    True,
+    _repeat,
+    acts_on="texts with a word",
+    graded=True,
+    place=130,
 )
-TRUNCATE = Perturbation(
-    "truncate", "cuts a share of the words off the end, never all", False, _truncate, acts_on=_ACTS_ON, graded=True
+register(
+    "truncate",
+    "cuts a share of the words off the end, never all",
+    False,
+    _truncate,
+    acts_on=_ACTS_ON,
+    graded=True,
+    place=130,
 )

@@ -7,22 +7,286 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence, Sized
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.probing.bootstrap import ItemAccuracies
-from bsx.analysis.probing.classifiers import Probe
-from bsx.analysis.probing.control import Draw, number_types
-from bsx.analysis.probing.result import Control, Curve, ProbeResult
-from bsx.analysis.probing.run import ProbeRun
-from bsx.analysis.probing.split import PARTS, SHARES, Codes, carve_validation, given_parts, random_parts
-from bsx.analysis.probing.transfer import TestData, TransferTest
+from bsx.analysis.probing.classifiers import FittedProbe, Probe, Scale, fit
+from bsx.analysis.probing.items import (
+    PARTS,
+    SHARES,
+    Codes,
+    Draw,
+    ItemAccuracies,
+    Labels,
+    carve_validation,
+    control_labels,
+    given_parts,
+    layer_figures,
+    number_types,
+    random_parts,
+)
+from bsx.analysis.probing.result import (
+    Control,
+    LayerBeside,
+    LayerFigures,
+    OverLayers,
+    ProbedLayer,
+    ProbeResult,
+    SideBySide,
+    TrainSize,
+    Transferred,
+)
+from bsx.analysis.stats.layers import LayerAgreement
+from bsx.analysis.stats.rowwise import pearson_rows, spearman_rows
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.progress import Watch, told
 
-Labels = NDArray[np.int64]
+
+class ProbeRun:
+    """The probes of one seed, layer after layer, under several conditions.
+
+    The first condition is the task itself; then comes the control task, if there is one, then each smaller training
+    set.
+
+    Args:
+        probe: which classifier.
+        split: index into `bsx.analysis.probing.items.PARTS` of each item (n,).
+        labels: label of each item (n,).
+        types: number of each item's type (n,) for a control task.
+        rng: random numbers.
+        draw: how control labels are drawn.
+
+    Attributes:
+        rows: items of the training, validation and test part.
+        right: for each layer so far, whether each test item was predicted rightly under each condition
+            (conditions, m).
+        macro_f1: of each layer so far.
+        chosen: what the validation part chose for each layer so far.
+        majority: the training part's most frequent label.
+        baseline: its accuracy.
+        control: control label of each item (n,), if there is a control task.
+        control_baseline: the same of the control task; NaN without one.
+        seen: share of test items whose type is in the training part; NaN without a control task.
+        complaints: (condition, complaint) of every fit that may not be the best one.
+
+    Raises:
+        InputError: if a part is empty or all items to train on have the same label.
+    """
+
+    def __init__(
+        self,
+        probe: Probe,
+        split: Codes,
+        labels: Labels,
+        types: Labels | None,
+        rng: np.random.Generator,
+        draw: Draw = "balanced",
+    ) -> None:
+        train, held, test = (np.flatnonzero(split == code) for code in range(len(PARTS)))
+        for name, rows in zip(PARTS, (train, held, test), strict=True):
+            if not len(rows):
+                raise InputError(f"the {name} part is empty: there must be items, in several groups, for each part")
+        if len(np.unique(labels[train])) < 2:
+            raise InputError("all items of the training part have the same label: there is nothing to learn")
+        self.rows = (train, held, test)
+        self.right: list[NDArray[np.bool_]] = []
+        self.macro_f1: list[float] = []
+        self.chosen: list[float] = []
+        self.complaints: list[tuple[str, str]] = []
+        self._probe = probe
+        self._labels = labels
+        # Smaller training sets are the starts of one random order: each is part of every larger one.
+        self._order = rng.permutation(train)
+        self._seed = int(rng.integers(2**31))
+        self.control = None if types is None else control_labels(types, labels, rng, draw=draw)
+        self.majority = int(np.bincount(labels[train]).argmax())
+        self.baseline = self._majority(labels)
+        self.control_baseline = self.seen = float("nan")
+        if types is not None and self.control is not None:
+            self.control_baseline = self._majority(self.control)
+            self.seen = float(np.isin(types[test], types[train]).mean())
+
+    def _majority(self, labels: Labels) -> float:
+        train, _, test = self.rows
+        return float((labels[test] == np.bincount(labels[train]).argmax()).mean())
+
+    def layer(self, vectors: NDArray[np.float32], sizes: Sequence[int]) -> list[tuple[Scale, FittedProbe]]:
+        """Fit the probes of one layer.
+
+        Args:
+            vectors: (n, dim).
+            sizes: further sizes of the training part.
+
+        Returns:
+            Scale and probe of each condition.
+        """
+        train, held, test = self.rows
+        conditions = [("", self._labels, train)]
+        if self.control is not None:
+            conditions.append(("control task", self.control, train))
+        conditions += [(f"{size} items", self._labels, np.sort(self._order[:size])) for size in sizes]
+        right, all_fitted = [], []
+        for name, labels, rows in conditions:
+            x, x_held, x_test = (np.asarray(vectors[r], dtype=np.float64) for r in (rows, held, test))
+            scale = Scale.of(x)
+            fitted = fit(self._probe, scale.apply(x), labels[rows], scale.apply(x_held), labels[held], seed=self._seed)
+            all_fitted.append((scale, fitted))
+            if fitted.complaint:
+                self.complaints.append((name, fitted.complaint))
+            predicted = fitted.predict(scale.apply(x_test))
+            right.append(predicted == labels[test])
+            if not name:
+                self.macro_f1.append(macro_f1(labels[test], predicted))
+                self.chosen.append(fitted.chosen)
+        self.right.append(np.stack(right))
+        return all_fitted
+
+
+def macro_f1(truth: Labels, predicted: Labels) -> float:
+    """Return the mean of F1 over the labels that are true or predicted somewhere.
+
+    >>> macro_f1(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1])).__round__(4)
+    0.7333
+    """
+    present = np.union1d(truth, predicted)
+    both = np.array([((truth == label) & (predicted == label)).sum() for label in present])
+    either = np.array([(truth == label).sum() + (predicted == label).sum() for label in present])
+    return float((2 * both / either).mean())
+
+
+@dataclass(frozen=True, eq=False)
+class TestData:
+    """Further items to test probes on.
+
+    Attributes:
+        name: what they are called.
+        features: vectors of the same layers as those trained on (layers, m, dim).
+        labels: label of each item (m,).
+        groups: what belongs together (m,); an item is not tested if the probe was trained or tuned on its group, such
+            as the sentence that it translates. Each item is a group of its own unless given.
+        types: type of each item (m,) for the control task.
+    """
+
+    __test__ = False  # no test, whatever pytest thinks of the name
+
+    name: str
+    features: NDArray[np.float32]
+    labels: Sequence[Hashable]
+    groups: Sequence[Hashable] | None = None
+    types: Sequence[Hashable] | None = None
+
+
+class TransferTest:
+    """The probes of all seeds on one set of further items.
+
+    Args:
+        data: the items.
+        shape: layers and dimensions of the vectors that the probes are trained on.
+        names: the task's labels, sorted.
+        groups: groups of the items that are trained on, or None if each is its own.
+        types: types of the items that are trained on, or None without a control task.
+
+    Raises:
+        InputError: if the numbers of vectors, labels, groups and types differ, or layers or dimensions do.
+    """
+
+    def __init__(
+        self,
+        data: TestData,
+        shape: tuple[int, int],
+        names: Sequence[str],
+        groups: Sequence[Hashable] | None,
+        types: Sequence[Hashable] | None,
+    ) -> None:
+        layers, count, dimensions = data.features.shape if data.features.ndim == 3 else (0, 0, 0)
+        if (layers, dimensions) != shape:
+            raise InputError(
+                f"vectors of shape {data.features.shape}, those trained on have {shape[0]} layers and "
+                f"{shape[1]} dimensions",
+                file=data.name,
+            )
+        columns = {"labels": data.labels, "groups": data.groups, "types": data.types if types is not None else None}
+        for what, values in columns.items():
+            if values is not None and len(values) != count:
+                raise InputError(f"{count} vectors, {len(values)} {what}: numbers must match", file=data.name)
+        if types is not None and data.types is None:
+            raise InputError("there is a control task, so its items need types too", file=data.name)
+        self.data = data
+        place = {name: number for number, name in enumerate(names)}
+        self._labels = np.array([place.get(str(label), -1) for label in data.labels], dtype=np.int64)
+        self.notes: list[str] = []
+        if (self._labels < 0).any():
+            self.notes.append(
+                f"{data.name}: {int((self._labels < 0).sum())} items have a label that is not trained on: always wrong"
+            )
+        trained = list(groups) if groups is not None else []
+        own: Sequence[Hashable] = data.groups if data.groups is not None else [(None, row) for row in range(count)]
+        numbers = number_types([*trained, *own])
+        # Without groups, the items that are trained on count 0, 1, …, and no further item belongs to them.
+        self._groups = numbers[len(trained) :] if data.groups is not None and groups is not None else None
+        self._units = np.unique(numbers[len(trained) :], return_inverse=True)[1]
+        self._types = None if types is None else number_types([*types, *(data.types or ())])[len(types) :]
+        self._layers = layers
+        self._conditions = 1 if types is None else 2
+        self._pooled = ItemAccuracies(self._units, self._conditions * layers)
+        self._baselines: list[float] = []
+        self._seen: list[float] = []
+        self._counts: list[int] = []
+
+    def start(self, run: ProbeRun, group: Labels, types: Labels | None, seed: int) -> None:
+        """Begin a seed: choose what is tested and draw control labels.
+
+        Args:
+            run: the seed's probes.
+            group: number of the group of each item that is trained on (n,).
+            types: number of the type of each item that is trained on (n,).
+            seed: the seed.
+        """
+        train, held, _ = run.rows
+        free = np.ones(len(self._labels), dtype=bool)
+        if self._groups is not None:
+            free = ~np.isin(self._groups, group[np.concatenate([train, held])])
+        self._rows = np.flatnonzero(free)
+        if not len(self._rows):
+            raise InputError(f"{self.data.name}: the probe was trained on the groups of all its items: nothing to test")
+        truths = [self._labels[self._rows]]
+        self._counts.append(len(self._rows))
+        self._baselines.append(float((truths[0] == run.majority).mean()))
+        if self._types is not None and types is not None and run.control is not None:
+            rng = np.random.default_rng([seed, len(self._labels)])
+            drawn = rng.choice(run.control, size=max(int(self._types.max()), int(types.max())) + 1)
+            drawn[types] = run.control
+            truths.append(drawn[self._types[self._rows]])
+            self._seen.append(float(np.isin(self._types[self._rows], types[train]).mean()))
+        self._truths = truths
+        self._right: list[NDArray[np.bool_]] = []
+
+    def layer(self, number: int, fitted: Sequence[tuple[Scale, FittedProbe]]) -> None:
+        """Test one layer's probes: that of the task, then that of the control task."""
+        vectors = np.asarray(self.data.features[number][self._rows], dtype=np.float64)
+        for truth, (scale, probe) in zip(self._truths, fitted, strict=False):
+            self._right.append(probe.predict(scale.apply(vectors)) == truth)
+
+    def finish(self) -> None:
+        """End a seed."""
+        self._pooled.add(self._rows, np.stack(self._right))
+
+    def result(self, layers: Sequence[int], resamples: int, rng: np.random.Generator) -> Transferred:
+        """Return the figures of all seeds; ``layers`` are their numbers."""
+        shape = (self._layers, self._conditions)
+        pooled = self._pooled.accuracy().reshape(shape).T
+        draws = self._pooled.draws(resamples, rng).reshape(-1, *shape).transpose(0, 2, 1)
+        figures = layer_figures(pooled, draws, control=self._conditions == 2)
+        return Transferred(
+            name=self.data.name,
+            n=self._counts[0],
+            baseline=float(np.mean(self._baselines)),
+            seen=float(np.mean(self._seen)) if self._seen else float("nan"),
+            layers=tuple(LayerFigures(layer, *measured) for layer, measured in zip(layers, figures, strict=True)),
+        )
 
 
 def probe_layers(
@@ -64,7 +328,7 @@ def probe_layers(
         parts: ``train``, ``validation`` or ``test`` for each item (n,), if the data comes with a split; without a
             validation part a quarter of the training part becomes it. Else each seed draws a split.
         types: type of each item (n,) for the control task; none is run unless given.
-        control: how control labels are drawn; see `bsx.analysis.probing.control.control_labels`.
+        control: how control labels are drawn; see `bsx.analysis.probing.items.control_labels`.
         probe: ``logistic`` or ``mlp``.
         train_sizes: further sizes of the training part to measure.
         shares: of training, validation and test part in a split that is drawn.
@@ -87,7 +351,7 @@ def probe_layers(
     group = np.arange(len(y)) if groups is None else number_types(groups)
     kinds = None if types is None else number_types(types)
     given = None if parts is None else given_parts(parts)
-    further = [TransferTest(one, features.shape[::2], names.tolist(), groups, types) for one in test_data]
+    further = [TransferTest(data, features.shape[::2], names.tolist(), groups, types) for data in test_data]
     runs, notes = [], [] if given is None else _overlap(given, group)
     if kinds is not None and not kinds.any():
         notes.append("control task: every item has the same type, so there is only one label to remember")
@@ -100,47 +364,71 @@ def probe_layers(
             room = len(run.rows[0])
             sizes = sorted({size for size in train_sizes if size < room})
             notes += [f"no curve at {size}: {room} items to train on" for size in train_sizes if size >= room]
-        for one in further:
-            one.start(run, group, kinds, seed)
+        for transfer in further:
+            transfer.start(run, group, kinds, seed)
         for layer, vectors in enumerate(features):
             fitted = run.layer(vectors, sizes)
-            for one in further:
-                one.layer(layer, fitted)
+            for transfer in further:
+                transfer.layer(layer, fitted)
             if progress is not None:
                 progress(task or "probing", place * len(features) + layer + 1, len(seeds) * len(features))
-        for one in further:
-            one.finish()
+        for transfer in further:
+            transfer.finish()
         runs.append(run)
 
     first = 2 if kinds is not None else 1  # condition of the first smaller training set
-    counts = tuple(len(rows) for rows in runs[0].rows)
+    counts = [len(rows) for rows in runs[0].rows]
     pooled, draws = _pool(runs, group, resamples, np.random.default_rng(seeds[0]))
-    low, high = np.percentile(draws, [2.5, 97.5], axis=0)
     by_seed = np.array([[right.mean(axis=1) for right in run.right] for run in runs]).transpose(2, 1, 0)
     order = np.argsort(-pooled[0], kind="stable")
     return ProbeResult(
         task=task,
         probe=probe,
-        layers=numbers,
-        labels=tuple(names.tolist()),
         n=len(y),
-        parts=(counts[0], counts[1], counts[2]),
-        given=given is not None,
+        train=counts[0],
+        validation=counts[1],
+        test=counts[2],
+        split="drawn" if given is None else "given",
+        labels=tuple(names.tolist()),
         seeds=tuple(seeds),
-        accuracy=pooled[0],
-        low=low[0],
-        high=high[0],
-        by_seed=by_seed[0],
-        macro_f1=np.mean([run.macro_f1 for run in runs], axis=0),
         baseline=float(np.mean([run.baseline for run in runs])),
-        chosen=np.array([run.chosen for run in runs]).T,
         best_layer=numbers[order[0]],
         runner_up=numbers[order[min(1, len(order) - 1)]],
         win_share=float((draws[:, 0].argmax(axis=1) == order[0]).mean()),
-        control=None if kinds is None else _control(runs, kinds, pooled, draws),
-        curve=Curve(tuple(sizes), pooled[first:], low[first:], high[first:], by_seed[first:]) if sizes else None,
-        notes=(*notes, *(note for one in further for note in one.notes), *_complaints(runs)),
-        transferred=tuple(one.result(resamples, np.random.default_rng(seeds[0])) for one in further),
+        layers=_layers(runs, numbers, pooled, draws, by_seed[0]),
+        control=None if kinds is None else _control(runs, kinds),
+        curve=_curve(sizes, pooled[first:], draws[:, first:], by_seed[first:]),
+        tested_on=tuple(transfer.result(numbers, resamples, np.random.default_rng(seeds[0])) for transfer in further),
+        notes=(*notes, *(note for transfer in further for note in transfer.notes), *_complaints(runs)),
+    )
+
+
+def _layers(
+    runs: Sequence[ProbeRun], numbers: Sequence[int], pooled: Array, draws: Array, by_seed: Array
+) -> tuple[ProbedLayer, ...]:
+    figures = layer_figures(pooled, draws, control=runs[0].control is not None)
+    spread = by_seed.std(axis=1, ddof=1).tolist() if len(runs) > 1 else [None] * len(numbers)
+    macro_f1 = np.mean([run.macro_f1 for run in runs], axis=0).tolist()
+    chosen = np.array([run.chosen for run in runs]).T.tolist()
+    return tuple(
+        ProbedLayer(layer, *figures[i], spread[i], macro_f1[i], tuple(by_seed[i].tolist()), tuple(chosen[i]))
+        for i, layer in enumerate(numbers)
+    )
+
+
+def _curve(sizes: Sequence[int], pooled: Array, draws: Array, by_seed: Array) -> tuple[TrainSize, ...]:
+    if not sizes:
+        return ()
+    low, high = np.percentile(draws, [2.5, 97.5], axis=0)
+    return tuple(
+        TrainSize(
+            size,
+            tuple(pooled[place].tolist()),
+            tuple(low[place].tolist()),
+            tuple(high[place].tolist()),
+            tuple(map(tuple, by_seed[place].tolist())),
+        )
+        for place, size in enumerate(sizes)
     )
 
 
@@ -178,23 +466,64 @@ def _pool(runs: Sequence[ProbeRun], group: Labels, resamples: int, rng: np.rando
     return items.accuracy().reshape(conditions, layers), draws.reshape(-1, conditions, layers)
 
 
-def _control(runs: Sequence[ProbeRun], types: Labels, pooled: Array, draws: Array) -> Control:
-    low, high = np.percentile(draws[:, 0] - draws[:, 1], [2.5, 97.5], axis=0)
+def _control(runs: Sequence[ProbeRun], types: Labels) -> Control:
     return Control(
-        accuracy=pooled[1],
         baseline=float(np.mean([run.control_baseline for run in runs])),
         types=int(types.max()) + 1,
         seen=float(np.mean([run.seen for run in runs])),
-        selectivity=pooled[0] - pooled[1],
-        low=low,
-        high=high,
     )
 
 
 def _complaints(runs: Sequence[ProbeRun]) -> list[str]:
     layers = len(runs[0].right)
-    found = Counter(pair for run in runs for pair in run.complaints)
+    times_of = Counter(pair for run in runs for pair in run.complaints)
     return [
         f"{name or 'task'}: {complaint} in {times} of {len(runs) * layers} fits"
-        for (name, complaint), times in found.items()
+        for (name, complaint), times in times_of.items()
     ]
+
+
+def probe_with_agreement(results: Sequence[ProbeResult], agreement: LayerAgreement) -> SideBySide:
+    """Lay probes beside the agreement with human judgments of the metric made of the same layers.
+
+    Args:
+        results: of `bsx.analysis.probing.experiment.probe_layers`, all on the same layers.
+        agreement: of `bsx.analysis.stats.layers.layer_agreement` for all layers from 0.
+
+    Raises:
+        InputError: if there is no result, two tasks have the same name, or the layers do not fit together.
+    """
+    if not results:
+        raise InputError("there is no probe to lay beside the agreement with human judgments")
+    layers, tasks = _numbers(results[0]), tuple(result.task for result in results)
+    if len(set(tasks)) < len(tasks):
+        raise InputError(f"two tasks have the same name: {', '.join(tasks)}")
+    for result in results:
+        if (own := _numbers(result)) != layers:
+            raise InputError(f"{result.task}: probes layers {own}, {tasks[0]} layers {layers}")
+    if max(layers) >= len(agreement.mean):
+        raise InputError(f"layer {max(layers)} is probed, but agreement is known for {len(agreement.mean)} layers only")
+    chosen = list(layers)
+    accuracy = np.array([[layer.accuracy for layer in result.layers] for result in results])
+    human = np.asarray(agreement.mean)[chosen, 2]
+    ends = (np.asarray(end)[chosen].tolist() for end in (agreement.low, agreement.high))
+    few = len(layers) < 3
+    unknown = np.full(len(tasks), np.nan)
+    pearson, spearman = (unknown if few else of(accuracy, human) for of in (pearson_rows, spearman_rows))
+    return SideBySide(
+        statistic=agreement.statistic,
+        groups=tuple(agreement.groups),
+        n=agreement.n,
+        best_layer=agreement.best_layer,
+        layers=tuple(
+            LayerBeside(layer, dict(zip(tasks, own, strict=True)), *figures)
+            for layer, own, *figures in zip(layers, accuracy.T.tolist(), human.tolist(), *ends, strict=True)
+        ),
+        across_layers={
+            task: OverLayers(float(r), float(rho)) for task, r, rho in zip(tasks, pearson, spearman, strict=True)
+        },
+    )
+
+
+def _numbers(result: ProbeResult) -> tuple[int, ...]:
+    return tuple(layer.layer for layer in result.layers)

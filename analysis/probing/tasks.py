@@ -137,7 +137,7 @@ def read_tokens(file: NamedFile) -> ProbingTask:
     """
     sentences = list(_sentences(file))
     if not sentences:
-        raise InputError(f"{file.name}: has no word")
+        raise InputError("has no word", file=file.name)
     words = [word for sentence in sentences for word, _ in sentence]
     joined = [" ".join(word for word, _ in sentence) for sentence in sentences]
     task = ProbingTask(

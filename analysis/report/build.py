@@ -1,77 +1,293 @@
-"""From documents to a report, and from a report to a file."""
+"""From documents to a report: its sections, the token alignments of its worst examples, how to repeat it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated
 
-from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
-from bsx.analysis.documents.challenge import ChallengeDocument
-from bsx.analysis.report.alignments import Align, Aligner
+from pydantic import Field
+
+from bsx.analysis.present.cells import NONE, settings_line, table, text
+from bsx.analysis.present.forms import SECTIONS, load_presenters, parts_of
+from bsx.analysis.present.parts import (
+    AlignmentGrid,
+    Answer,
+    Commands,
+    Example,
+    Heading,
+    Part,
+    Passages,
+    Section,
+    Surprise,
+)
+from bsx.analysis.published import Reproduced, together
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.result import Report
-from bsx.analysis.report.sections.agreement import agreement
-from bsx.analysis.report.sections.cards import cards
-from bsx.analysis.report.sections.ensembles import ensembles
-from bsx.analysis.report.sections.explanations import explanations
-from bsx.analysis.report.sections.interventions import interventions
-from bsx.analysis.report.sections.profiles import profiles
-from bsx.analysis.report.sections.repeat import repeat
-from bsx.analysis.report.sections.reproduction import reproduced
-from bsx.analysis.report.sections.robustness import robustness
-from bsx.analysis.report.sections.scored import compared, scored, segments
+from bsx.analysis.report.scored import scored, segments
 from bsx.errors import InputError
-from bsx.support.settings import in_range
+from bsx.support.provenance import Provenance
+from bsx.support.result import Result
+from bsx.support.settings import BaseSettings, Option, settled
+from bsx.support.untyped import JsonObject
+
+_ORDER = (
+    *("meta", "meta-judgments", "raters", "train-curve", "compare", "disentangle", "intervene"),
+    *("adversarial-challenge", "adversarial-triples", "adversarial-pairs", "adversarial-perturb"),
+    *("explain", "probe", "ensemble", "card", "cards", "leaderboard", "reproduce"),
+)
+"""Kinds of results in the order of their sections; others come after these."""
+
+Align = Callable[[str, str], JsonObject]
+"""From candidate and reference to what `bsx.bertscore.alignment.Alignment.to_dict` returns."""
+
+_WIDEST = 40  # tokens of a side that fit on a page
+
+
+class ReportSettings(BaseSettings):
+    """How a report is called, and how much of it are examples."""
+
+    title: Annotated[str, Field(description="Heading of the report.")] = "Evaluation report"
+    examples: Annotated[int, Field(ge=0, description="Worst examples to show, and to align, of each document.")] = 10
+
+
+class ReportParts(ReportSettings):
+    """What a report is made with beside its documents."""
+
+    align: Annotated[
+        Align | None,
+        Field(
+            description="From candidate and reference to the token alignment, as Scorer(...).align(c, r).to_dict() "
+            "gives it; None leaves alignments out."
+        ),
+        Option(python=True),
+    ] = None
+    origin: Annotated[
+        Mapping[str, object] | None,
+        Field(description="Where the report itself comes from, see `bsx.support.provenance.provenance`."),
+        Option(python=True),
+    ] = None
 
 
 def has_examples(document: Document) -> bool:
     """Return whether a document has examples whose tokens could be aligned."""
     content = document.content
-    if isinstance(content, ChallengeDocument):
-        return any(example.reference is not None for example in content.examples)
-    return isinstance(content, TriplesDocument | PerturbDocument) and bool(content.worst)
+    if isinstance(content, ScoreRows):
+        return False
+    return any(isinstance(part, Example) and part.pairs for part in parts_of(content))
 
 
-@in_range
-def build_report(
-    documents: Sequence[Document],
-    *,
-    title: str = "Evaluation report",
-    align: Align | None = None,
-    examples: int = 10,
-    origin: Mapping[str, object] | None = None,
-) -> Report:
+@settled(ReportParts)
+def build_report(documents: Sequence[Document], settings: ReportParts) -> Report:
     """Put a report together.
 
     Args:
-        documents: from `bsx.analysis.report.read_document`.
-        title: its heading.
-        align: from candidate and reference to the token alignment, as ``Scorer(...).align(c, r).to_dict()`` gives it;
-            None leaves alignments out.
-        examples: how many of the worst examples to show, and to align, of each document on robustness; and how many
-            rows of each explanation, the riskiest.
-        origin: where the report itself comes from, see `bsx.support.provenance.provenance`.
+        documents: from `bsx.analysis.read_document`.
+        settings: see `ReportParts`.
 
     Raises:
         InputError: if there is nothing to report on.
     """
     if not documents:
         raise InputError("a report needs at least one table of scores or document of results")
-    aligner = Aligner(align)
+    aligner = Aligner(settings.align)
     what = scored(documents)
     leads = any(isinstance(document.content, ScoreRows) for document in documents)  # else it is signatures alone
-    found = [
+    results = [
         what if leads else None,
-        agreement(documents),
-        compared(documents),
-        profiles(documents),
-        interventions(documents),
-        robustness(documents, aligner, examples),
-        explanations(documents, examples),
-        ensembles(documents),
-        *cards(documents),
-        *reproduced(documents),
+        *_presented(_one_reproduction(documents), aligner, settings.examples),
         segments(documents),
         None if leads else what,
-        repeat(documents, origin, aligner.signature),
+        repeat(documents, settings.origin, aligner.signature),
     ]
-    return Report(title, tuple(section for section in found if section is not None))
+    return Report(settings.title, tuple(section for section in results if section is not None))
+
+
+def _one_reproduction(documents: Sequence[Document]) -> list[Document]:
+    """Return the documents with the published tables of all of them as one."""
+    several = [document.content for document in documents if isinstance(document.content, Reproduced)]
+    others = [document for document in documents if not isinstance(document.content, Reproduced)]
+    return [*others, Document("published tables", None, together(several))] if several else others
+
+
+def _presented(documents: Sequence[Document], aligner: Aligner, examples: int) -> Iterator[Section]:
+    """Yield the sections of results, headings between several of one section: the answers, then what they rest on.
+
+    Args:
+        documents: the inputs of the report.
+        aligner: for the tokens of examples.
+        examples: how many of each result.
+    """
+    load_presenters()
+    sections: dict[tuple[str, str], list[tuple[str, Result]]] = {}
+    results = [(document.name, document.content) for document in documents if isinstance(document.content, Result)]
+    for name, result in sorted(results, key=lambda named: _place(named[1].kind)):
+        of = next((SECTIONS[kind] for kind in type(result).__mro__ if kind in SECTIONS), None)
+        if of is not None:
+            sections.setdefault(of, []).append((name, result))
+    for of, several in sections.items():
+        section = Section(*of)
+        leads = []
+        for name, result in several:
+            first, *rest = _at_most(parts_of(result), examples)
+            if isinstance(first, Answer):
+                leads.append(first.text)
+                section.answers |= first.answers
+            section.blocks += [Heading(name)] if len(several) > 1 else []
+            section.blocks += [_fitted(part, aligner, examples) for part in rest if not isinstance(part, Surprise)]
+            section.surprises += [part for part in rest if isinstance(part, Surprise)]
+        section.lead = " ".join(leads)
+        yield section
+
+
+def _place(kind: str) -> int:
+    return _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
+
+
+def _fitted(part: Part, aligner: Aligner, examples: int) -> Part:
+    if isinstance(part, Passages):
+        return replace(part, rows=part.rows[:examples])
+    if not isinstance(part, Example) or not part.pairs:
+        return part
+    grids, remark = aligner.align(part.pairs)
+    return replace(part, alignments=grids, remark=remark)
+
+
+def _at_most(parts: Sequence[Part], examples: int) -> list[Part]:
+    """Return parts without the examples beyond so many."""
+    left = [part for part in parts if isinstance(part, Example)][examples:]
+    return [part for part in parts if not any(part is item for item in left)]
+
+
+class Aligner:
+    """Aligns the texts of examples.
+
+    Args:
+        align: the function; None leaves alignments out.
+
+    Attributes:
+        signature: of the alignments, once there is one.
+    """
+
+    def __init__(self, align: Align | None) -> None:
+        self._align = align
+        self.signature: str | None = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether alignments were asked for."""
+        return self._align is not None
+
+    def align(self, pairs: Sequence[tuple[str, str, str]]) -> tuple[tuple[AlignmentGrid, ...], str]:
+        """Return the alignments of an example's pairs (label, candidate, reference), and what stood in the way."""
+        if self._align is None:
+            return (), ""
+        grids, remarks = [], []
+        for label, candidate, reference in pairs:
+            try:
+                result = self._align(candidate, reference)
+            except InputError as error:
+                remarks.append(f"{label}: {error}")
+                continue
+            self.signature = str(result["signature"])
+            grid = _grid(label, result)
+            if max(len(grid.rows), len(grid.columns)) > _WIDEST:
+                remarks.append(f"{label}: too long to draw ({len(grid.rows)} by {len(grid.columns)} tokens)")
+            else:
+                grids.append(grid)
+        return tuple(grids), "; ".join(remarks)
+
+
+def _grid(label: str, alignment: JsonObject) -> AlignmentGrid:
+    """Return an alignment without the tokens that weigh nothing, unless one is somebody's match."""
+    sides = [alignment[name]["tokens"] for name in ("candidate", "reference")]
+    matched = [{token["match"] for token in sides[1 - side] if token["weight"]} for side in (0, 1)]
+    kept = [
+        [place for place, token in enumerate(sides[side]) if token["weight"] or place in matched[side]]
+        for side in (0, 1)
+    ]
+    moved = [{old: new for new, old in enumerate(places)} for places in kept]
+    matches = [
+        tuple(
+            moved[1 - side].get(sides[side][place]["match"], -1) if sides[side][place]["weight"] else -1
+            for place in kept[side]
+        )
+        for side in (0, 1)
+    ]
+    cosines = tuple(tuple(float(alignment["cosines"][row][column]) for column in kept[1]) for row in kept[0])
+    tokens = [tuple(str(sides[side][place]["token"]) for place in kept[side]) for side in (0, 1)]
+    summary = f"P {alignment['precision']:.3f}, R {alignment['recall']:.3f}, F1 {alignment['f1']:.3f}"
+    return AlignmentGrid(label, tokens[0], tokens[1], cosines, matches[0], matches[1], summary)
+
+
+def _origin(document: Document) -> Provenance | None:
+    content = document.content
+    if isinstance(content, ScoreRows):
+        return content.sidecar.provenance if content.sidecar is not None else None
+    return content.provenance
+
+
+def repeat(documents: Sequence[Document], origin: Mapping[str, object] | None, alignment: str | None) -> Section:
+    """Return the section on repeating the report.
+
+    Args:
+        documents: the inputs.
+        origin: the report's own `bsx.support.provenance.provenance`, if it comes from the command line.
+        alignment: signature of the token alignments.
+    """
+    section = Section("repeat", "How to repeat this")
+    origins = [(document, _origin(document)) for document in documents]
+    commands = list(dict.fromkeys(found.command for _, found in origins if found is not None))
+    own = None if origin is None else Provenance.read(origin)
+    if own is not None:
+        commands.append(own.command)
+    unknown = [document.name for document, found in origins if found is None]
+    section.lead = f"The commands that made the {len(documents)} inputs of this report, in the order given."
+    if unknown:
+        section.lead += f" How {', '.join(unknown)} came about is not known: there is no provenance beside it."
+    section.blocks.append(Commands(tuple(commands)))
+    rows = []
+    for document, found in origins:
+        kind = found.kind if found is not None else "scores"
+        rows.append([text(document.name), text(kind), text(_seed(document)), text(document.sha256 or NONE, code=True)])
+    section.blocks.append(table("Inputs of this report", ["file", "kind", "seed", "sha256"], rows, sortable=False))
+    found_settings = [[text(document.name), text(said)] for document in documents if (said := _settings(document))]
+    if found_settings:
+        caption = "Settings of the results"
+        section.blocks.append(table(caption, ["file", "settings"], found_settings, sortable=False, folded=True))
+    read = {(file.name, file.sha256): None for _, found in origins if found is not None for file in found.files}
+    if read:
+        digests = [[text(name), text(digest, code=True)] for name, digest in read]
+        section.blocks.append(
+            table("Data that the commands read", ["file", "sha256"], digests, sortable=False, folded=True)
+        )
+    versions: dict[str, dict[str, list[str]]] = {}
+    for name, found_versions in [
+        *((document.name, found.versions) for document, found in origins if found is not None),
+        *([("this report", own.versions)] if own is not None else []),
+    ]:
+        for package, version in found_versions.items():
+            versions.setdefault(package, {}).setdefault(version, []).append(name)
+    if versions:
+        rows = [
+            [text(package), text(version), text("all" if len(by) == 1 else ", ".join(names))]
+            for package, by in versions.items()
+            for version, names in by.items()
+        ]
+        section.blocks.append(table("Versions", ["package", "version", "in"], rows, sortable=False, folded=True))
+    if alignment is not None:
+        signature = [[text("token alignments"), text(alignment, code=True)]]
+        section.blocks.append(table("Signature of the alignments", ["what", "signature"], signature, sortable=False))
+    return section
+
+
+def _settings(document: Document) -> str:
+    return "" if isinstance(document.content, ScoreRows) else settings_line(document.content.settings)
+
+
+def _seed(document: Document) -> str:
+    content = document.content
+    if isinstance(content, ScoreRows):
+        return NONE
+    seed = getattr(content, "seed", None) or content.settings.get("seed")
+    return NONE if seed is None else str(seed)

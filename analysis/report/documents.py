@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated
 
-from pydantic import BaseModel, ValidationError
+from pydantic import Field
 
-from bsx.analysis.documents.base import ResultDocument
-from bsx.analysis.documents.kinds import KINDS
+from bsx.analysis.present.forms import load_presenters
 from bsx.data.cells import as_numbers, spelled
 from bsx.data.lines import NamedFile
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM
@@ -21,13 +20,13 @@ from bsx.data.sidecar import FIGURES, ScoredMetricRow, Sidecar, beside, read_sid
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
+from bsx.support.result import Result
+from bsx.support.settings import BaseSettings
 
 _COMMANDS = (
     "bsx meta, compare, disentangle, intervene, adversarial triples, pairs, perturb or challenge, ensemble, explain, "
-    "card and reproduce"
+    "probe, card and reproduce"
 )
-
-Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -60,23 +59,16 @@ def _scored(sidecar: Sidecar | None, signature: str | None) -> list[str]:
     return [*named, *(FIGURES if signature is not None else ())]
 
 
-@dataclass(frozen=True)
-class TableColumns:
-    """Which columns of tables of scores are what.
+class TableColumns(BaseSettings):
+    """Which columns of tables of scores are what."""
 
-    Attributes:
-        columns: scores of metrics; those that are known by what lies beside a table unless given.
-        lower: those of them of which lower is better, beside those that are known.
-        system: systems; ``system`` unless given.
-        segment: segments; ``segment``, ``sid`` or ``id`` unless given.
-        human: human scores; ``human``, ``human_z`` or ``z`` unless given.
-    """
-
-    columns: Sequence[str] = ()
-    lower: Sequence[str] = ()
-    system: str | None = None
-    segment: str | None = None
-    human: str | None = None
+    columns: Annotated[
+        Sequence[str], Field(description="Columns of metrics' scores. [those that bsx score wrote]")
+    ] = ()
+    lower: Annotated[Sequence[str], Field(description="Metrics of which lower is better: their sign is turned.")] = ()
+    system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
+    segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
+    human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
 
     def check(self, files: Sequence[str | Path]) -> None:
         """Check that some table has each column that is named.
@@ -87,7 +79,9 @@ class TableColumns:
         """
         for name in self.lower:
             if name not in self.columns:
-                raise InputError(f"`lower={name}`: is none of the columns of scores ({', '.join(self.columns)})")
+                raise InputError(
+                    f"lower: {name!r} is none of the columns of scores ({', '.join(self.columns)})", setting="lower"
+                )
         named = [name for name in (*self.columns, self.system, self.segment, self.human) if name is not None]
         if not named:
             return
@@ -108,11 +102,11 @@ class TableColumns:
         if self.segment is None and "id" not in columns:
             segment = next((name for name in SEGMENTS if name in columns), segment)
         wanted = {self.system: SYSTEM, segment: "id", human: HUMAN[0]}
-        found = {name: to for name, to in wanted.items() if name is not None and name in columns and name != to}
-        for name, to in found.items():
+        results = {name: to for name, to in wanted.items() if name is not None and name in columns and name != to}
+        for name, to in results.items():
             if to in columns:
                 raise InputError(f"there is a column {to!r} beside {name!r}, which a report calls so: rename it")
-        return found
+        return results
 
     def known(self, sidecar: Sidecar | None, columns: Sequence[str]) -> Sidecar | None:
         """Return what is known of the metrics, with those that are named here."""
@@ -132,12 +126,12 @@ class Document:
     Attributes:
         name: the file's name, without folders.
         sha256: digest of the file, or None of what came from memory.
-        content: a table of scores, or a document of one of the `bsx.analysis.documents.kinds.KINDS`.
+        content: a table of scores, or a result.
     """
 
     name: str
     sha256: str | None
-    content: ScoreRows | ResultDocument
+    content: ScoreRows | Result
 
 
 def read_document(path: str | Path, columns: TableColumns | None = None) -> Document:
@@ -157,12 +151,13 @@ def read_document(path: str | Path, columns: TableColumns | None = None) -> Docu
         )
     if file.suffix != ".json":
         raise InputError(
-            f"{file.name}: is neither a table of scores ({', '.join(TABLE_FORMATS)}) nor a .json document of a command"
+            f"is neither a table of scores ({', '.join(TABLE_FORMATS)}) nor a .json document of a command",
+            file=file.name,
         )
     return Document(Path(file.name).name, file.digest(), parse_document(file.json(), file.name))
 
 
-def parse_document(content: object, name: str) -> ResultDocument:
+def parse_document(content: object, name: str) -> Result:
     """Return a document in its shape.
 
     Args:
@@ -175,24 +170,19 @@ def parse_document(content: object, name: str) -> ResultDocument:
     if not isinstance(content, Mapping) or not isinstance(content.get("provenance"), Mapping):
         raise InputError(
             f"{name}: has no key 'provenance' that says what it is; a report reads what {_COMMANDS} print "
-            "with `format='json'`"
+            "with --format json"
         )
     kind = content["provenance"].get("kind")
     if kind == "score":
         raise InputError(f"{name}: is the summary of a table of scores: give the table itself")
-    if kind not in KINDS:
-        raise InputError(f"{name}: provenance.kind is {str(kind)[:40]!r}; a report knows {', '.join(KINDS)}")
-    return _shaped(KINDS[kind], content, name)
-
-
-def _shaped(shape: type[Model], content: Mapping[str, object], name: str) -> Model:
+    load_presenters()
+    if not isinstance(kind, str) or kind not in Result.kinds:
+        known = ", ".join(sorted(Result.kinds))
+        raise InputError(f"{name}: provenance.kind is {str(kind)[:40]!r}; a report knows {known}")
     try:
-        return shape.model_validate(_clean(content))
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        what = "is missing" if first["type"] == "missing" else f"{first['msg'].lower()}, not {first['input']!r:.60}"
-        raise InputError(f"{name}: {key}: {what}") from error
+        return Result.kinds[kind].from_dict(_clean(content))  # type: ignore[arg-type] # a mapping stays one
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
 
 
 def _clean(value: object) -> object:
@@ -218,7 +208,7 @@ def _table(file: NamedFile, named: TableColumns) -> ScoreRows:
     sidecar = named.known(read_sidecar(file.path), table.columns)
     given = list(table.rows())
     if not given:
-        raise InputError(f"{file.name}: has no rows")
+        raise InputError("has no rows", file=file.name)
     rows = [[_clean(row[name]) for name in table.columns] for row in given]
     scores = {named.human, *_scored(sidecar, signature)}
     numeric = set()

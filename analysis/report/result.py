@@ -1,20 +1,27 @@
-"""A report and its ways out."""
+"""A report and its ways out; as one HTML page that loads nothing: texts escaped, scripts named by their digests."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from pathlib import Path
 
-from bsx.analysis.report.blocks import Page
-from bsx.analysis.report.html import page
-from bsx.analysis.report.markdown import markdown
+from bsx.analysis.present.charts import COLOURS, SHAPES
+from bsx.analysis.present.markdown import page as markdown
+from bsx.analysis.present.parts import Chart, Page, Segments
 from bsx.data.output import atomic_text
 from bsx.errors import InputError
+from bsx.support.optional import need
+from bsx.support.provenance import VERSION
 
 
 @dataclass(frozen=True)
 class Report(Page):
-    """A report, to be written as HTML or Markdown; see `bsx.analysis.report.blocks.Page` for what it holds."""
+    """A report, to be written as HTML or Markdown; see `bsx.analysis.present.parts.Page` for what it holds."""
 
     def to_html(self) -> str:
         """Return one page that needs nothing but itself.
@@ -56,5 +63,94 @@ def which_format(path: Path, format: str | None) -> str:
     if format is not None:
         return format
     if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"{path}: cannot tell the format; the name must end in .html or .md, or say `format=`")
+        raise InputError("cannot tell the format; the name must end in .html or .md, or say format", file=path)
     return SUFFIXES[path.suffix.lower()]
+
+
+_SCRIPTS = ("theme.js", "tables.js", "segments.js", "charts.js")
+_LONG = 16  # rows from which a table is folded away
+
+
+def page(report: Page) -> str:
+    """Return the page.
+
+    Raises:
+        MissingExtraError: if jinja2, or vl-convert for a report with charts, is missing.
+    """
+    jinja2 = need("jinja2", "writing an HTML report")
+    blocks = [block for section in report.sections for block in section.blocks]
+    charts = [block for block in blocks if isinstance(block, Chart)]
+    tables = [block for block in blocks if isinstance(block, Segments)]
+    style = _part("report.css")
+    scripts = ["\n".join(_part(name) for name in _SCRIPTS)]
+    if charts:
+        scripts.insert(0, _chart_library())
+    scripts = [_inert(script) for script in scripts]
+    policy = (
+        f"default-src 'none'; script-src {' '.join(map(_digest, scripts))}; style-src {_digest(style)}; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types default"
+    )
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.filters["unbroken"] = _unbroken
+    safe = need("markupsafe", "writing an HTML report").Markup
+    content: str = environment.from_string(_part("report.html.jinja")).render(
+        report=report,
+        policy=policy,
+        style=safe(style),
+        scripts=[safe(script) for script in scripts],
+        charts=charts,
+        tables=tables,
+        version=VERSION,
+        licences=_part("LICENCES.txt"),
+        long=_LONG,
+        colours=COLOURS,
+        shapes=SHAPES,
+        segments_data=safe(_json([_segments(table) for table in tables])),
+        charts_data=safe(_json([[spec for _, spec in chart.panels] for chart in charts])),
+    )
+    return content
+
+
+def _part(name: str) -> str:
+    return resources.files("bsx.analysis.report").joinpath("page", name).read_text(encoding="utf-8")
+
+
+@cache
+def _chart_library() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed, whose interpreter of expressions needs no eval."""
+    library = need("vl_convert", "drawing the charts of an HTML report")
+    bundle: str = library.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return bundle
+
+
+def _inert(script: str) -> str:
+    """Return a script that cannot end its element early; in JavaScript strings the two spellings are the same."""
+    return script.replace("</script", r"<\/script").replace("<!--", r"<\!--").replace("\r", "")
+
+
+def _digest(content: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+
+
+def _json(value: object) -> str:
+    """Return JSON that is safe inside a script element."""
+    dumped = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        dumped = dumped.replace(character, f"\\u{ord(character):04x}")
+    return dumped
+
+
+def _unbroken(text: str) -> str:
+    """Return a text whose counts and percentages stay on one line."""
+    return text.replace(" %", "\u00a0%").replace("n = ", "n\u00a0=\u00a0")
+
+
+def _segments(table: Segments) -> dict[str, object]:
+    return {
+        "columns": table.columns,
+        "rows": table.rows,
+        "numeric": sorted(table.numeric),
+        "metrics": table.metrics,
+        "category": table.category,
+        "hidden": sorted(table.hidden),
+    }

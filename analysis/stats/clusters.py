@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.plots import Dot, draw_dots
-from bsx.analysis.render.sheets import Bold, Sheet
 from bsx.analysis.stats.results import Comparison
 from bsx.errors import InputError
 from bsx.support.checks import Array, choice
 from bsx.support.optional import need
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from bsx.support.result import Shown
 
 Correction = Literal["none", "holm", "bh"]
 Alternative = Literal["two-sided", "greater"]
@@ -27,7 +21,7 @@ _METHODS = {"holm": "holm", "bh": "fdr_bh"}
 
 
 @dataclass(frozen=True, repr=False)
-class Clusters(InNotebooks):
+class Clusters(Shown):
     """Which metrics nothing significantly outperforms, and the ranks below.
 
     Attributes:
@@ -44,36 +38,9 @@ class Clusters(InNotebooks):
     winners: tuple[str, ...]
     alpha: float
 
-    @property
-    def short(self) -> str:
-        """Names with their ranks."""
-        return ", ".join(f"{rank} {name}" for name, rank in zip(self.names, self.ranks, strict=True))
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return a row a metric, winners bold."""
-        rows = []
-        for row in self.records():
-            shown = f"{row['value']:.3f}"
-            rows.append([str(row["name"]), Bold(shown) if row["winner"] else shown, str(row["rank"])])
-        note = f"Bold: none with a higher value is significantly better, p < {self.alpha:g}."
-        return [Sheet(f"Clusters of significance, n = {len(self.names)}", ["", "value", "rank"], rows, note)]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row a metric."""
-        rows = zip(self.names, self.values, self.ranks, strict=True)
-        return [{"name": n, "value": value, "rank": rank, "winner": n in self.winners} for n, value, rank in rows]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw the values; hollow: significantly outperformed."""
-        dots = [
-            Dot(name, value, hollow=name not in self.winners)
-            for name, value in zip(self.names, self.values, strict=True)
-        ]
-        return draw_dots({"": dots}, "hollow: another is significantly better", path)
-
 
 @dataclass(frozen=True, repr=False)
-class AllComparisons(InNotebooks):
+class AllComparisons(Shown):
     """Every ordered pair of metrics.
 
     Attributes:
@@ -88,27 +55,6 @@ class AllComparisons(InNotebooks):
     tests: dict[tuple[str, str], Comparison]
     p: Array
     clusters: Clusters
-
-    @property
-    def short(self) -> str:
-        """Names with their ranks."""
-        return self.clusters.short
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return the clusters, then p of every ordered pair."""
-        rows = [
-            [a, *("" if a == b else f"{p:.3f}" for b, p in zip(self.names, row, strict=True))]
-            for a, row in zip(self.names, self.p, strict=True)
-        ]
-        return [*self.clusters.sheets(), Sheet("p of the row being better than the column", ["", *self.names], rows)]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row an ordered pair."""
-        return [{"a": a, "b": b, **found.records()[0]} | {"a": a, "b": b} for (a, b), found in self.tests.items()]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw the values; hollow: significantly outperformed."""
-        return self.clusters.plot(path)
 
 
 def adjust(p: ArrayLike, method: Correction = "holm") -> Array:

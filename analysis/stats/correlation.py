@@ -88,8 +88,8 @@ def spearman(
     drawn: Resampling = {"confidence": confidence, "resamples": resamples, "seed": seed}
     r, n = float(test.statistic), len(x)
     variance = (1 + r * r / 2) / (n - 3) if n > 3 else math.inf
-    found = _estimate("spearman", x, y, test, variance, interval, absolute, **drawn)
-    return replace(found, p=_exact_spearman_p(x, y)) if n <= EXACT_UP_TO else found
+    result = _estimate("spearman", x, y, test, variance, interval, absolute, **drawn)
+    return replace(result, p=_exact_spearman_p(x, y)) if n <= EXACT_UP_TO else result
 
 
 def kendall(
@@ -123,7 +123,7 @@ def kendall(
     """
     choice("variant", variant, ("b", "c"))
     if variant == "c" and interval == "analytic":
-        raise InputError("tau-c has no analytic interval: use `interval='bootstrap'` or 'none'")
+        raise InputError("tau-c has no analytic interval: use interval=bootstrap or 'none'")
     x, y = vectors({"metric": x, "human": y}, nan=nan, varied=True)
     test = need("scipy.stats", "Kendall's tau").kendalltau(x, y, variant=variant)
     drawn: Resampling = {"confidence": confidence, "resamples": resamples, "seed": seed}
@@ -140,7 +140,7 @@ def pairwise_accuracy(
     seed: Seed = 1,
     nan: NanPolicy = "error",
 ) -> Estimate:
-    """Return the share of system pairs that the metric orders as people do.
+    """Return the share of system pairs that the metric orders as human judgments do.
 
     A pair tied in both counts as agreement, a pair tied in one as disagreement.
 

@@ -21,7 +21,7 @@ class Fold:
     """Rows to train on and rows to test on.
 
     Attributes:
-        name: of the fold, for people.
+        name: of the fold, for readers.
         train: row numbers (t,).
         test: row numbers (m,).
         purged: rows that are in neither part, because they share a segment or a text with the test rows.
@@ -65,8 +65,8 @@ def units(columns: Sequence[Sequence[str]], rows: int) -> Rows:
         return np.arange(rows, dtype=np.int64)
     left, right = np.tile(np.arange(rows), len(edges)), np.concatenate(edges)
     matrix = sparse.coo_matrix((np.ones(len(left), dtype=np.int8), (left, right)), shape=(nodes, nodes))
-    found = graph.connected_components(matrix, directed=False)[1][:rows]
-    return np.unique(found, return_inverse=True)[1].astype(np.int64)
+    result = graph.connected_components(matrix, directed=False)[1][:rows]
+    return np.unique(result, return_inverse=True)[1].astype(np.int64)
 
 
 def unit_folds(of: Rows, folds: int, seed: Seed = 1) -> list[Fold]:
@@ -82,7 +82,7 @@ def unit_folds(of: Rows, folds: int, seed: Seed = 1) -> list[Fold]:
     """
     sizes = np.bincount(of)
     if folds < 2:
-        raise InputError(f"`folds={folds}`: at least 2 are needed")
+        raise InputError(f"folds={folds}: at least 2 are needed")
     if len(sizes) < folds:
         raise InputError(
             f"{folds} folds need as many segments that share no text; these rows have {len(sizes)}: ask for fewer folds"

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.plots import Dot, draw_dots
-from bsx.analysis.render.sheets import Sheet
 from bsx.errors import InputError
 from bsx.support.checks import Array
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from bsx.support.result import Shown
 
 MOST_FACTORS = 15  # 2^15 models; the shares of more factors are out of reach this way
 
 
 @dataclass(frozen=True, repr=False)
-class Dominance(InNotebooks):
+class Dominance(Shown):
     """Which factor is worth more than which, in three senses from weak to strong.
 
     Attributes:
@@ -40,27 +33,6 @@ class Dominance(InNotebooks):
     generally: tuple[tuple[str, str], ...]
     conditionally: tuple[tuple[str, str], ...]
     completely: tuple[tuple[str, str], ...]
-
-    @property
-    def short(self) -> str:
-        """General dominance by name."""
-        return ", ".join(f"{name} {value:.3f}" for name, value in self.general.items())
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return a row a predictor: its general dominance, and over which others it dominates completely."""
-        rows = []
-        for name, value in self.general.items():
-            others = [weaker for stronger, weaker in self.completely if stronger == name]
-            rows.append([name, f"{value:.4f}", ", ".join(others) or "-"])
-        return [Sheet("Shares of R² (general dominance)", ["", "share", "dominates completely"], rows)]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row a predictor."""
-        return [{"name": name, "share": value} for name, value in self.general.items()]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw the shares."""
-        return draw_dots({"": [Dot(name, value) for name, value in self.general.items()]}, "share of R²", path, line=0)
 
 
 def subset_r2(correlations: Array, response: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Which layer agrees best with people? Correlation by layer, with bootstrap intervals.
+"""Which layer agrees best with human judgments? Correlation by layer, with bootstrap intervals.
 
 Works on arrays: scores of all layers from any encoder, human scores, and the group (language pair) of each segment.
 """
@@ -6,24 +6,18 @@ Works on arrays: scores of all layers from any encoder, human scores, and the gr
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.plots import draw_lines
-from bsx.analysis.render.sheets import Bold, Sheet
 from bsx.analysis.stats.correlation import bootstrap_correlations
 from bsx.analysis.stats.rowwise import ROWS, varies
 from bsx.errors import InputError
 from bsx.support.checks import Array
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from bsx.support.result import Shown
 
 Statistic = Literal["pearson", "kendall"]
 FIGURES = ("precision", "recall", "f1")
@@ -31,8 +25,8 @@ _NAMED = 5  # places that a note names
 
 
 @dataclass(frozen=True, repr=False)
-class LayerAgreement(InNotebooks):
-    """Agreement with people by layer, averaged over groups.
+class LayerAgreement(Shown):
+    """Agreement with human judgments by layer, averaged over groups.
 
     Attributes:
         statistic: which correlation.
@@ -59,42 +53,6 @@ class LayerAgreement(InNotebooks):
     runner_up: int
     n: int
     notes: tuple[str, ...] = ()
-
-    @property
-    def short(self) -> str:
-        """Statistic, layers, and the best of them."""
-        best = f"{self.mean[self.best_layer, 2]:.3f}"
-        return f"{self.statistic} of {len(self.mean)} layers, the best {self.best_layer}: {best}; {self.n} segments"
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return a row a layer, the best bold."""
-        rows = []
-        for layer, (precision, recall, f1) in enumerate(self.mean):
-            shown = f"{f1:.3f} [{self.low[layer]:.3f}, {self.high[layer]:.3f}]"
-            shown = Bold(shown) if layer == self.best_layer else shown
-            rows.append([str(layer), f"{precision:.3f}", f"{recall:.3f}", shown])
-        title = (
-            f"{self.statistic} with people by layer, mean over {', '.join(self.groups)}, n = {self.n}; 95 % bootstrap "
-            "intervals, no tests"
-        )
-        note = " ".join((f"Bold: best layer, which is the best in {self.win_share:.0%} of resamples.", *self.notes))
-        return [Sheet(title, ["layer", "P", "R", "F1"], rows, note, names=0)]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row a layer: means over groups, and F1's interval."""
-        return [
-            {"layer": layer, **dict(zip(FIGURES, map(float, self.mean[layer]), strict=True))}
-            | {"low": float(self.low[layer]), "high": float(self.high[layer])}
-            for layer in range(len(self.mean))
-        ]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw precision, recall and F1 over layers."""
-        lines = {
-            name: [(float(layer), float(value)) for layer, value in enumerate(self.mean[:, place])]
-            for place, name in enumerate(("P", "R", "F1"))
-        }
-        return draw_lines(lines, "layer (0 = embeddings)", f"mean {self.statistic} with human scores", path)
 
 
 def layer_agreement(

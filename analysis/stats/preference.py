@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, percentile_interval
 from bsx.analysis.stats.validate import settings, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 from bsx.support.optional import need
+from bsx.support.result import Shown
 from bsx.support.untyped import Untyped
 
 
-@dataclass(frozen=True)
-class Preference(FewNumbers):
+@dataclass(frozen=True, repr=False)
+class Preference(Shown):
     """How often the first of two scores is higher.
 
     Attributes:
@@ -36,8 +35,6 @@ class Preference(FewNumbers):
         confidence: level of both intervals.
     """
 
-    DRAWN: ClassVar[Drawn] = {"rate": ("low", "high")}
-
     n: int
     first: int
     ties: int
@@ -52,8 +49,8 @@ class Preference(FewNumbers):
     confidence: float
 
 
-@dataclass(frozen=True)
-class McNemar(FewNumbers):
+@dataclass(frozen=True, repr=False)
+class McNemar(Shown):
     """Two metrics that are right or wrong on the same items.
 
     Attributes:
@@ -64,8 +61,6 @@ class McNemar(FewNumbers):
         p: two-sided exact p of "they are right equally often".
         p_better: one-sided exact p of "the first is right more often".
     """
-
-    DRAWN: ClassVar[Drawn] = {"only_a": None, "only_b": None}
 
     n: int
     only_a: int
@@ -132,7 +127,7 @@ def preference(
     margin_low, margin_high = percentile_interval(draws, confidence)
     if len(sums) < n:
         low, high = clustered_share(margin > 0, of, confidence)
-    one, two = _signs_p(np.sign(margin), of)
+    one_sided, two_sided = _signs_p(np.sign(margin), of)
     return Preference(
         n=n,
         first=wins,
@@ -143,8 +138,8 @@ def preference(
         margin=float(margin.mean()),
         margin_low=margin_low,
         margin_high=margin_high,
-        p=one,
-        p_two_sided=two,
+        p=one_sided,
+        p_two_sided=two_sided,
         confidence=confidence,
     )
 
@@ -165,8 +160,8 @@ def mcnemar(a: ArrayLike, b: ArrayLike, *, cluster: ArrayLike | None = None) -> 
     first, second, of = _with_clusters({"a": a, "b": b}, cluster, "error")
     x, y = first.astype(bool), second.astype(bool)
     only_a, only_b = int((x & ~y).sum()), int((y & ~x).sum())
-    one, two = _signs_p(x.astype(np.float64) - y, of)
-    return McNemar(len(x), only_a, only_b, int((x & y).sum()), two, one)
+    one_sided, two_sided = _signs_p(x.astype(np.float64) - y, of)
+    return McNemar(len(x), only_a, only_b, int((x & y).sum()), two_sided, one_sided)
 
 
 def _with_clusters(

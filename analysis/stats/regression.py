@@ -5,26 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
-from bsx.analysis.render.notebook import Drawn, FewNumbers, InNotebooks
-from bsx.analysis.render.plots import Dot, draw_dots
-from bsx.analysis.render.sheets import Sheet
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from bsx.support.result import Endless, Number, Shown
 
 StandardErrors = Literal["classic", "hc3", "cluster"]
 
 
 @dataclass(frozen=True, repr=False)
-class Ols(InNotebooks):
+class Ols(Shown):
     """A fitted linear model; arrays have one entry for each column of the design, an intercept first if there is one.
 
     Attributes:
@@ -63,35 +57,9 @@ class Ols(InNotebooks):
     leverage: Array = field(repr=False)
     intercept: bool
 
-    @property
-    def short(self) -> str:
-        """Terms, R² and degrees of freedom."""
-        return f"{len(self.coef)} terms, R²={self.r2:.3f}, {self.df} degrees of freedom"
 
-    def sheets(self) -> Sequence[Sheet]:
-        """Return a row a term, by its place from 0."""
-        rows = [
-            [str(row["term"]), f"{row['coef']:.4f} [{row['low']:.4f}, {row['high']:.4f}]", f"{row['p']:.3g}"]
-            for row in self.records()
-        ]
-        title = f"Least squares, R² = {self.r2:.3f}, n = {len(self.fitted)}; {self.reference}, uncorrected"
-        return [Sheet(title, ["term", "coefficient", "p"], rows)]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row a term, by its place from 0."""
-        names = ("coef", "se", "statistic", "p", "low", "high")
-        columns = zip(*(getattr(self, name) for name in names), strict=True)
-        return [{"term": i, **dict(zip(names, map(float, row), strict=True))} for i, row in enumerate(columns)]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw the coefficients with their intervals."""
-        rows = zip(self.coef, self.low, self.high, strict=True)
-        dots = [Dot(str(i), float(coef), float(low), float(high)) for i, (coef, low, high) in enumerate(rows)]
-        return draw_dots({"term": dots}, "coefficient", path, line=0)
-
-
-@dataclass(frozen=True)
-class WaldTest(FewNumbers):
+@dataclass(frozen=True, repr=False)
+class WaldTest(Shown):
     """A test that several coefficients are all 0.
 
     Attributes:
@@ -100,8 +68,6 @@ class WaldTest(FewNumbers):
         df2: degrees of freedom of the denominator; infinite where the reference is chi-squared / df1.
         p: of "all are 0".
     """
-
-    DRAWN: ClassVar[Drawn] = {"p": None}
 
     statistic: float
     df1: int
@@ -154,7 +120,7 @@ def fit_ols(
         reference_df, reference = math.inf, "normal"
     elif se == "cluster":
         if clusters is None:
-            raise InputError("cluster-robust standard errors need a column of clusters: `cluster=…`")
+            raise InputError("cluster-robust standard errors need a column of clusters: cluster")
         names, codes = np.unique(np.asarray(clusters), return_inverse=True)
         if len(names) < 2:
             raise InputError(
@@ -227,8 +193,8 @@ def refuse_collinear(names: Sequence[str], x: Array) -> None:
             raise InputError(f"column {names[j]!r} is a linear combination of {others}: leave one of them out")
 
 
-@dataclass(frozen=True)
-class PooledTest(FewNumbers):
+@dataclass(frozen=True, repr=False)
+class PooledTest(Shown):
     """One metric's coefficients over groups.
 
     Attributes:
@@ -242,15 +208,13 @@ class PooledTest(FewNumbers):
         method: the test in words.
     """
 
-    DRAWN: ClassVar[Drawn] = {"p": None}
-
     metric: str
     groups: tuple[str, ...]
-    statistic: float
+    statistic: Number
     df1: int
-    df2: float
-    p: float
-    by_factor: dict[str, float]
+    df2: Endless
+    p: Number
+    by_factor: dict[str, Number]
     method: str
 
 

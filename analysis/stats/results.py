@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from bsx.analysis.render.notebook import Drawn, FewNumbers
+from bsx.support.result import Number, Shown
 
 
-@dataclass(frozen=True)
-class Estimate(FewNumbers):
+@dataclass(frozen=True, repr=False)
+class Estimate(Shown):
     """One statistic with its interval.
 
     Attributes:
@@ -22,19 +21,17 @@ class Estimate(FewNumbers):
         confidence: level of the interval.
     """
 
-    DRAWN: ClassVar[Drawn] = {"estimate": ("low", "high")}
-
-    estimate: float
-    low: float
-    high: float
-    p: float
+    estimate: Number
+    low: Number
+    high: Number
+    p: Number
     n: int
     method: str
     confidence: float = 0.95
 
 
-@dataclass(frozen=True)
-class Comparison(FewNumbers):
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """Two metrics (or two systems) on the same items.
 
     Attributes:
@@ -51,16 +48,14 @@ class Comparison(FewNumbers):
         confidence: level of the interval.
     """
 
-    DRAWN: ClassVar[Drawn] = {"a": None, "b": None, "difference": ("low", "high")}
-
-    a: float
-    b: float
-    difference: float
-    low: float
-    high: float
-    statistic: float
-    p: float
-    p_two_sided: float
+    a: Number
+    b: Number
+    difference: Number
+    low: Number
+    high: Number
+    statistic: Number
+    p: Number
+    p_two_sided: Number
     n: int
     method: str
     confidence: float = 0.95

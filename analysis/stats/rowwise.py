@@ -100,8 +100,8 @@ def mean_of_drawn_pairs(values: Array | NDArray[np.bool_], counts: Array) -> Arr
 def varies(values: Array) -> NDArray[np.bool_]:
     """Tell whether rows (…, n) without missing values vary by more than rounding: (…,)."""
     spread = np.square(values - values.mean(axis=-1, keepdims=True)).mean(axis=-1)
-    found: NDArray[np.bool_] = spread > NEGLIGIBLE * np.square(values).mean(axis=-1)
-    return found
+    result: NDArray[np.bool_] = spread > NEGLIGIBLE * np.square(values).mean(axis=-1)
+    return result
 
 
 def variance(mean_square: Array, mean: Array, level: Array | np.floating[Any]) -> Array:
@@ -112,9 +112,9 @@ def variance(mean_square: Array, mean: Array, level: Array | np.floating[Any]) -
         mean: mean of values less the level (…,).
         level: what was subtracted, for the sake of precision.
     """
-    found = mean_square - mean * mean
+    results = mean_square - mean * mean
     size = np.maximum(mean_square, mean_square + 2 * level * mean + level * level)
-    result: Array = np.where(found > NEGLIGIBLE * size, found, 0.0)
+    result: Array = np.where(results > NEGLIGIBLE * size, results, 0.0)
     return result
 
 

@@ -1,25 +1,24 @@
-"""Choosing a model by a metric: how often the metric's favourite is people's favourite, exactly and by sampling."""
+"""Choosing a model by a metric: how often its favourite is that of human judgments, exactly and by sampling."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.resample import CELLS, Seed, block_sizes
 from bsx.analysis.stats.validate import vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 from bsx.support.optional import need
+from bsx.support.result import Shown
 
 MAX_TIE_CELLS = 200_000_000
 
 
-@dataclass(frozen=True)
-class ModelSelection(FewNumbers):
+@dataclass(frozen=True, repr=False)
+class ModelSelection(Shown):
     """What choosing the metric's best of a random sample of systems yields.
 
     Attributes:
@@ -34,8 +33,6 @@ class ModelSelection(FewNumbers):
         repeats: samples drawn; 0 for the closed form.
         method: in words.
     """
-
-    DRAWN: ClassVar[Drawn] = {"hits_at_1": None, "mrr": None, "difference": None}
 
     hits_at_1: float
     mrr: float
@@ -54,9 +51,9 @@ def expected_model_selection(
 ) -> ModelSelection:
     """Return the exact expectation over all samples of systems, by counting; no random numbers.
 
-    Systems tied in the metric are chosen with equal probability; a system tied with people's best is a hit. Both are
-    exact here, not approximated. For s of N systems drawn without replacement, a system with l others below it in the
-    metric is chosen from C(l, s - 1) of the C(N, s) samples; the other quantities follow by the same counting.
+    Systems tied in the metric are chosen with equal probability; one tied with the best by human judgments is a hit.
+    Both are exact here, not approximated. For s of N systems drawn without replacement, a system with l others below it
+    in the metric is chosen from C(l, s - 1) of the C(N, s) samples; the other quantities follow by the same counting.
 
     Source: the model selection of Zhang et al. 2020, section 5.1 (100 of 10,000 hybrid systems), in closed form.
 
@@ -75,12 +72,12 @@ def expected_model_selection(
     n, s = len(m), sample
     share = _Shares(n, s)
     below, tied = _ranks(m)
-    # People's best of the sample: sort by human score; the item at place i is the top of C(i, s - 1) samples.
+    # The best of the sample: sort by human score; the item at place i is the top of C(i, s - 1) samples.
     ordered = np.sort(h)
     best = float(ordered @ share(np.arange(n) + 1, np.arange(n)))
     # A tied item's place among its equals is uniform; sums of binomials over places telescope.
     chosen = share(below + tied, below) / tied
-    worse, equal = _not_higher(m, h)  # with lower metric, with equal metric: others that people do not prefer
+    worse, equal = _not_higher(m, h)  # with lower metric, with equal metric: others that human judgments do not prefer
     hits = float((share(worse + equal + 1, worse) / (equal + 1)).sum())
     return ModelSelection(
         hits_at_1=min(1.0, hits),  # rounding may exceed the limits by a hair
@@ -114,7 +111,7 @@ def sample_model_selection(
     """
     m, h = _checked(metric_scores, human_scores, sample, nan)
     if repeats < 2:
-        raise InputError(f"`repeats={repeats}`: at least 2 are needed")
+        raise InputError(f"repeats={repeats}: at least 2 are needed")
     rng = np.random.default_rng(seed)
     results = np.empty((3, repeats))
     done = 0
@@ -137,7 +134,7 @@ def sample_model_selection(
 def _checked(metric: ArrayLike, human: ArrayLike, sample: int, nan: NanPolicy) -> tuple[Array, Array]:
     m, h = vectors({"metric_scores": metric, "human_scores": human}, nan=nan, minimum=1)
     if not 1 <= sample <= len(m):
-        raise InputError(f"`sample={sample}`: it must lie between 1 and the number of systems, {len(m)}")
+        raise InputError(f"sample={sample}: it must lie between 1 and the number of systems, {len(m)}")
     return m, h
 
 
@@ -173,7 +170,7 @@ def _ranks(m: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _not_higher(m: Array, h: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each item how many others people do not prefer to it, with lower metric and with equal metric."""
+    """Return for each item how many others are not preferred to it, with lower metric and with equal metric."""
     worse, equal = np.empty(len(m), dtype=np.int64), np.empty(len(m), dtype=np.int64)
     size = max(1, CELLS // len(m))
     for start in range(0, len(m), size):
@@ -193,13 +190,13 @@ def _expected_reciprocal_rank(
 ) -> float:
     """Return the mean of 1 / (human rank of the chosen item).
 
-    If l items lie below the chosen one and people prefer b of them, the sum of 1 / (1 + preferred in the sample) over
+    If l items lie below the chosen one and b of them are preferred, the sum of 1 / (1 + preferred in the sample) over
     its C(l, s - 1) samples is (C(l + 1, s) - C(l - b, s)) / (b + 1).
     """
     preferred = below - worse
     alone = tied == 1
     total = float((share(below + 1, worse) / (preferred + 1))[alone].sum())
-    rivals = tied - 1 - equal  # equal in the metric, and people prefer them
+    rivals = tied - 1 - equal  # equal in the metric, and human judgments prefer them
     if int((tied * (rivals + 1))[~alone].sum()) > MAX_TIE_CELLS:
         raise InputError(
             f"up to {tied.max()} systems have the same metric score: too many ties for the closed form; "

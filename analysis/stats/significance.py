@@ -1,4 +1,4 @@
-"""Is metric a better than metric b? Williams test, paired bootstrap and PERM-BOTH for two correlations with people."""
+"""Is metric a better than metric b? Williams test, paired bootstrap, PERM-BOTH of correlations with human scores."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def williams(
     confidence: float = 0.95,
     nan: NanPolicy = "error",
 ) -> Comparison:
-    """Test whether metric a's Pearson correlation with people is higher than metric b's on the same items.
+    """Test whether metric a's Pearson correlation with human judgments is higher than metric b's on the same items.
 
     Source: Williams 1959, as Graham & Baldwin 2014, section 4, brought it to metrics; the interval of the difference is
     Zou's (2007, section 3.2).
@@ -66,8 +66,8 @@ def williams_from_correlations(
     Source and result: as `williams`.
 
     Args:
-        r_ah: metric a with people.
-        r_bh: metric b with people.
+        r_ah: metric a with human judgments.
+        r_bh: metric b with human judgments.
         r_ab: metric a with metric b.
         n: items.
         confidence: level of the interval.
@@ -90,7 +90,7 @@ def williams_from_correlations(
         raise InputError("one metric is the other upside down: the Williams test is not defined for them")
     if r_ab > 1 - 1e-12 or difference == 0:  # one metric twice: nothing tells them apart
         t = 0.0
-    elif spread == 0:  # people's scores are a sum of the two metrics' without any noise
+    elif spread == 0:  # human scores are a sum of the two metrics' without any noise
         t = math.copysign(math.inf, difference)
     else:
         t = difference * math.sqrt((n - 1) * (1 + r_ab) / spread)
@@ -140,7 +140,7 @@ def paired_bootstrap(
     seed: Seed = 1,
     nan: NanPolicy = "error",
 ) -> Comparison:
-    """Compare two metrics' correlations with people over the same bootstrap resamples of items.
+    """Compare two metrics' correlations with human judgments over the same bootstrap resamples of items.
 
     p is (1 + resamples in which a is not above b) / (1 + resamples).
 
@@ -175,7 +175,7 @@ def perm_both(
     seed: Seed = 1,
     nan: NanPolicy = "error",
 ) -> Comparison:
-    """Test whether metric a agrees better with people than metric b by swapping their scores at random.
+    """Test whether metric a agrees better with human judgments than metric b by swapping their scores at random.
 
     Both metrics are standardised over all cells; in each permutation every cell's two scores trade places with
     probability 1/2, and both correlations are computed anew. p is the share of permutations whose difference
@@ -209,9 +209,9 @@ def perm_both(
     choice("swap", swap, ("cells", "segments", "systems"))
     pooled = np.ndim(a) == 1
     if pooled and swap != "cells":
-        raise InputError(f"`swap={swap!r}` needs matrices (systems, segments), a is a vector")
+        raise InputError(f"swap={swap!r} needs matrices (systems, segments), a is a vector")
     if pooled and by != "none":
-        raise InputError(f"`by={by!r}` needs matrices (systems, segments), a is a vector")
+        raise InputError(f"by={by!r} needs matrices (systems, segments), a is a vector")
     columns = {"a": a, "b": b, "human": human}
     if pooled:
         columns = {name: np.asarray(column)[None] for name, column in columns.items()}

@@ -79,9 +79,9 @@ def settings(*, resamples: int = 1, confidence: float = 0.95) -> None:
 
     What prints an interval asks for `enough_draws` too; one resample serves who only wants the estimate.
     """
-    check_ranges({"resamples": resamples}, "`{}=`")
+    check_ranges({"resamples": resamples})
     if not 0 < confidence < 1:
-        raise InputError(f"`confidence={confidence}`: it must lie between 0 and 1, e.g. 0.95")
+        raise InputError(f"confidence={confidence}: it must lie between 0 and 1, e.g. 0.95")
 
 
 def refuse_rounding(name: str, values: Array) -> None:
@@ -129,7 +129,7 @@ def _refuse_missing(arrays: dict[str, Array], nan: NanPolicy) -> None:
         name, values = next((name, values) for name, values in arrays.items() if np.isnan(values).any())
         count = int(np.isnan(values).sum())
         place = _place(np.isnan(values))
-        raise InputError(f"{name}: {count} missing values (NaN), the first at {place}; `nan='omit'` leaves them out")
+        raise InputError(f"{name}: {count} missing values (NaN), the first at {place}; nan=omit leaves them out")
 
 
 def _place(mask: NDArray[np.bool_]) -> str:

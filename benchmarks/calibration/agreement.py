@@ -207,7 +207,7 @@ def gains(columns: dict[str, Array]) -> dict[str, bool]:
     for best in ("sample", "training"):
         result = ensemble(columns, members, "human", best=best, resamples=DRAWS)
         found[f"gain over the best of the {best} (default)".replace("training (default)", "training")] = covers(
-            (result.low, result.high), truth
+            result.average_ci, truth
         )
     scores = np.stack([columns[name] for name in members])
     together = np.vstack([scores, ((scores.T - scores.mean(axis=1)) / scores.std(axis=1)).sum(axis=1)])

@@ -36,13 +36,14 @@ def unequal_groups(rng: np.random.Generator) -> dict[str, Array]:
 
 def chosen(columns: dict[str, Array]) -> dict[str, bool]:
     """Tell what the defaults of a meta-evaluation find in the first group, and on average."""
-    found = meta_evaluate(columns, metrics=["a", "b"], human="human", group="lp", resamples=DRAWS)
-    first, average = found.groups[0], found.average[0]
+    found = meta_evaluate(columns, ["a", "b"], "human", group="lp", resamples=DRAWS)
+    first, average = found.groups[0], found.average
+    assert average is not None
     return {
-        "test in a group": first.tests[0].comparison.p_two_sided < 0.05,
-        "test of the average": found.average_tests[0].p_two_sided < 0.05,
-        "interval in a group": covers((first["a"].low, first["a"].high), 0.5),
-        "interval of the average": covers((average.low, average.high), 0.5),
+        "test in a group": first.tests[0].p_two_sided < 0.05,
+        "test of the average": average.tests[0].p_two_sided < 0.05,
+        "interval in a group": covers(first["a"].ci, 0.5),
+        "interval of the average": covers(average["a"].ci, 0.5),
     }
 
 
@@ -62,7 +63,7 @@ def gains(columns: dict[str, Array], spreads: tuple[float, ...]) -> dict[str, bo
     held = {}
     for best in ("sample", "training"):
         found = ensemble(columns, names, "human", best=best, resamples=DRAWS)
-        held[f"gain over the best of the {best}"] = covers((found.low, found.high), truth)
+        held[f"gain over the best of the {best}"] = covers(found.average_ci, truth)
     return held
 
 

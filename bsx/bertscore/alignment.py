@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.sheets import Sheet
-from bsx.data.picture import label, picture
 from bsx.errors import InputError
 from bsx.support.arrays import fetch, within
+from bsx.support.result import Shown
 from bsx.support.signature import Signature
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from bsx.bertscore.windows import Window, WindowVectors
     from bsx.encode.tokenizer import Tokenizer
 
@@ -44,7 +38,7 @@ class Side:
 
 
 @dataclass(frozen=True, repr=False)
-class Alignment(InNotebooks):
+class Alignment(Shown):
     """Greedy matching of one candidate with one reference, token by token.
 
     Attributes:
@@ -65,52 +59,10 @@ class Alignment(InNotebooks):
     f1: float
     signature: Signature
 
-    @property
-    def short(self) -> str:
-        """Tokens and figures."""
+    def __repr__(self) -> str:
         rows, columns = self.cosines.shape
         figures = f"P={self.precision:.4f}, R={self.recall:.4f}, F1={self.f1:.4f}"
-        return f"{rows} x {columns} tokens, {figures}, signature={str(self.signature)!r}"
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return the match of every token of the candidate, then of the reference."""
-        made = []
-        sides = (("candidate", self.candidate, self.reference), ("reference", self.reference, self.candidate))
-        for (name, side, other), value in zip(sides, (self.precision, self.recall), strict=True):
-            tokens = zip(side.tokens, side.match, side.similarity, side.weights, strict=True)
-            rows = [[token, other.tokens[int(m)], f"{cosine:.4f}", f"{w:.3f}"] for token, m, cosine, w in tokens]
-            figure = "precision" if name == "candidate" else "recall"
-            title = f"{name}: {side.text}; {figure} {value:.4f}, F1 {self.f1:.4f}"
-            made.append(Sheet(title, ["token", "its match", "cosine", "weight"], rows, str(self.signature), names=2))
-        return made
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row a token of either side."""
-        sides = (("candidate", self.candidate, self.reference), ("reference", self.reference, self.candidate))
-        return [
-            {"side": name, "token": token, "weight": float(weight), "match": other.tokens[int(match)]}
-            | {"similarity": float(similarity)}
-            for name, side, other in sides
-            for token, weight, match, similarity in zip(
-                side.tokens, side.weights, side.match, side.similarity, strict=True
-            )
-        ]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw a heatmap of all cosines, with the greedy matches marked."""
-        rows, columns = self.cosines.shape
-        with picture(path, 2.6 + 0.55 * columns, 1.6 + 0.42 * rows, about=str(self.signature)) as figure:
-            axes = figure.add_subplot()
-            image = axes.imshow(self.cosines, cmap="cividis", vmin=min(0.0, float(self.cosines.min())), vmax=1.0)
-            axes.set_xticks(range(columns), [label(t) for t in self.reference.tokens], rotation=45, ha="right")
-            axes.set_yticks(range(rows), [label(t) for t in self.candidate.tokens])
-            axes.set_xlabel(f"reference (R = {self.recall:.3f})")
-            axes.set_ylabel(f"candidate (P = {self.precision:.3f})")
-            axes.set_title(f"F1 = {self.f1:.3f}   o best for candidate   x best for reference", fontsize=9)
-            axes.plot(self.candidate.match, range(rows), "o", mfc="none", mec="white", ms=12, mew=1.6)
-            axes.plot(range(columns), self.reference.match, "x", color="#e34948", ms=7, mew=1.8)
-            figure.colorbar(image, ax=axes, label="cosine")
-        return figure
+        return f"Alignment({rows} x {columns} tokens, {figures}, signature={str(self.signature)!r})"
 
     def to_dict(self) -> dict[str, object]:
         """Return the alignment as plain numbers and strings, as ``bsx match`` prints it in JSON."""

@@ -51,7 +51,7 @@ class BaselineRun:
     def __init__(self, scorer: Scorer, sentences: Sequence[str], *, seed: int = 1, state: Path | None = None) -> None:
         config = scorer.config
         if not config.all_layers or config.idf or config.rescale:
-            raise InputError("a baseline needs a scorer with `all_layers=True` and without idf or rescale")
+            raise InputError("a baseline needs a scorer with all_layers and without idf or rescale")
         self._scorer = scorer
         self._sentences = list(dict.fromkeys(text for text in sentences if text.strip()))
         if len(self._sentences) < 2:

@@ -1,32 +1,25 @@
-"""Settings of BERTScore."""
+"""Settings of BERTScore: those of the metric, and those of BERTScore by itself."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, StrictBool, model_validator
 
-from bsx.encode.run_config import RunConfig, RunSettings
-from bsx.models.choice import path_as_name
+from bsx.encode.idf import Idf
+from bsx.encode.run_config import EncoderSettings
+from bsx.metrics.core import MetricConfig
+
+_IDF = Field(description="Weight tokens by their idf in the references.")
 
 
-class BertScoreSettings(BaseModel):
-    """What BERTScore is computed with; each field's description is also the help text of its command-line option."""
+class MatchSettings(MetricConfig):
+    """How BERTScore matches texts; each field's description is also the help text of its command-line option."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    model: Annotated[str | None, Field(description="Model: a registry name, a folder, or a hub id.")] = None
-    lang: Annotated[
-        str | None, Field(description="Language of the texts (tag or English name), or auto; chooses the model.")
-    ] = None
     layer: Annotated[int | None, Field(ge=0, description="Layer to score with; the model's best unless given.")] = None
-    all_layers: Annotated[bool, Field(description="Score with every layer, 0 (embeddings) to the last.")] = False
-    idf: Annotated[bool, Field(description="Weight tokens by their idf in the references.")] = False
     rescale: Annotated[bool, Field(description="Rescale by the model's baseline for the language.")] = False
-    baseline: Annotated[
-        Path | None, Field(description="Baseline file to rescale by (YAML, or CSV with LAYER,P,R,F).")
-    ] = None
     multi_ref: Annotated[
         Literal["columnwise", "best"],
         Field(
@@ -41,13 +34,36 @@ class BertScoreSettings(BaseModel):
             "exclude: they may not; bert-score: only CLS and SEP weigh 0."
         ),
     ] = "match"
-    leading_space: Annotated[
-        bool | None,
-        Field(description="Put a space before each text (byte-level BPE); as the registry says unless given."),
-    ] = None
     prefix: Annotated[
         str | None,
         Field(description="Text before each text, read as context but not matched, like query:; none unless given."),
+    ] = None
+    long: Annotated[
+        Literal["truncate", "window"],
+        Field(description="Texts beyond the model's limit: cut them off, or read them in overlapping windows."),
+    ] = "truncate"
+
+
+class BertScoreConfig(MatchSettings):
+    """Settings of BERTScore as one metric of several, which has one figure."""
+
+    measure: Annotated[Literal["f1", "precision", "recall"], Field(description="Which of the three figures.")] = "f1"
+    model: Annotated[str | None, Field(description="Encoder; the run's, or that of the language.")] = None
+    idf: Annotated[bool, _IDF] = False
+
+
+class ScorerConfig(MatchSettings, EncoderSettings):
+    """Settings of BERTScore by itself, of which all three figures are wanted, and where it runs."""
+
+    all_layers: Annotated[bool, Field(description="Score with every layer, 0 (embeddings) to the last.")] = False
+    idf: Annotated[StrictBool | Idf | Sequence[str], _IDF] = False
+    """Whether; a list of texts to count on instead; or weights that were counted before."""
+    baseline: Annotated[
+        Path | str | None, Field(description="Baseline file to rescale by (YAML, or CSV with LAYER,P,R,F).")
+    ] = None
+    leading_space: Annotated[
+        bool | None,
+        Field(description="Put a space before each text (byte-level BPE); as the registry says unless given."),
     ] = None
     context: Annotated[
         int,
@@ -57,44 +73,18 @@ class BertScoreSettings(BaseModel):
             "but not matched.",
         ),
     ] = 0
-    long: Annotated[
-        Literal["truncate", "window"],
-        Field(description="Texts beyond the model's limit: cut them off, or read them in overlapping windows."),
-    ] = "truncate"
     final_norm: Annotated[
         bool,
         Field(
             description="Pass every layer of a pre-norm encoder (T5, mBART) through its final norm; without it, "
-            "`all_layers=True` returns the residual stream, as bert-score does."
+            "all_layers returns the residual stream, as bert-score does."
         ),
     ] = True
-
-    _path_as_name = field_validator("model", mode="before")(path_as_name)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.all_layers and self.layer is not None:
-            raise ValueError("`layer=` and `all_layers=True` exclude each other")
+            raise ValueError("layer and all_layers exclude each other")
         if self.baseline is not None and not self.rescale:
-            raise ValueError("`baseline=` goes with `rescale=True`")
+            raise ValueError("baseline goes with rescale")
         return self
-
-
-class ScorerConfig(BertScoreSettings, RunConfig):
-    """Settings of `bsx.Scorer`: BERTScore's, and where to run."""
-
-
-class ScorerSettings(RunSettings, total=False):
-    """The fields of `ScorerConfig` as keyword arguments, but those that `bsx.Scorer` names itself."""
-
-    layer: int | None
-    all_layers: bool
-    rescale: bool
-    baseline: Path | str | None
-    multi_ref: Literal["columnwise", "best"]
-    specials: Literal["match", "exclude", "bert-score"]
-    leading_space: bool | None
-    prefix: str | None
-    context: int
-    long: Literal["truncate", "window"]
-    final_norm: bool

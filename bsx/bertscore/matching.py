@@ -9,8 +9,7 @@ import numpy as np
 from bsx.bertscore.rescale import LayerBaselines
 from bsx.bertscore.results import Scores
 from bsx.bertscore.windows import Window, WindowVectors
-from bsx.match.pairs import match_pairs
-from bsx.match.references import ReferenceRule, reduce_references
+from bsx.match.pairs import ReferenceRule, match_pairs, reduce_references
 from bsx.metrics.blocks import Block, BlockScores
 from bsx.metrics.run import Prepared, ScoredBlock
 
@@ -32,7 +31,7 @@ def score_rows(
         vectors: of their texts.
         baselines: rescale by these, if given.
         layers: which layers the vectors are of.
-        rule: how several references become one score, see `bsx.match.references.reduce_references`.
+        rule: how several references become one score, see `bsx.match.pairs.reduce_references`.
         measure: which of precision, recall and F1 is the value of a row.
 
     Returns:

@@ -58,7 +58,7 @@ class LayerBaselines:
                 raise InputError(
                     f"{self.origin}: the baseline of layer {layer} is {highest:.7g}: dividing by 1 minus it makes "
                     f"{1 / (1 - highest):,.0f} of 1; scores are rescaled by baselines up to {_HIGHEST}. Drop "
-                    "`rescale=True`, or use another layer"
+                    "rescale, or use another layer"
                 )
 
     def apply(self, scores: NDArray[np.float32], layers: Sequence[int]) -> NDArray[np.float32]:
@@ -89,15 +89,15 @@ def find_baseline(choice: Choice, catalog: Catalog, layers: int, identity: str) 
     """
     code = _language(choice)
     if code is None:
-        raise InputError(f"rescaling {choice.name} needs the language of the texts: add `lang=`")
+        raise InputError(f"rescaling {choice.name} needs the language of the texts: add lang")
     baseline = catalog.baseline(code, choice.name)
     if baseline is None:
         others = ", ".join(catalog.baseline_languages(choice.name))
         known = f"has them for {others}" if others else "has none for this model"
         raise InputError(
             f"no rescaling baseline for {choice.name} in {code!r} (the registry {known}): "
-            f"`bsx.jobs.baseline({choice.name!r}, lang={code!r}, corpus=FILE, write=True)` makes "
-            "one; or drop `rescale=True`"
+            f"`bsx registry baseline {choice.name} --lang {code} --corpus FILE --write` makes "
+            "one; or drop rescale"
         )
     origin = f"registry: {code}/{choice.name}"
     _check_weights(baseline, identity, origin)
@@ -123,7 +123,7 @@ def read_baseline(
         InputError: if the file is missing, malformed, of another model, or has another number of layers than the model.
     """
     if not path.exists():
-        raise InputError(f"{path}: there is no such baseline file")
+        raise InputError("there is no such baseline file", file=path)
     if path.suffix in (".yaml", ".yml"):
         entry = read_entry(Baseline, path)
         notes = () if choice is None else _check_model(entry.model, entry.language, choice, catalog, path)
@@ -135,11 +135,11 @@ def read_baseline(
         )
         table = np.array(figures, dtype=np.float64).T
     except BsxError as error:
-        raise InputError(f"{path}: not a baseline file; expected YAML or CSV with LAYER,P,R,F ({error})") from error
+        raise InputError(f"not a baseline file; expected YAML or CSV with LAYER,P,R,F ({error})", file=path) from error
     if np.isnan(table).any():
-        raise InputError(f"{path}: not a baseline file: has a layer without P, R or F")
+        raise InputError("not a baseline file: has a layer without P, R or F", file=path)
     if not np.array_equal(layer, np.arange(len(table))):
-        raise InputError(f"{path}: the column LAYER must count up from 0")
+        raise InputError("the column LAYER must count up from 0", file=path)
     named = None if catalog is None else catalog.find(path.stem)
     if choice is None or catalog is None or named is None or choice.entry is None:
         return _checked(table, str(path), layers)
@@ -172,13 +172,14 @@ def _check_model(
     asked = choice.name if choice.entry is not None or choice.source.hub else Path(choice.name).resolve().name
     if (known.name if known is not None else model) != asked:
         raise InputError(
-            f"{path}: is the baseline of {model}, the model is {choice.name}: mean cosines of one say nothing about "
-            "another; `bsx.jobs.baseline(…)` makes one"
+            f"is the baseline of {model}, the model is {choice.name}: mean cosines of one say nothing about "
+            "another; `bsx registry baseline` makes one",
+            file=path,
         )
     code = _language(choice)
     if language in (None, code):
         return ()
-    used = f"the texts are {code}" if code is not None else "nothing says which language the texts are in (`lang=`)"
+    used = f"the texts are {code}" if code is not None else "nothing says which language the texts are in (lang)"
     return (f"{path}: is the baseline of {model} for {language!r}; {used}",)
 
 
@@ -188,7 +189,7 @@ def _check_weights(entry: Baseline, identity: str, origin: str) -> None:
     if other_weights(made_with, identity):
         raise InputError(
             f"{origin}: this baseline was made with the weights {made_with}, the model's are {identity}: "
-            "`bsx.jobs.baseline(…)` makes one; or drop `rescale=True`"
+            "`bsx registry baseline` makes one; or drop rescale"
         )
 
 

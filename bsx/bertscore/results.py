@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.plots import draw_histogram, draw_lines
-from bsx.analysis.render.sheets import Sheet
 from bsx.errors import InputError
 from bsx.support.json_text import to_json
 from bsx.support.optional import need
+from bsx.support.result import Shown
 from bsx.support.signature import Signature
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 FloatArray = NDArray[np.float32]
 IndexArray = NDArray[np.int64]
@@ -28,7 +25,7 @@ FIGURES = ("precision", "recall", "f1")
 
 
 @dataclass(frozen=True, repr=False)
-class Scores(InNotebooks):
+class Scores(Shown):
     """BERTScore of n candidates.
 
     Attributes:
@@ -55,6 +52,12 @@ class Scores(InNotebooks):
     truncated: IndexArray
     tokens_lost: IndexArray
 
+    def __repr__(self) -> str:
+        figures = f"layers={len(self.layers)}"
+        if self.f1.ndim == 1:
+            figures = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
+        return f"Scores(n={len(self)}, {figures}, signature={str(self.signature)!r})"
+
     def __len__(self) -> int:
         return len(self.ids)
 
@@ -67,36 +70,6 @@ class Scores(InNotebooks):
             "recall": _mean(self.recall),
             "f1": _mean(self.f1),
         }
-
-    @property
-    def short(self) -> str:
-        """Segments, means, and the signature."""
-        if self.f1.ndim == 2:
-            return f"n={len(self)}, layers={len(self.layers)}, signature={str(self.signature)!r}"
-        figures = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
-        return f"n={len(self)}, {figures}, signature={str(self.signature)!r}"
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return means over segments, a row a layer."""
-        means = np.stack([np.atleast_1d(self.mean()[name]) for name in FIGURES], axis=1)
-        rows = [[str(layer), *(f"{v:.4f}" for v in row)] for layer, row in zip(self.layers, means, strict=True)]
-        title = f"BERTScore, means of n = {len(self)} segments"
-        return [Sheet(title, ["layer", "P", "R", "F1"], rows, str(self.signature), names=0)]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return `rows` as a list."""
-        return list(self.rows())
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw how precision, recall and F1 are spread over segments; of all layers, their means."""
-        columns = {name: getattr(self, name) for name in FIGURES}
-        if self.f1.ndim == 1:
-            return draw_histogram(columns, "BERTScore", path)
-        lines = {
-            name: [(float(layer), float(mean)) for layer, mean in zip(self.layers, v.mean(axis=1), strict=True)]
-            for name, v in columns.items()
-        }
-        return draw_lines(lines, "layer (0 = embeddings)", "mean over segments", path)
 
     def to_dict(self) -> dict[str, object]:
         """Return the summary that ``bsx score`` prints as JSON for one system."""
@@ -116,7 +89,7 @@ class Scores(InNotebooks):
 
     def to_json(self) -> str:
         """Return the summary and the scores of every segment as JSON."""
-        arrays = {name: getattr(self, name).tolist() for name in ("precision", "recall", "f1")}
+        arrays = {name: getattr(self, name).tolist() for name in FIGURES}
         return to_json({"summary": self.to_dict(), "ids": list(self.ids), "scores": arrays})
 
     def rows(self) -> Iterator[dict[str, object]]:

@@ -63,18 +63,18 @@ def refuse_truncated(block: Block, window: Window, model: str, limit: int | None
     Raises:
         InputError: naming the first such texts.
     """
-    found: dict[str, None] = {}  # a reference of several systems' rows is named once
+    results: dict[str, None] = {}  # a reference of several systems' rows is named once
     for row, (candidate, references) in enumerate(zip(block.candidates, block.references, strict=True)):
         name = block.ids[row] if block.ids else row + 1
         for kind, text in (("candidate", candidate), *(("reference", text) for text in references)):
             if lost := window.tokens[window.texts[text]].lost:
-                found[f"segment {name} ({kind}, {lost} tokens too many)"] = None
-    if found:
-        too_long = list(found)
+                results[f"segment {name} ({kind}, {lost} tokens too many)"] = None
+    if results:
+        too_long = list(results)
         more = f" and {len(too_long) - 3} more" if len(too_long) > 3 else ""
         raise InputError(
             f"{model} reads {limit} tokens, longer: {', '.join(too_long[:3])}{more}; "
-            "shorten them, use `long='window'`, or drop `strict=True`"
+            "shorten them, set long to window, or leave out strict"
         )
 
 

@@ -158,12 +158,12 @@ class Catalog:
     def _add_model(self, file: Path) -> None:
         entry = read_named(ModelEntry, file)
         if entry.family not in self.families:
-            raise RegistryError(f"{file}: family: {entry.family!r} is not one of {', '.join(sorted(self.families))}")
+            raise RegistryError(f"family: {entry.family!r} is not one of {', '.join(sorted(self.families))}", file=file)
         names = {name: target for name, target in self._names.items() if target != entry.name}
         for name in (entry.name, *entry.aliases):
             if name in names:
                 field = "name" if name == entry.name else "aliases"
-                raise RegistryError(f"{file}: {field}: {name!r} already means {names[name]!r}")
+                raise RegistryError(f"{field}: {name!r} already means {names[name]!r}", file=file)
             names[name] = entry.name
         if entry.source.path is not None:
             located = Path(os.path.realpath(file.parent.parent / Path(entry.source.path).expanduser()))
@@ -173,9 +173,9 @@ class Catalog:
         self.models[entry.name] = entry
 
     def _add_column(self, kind: str, entry: type[_ColumnT], file: Path, to: dict[str, _ColumnT]) -> None:
-        found = read_named(entry, file)
-        self._place(kind, file.stem, file, to.get(file.stem), found)
-        to[file.stem] = found
+        result = read_named(entry, file)
+        self._place(kind, file.stem, file, to.get(file.stem), result)
+        to[file.stem] = result
 
     def factor(self, name: str) -> FactorEntry | None:
         """Return the linguistic factor called ``name``, or None.
@@ -202,7 +202,7 @@ class Catalog:
             for field, names in (("model", [entry.model]), ("papers", papers), ("alternatives", entry.alternatives)):
                 unknown = [name for name in names if name not in self.models]
                 if unknown:
-                    raise RegistryError(f"{file}: [{index}].{field}: there is no model {unknown[0]!r}")
+                    raise RegistryError(f"[{index}].{field}: there is no model {unknown[0]!r}", file=file)
         for code, entry in languages.items():
             self._place("language", code, file, self.languages.get(code), entry)
         self.languages |= languages
@@ -218,12 +218,12 @@ class Catalog:
             return None
         entry = read_entry(Baseline, file)
         if (entry.language, entry.model) != (language, model):
-            raise RegistryError(f"{file}: language and model do not match the file's place")
+            raise RegistryError("language and model do not match the file's place", file=file)
         if model not in self.models:
-            raise RegistryError(f"{file}: model: there is no model {model!r}")
+            raise RegistryError(f"model: there is no model {model!r}", file=file)
         expected = self.models[model].layers + 1
         if len(entry.f1) != expected:
-            raise RegistryError(f"{file}: f1: has {len(entry.f1)} layers, {model} has {expected}")
+            raise RegistryError(f"f1: has {len(entry.f1)} layers, {model} has {expected}", file=file)
         return entry
 
     def baseline_languages(self, model: str) -> list[str]:
@@ -243,7 +243,7 @@ class Catalog:
             known = sorted(saved for kind, saved in self.origins if kind == "ensemble")
             raise UnknownNameError(
                 f"unknown ensemble {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}; "
-                "`bsx.jobs.ensemble(…, save=NAME)` adds one"
+                "`bsx ensemble … --save NAME` adds one"
             )
         return read_named(EnsembleEntry, file)
 
@@ -258,11 +258,13 @@ class Catalog:
             return None
         entry = read_entry(ExplainerEntry, file)
         if entry.model != model or model not in self.models:
-            raise RegistryError(f"{file}: model: is {entry.model!r}; the file must be called after a model it is for")
+            raise RegistryError(
+                f"model: is {entry.model!r}; the file must be called after a model it is for", file=file
+            )
         wanted = [part.layer for part in (entry.reference, entry.free) if part is not None]
         wanted += [entry.trained.vectors, *entry.trained.layers] if entry.trained is not None else []
         if max(wanted, default=0) > self.models[model].layers:
-            raise RegistryError(f"{file}: layer {max(wanted)}: {model} has {self.models[model].layers} layers")
+            raise RegistryError(f"layer {max(wanted)}: {model} has {self.models[model].layers} layers", file=file)
         return entry
 
     def check(self) -> list[RegistryError]:
@@ -275,11 +277,11 @@ class Catalog:
         for key, entry in (claims | {("metric", entry.name): entry for entry in self.metrics.values()}).items():
             file = self.origins[key]
             if isinstance(entry.languages, list) and len(entry.languages) > 1 and entry.languages_source is None:
-                problems.append(RegistryError(f"{file}: languages_source: who says that it knows these languages?"))
+                problems.append(RegistryError("languages_source: who says that it knows these languages?", file=file))
             for index, evidence in enumerate(entry.evidence):
                 if evidence.language not in self.languages:
                     where = f"evidence.{index}.language"
-                    problems.append(RegistryError(f"{file}: {where}: there is no language {evidence.language!r}"))
+                    problems.append(RegistryError(f"{where}: there is no language {evidence.language!r}", file=file))
         for kind, name in list(self.origins):
             try:
                 if kind == "baseline":
@@ -292,9 +294,9 @@ class Catalog:
             except RegistryError as error:
                 problems.append(error)
         for folder in self.folders:
-            found = {file for pattern in _FILES for file in folder.glob(pattern)}
-            for file in sorted(set(folder.rglob("*.y*ml")) - found):
-                problems.append(RegistryError(f"{file}: is no file of a registry, which has {', '.join(_FILES)}"))
+            result = {file for pattern in _FILES for file in folder.glob(pattern)}
+            for file in sorted(set(folder.rglob("*.y*ml")) - result):
+                problems.append(RegistryError(f"is no file of a registry, which has {', '.join(_FILES)}", file=file))
         return problems
 
     def names(self) -> Iterator[str]:
@@ -320,17 +322,16 @@ class Catalog:
         entry = self.find(name)
         if entry is None:
             raise UnknownNameError(
-                f"unknown model {name!r}.{did_you_mean(name, self.names())} "
-                "`bsx.load_registry().models` lists all of them."
+                f"unknown model {name!r}.{did_you_mean(name, self.names())} `bsx models` lists all of them."
             )
         return entry
 
 
-def _same_files(one: Path, other: Path) -> bool:
+def _same_files(first: Path, other: Path) -> bool:
     try:
-        if not one.is_file() or not other.is_file() or one.stat().st_size != other.stat().st_size:
+        if not first.is_file() or not other.is_file() or first.stat().st_size != other.stat().st_size:
             return False
-        return NamedFile(one).digest() == NamedFile(other).digest()
+        return NamedFile(first).digest() == NamedFile(other).digest()
     except (OSError, InputError):
         return False  # reading the entry will say more
 
@@ -352,7 +353,7 @@ def overlay_folders(named: Path | None = None) -> list[Path]:
     folders = [user_folder()] if user_folder().is_dir() else []
     given = [(part, "BSX_REGISTRY") for part in os.environ.get("BSX_REGISTRY", "").split(os.pathsep) if part]
     if named is not None:
-        given.append((str(named), "`registry=`"))
+        given.append((str(named), "registry"))
     for part, origin in given:
         folder = Path(part).expanduser()
         if not folder.is_dir():

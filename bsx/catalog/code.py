@@ -39,19 +39,20 @@ def class_of(catalog: Catalog, entry: MetricEntry | FactorEntry, base: _Class) -
     file = catalog.origins[kind, entry.name]
     if not entry.implementation.startswith("bsx."):
         _check_trusted(catalog, file, f"implementation: {entry.implementation}")
-    found: _Class = implementation(entry.implementation, file, base)  # type: ignore[assignment]
+    result: _Class = implementation(entry.implementation, file, base)  # type: ignore[assignment]
     given = [entry.defaults] if isinstance(entry, MetricEntry) else entry.presets.values()
-    for name in (name for settings in given for name in settings if user_only(found.Config, name)):  # type: ignore[attr-defined]
+    for name in (name for settings in given for name in settings if user_only(result.Config, name)):  # type: ignore[attr-defined]
         _check_trusted(catalog, file, f"{name}, among its settings,")
-    return found
+    return result
 
 
 def _check_trusted(catalog: Catalog, file: Path, what: str) -> None:
     folder = file.parent.parent
     named = [Path(part).expanduser() for part in os.environ.get(VARIABLE, "").split(os.pathsep) if part]
-    if folder.resolve() in [one.resolve() for one in (catalog.folders[0], user_folder(), *named)]:
+    if folder.resolve() in [item.resolve() for item in (catalog.folders[0], user_folder(), *named)]:
         return
     raise RegistryError(
-        f"{file}: {what} decides what code runs here, which this overlay may not: if you trust all that it holds, name "
-        f"it in the environment, {VARIABLE}={folder}"
+        f"{what} decides what code runs here, which this overlay may not: if you trust all that it holds, name "
+        f"it in the environment, {VARIABLE}={folder}",
+        file=file,
     )

@@ -30,7 +30,7 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
 
     wanted = tag.strip().replace("_", "-").lower()
     if wanted == "auto":
-        raise InputError("the language can be detected only where texts are given, as to `bsx.score(…)`")
+        raise InputError("the language can be detected only where texts are given, as to `bsx score`")
     if wanted in catalog.languages:
         return catalog.languages[wanted]
     named = {_folded(name): entry for entry in reversed(catalog.languages.values()) for name in names_of(entry)}
@@ -60,7 +60,7 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
     close = list(dict.fromkeys(by_part[part] for part in near(tag.strip(), by_part)))
     hint = f" Near: {', '.join(close)}." if close else ""
     raise UnknownNameError(
-        f"unknown language {tag!r}.{hint} `bsx.load_registry().languages` lists all {len(catalog.languages)}."
+        f"unknown language {tag!r}.{hint} `bsx models --languages` lists all {len(catalog.languages)}."
     )
 
 

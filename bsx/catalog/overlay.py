@@ -9,9 +9,9 @@ from pydantic import BaseModel
 from bsx.catalog.entries.base import Entry, validate
 from bsx.catalog.entries.metrics import EnsembleEntry, MetricEntry
 from bsx.catalog.entries.models import Baseline, ModelEntry
+from bsx.data.lines import sealed
 from bsx.data.output import atomic_text, make_folder
 from bsx.data.run import check_output
-from bsx.data.seal import sealed
 from bsx.errors import RegistryError
 from bsx.support.folders import user_folder
 
@@ -27,7 +27,7 @@ def _content(entry: BaseModel) -> dict[str, object]:
     def plain(value: object) -> object:
         if isinstance(value, BaseModel):
             return _content(value)
-        return [plain(one) for one in value] if isinstance(value, list) else value
+        return [plain(item) for item in value] if isinstance(value, list) else value
 
     fields = type(entry).model_fields
     said = {name: plain(getattr(entry, name)) for name in fields}
@@ -40,7 +40,7 @@ def _write(file: Path, entry: Entry, *, own: bool = True) -> Path:
 
     text = yaml.safe_dump(_content(entry), sort_keys=False, allow_unicode=True, width=120)
     if validate(type(entry), yaml.safe_load(text), file) != entry:
-        raise RegistryError(f"{file}: the entry would not be the same when it is read again; nothing was written")
+        raise RegistryError("the entry would not be the same when it is read again; nothing was written", file=file)
     make_folder(file.parent)
     with atomic_text(file, own=own) as stream:
         stream.write(sealed(text) if isinstance(entry, EnsembleEntry) else text)

@@ -50,13 +50,13 @@ def read_list(kind: type[EntryT], file: Path, key: str, what: str) -> dict[str, 
     """
     listed = read_yaml(file)
     if not isinstance(listed, list):
-        raise RegistryError(f"{file}: must be a list of {what}")
+        raise RegistryError(f"must be a list of {what}", file=file)
     entries: dict[str, EntryT] = {}
     for index, value in enumerate(listed):
         entry = validate(kind, value, file, f"[{index}]")
         name = getattr(entry, key)
         if name in entries:
-            raise RegistryError(f"{file}: [{index}].{key}: {name!r} is listed twice")
+            raise RegistryError(f"[{index}].{key}: {name!r} is listed twice", file=file)
         entries[name] = entry
     return entries
 
@@ -65,7 +65,7 @@ def read_named(kind: type[_NamedT], file: Path) -> _NamedT:
     """Read a file of one entry, which is to be called like the file."""
     entry = read_entry(kind, file)
     if entry.name != file.stem:
-        raise RegistryError(f"{file}: name: is {entry.name!r}, but the file is called {file.stem!r}")
+        raise RegistryError(f"name: is {entry.name!r}, but the file is called {file.stem!r}", file=file)
     return entry
 
 
@@ -73,5 +73,5 @@ def read_mapping(file: Path) -> Mapping[str, object]:
     """Return what a file says about each of several names."""
     value = read_yaml(file)
     if not isinstance(value, dict):
-        raise RegistryError(f"{file}: must be a mapping of names to entries")
+        raise RegistryError("must be a mapping of names to entries", file=file)
     return value

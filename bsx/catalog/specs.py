@@ -41,10 +41,10 @@ def read_spec(spec: str) -> tuple[str, dict[str, str]]:
     name, colon, rest = spec.partition(":")
     settings: dict[str, str] = {}
     for number, part in enumerate(rest.split(",") if colon else []):
-        found = _SETTING.match(part)
-        if found is None and (number or not part.strip()):
+        match = _SETTING.match(part)
+        if match is None and (number or not part.strip()):
             raise InputError(f"metric {spec!r}: {part!r} is not field=value")
-        field, value = (found[1], found[2].strip()) if found is not None else (UNNAMED, part.strip())
+        field, value = (match[1], match[2].strip()) if match is not None else (UNNAMED, part.strip())
         if field in settings:
             raise InputError(f"metric {spec!r}: {field} is given twice")
         settings[field] = value

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated
 
 import typer
 
-from bsx.bertscore.config import ScorerConfig
-from bsx.cli.messages import SHORT, say, spelled
-from bsx.cli.options import (
-    OF_ONE_METRIC,
-    Column,
-    Format,
-    Lower,
-    Output,
-    Score,
-    TableFormat,
-    take,
-    take_keywords,
-    with_settings,
-)
-from bsx.cli.output import form_of, group, names, progress_bar, refuse_beside, show, write_result, write_run
-from bsx.data.cells import finite
-from bsx.errors import InputError
-from bsx.jobs.settings.fooling import ChallengeSettings, PairSettings, PerturbSettings, TripleSettings
+from bsx.cli.options import Format, Full, Output, TableFormat, command
+from bsx.cli.output import form_of, group, progress_bar, refuse_beside, show, write_result, write_shown
+from bsx.jobs import adversarial as jobs
+from bsx.jobs import perturbing
+from bsx.jobs.adversarial import BuildTriplesRun, ChallengeRun, PairsRun, TriplesRun
+from bsx.jobs.perturbing import PerturbRun
 from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
-
-if TYPE_CHECKING:
-    from bsx.jobs.fooling.challenge import ChallengeRun
-    from bsx.jobs.fooling.result import Fooled
+from bsx.support.settings import set_fields
 
 adversarial = group()
 
@@ -44,310 +28,106 @@ def show_help(context: typer.Context) -> None:
 
 
 @adversarial.command()
-@with_settings(config=PairSettings)
-@with_settings(*OF_ONE_METRIC, config=ScorerConfig)
-def pairs(
-    file: Annotated[Path, typer.Argument(help="Table of labelled pairs: .tsv (unquoted), .csv, .jsonl, .parquet.")],
-    label: Annotated[
-        str | None, typer.Option(help="Column of labels, 1 for a paraphrase. [label, noisy_label or is_duplicate]")
-    ] = None,
-    column: Column = None,
-    metric: Score = None,
-    against: Annotated[
-        Path | None, typer.Option(help="Second, harder table: report what each metric loses from FILE to it.")
-    ] = None,
-    sentence1: Annotated[
-        str | None,
-        typer.Option(*SHORT["sentence1"], help="Column of references. [sentence1, question1 or reference]"),
-    ] = None,
-    sentence2: Annotated[
-        str | None,
-        typer.Option(*SHORT["sentence2"], help="Column of candidates. [sentence2, question2 or candidate]"),
-    ] = None,
-    lower: Lower = None,
-    curves: Annotated[
-        Path | None,
-        typer.Option(help="Write precision and recall by threshold: .tsv, .csv, .jsonl, .parquet.", writable=True),
-    ] = None,
-    format: TableFormat = None,
-    output: Output = None,
-    **settings: Any,
-) -> None:
+@command(PairsRun)
+def pairs(settings: PairsRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
     """Take metrics for paraphrase detectors: ROC AUC, average precision, best threshold, paired tests."""
-    from bsx.data.output import check_table
-    from bsx.jobs.fooling.pairs import fool_pairs
-
-    if curves is not None:
-        check_table(curves)
     with progress_bar() as report:
-        found = fool_pairs(
-            file,
-            columns=names(column),
-            metrics=metric or (),
-            against=against,
-            label=label,
-            sentence1=sentence1,
-            sentence2=sentence2,
-            lower=names(lower),
-            progress=report,
-            **take_keywords(settings, PairSettings),
-            settings=take(settings, ScorerConfig),
-        )
-    if curves is not None:
-        found.save_curves(curves)
-    _finish(found, "pairs", found.files, format, output)
+        result = jobs.detect_paraphrases(**set_fields(settings), progress=report)
+    files = [settings.table] if settings.against is None else [settings.table, settings.against]
+    write_shown(result, files, format, output, full=full)
 
 
 @adversarial.command()
-@with_settings(config=TripleSettings)
-@with_settings(*OF_ONE_METRIC, config=ScorerConfig)
-def triples(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="Table with label sentence1 sentence2 and scores, or with anchor paraphrase nonparaphrase."
-        ),
-    ],
-    column: Column = None,
-    metric: Score = None,
-    lower: Lower = None,
-    format: TableFormat = None,
-    output: Output = None,
-    **settings: Any,
-) -> None:
+@command(TriplesRun)
+def triples(settings: TriplesRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
     """Count how often metrics prefer the paraphrase: rates, margins, McNemar tests, worst triples."""
-    from bsx.jobs.fooling.triples import fool_triples
-
     with progress_bar() as report:
-        found = fool_triples(
-            file,
-            columns=None if column is None else names(column),
-            metrics=metric or (),
-            lower=names(lower),
-            progress=report,
-            **take_keywords(settings, TripleSettings),
-            settings=take(settings, ScorerConfig),
-        )
-    _finish(found, "triples", found.files, format, output)
+        result = jobs.prefer_paraphrases(**set_fields(settings), progress=report)
+    write_shown(result, [settings.table], format, output, full=full)
 
 
 @adversarial.command()
-@with_settings(config=ChallengeSettings)
-@with_settings(*OF_ONE_METRIC, config=ScorerConfig)
+@command(ChallengeRun)
 def challenge(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="Table with good, bad, reference or source, phenomenon, severity (.tsv, .csv, .jsonl, .parquet; .gz "
-            "too), ACES, HW-TSC, or DEMETR's .json file or folder. Scores of chrf stand in chrf-good and chrf-bad."
-        ),
-    ],
-    metric: Score = None,
-    column: Column = None,
-    lower: Lower = None,
-    weight: Annotated[
-        list[str] | None,
-        typer.Option(help="Weight of a severity, such as critical=25; repeatable. [critical=25 major=5 minor=1]"),
-    ] = None,
+    settings: ChallengeRun,
     plot: Annotated[
         Path | None, typer.Option(help="Draw accuracies as a map: .png, .svg or .pdf.", writable=True)
     ] = None,
     format: TableFormat = None,
     output: Output = None,
-    **settings: Any,
+    full: Full = False,
 ) -> None:
     """Count how often metrics score a good translation above a bad one, by phenomenon and severity."""
-    from bsx.data.picture import check_picture
-    from bsx.jobs.fooling.challenge import challenge_metrics
+    from bsx.data.output import check_picture
 
     if plot is not None:
         check_picture(plot)
     with progress_bar() as report:
-        found = challenge_metrics(
-            file,
-            columns=names(column),
-            metrics=metric or (),
-            lower=names(lower),
-            weights=_weights(weight),
-            settings=take(settings, ScorerConfig),
-            progress=report,
-            **take_keywords(settings, ChallengeSettings),
-        )
+        result = jobs.challenge_metrics(**set_fields(settings), progress=report)
     if plot is not None:
-        found.plot(plot)
-    _finish(found, "challenge", sorted(file.glob("*.json")) if file.is_dir() else [file], format, output)
-
-
-def _weights(given: list[str] | None) -> dict[str, float] | None:
-    """Read NAME=NUMBER; None if nothing is given.
-
-    Raises:
-        InputError: for one that is spelled otherwise, negative or there twice.
-    """
-    found: dict[str, float] = {}
-    for part in names(given):
-        name, equals, number = part.partition("=")
-        if not equals or not name or name in found:
-            raise InputError(f"--weight {part}: write each severity once with its weight, such as critical=25")
-        found[name] = finite(number, f"--weight {name}")
-        if found[name] < 0:
-            raise InputError(f"--weight {part}: a weight is not negative")
-    return found or None
-
-
-def _finish(
-    found: Fooled | ChallengeRun, kind: str, files: Sequence[Path], format: str | None, output: Path | None
-) -> None:
-    write_run(found, f"adversarial-{kind}", files, found.signatures, format, output, found.to_dict)
-    say([*found.about, *found.notes])
+        result.plot(plot)
+    file = Path(settings.table)
+    write_shown(result, sorted(file.glob("*.json")) if file.is_dir() else [file], format, output, full=full)
 
 
 @adversarial.command()
-def build_triples(
-    file: Annotated[Path, typer.Argument(help="paws: labelled pairs; nouns: texts and their paraphrases.")],
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Table to write: .tsv, .csv, .jsonl or .parquet.", writable=True)
-    ],
-    how: Annotated[
-        Literal["paws", "nouns"], typer.Option(help="From pairs that share sentences, or by permuting nouns.")
-    ] = "paws",
-    lang: Annotated[str, typer.Option("-l", "--lang", help="Language of the texts.")] = "en",
-    keep: Annotated[int, typer.Option(help="paws: how many triples to keep.")] = 300,
-    by: Annotated[
-        Literal["difference", "overlap"],
-        typer.Option(help="paws: keep the largest differences of overlap, or the least overlaps of A and B."),
-    ] = "difference",
-    anchor: Annotated[str, typer.Option(help="nouns: column of anchors.")] = "anchor",
-    paraphrase: Annotated[str, typer.Option(help="nouns: column of paraphrases.")] = "paraphrase",
-    tagger: Annotated[
-        str, typer.Option(help="nouns: stanza, nltk (as published), or a CoNLL-U file with parses of the anchors.")
-    ] = "stanza",
-    parser_dir: Annotated[Path | None, typer.Option(*SHORT["parser_dir"], help="nouns: stanza's models.")] = None,
-    download: Annotated[bool, typer.Option("--download", help="nouns: let stanza fetch its model.")] = False,
-    seed: Annotated[int, typer.Option(help="nouns: seed of the permutations.")] = 42,
-    format: Format = "text",
-) -> None:
-    """Build triples of an anchor, a paraphrase and a misleading sentence, for `bsx adversarial triples`."""
-    from bsx.jobs.fooling.build import build_triples as build
-
-    made = build(
-        file,
-        output,
-        how=how,
-        lang=lang,
-        keep=keep,
-        by=by,
-        anchor=anchor,
-        paraphrase=paraphrase,
-        tagger=tagger,
-        parser_dir=parser_dir,
-        download=download,
-        seed=seed,
-    )
+@command(BuildTriplesRun)
+def build_triples(settings: BuildTriplesRun, format: Format = "text") -> None:
+    """Build triples of an anchor, a paraphrase and a misleading sentence, for bsx adversarial triples."""
+    made = jobs.build_triples(**set_fields(settings))
     show(made.summary, made.to_text, format)
 
 
 @adversarial.command()
-@with_settings(*OF_ONE_METRIC, config=ScorerConfig)
-@with_settings(config=PerturbSettings, before="save")
+@command(PerturbRun)
 def perturb(
+    settings: PerturbRun,
     context: typer.Context,
-    file: Annotated[
-        str | None, typer.Argument(help="Table of texts: .tsv (unquoted), .csv, .jsonl, .parquet; - is stdin.")
-    ] = None,
-    metric: Score = None,
-    perturbation: Annotated[
-        str, typer.Option(help="Perturbations, separated by commas; all: those that can be applied.")
-    ] = "all",
-    strength: Annotated[str, typer.Option(help="Shares of words or letters, separated by commas.")] = "0.1,0.3",
-    save: Annotated[
-        Path | None, typer.Option(help="Keep changed texts and scores: .tsv, .csv, .jsonl or .parquet.", writable=True)
-    ] = None,
     list_all: Annotated[bool, typer.Option("--list", help="List the perturbations and stop.")] = False,
     format: TableFormat = None,
     output: Output = None,
-    **settings: Any,
+    full: Full = False,
 ) -> None:
     """Change texts on purpose and measure how far each metric's scores fall, beside a change that keeps the meaning."""
-    from bsx.data.output import check_table
-    from bsx.jobs.perturbing import perturb as run
-
     if list_all:
         refuse_beside(context, "list_all", "format", "output")
         write_result(_listing(form_of(format, output)), output)
         return
-    if file is None or not metric:
-        raise InputError("give FILE with texts and --metric METRICS; --list shows the perturbations")
-    if save is not None:
-        check_table(save)
-    how = take_keywords(settings, PerturbSettings)
     with progress_bar() as report:
-        found = run(
-            file,
-            metric,
-            perturbations=None if perturbation == "all" else names([perturbation]),
-            strengths=_strengths(strength),
-            keep=save is not None,
-            settings=take(settings, ScorerConfig),
-            progress=report,
-            **how,
-        )
-    if save is not None:
-        found.save_cases(save)
-    read: list[str | Path] = [file, *([how["parses"]] if how["parses"] is not None else [])]
-    said = {
-        "notes": [spelled(note) for note in found.notes],
-        "left_out": [{"perturbation": name, "why": spelled(why)} for name, why in found.result.left_out.items()],
-    }
-    content = found.to_dict() | said
-    write_run(found.result, "adversarial-perturb", read, found.metrics.signatures, format, output, lambda: content)
-    say([*found.metrics.about, *found.notes])
-
-
-def _strengths(spelled: str) -> list[float]:
-    """Read shares with commas between.
-
-    Raises:
-        InputError: for one that is no number above 0 and at most 1, or for none at all.
-    """
-    found = []
-    for part in filter(None, (part.strip() for part in spelled.split(","))):
-        found.append(finite(part, "--strength"))
-        if not 0 < found[-1] <= 1:
-            raise InputError(f"--strength {part}: it is a share, above 0 and at most 1")
-    if not found:
-        raise InputError("--strength: give at least one share, such as 0.1")
-    return found
+        result = perturbing.perturb(**set_fields(settings), progress=report)
+    files = [name for name in (settings.table, settings.parses) if name is not None]
+    write_shown(result, files, format, output, full=full)
 
 
 def _listing(format: str) -> str:
     """Return all perturbations as a table or as JSON."""
-    from bsx.analysis.perturbations.catalogue import PERTURBATIONS
+    from bsx.analysis.perturbations.perturb import PERTURBATIONS
 
     rows = [
         {
-            "name": one.name,
-            "preserves": one.preserves,
-            "strength": one.graded,
-            "needs": sorted(one.needs),
-            "languages": list(one.languages) if one.languages is not None else None,
-            "description": one.description,
-            "acts_on": one.acts_on,
+            "name": item.name,
+            "preserves": item.preserves,
+            "aim": item.aim,
+            "strength": item.graded,
+            "needs": sorted(item.needs),
+            "languages": list(item.languages) if item.languages is not None else None,
+            "description": item.description,
+            "acts_on": item.acts_on,
         }
-        for one in PERTURBATIONS.values()
+        for item in PERTURBATIONS.values()
     ]
     if format == "json":
         return to_json({"perturbations": rows})
     lines = [("name", "meaning", "strength", "needs", "languages", "description")]
     lines += [
         (
-            one.name,
-            "keeps" if one.preserves else "changes",
-            "yes" if one.graded else "",
-            ", ".join(sorted(one.needs)),
-            "any" if one.languages is None else " ".join(one.languages),
-            one.description,
+            item.name,
+            "keeps" if item.preserves else "changes",
+            "yes" if item.graded else "",
+            ", ".join(sorted(item.needs)),
+            "any" if item.languages is None else " ".join(item.languages),
+            item.description,
         )
-        for one in PERTURBATIONS.values()
+        for item in PERTURBATIONS.values()
     ]
     return text_table(lines, "l")

@@ -3,134 +3,45 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 import typer
 
-from bsx.bertscore.config import ScorerConfig
-from bsx.cli.messages import say, spelled
-from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Output, specs, take, take_keywords, with_settings
-from bsx.cli.output import form_of, names, progress_bar, write_result
+from bsx.cli.options import Full, Output, TableFormat, command
+from bsx.cli.output import progress_bar, say, write_shown
 from bsx.errors import InputError
-from bsx.jobs.carding.desk import CardSettings
-from bsx.support.idle import refuse_idle
-from bsx.support.json_text import to_json
-from bsx.support.settings import settings_of
-
-_WORDS = ("notes", "reason", "why", "message", "left_out")
-"""What in a card is said by the library, which names settings as Python does."""
+from bsx.jobs.cards.inputs import CardSettings
+from bsx.support.settings import set_fields
 
 
-def _spelled(value: Any, said: bool = False) -> Any:
-    """Return a card with settings named as options, wherever the library says something."""
-    if isinstance(value, dict):
-        return {key: _spelled(item, said or key in _WORDS) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_spelled(item, said) for item in value]
-    return spelled(value) if said and isinstance(value, str) else value
-
-
-@with_settings("human", config=CardSettings)
-@with_settings(*OF_ONE_METRIC, config=ScorerConfig)
+@command(CardSettings)
 def card(
-    metrics: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="SPEC…",
-            help="Metrics: NAME[:field=value,…]; see bsx metrics. With --compare, .json files of cards.",
-        ),
-    ] = None,
-    data: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Table or folder of tables, told apart by their columns: judged texts, pairs, triples, challenge "
-            "sets; repeatable. [the shipped examples]"
-        ),
-    ] = None,
-    column: Column = None,
-    lower: Lower = None,
-    human: Annotated[
-        list[str] | None, typer.Option(help="Column of human scores, one a card. [human, human_z or z]")
-    ] = None,
-    part: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Make only these parts: agreement, factors, paraphrase, perturbations, challenge, sentinels, "
-            "invariance, cost, languages."
-        ),
-    ] = None,
+    settings: CardSettings,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Lay the cards in these files side by side, with clusters.")
+        bool, typer.Option("--compare", help="Lay cards side by side, with clusters; tables are their .json files.")
     ] = False,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Take no step from an earlier run, finished or stopped.")
-    ] = False,
-    format: Annotated[
-        Literal["text", "json", "html", "markdown"] | None,
-        typer.Option("--format", help="How to print. [what the name of -o ends in; text]"),
-    ] = None,
+    full: Full = False,
+    format: TableFormat = None,
     output: Output = None,
-    **settings: Any,
 ) -> None:
     """Measure all that can be measured of metrics: one card each, step by step, with all tests corrected together."""
-    from bsx.analysis.cards.leaderboard import compare_cards
-    from bsx.analysis.cards.pages import card_report, page_text
-    from bsx.analysis.cards.reading import read_cards
-
-    form = form_of(format, output)
-    people = names(human)
-    if len(people) > 1:
-        raise InputError(
-            "--human: a card speaks of one column of human scores, because all its tests are corrected together; "
-            f"make a card for each of {', '.join(people)}"
-        )
-    if people:
-        settings["human"] = people[0]
-    how = take_keywords(settings, CardSettings)
-    config = take(settings, ScorerConfig)
     if compare:
-        if not metrics:
-            raise InputError("--compare: name the .json files of at least two cards")
-        given: dict[str, object] = {
-            "data": data,
-            "column": column,
-            "lower": lower,
-            "human": human,
-            "part": part,
-            "fresh": fresh,
-        }
-        given |= {name: value for name, value in how.items() if name not in ("alpha", "human")} | config.model_dump()
-        usual = {**dict.fromkeys(given), "fresh": False}
-        usual |= {
-            name: value for kind in (CardSettings, ScorerConfig) for name, (_, value) in settings_of(kind).items()
-        }
-        refuse_idle(given, {**usual, "human": None}, "with --compare, which reads cards")
-        board = compare_cards(read_cards(metrics), alpha=how["alpha"])
-        page, content, notes = board.to_report(), board.to_dict(), []
+        from bsx.analysis.cards.leaderboard import compare_cards
+        from bsx.analysis.cards.result import read_cards
+
+        for name in set_fields(settings, "tables", "alpha"):
+            raise InputError(f"{name} has no effect with compare, which reads cards: leave it out", setting=name)
+        board = compare_cards(read_cards(settings.tables), alpha=settings.alpha)
+        write_shown(board, settings.tables, format, output, full=full)
     else:
-        from bsx.jobs.carding.run import metric_card
+        from bsx.jobs.cards.run import metric_card
 
         try:
-            with progress_bar() as report:
-                found = metric_card(
-                    specs(metrics),
-                    data or (),
-                    columns=names(column),
-                    lower=names(lower),
-                    parts=names(part),
-                    fresh=fresh,
-                    settings=config,
-                    progress=report,
-                    **how,
-                )
+            with progress_bar() as watch:
+                run = metric_card(**set_fields(settings), progress=watch)
         except KeyboardInterrupt:
             say(["steps that are done are kept; the same command goes on with the others"])
             raise
-        found.cards = [type(one).model_validate(_spelled(one.to_dict())) for one in found.cards]
-        page, content, notes = card_report(found.cards), found.to_dict(), found.notes
-    forms = {"json": lambda: to_json(content), "html": page.to_html, "markdown": page.to_markdown}
-    write_result(forms.get(form, lambda: spelled(page_text(page)))(), output)
-    say(notes)
+        write_shown(run.cards[0] if len(run.cards) == 1 else run, None, format, output, full=full)
     if output is not None:
         print(f"bsx: wrote {output}", file=sys.stderr)

@@ -19,12 +19,12 @@ COMMANDS = {
     "score": ("bsx.cli.score", "Score candidates with BERTScore, or with any metrics of the zoo."),
     "train": ("bsx.cli.train", "Train a metric on human scores; measure what more of them would bring."),
     "metrics": ("bsx.cli.metrics", "List metrics, show one, fit an alignment, run the ablation of matching."),
-    "meta": ("bsx.cli.meta", "Measure how well metrics agree with people, and which agrees better."),
+    "meta": ("bsx.cli.meta", "Measure how well metrics agree with human judgments, and which agrees better."),
     "card": ("bsx.cli.card", "Measure all that can be measured of a metric: one card, step by step; compare cards."),
     "compare": ("bsx.cli.meta", "Compare systems under a metric: are they different?"),
     "explain": ("bsx.cli.explain", "Tell how likely each word of a candidate, and of its source, is an error."),
     "match": ("bsx.cli.score", "Show the token alignment behind a score."),
-    "mbr": ("bsx.cli.score", "Choose among candidates by minimum Bayes risk under a metric."),
+    "mbr": ("bsx.cli.mbr", "Choose among candidates by minimum Bayes risk under a metric."),
     "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
     "probe": ("bsx.cli.probe", "Probe what each layer of a model knows, beside how well it agrees with people."),
     "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
@@ -38,7 +38,7 @@ COMMANDS = {
         "bsx.cli.adversarial",
         "Test whether metrics can be fooled: paraphrase pairs, triples, perturbations, challenge sets.",
     ),
-    "ensemble": ("bsx.cli.train", "Combine metrics and measure what that gains over the best of them."),
+    "ensemble": ("bsx.cli.disentangle", "Combine metrics and measure what that gains over the best of them."),
     "report": ("bsx.cli.report", "Write one HTML page, or Markdown, from scores and results."),
     "reproduce": ("bsx.cli.report", "Recompute published tables and set ours beside them."),
     "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),
@@ -135,7 +135,19 @@ def call(arguments: Sequence[str]) -> int:
     except typer.Exit as end:
         return end.exit_code
     except _UsageProblem as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            typer.echo(error.format_message())  # type: ignore[attr-defined]
+            return 0
+        from pydantic import ValidationError
+
+        from bsx.support.settings import told_problem
+
         place = getattr(error, "ctx", None)
         hint = f" ({place.command_path} --help shows how)" if place is not None else ""
+        name = getattr(getattr(error, "param", None), "name", None)
+        if name is not None and isinstance(error.__cause__, ValidationError):
+            problem = error.__cause__.errors()[0]
+            if problem["type"] != "value_error":
+                raise InputError(f"{told_problem(problem, name)}{hint}", setting=name) from error
         raise InputError(f"{error.format_message().replace('Value error, ', '')}{hint}") from error  # type: ignore[attr-defined]
     return outcome if isinstance(outcome, int) else 0

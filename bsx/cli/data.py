@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bsx.cli.messages import say
-from bsx.cli.options import Confidence, Format, Resamples
-from bsx.cli.output import group, names, progress_bar
-from bsx.errors import InputError
+from bsx.analysis.agreement.settings import RaterSettings
+from bsx.analysis.datasets.settings import DataFolder, FetchSettings, LoaderSettings
+from bsx.cli.options import Format, Full, Output, TableFormat, command
+from bsx.cli.output import group, progress_bar, say, write_shown
 from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
+from bsx.support.settings import set_fields
 
 if TYPE_CHECKING:
     from bsx.catalog.datasets import DatasetEntry
 
 data = group()
 Name = Annotated[str, typer.Argument(help="Name of the data set.")]
-Folder = Annotated[
-    Path | None, typer.Option("--data-dir", help="Folder of all data sets; BSX_DATA or your data folder unless given.")
-]
 
 
 @data.callback(invoke_without_command=True)
@@ -34,11 +32,12 @@ def show_help(context: typer.Context) -> None:
 
 
 @data.command("list")
-def list_data(data_dir: Folder = None, format: Format = "text") -> None:
+@command(DataFolder)
+def list_data(settings: DataFolder, format: Format = "text") -> None:
     """List the data sets of the registry and say which are here."""
     from bsx.catalog.datasets import load_dataset_catalog
 
-    rows = [_row(entry, data_dir) for entry in load_dataset_catalog().entries.values()]
+    rows = [_row(entry, settings.data_dir) for entry in load_dataset_catalog().entries.values()]
     if format == "json":
         print(to_json({"datasets": rows}))
         return
@@ -50,15 +49,19 @@ def list_data(data_dir: Folder = None, format: Format = "text") -> None:
 
 
 @data.command("test-sets")
-def list_test_sets(data_dir: Folder = None, format: Format = "text") -> None:
-    """List the test sets that `--test-set` takes: parts of data sets with candidates, and which are here."""
+@command(DataFolder)
+def list_test_sets(settings: DataFolder, format: Format = "text") -> None:
+    """List the test sets that test_set takes: parts of data sets with candidates, and which are here."""
     from bsx.analysis.datasets.store import find_layout
     from bsx.analysis.datasets.testsets import test_sets
     from bsx.catalog.datasets import load_dataset_catalog
 
     catalog = load_dataset_catalog()
-    here = {entry.name: find_layout(entry, data_dir) is not None for entry in catalog.entries.values()}
-    rows = [{"name": one.name, "here": here[one.dataset], "dataset": one.dataset} for one in test_sets().values()]
+    here = {entry.name: find_layout(entry, settings.data_dir) is not None for entry in catalog.entries.values()}
+    rows = [
+        {"name": test_set.name, "here": here[test_set.dataset], "dataset": test_set.dataset}
+        for test_set in test_sets().values()
+    ]
     if format == "json":
         print(to_json({"test_sets": rows}))
         return
@@ -69,11 +72,12 @@ def list_test_sets(data_dir: Folder = None, format: Format = "text") -> None:
 
 
 @data.command()
-def show(name: Name, data_dir: Folder = None, format: Format = "text") -> None:
+@command(DataFolder)
+def show(settings: DataFolder, name: Name, format: Format = "text") -> None:
     """Show everything the registry says about one data set, and where it is."""
     from bsx.catalog.datasets import load_dataset_catalog
 
-    row = _row(load_dataset_catalog().entry(name), data_dir)
+    row = _row(load_dataset_catalog().entry(name), settings.data_dir)
     if format == "json":
         print(to_json(row))
         return
@@ -90,32 +94,28 @@ def show(name: Name, data_dir: Folder = None, format: Format = "text") -> None:
 
 
 @data.command()
-def get(
-    name: Name,
-    data_dir: Folder = None,
-    source: Annotated[
-        Path | None, typer.Option("--from", help="Copy from this folder instead of using the network.")
-    ] = None,
-) -> None:
+@command(FetchSettings)
+def get(settings: FetchSettings, name: Name) -> None:
     """Fetch a data set, resuming where an earlier try ended; check and unpack it."""
     from bsx.analysis.datasets.obtain import get_dataset
 
     with progress_bar() as report:
-        folder = get_dataset(name, data_dir=data_dir, source=source, report=report)
+        folder = get_dataset(name, **set_fields(settings), progress=report)
     print(f"{name}: in {folder}")
 
 
 @data.command()
-def verify(name: Name, data_dir: Folder = None, format: Format = "text") -> None:
+@command(DataFolder)
+def verify(settings: DataFolder, name: Name, format: Format = "text") -> None:
     """Check a data set's files against the registry, and against what they were when they were fetched."""
     from bsx.analysis.datasets.obtain import verify_dataset
 
-    results = verify_dataset(name, data_dir=data_dir)
+    results = verify_dataset(name, data_dir=settings.data_dir)
     if format == "json":
         print(to_json(results))
         return
     for status, count in Counter(results.values()).items():
-        named = [path for path, found in results.items() if found == status]
+        named = [path for path, state in results.items() if state == status]
         print(
             f"{name}: {count} files, {named[0]} and others: {status}"
             if count > 3
@@ -124,97 +124,56 @@ def verify(name: Name, data_dir: Folder = None, format: Format = "text") -> None
 
 
 @data.command()
+@command(LoaderSettings)
 def table(
-    name: Annotated[str, typer.Argument(help="Name of the data set; a file or folder with --loader.")],
+    settings: LoaderSettings,
+    name: Annotated[str, typer.Argument(help="Name of the data set; with a loader, a file or folder.")],
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Table to write: .tsv, .csv, .jsonl or .parquet.", writable=True)
     ],
-    loader: Annotated[
-        str | None, typer.Option(help="Read NAME as this loader does: mqm, esa, wmt_da, stsb, …; see the docs.")
-    ] = None,
-    lp: Annotated[str | None, typer.Option(help="Language pair to load, such as de-en.")] = None,
-    reference: Annotated[
-        str | None, typer.Option(help="mqm: the system whose translation is the reference, such as ref.")
-    ] = None,
-    weights: Annotated[
-        str | None, typer.Option(help="mqm: weights of errors, such as 'major=5,minor fluency/punctuation=0.1'.")
-    ] = None,
-    per_rater: Annotated[
-        bool, typer.Option("--per-rater", help="mqm, esa, da_sqm: a row a rating, with the column judge; no means.")
-    ] = False,
-    drop_human: Annotated[
-        bool, typer.Option("--drop-human", help="mqm, esa, da_sqm: leave human translations out, and count them.")
-    ] = False,
-    data_dir: Folder = None,
 ) -> None:
     """Write a data set as one table, a row a judgment, for meta, tune, train and the others."""
     from bsx.analysis.datasets.store import load_data
     from bsx.data.output import check_table
 
     check_table(output)
-    given = {
-        "lp": lp,
-        "reference": reference,
-        "weights": None if weights is None else _weights(weights),
-        "per_rater": per_rater or None,
-        "drop_human": drop_human or None,
-    }
-    options = {key: value for key, value in given.items() if value is not None}
-    found = load_data(name, loader=loader, data_dir=data_dir, **options)  # type: ignore[arg-type]
-    found.save(output)
-    print(f"{len(found)} rows, columns {', '.join(found.columns)}")
-    say(found.notes)
-
-
-def _weights(text: str) -> dict[str, float]:
-    found = {}
-    for part in text.split(","):
-        name, _, number = part.rpartition("=")
-        try:
-            found[name.strip()] = float(number)
-        except ValueError:
-            name = ""
-        if not name.strip():
-            raise InputError(f"--weights {part.strip()!r}: write WHAT=NUMBER, such as major=5, separated by commas")
-    return found
+    judged = load_data(name, **set_fields(settings))
+    judged.save(output)
+    print(f"{len(judged)} rows, columns {', '.join(judged.columns)}")
+    say(judged.notes)
 
 
 @data.command()
+@command(RaterSettings)
 def raters(
-    file: Annotated[str, typer.Argument(help="Table with a row a rating; - is stdin.")],
-    human: Annotated[str, typer.Option(help="Column of scores.")] = "human",
-    judge: Annotated[str, typer.Option(help="Column that names the rater.")] = "judge",
-    item: Annotated[str, typer.Option(help="Columns that together name what was rated.")] = "system,segment",
-    confidence: Confidence = 0.95,
-    resamples: Resamples = 1000,
-    seed: Annotated[int, typer.Option(help="Of the random draws.")] = 1,
-    format: Format = "text",
+    settings: RaterSettings,
+    table: Annotated[str, typer.Argument(help="Table with a row a rating; - is standard input.")],
+    format: TableFormat = None,
+    output: Output = None,
+    full: Full = False,
 ) -> None:
     """Measure how far raters agree, how reliable the mean of their scores is, and how severe each is."""
     from bsx.analysis.agreement.raters import rater_agreement
     from bsx.data.columns import read_columns
     from bsx.data.tables import Table
 
-    items = names([item])
-    columns = read_columns(Table(file), [human], [judge, *items])
-    found = rater_agreement(
-        columns, human=human, judge=judge, item=items, confidence=confidence, resamples=resamples, seed=seed
-    )
-    print(to_json(found.to_dict()) if format == "json" else found.to_text())
+    columns = read_columns(Table(table), [settings.human], [settings.judge, *settings.items])
+    result = rater_agreement(columns, **set_fields(settings))
+    write_shown(result, [table], format, output, full=full)
 
 
-def _row(entry: DatasetEntry, data_dir: Path | None) -> dict[str, Any]:
+def _row(entry: DatasetEntry, data_dir: Path | str | None) -> dict[str, Any]:
     from bsx.analysis.datasets.store import find_layout
 
-    found = find_layout(entry, data_dir)
+    result = find_layout(entry, data_dir)
     return {
         "name": entry.name,
         "title": entry.title,
-        "here": found is not None,
-        "folder": os.fspath(found[1]) if found is not None else None,
+        "here": result is not None,
+        "folder": os.fspath(result[1]) if result is not None else None,
         "licence": entry.licence,
         "language_pairs": entry.language_pairs,
-        "loader": found[0].loader if found is not None else (entry.layout or entry.local).loader,  # type: ignore[union-attr]
+        "loader": result[0].loader if result is not None else (entry.layout or entry.local).loader,  # type: ignore[union-attr]
         "homepage": entry.homepage,
         "citation": entry.citation,
         "notes": entry.notes,

@@ -1,30 +1,24 @@
-"""``bsx disentangle``: which linguistic factors explain a metric's scores."""
+"""``bsx disentangle``: which linguistic factors explain a metric's scores; ``bsx ensemble``: metrics together."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from bsx.cli.messages import say
-from bsx.cli.options import Column, TableFormat, take_keywords, with_settings
-from bsx.cli.output import FILE_OR_FOLDER, FORMS, form_of, names, split_names, write_tables
-from bsx.jobs.settings.factors import DisentangleSettings
+from bsx.cli.options import Full, Output, TableFormat, command
+from bsx.cli.output import FILE_OR_FOLDER, FORMS, progress_bar, write_shown
+from bsx.jobs.combining import EnsembleRun
+from bsx.jobs.disentangling import DisentangleRun
+from bsx.support.settings import set_fields
 
 
-@with_settings(config=DisentangleSettings, before="add")
+@command(DisentangleRun)
 def disentangle(
-    file: Annotated[Path, typer.Argument(help="Table of scores and factors: .tsv (unquoted), .csv, .jsonl, .parquet.")],
-    column: Column = None,
-    factor_column: Annotated[
-        list[str] | None,
-        typer.Option(help="Columns of factors to explain them with, likewise. [those that bsx factors wrote]"),
-    ] = None,
-    add: Annotated[
-        list[str] | None, typer.Option(help="Test whether these factors add anything to the others; repeatable.")
-    ] = None,
-    compare: Annotated[str | None, typer.Option(help="Two metrics A,B whose coefficients to compare.")] = None,
+    settings: DisentangleRun,
     format: TableFormat = None,
     output: Annotated[
         Path | None,
@@ -36,35 +30,43 @@ def disentangle(
             writable=True,
         ),
     ] = None,
+    full: Full = False,
     plot: Annotated[bool, typer.Option("--plot", help="Draw pictures into the folder too.")] = False,
-    **settings: Any,
 ) -> None:
     """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares."""
+    from bsx.analysis.present.forms import files_in, save, save_pictures
     from bsx.data.run import check_outputs
     from bsx.errors import InputError
-    from bsx.jobs.explaining import disentangle as run
-    from bsx.jobs.explaining import files_in
-    from bsx.support.provenance import provenance
+    from bsx.jobs.disentangling import read_regression
+    from bsx.support.provenance import Provenance, provenance
 
     folder = output if output is not None and (output.suffix.lower() not in FORMS or output.is_dir()) else None
     if plot and folder is None:
-        raise InputError("--plot draws into a folder: say which with -o DIR")
+        raise InputError("plot draws into a folder: say which with -o DIR")
     if folder is not None and folder.is_dir():
-        check_outputs(files_in(folder))
-    a, _, b = (part.strip() for part in (compare or "").partition(","))
-    found = run(
-        file,
-        names(column),
-        names(factor_column),
-        add=[split_names(added) for added in add or []],
-        compare=None if compare is None else (a, b),
-        **take_keywords(settings, DisentangleSettings),
-    )
-    origin = provenance("disentangle", [file], found.signatures)
+        check_outputs(files_in(folder, "disentangle"))
+    with progress_bar() as report:
+        regression = read_regression(settings.model_copy(update={"progress": report}))
+    result = regression.result()
     if folder is not None:
-        found.save(folder, origin, plot=plot)
+        origin = provenance(result.kind, [settings.table], result.signatures)
+        save(replace(result, provenance=Provenance.read(origin)), folder, "disentangle", pictures=plot)
+        for left in regression.residuals() if plot else ():
+            save_pictures(left, folder)
         output = None
-    if form_of(format, output) != "text":
-        say(notice.message for notice in found.result.warnings)
-    say(found.notes)
-    write_tables(found, format, lambda: origin, output, content=lambda: {**found.to_dict(), "provenance": origin})
+    write_shown(result, [settings.table], format, output, full=full)
+
+
+@command(EnsembleRun)
+def ensemble(settings: EnsembleRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
+    """Combine metrics: gains over the best of them with intervals and tests, fitted weights by cross-validation."""
+    from bsx.jobs.combining import ensemble as combine
+    from bsx.jobs.combining import place_of
+
+    with progress_bar() as report:
+        result = combine(**{**set_fields(settings), "progress": report})
+    files = [path for path in (settings.table, settings.fit, settings.profiles) if path is not None]
+    write_shown(result, files, format, output, full=full)
+    if settings.save is not None:
+        place = place_of(settings.save, settings.registry)
+        print(f"bsx: saved {place}; use it as --metrics ensemble:{settings.save}", file=sys.stderr)

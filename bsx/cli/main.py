@@ -12,6 +12,7 @@ import gc
 import io
 import os
 import re
+import shlex
 import signal
 import sys
 import time
@@ -154,16 +155,12 @@ def _make_room() -> None:
 
 
 def _complain(message: str) -> int:
-    from bsx.cli.messages import spelled
-
-    print(f"bsx: error: {shortened(' '.join(spelled(message).split()))}", file=sys.stderr)
+    print(f"bsx: error: {shortened(' '.join(message.split()))}", file=sys.stderr)
     return 2
 
 
 def _instead(error: BaseException) -> str:
     """Return the command that works here now, where an error knows one."""
-    from bsx.cli.messages import with_instead
-
     command = with_instead(sys.argv[1:], getattr(error, "instead", None))
     return f" Here now: {command}" if command is not None else ""
 
@@ -175,7 +172,7 @@ def _explained(error: BaseException) -> str:
     """Return what went wrong, for the person at the keyboard."""
     if isinstance(error, BsxError):
         return str(error)
-    file = getattr(error, "filename", None) or _file_at_hand(error.__traceback__)
+    file = getattr(error, "filename", None)
     at = f"{file}: " if file else ""
     if isinstance(error, OSError):
         if not file and error.errno in (*NO_ROOM, errno.EBADF):
@@ -183,7 +180,7 @@ def _explained(error: BaseException) -> str:
         return f"{at}{error.strerror or error}"
     said = str(error)
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or _NO_MEMORY.search(said):
-        return f"{at}the memory does not suffice{f' ({said})' if said else ''}: `memory=` and `batch_tokens=` bound it"
+        return f"{at}the memory does not suffice{f' ({said})' if said else ''}: memory and batch_tokens bound it"
     if isinstance(error, RecursionError):
         return f"{at}is nested too deeply to be read"
     own = _own_code(error.__traceback__)
@@ -210,13 +207,45 @@ def _own_code(traceback: TracebackType | None) -> str | None:
     return place
 
 
-def _file_at_hand(traceback: TracebackType | None) -> str | None:
-    """Return the file that the innermost of bsx's functions was working on, if it says so."""
-    file = None
-    while traceback is not None:
-        names = traceback.tb_frame.f_locals
-        if str(traceback.tb_frame.f_globals.get("__name__", "")).startswith("bsx."):
-            at_hand = (names.get(name) for name in ("file", "path", "folder"))
-            file = next((os.fsdecode(it) for it in at_hand if isinstance(it, str | os.PathLike) and it), file)
-        traceback = traceback.tb_next
-    return file
+_FLAGS = {"model": ["-m", "--model"]}
+
+
+def with_instead(words: Sequence[str], instead: tuple[str, str] | None) -> str | None:
+    """Return a command with another model, or with a metric that needs none, to copy; None if there is none.
+
+    Args:
+        words: the command as it was given, without the program.
+        instead: what works here now; see `ModelUnavailableError`.
+
+    >>> with_instead(["score", "-c", "a b.txt", "-m", "roberta-large", "--lang", "de"], ("model", "me5-small-q4"))
+    "bsx score -c 'a b.txt' --lang de --model me5-small-q4"
+    """
+    if instead is None or words[:1] not in (["score"], ["match"]) or any(":" in word and "=" in word for word in words):
+        return None
+    name, value = instead
+    if name == "metrics" and words[0] != "score":
+        return None
+    from bsx.bertscore.config import ScorerConfig
+    from bsx.encode.run_config import RunConfig
+
+    fields = {
+        "model",
+        "metrics",
+        *(ScorerConfig.model_fields.keys() - RunConfig.model_fields if name == "metrics" else ()),
+    } - {"lang"}
+    if name == "model":
+        fields -= {"metrics"}  # several metrics may share the model
+    dropped = {option for field in fields for option in _FLAGS.get(field, [f"--{field.replace('_', '-')}"])}
+    kept: list[str] = []
+    skipping = False
+    for word in words:
+        option = word.partition("=")[0]
+        if option.startswith("-") and len(option) > 1:
+            skipping = option in dropped and "=" not in word
+            if option in dropped:
+                continue
+        elif skipping:
+            skipping = False
+            continue
+        kept.append(word)
+    return shlex.join(["bsx", *kept, f"--{name}", value])

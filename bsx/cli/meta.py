@@ -1,82 +1,25 @@
-"""``bsx meta``: does a metric agree with people? ``bsx compare``: are these systems different under this metric?"""
+"""``bsx meta``: does a metric agree with human judgments? ``bsx compare``: are systems different under a metric?"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from bsx.analysis.agreement.settings import MetaSettings
-from bsx.analysis.agreement.systems.settings import CompareSettings
-from bsx.bertscore.config import ScorerConfig
-from bsx.cli.messages import say
-from bsx.cli.options import (
-    OF_ONE_METRIC,
-    Column,
-    DataDir,
-    Lower,
-    Output,
-    Score,
-    Segment,
-    System,
-    TableFormat,
-    TestSet,
-    specs,
-    take,
-    with_settings,
-)
-from bsx.cli.output import names, progress_bar
+from bsx.cli.options import Full, Output, TableFormat, command
+from bsx.cli.output import progress_bar, write_shown
+from bsx.jobs import comparing, evaluating
+from bsx.jobs.comparing import CompareRun
+from bsx.jobs.evaluating import MetaRun
 from bsx.support.settings import set_fields
 
 _PICTURE = ".png, .svg or .pdf"
 
 
-@with_settings(config=MetaSettings)
-@with_settings(*OF_ONE_METRIC, config=ScorerConfig)
+@command(MetaRun)
 def meta(
-    file: Annotated[
-        str | None, typer.Argument(help="Table with scores: .tsv (unquoted), .csv, .jsonl, .parquet; - is stdin.")
-    ] = None,
-    human: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column of human scores; with several --candidate columns one for each, else several are several "
-            "judgments, with a table each. [human, human_z or z]"
-        ),
-    ] = None,
-    column: Column = None,
-    lower: Lower = None,
-    group: Annotated[str | None, typer.Option(help="Column whose values are analysed apart and averaged.")] = None,
-    system: System = None,
-    segment: Segment = None,
-    sentinel: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Controls, which cannot know how good a translation is: columns, or beside --metric metrics such as "
-            "length and overlap; constant; shuffled, the first metric's scores dealt out anew. Repeatable."
-        ),
-    ] = None,
-    category: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Columns of human scores of one kind of error each, or 'human_*': every one is analysed by itself."
-        ),
-    ] = None,
-    metric: Score = None,
-    data: Annotated[str | None, typer.Option(help="Table with texts to compute --metric on.")] = None,
-    test_set: TestSet = None,
-    data_dir: DataDir = None,
-    candidate: Annotated[
-        list[str] | None, typer.Option(help="Candidate column of --data; several are systems. [candidate]")
-    ] = None,
-    reference: Annotated[
-        list[str] | None, typer.Option(help="Reference column of --data; repeatable. [reference]")
-    ] = None,
-    source: Annotated[str | None, typer.Option(help="Source column of --data. [source]")] = None,
-    scores_out: Annotated[
-        Path | None, typer.Option(help="Keep the scores: .tsv, .csv, .jsonl or .parquet.", writable=True)
-    ] = None,
+    settings: MetaRun,
     format: TableFormat = None,
     output: Output = None,
     plot: Annotated[
@@ -85,140 +28,35 @@ def meta(
     plot_tests: Annotated[
         Path | None, typer.Option(help=f"Draw the matrix of tests: {_PICTURE}.", writable=True)
     ] = None,
-    **settings: Any,
+    full: Full = False,
 ) -> None:
     """Correlate metrics with human scores: per group with intervals, the average, and significant differences."""
     from bsx.analysis.agreement.result import MetaResult
-    from bsx.cli.output import write_run
+    from bsx.analysis.present.families.agreement import TESTS
+    from bsx.data.output import check_picture
     from bsx.errors import InputError
-    from bsx.jobs.evaluating.columns import Wanted
-    from bsx.jobs.evaluating.run import meta as evaluate
-    from bsx.jobs.scoring.input import Input
 
-    how = take(settings, MetaSettings)  # before anything is read or scored
-    if plot_tests is not None and len(human or ()) > 1 and len(candidate or ()) < 2:
-        raise InputError("--plot-tests draws the tests of one judgment: name one with --human")
+    if plot_tests is not None and len(settings.human) > 1 and len(settings.candidate) < 2:
+        raise InputError("plot_tests draws the tests of one judgment: name one with human")
     for path in (plot, plot_tests):
         if path is not None:
-            from bsx.data.picture import check_picture
-
             check_picture(path)
     with progress_bar() as report:
-        found = evaluate(
-            Wanted(names(column), human or [], group, system, segment, names(lower), names(sentinel), names(category)),
-            file=file,
-            metrics=specs(metric),
-            texts=Input(
-                data=data,
-                candidate=candidate or [],
-                reference=reference or [],
-                source=source,
-                test_set=test_set,
-                data_dir=data_dir,
-            ),
-            scores_out=scores_out,
-            settings=take(settings, ScorerConfig),
-            progress=report,
-            **set_fields(how),
-        )
+        result = evaluating.meta(**set_fields(settings), progress=report)
+    tested = isinstance(result, MetaResult) and any(group.tests for group in result.groups)
+    if plot_tests is not None and not tested:
+        raise InputError("nothing was tested: plot_tests needs two metrics and a test")
     if plot is not None:
-        found.result.plot(plot)
-    if plot_tests is not None and isinstance(found.result, MetaResult):
-        from bsx.analysis.agreement.plots import draw_significance
-
-        draw_significance(found.result, plot_tests)
-    kind = "meta" if isinstance(found.result, MetaResult) else "meta-judgments"
-    write_run(found.result, kind, found.files, found.signatures, format, output, found.result.to_dict)
-    say(found.notes)
+        result.plot(plot)
+    if plot_tests is not None:
+        result.plot(plot_tests, chart=TESTS)
+    write_shown(result, evaluating.texts_of(settings).files(), format, output, full=full)
 
 
-@with_settings(config=CompareSettings)
-@with_settings(*OF_ONE_METRIC, config=ScorerConfig)
-def compare(
-    systems: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Files of candidates, one per line, or columns of --data; or, where a column names the systems, or "
-            "with --test-set, those to compare [all]; the baseline first."
-        ),
-    ] = None,
-    metric: Annotated[
-        list[str] | None, typer.Option(help="Metrics: NAME[:field=value,…][,NAME…]; see bsx metrics.")
-    ] = None,
-    references: Annotated[
-        list[str] | None, typer.Option("-r", "--references", help="File of references, one per line; repeatable.")
-    ] = None,
-    sources: Annotated[str | None, typer.Option("-s", "--sources", help="File of sources, one per line.")] = None,
-    data: Annotated[str | None, typer.Option(help="Table instead: .tsv (unquoted), .csv, .jsonl or .parquet.")] = None,
-    reference: Annotated[
-        list[str] | None, typer.Option(help="Reference column of --data; repeatable. [reference]")
-    ] = None,
-    source: Annotated[str | None, typer.Option(help="Source column of --data. [source]")] = None,
-    test_set: TestSet = None,
-    data_dir: DataDir = None,
-    candidate: Annotated[
-        str | None, typer.Option(help="Candidate column of --data beside --system. [candidate]")
-    ] = None,
-    system: System = None,
-    segment: Segment = None,
-    scores: Annotated[
-        str | None, typer.Option(help="Instead: table of scores that are there, one row for each segment and system.")
-    ] = None,
-    column: Column = None,
-    lower: Lower = None,
-    judged: Annotated[
-        Path | None,
-        typer.Option(
-            help="Table of other systems that people judged (candidate, reference, system, human, perhaps lp): say how "
-            "often people agreed with a difference that large."
-        ),
-    ] = None,
-    format: TableFormat = None,
-    output: Output = None,
-    **settings: Any,
-) -> None:
+@command(CompareRun)
+def compare(settings: CompareRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
     """Compare systems with the first one (or all pairs) by resampling segments, with the metric's own corpus score."""
-    from bsx.cli.output import write_run
-    from bsx.errors import InputError
-    from bsx.jobs.comparing import ScoresFile
-    from bsx.jobs.comparing import compare as run
-    from bsx.jobs.scoring.input import Input
-
-    how = take(settings, CompareSettings)
-    named = systems or []
-    ours = test_set is not None and bool(named) and all(Path(name).is_file() for name in named)
-    long = (
-        (test_set is not None and not ours)
-        or scores is not None
-        or system is not None
-        or candidate is not None
-        or (data is not None and not named)
-    )
-    columns = [candidate] if candidate is not None else named if data is not None and not long else []
-    if scores is None and (column or lower):
-        raise InputError("--column and --lower name columns of --scores, which is missing")
     with progress_bar() as report:
-        found = run(
-            specs(metric),
-            Input(
-                named if data is None and not long else [],
-                references or [],
-                sources,
-                data,
-                columns,
-                reference or [],
-                source,
-                None if scores is not None else segment,
-                None if scores is not None else system,
-                test_set=test_set,
-                data_dir=data_dir,
-            ),
-            systems=named if long else (),
-            scores=None if scores is None else ScoresFile(scores, names(column), names(lower), system, segment),
-            judged=judged,
-            settings=take(settings, ScorerConfig),
-            progress=report,
-            **set_fields(how),
-        )
-    write_run(found.result, "compare", found.files, found.signatures, format, output, found.result.to_dict)
-    say(found.notes)
+        result = comparing.compare(**set_fields(settings), progress=report)
+    files = [*comparing.texts_of(settings).files(), *([] if settings.judged is None else [settings.judged])]
+    write_shown(result, files, format, output, full=full)

@@ -9,13 +9,14 @@ import typer
 
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.models import ModelEntry
-from bsx.cli.messages import say, spelled
-from bsx.cli.options import Format, Registry
-from bsx.cli.output import group, refuse_before_command, refuse_beside
+from bsx.cli.options import Format, Registry, command
+from bsx.cli.output import group, refuse_before_command, refuse_beside, say
 from bsx.data.cells import finite
 from bsx.errors import InputError
+from bsx.models.ranking import Constraints, select_model
 from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
+from bsx.support.settings import set_fields
 
 if TYPE_CHECKING:
     from bsx.models.evidence import Weights
@@ -26,21 +27,19 @@ Name = Annotated[str, typer.Argument(help="Registry name or alias.")]
 
 
 @models.callback(invoke_without_command=True)
+@command(Constraints)
 def list_models(
+    constraints: Constraints,
     context: typer.Context,
     lang: Annotated[str | None, typer.Option("-l", "--lang", help="Rank the models that know this language.")] = None,
     prefer: Annotated[
         str,
         typer.Option(
-            help="Rank by the papers' choice (paper), by agreement with people (quality), by cost (speed), or by what "
-            "metric cards measured in the language: agreement, robustness, semantics, or weights such as "
+            help="Rank by the papers' choice (paper), by agreement with human judgments (quality), by cost (speed), or "
+            "by what metric cards measured in the language: agreement, robustness, semantics, or weights such as "
             "semantics=2,agreement=1."
         ),
     ] = "paper",
-    max_parameters: Annotated[str | None, typer.Option(help="At most this size, like 300M.")] = None,
-    max_memory: Annotated[str | None, typer.Option(help="Weights (fp32) of at most this size, like 4GB.")] = None,
-    licence: Annotated[str | None, typer.Option(help="permissive, or an SPDX identifier.")] = None,
-    available: Annotated[bool, typer.Option("--available", help="Only models that are on this machine.")] = False,
     languages: Annotated[bool, typer.Option("--languages", help="List the languages instead.")] = False,
     registry: Registry = None,
     format: Format = "text",
@@ -55,24 +54,19 @@ def list_models(
         _print_rows("languages", rows, ["code", "name", "script", "model"], format)
         return
     columns = ["name", "layer", "layers", "parameters", "licence", "baseline", "available"]
-    from bsx.models.constraints import Constraints
     from bsx.models.ranking import list_models as fitting
-    from bsx.models.ranking import select_model
 
     if lang is None:
-        wanted = Constraints(max_parameters, max_memory, licence, available)
-        rows = [_row(entry, catalog, None) for entry in fitting(catalog, prefer=_prefer(prefer), constraints=wanted)]
+        fit = fitting(catalog, prefer=_prefer(prefer), constraints=constraints)
+        rows = [_row(entry, catalog, None) for entry in fit]
         _print_rows("models", rows, [*columns, "source"], format)
         return
 
     choice = select_model(
         lang,
         prefer=_prefer(prefer),
-        max_parameters=max_parameters,
-        max_memory=max_memory,
-        licence=licence,
-        available=available,
         registry=catalog,
+        **set_fields(constraints),
     )
     rows = [{**_row(r.entry, catalog, choice.language.code), "reason": r.reason} for r in choice.ranking]
     if format == "json":
@@ -80,7 +74,7 @@ def list_models(
             "language": choice.language.code,
             "selected": None if choice.abstains else choice.name,
             "prefer": prefer,
-            "notes": [spelled(note) for note in choice.notes],
+            "notes": list(choice.notes),
             "models": rows,
         }
         print(to_json(result))
@@ -88,7 +82,7 @@ def list_models(
     chosen = "none is chosen, for want of evidence" if choice.abstains else f"{choice.name} ({choice.reason})"
     print(f"{choice.language.name}: {chosen}")
     for note in choice.notes:
-        print(f"note: {spelled(note)}")
+        print(f"note: {note}")
     _print_rows("models", rows, [*columns, "reason"], format)
 
 
@@ -167,10 +161,8 @@ def _prefer(text: str) -> Prefer | Weights:
     for part in text.split(","):
         name, equals, weight = part.partition("=")
         if not equals or name.strip() in weights:
-            raise InputError(
-                f"--prefer {text}: write each aspect once with its weight, such as semantics=2,agreement=1"
-            )
-        weights[name.strip()] = finite(weight, f"--prefer {name.strip()}")
+            raise InputError(f"prefer {text}: write each aspect once with its weight, such as semantics=2,agreement=1")
+        weights[name.strip()] = finite(weight, f"prefer {name.strip()}")
     return weights
 
 

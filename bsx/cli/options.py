@@ -1,21 +1,22 @@
-"""Command-line options made from the scorer's settings, so that both are written once."""
+"""Command-line options made from classes of settings, so that both are written once."""
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 import typer
 from annotated_types import Ge
+from pydantic.fields import FieldInfo
 
-from bsx.bertscore.config import ScorerConfig
-from bsx.cli.messages import SHORT, spelled
 from bsx.cli.output import RESULT, names
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
-from bsx.support.settings import Config, Keywords, as_model, build_config, complete
+from bsx.support.settings import BaseSettings, Option, build_config, read_spelled
 
 # Options that several commands have.
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
@@ -23,135 +24,158 @@ TableFormat = Annotated[
     Literal["text", "csv", "json", "latex", "markdown", "html"] | None,
     typer.Option("--format", help="How to print the tables. [what the name of -o ends in; text]"),
 ]
+Full = Annotated[bool, typer.Option("--full", help="Print all tables, instead of those that answer the question.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help=RESULT, writable=True)]
+Plot = Annotated[Path | None, typer.Option(help="Draw it: .png, .svg or .pdf.", writable=True)]
 Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
-Column = Annotated[list[str] | None, typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")]
-System = Annotated[
-    str | None, typer.Option(help="Column of systems whose rows stand one below the other. [system, if there]")
-]
-Segment = Annotated[
-    str | None, typer.Option("--segment", "--id", help="Column that names the segments. [segment, sid or id, if there]")
-]
-TestSet = Annotated[
-    str | None,
-    typer.Option("--test-set", help="Public test set instead of a table: wmt17/zh-en, …; see bsx data test-sets."),
-]
-DataDir = Annotated[
-    Path | None,
-    typer.Option("--data-dir", help="Folder of all data sets, for --test-set; BSX_DATA or your data folder."),
-]
-Lower = Annotated[
-    list[str] | None, typer.Option(help="Those of --column of which lower is better: their sign is turned.")
-]
-Score = Annotated[
-    list[str] | None,
-    typer.Option("--metric", help="Compute these metrics: NAME[:field=value,…][,NAME…]; see bsx metrics. Repeatable."),
-]
-Correction = Annotated[Literal["none", "holm", "bh"], typer.Option(help="Correct the tests' p for their number.")]
-Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
-Resamples = Annotated[int, typer.Option(help="Bootstrap resamples.")]
-Download = Annotated[bool, typer.Option("--download", help="Let stanza fetch its model.")]
-
 # Switches that can be said to be off, although they are.
 _EITHER = {"leading_space", "intercept"}
 
-# Fields of the scorer that make no sense where metrics are named: they share only what follows here.
-OF_ONE_METRIC = set(ScorerConfig.model_fields) - {*RunConfig.model_fields, "model", "lang"}
 
-
-def with_settings(
-    *leave_out: str, config: type = ScorerConfig, before: str | None = None
+def command(
+    *kinds: type[BaseSettings], leave_out: Sequence[str] = ()
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command one option for each field of a class of settings.
+    """Make a command of a function that takes settings: an option for each field.
 
-    The decorated function takes its own parameters and ``**settings``, which holds the options that were given.
+    Arguments come first, then files of texts, then the command's own settings, each in the order of the fields; what
+    metrics are computed, and where they run, comes last, because all commands share it.
+
+    The function takes one object for each class, in this order, and may take parameters of Typer's own after them. A
+    field that two classes have is one option.
 
     Args:
+        kinds: the classes of settings; see `Option` for what a field may say of its option.
         leave_out: fields that make no sense for this command.
-        config: the settings, a pydantic model or a TypedDict; a command may be decorated once for each of several.
-        before: the parameter before which the options stand in the help; after all unless given.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        own = inspect.signature(function, eval_str=True)
-        fields = {name: field for name, field in as_model(config).model_fields.items() if name not in leave_out}
-        lists = {name for name, field in fields.items() if _holds_names(field.annotation)}
+        own = list(inspect.signature(function, eval_str=True).parameters.values())
+        every = {name: field for kind in kinds for name, field in kind.model_fields.items()}
+        shown = [name for name, field in every.items() if name not in leave_out and not _mark(field).python]
+        fields = {name: every[name] for name in sorted(shown, key=lambda name: _rank(name, every[name]))}
+        folded: dict[str, dict[str, FieldInfo]] = {}
+        parameters: list[inspect.Parameter] = []
+        for name, field in fields.items():
+            if (group := _mark(field).folded) is not None:
+                folded.setdefault(group, {})[name] = field
+            else:
+                parameters.append(_parameter(name, field))
+        parameters += [_folded(group, members) for group, members in folded.items()]
+        parameters += [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own[len(kinds) :]]
 
-        def command(**arguments: Any) -> Any:
-            settings = {name: arguments.pop(name) for name in fields}
-            settings |= {name: names(settings[name]) or fields[name].default for name in lists}
-            given = {name: value for name, value in settings.items() if value != fields[name].default}
-            return function(**arguments, **given)
+        @functools.wraps(function)
+        def run(**arguments: Any) -> Any:
+            given = {name: arguments.pop(name) for name in fields if name in arguments}
+            for group, members in folded.items():
+                given |= _unfolded(group, arguments.pop(group), kinds, members)
+            for name in given:
+                item = _listed(_plain(fields[name].annotation))
+                if item is not None and not _mark(fields[name]).whole:
+                    listed = names(name, given[name])
+                    given[name] = listed if item is str else _numbers(listed)
+            given = {name: value for name, value in given.items() if value not in (None, [])}
+            given = {name: value for name, value in given.items() if value != fields[name].get_default()}
+            made = [build_config({n: v for n, v in given.items() if n in kind.model_fields}, kind) for kind in kinds]
+            return function(*made, **arguments)
 
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        parameters = [p.replace(kind=keyword) for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        place = [p.name for p in parameters].index(before) if before is not None else len(parameters)
-        for at, (name, field) in enumerate(fields.items()):
-            flags = SHORT.get(name, [f"--{name.replace('_', '-')}"])
-            if name in _EITHER or (field.annotation is bool and field.default):
-                flags = [f"{flags[0]}/--no-{name.replace('_', '-')}"]
-            option = typer.Option(
-                *flags,
-                help=spelled(field.description or ""),
-                min=next((cast(int, mark.ge) for mark in field.metadata if isinstance(mark, Ge)), None),
-                show_default=field.default not in (None, False),
-                writable=field.json_schema_extra == {"writable": True},
-            )
-            kind = list[str] | None if name in lists else field.annotation
-            default = None if name in lists else field.default
-            made = inspect.Parameter(name, keyword, default=default, annotation=Annotated[kind, option])
-            parameters.insert(place + at, made)
-        command.__name__, command.__doc__ = function.__name__, function.__doc__
-        command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-        command.__annotations__ = {p.name: p.annotation for p in parameters}
-        return command
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
 
     return decorate
 
 
-def take(settings: dict[str, Any], kind: type[Config]) -> Config:
-    """Take the settings of one class out of those that were given, and check them."""
-    return build_config(_of(settings, kind), kind, spelling="`{}=`")
+def _mark(field: FieldInfo) -> Option:
+    return next((mark for mark in field.metadata if isinstance(mark, Option)), Option())
 
 
-def take_keywords(settings: dict[str, Any], kind: type[Keywords]) -> Keywords:
-    """Take the keywords that a TypedDict lists out of the settings that were given, and check them."""
-    return complete(cast(Keywords, _of(settings, kind)), kind)
+def _rank(name: str, field: FieldInfo) -> int:
+    """Return how late in the help a setting comes."""
+    if _mark(field).argument:
+        return 0
+    if name in ("candidates", "references", "sources"):
+        return 1
+    if name in RunConfig.model_fields:
+        return 4
+    return 3 if name in ("metrics", "model", "lang") else 2
 
 
-def _of(settings: dict[str, Any], kind: type) -> dict[str, Any]:
-    return {name: settings.pop(name) for name in as_model(kind).model_fields if name in settings}
+def _plain(annotation: Any) -> Any:
+    """Return the type of a field as texts spell it: of several, the first simple one."""
+    if get_origin(annotation) not in (Union, UnionType):
+        return annotation
+    kinds = [get_args(kind)[0] if get_origin(kind) is Annotated else kind for kind in get_args(annotation)]
+    several = [kind for kind in kinds if kind is not type(None)]
+    simple = next((kind for kind in several if kind in (bool, int, float, str, Path)), None)
+    if len(several) < 2 or simple is None:
+        return annotation
+    return simple | None if type(None) in kinds else simple
 
 
-def _holds_names(annotation: object) -> bool:
-    return any(get_origin(kind) is Sequence for kind in (annotation, *get_args(annotation)))
+def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
+    """Return the parameter of Typer's that a field of settings becomes."""
+    mark = _mark(field)
+    annotation = _plain(field.annotation)
+    listed = _listed(annotation) is not None
+    required = field.is_required()
+    kind: Any = (list[str] if required else list[str] | None) if listed else annotation
+    default = inspect.Parameter.empty if required else None if listed else field.get_default()
+    told = {"help": field.description, "metavar": mark.metavar}
+    if mark.argument:
+        made = typer.Argument(**told)  # type: ignore[arg-type]
+    else:
+        flag = f"--{name.replace('_', '-')}"
+        if name in _EITHER or (annotation is bool and default):
+            flag = f"{flag}/--no-{name.replace('_', '-')}"
+        made = typer.Option(
+            *mark.flags,
+            flag,
+            **told,  # type: ignore[arg-type]
+            min=next((cast(int, item.ge) for item in field.metadata if isinstance(item, Ge)), None),
+            show_default=default not in (None, False),
+            writable=mark.writable,
+            file_okay=not mark.folder,
+        )
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, made])
 
 
-def specs(parts: Iterable[str] | None) -> list[str]:
-    """Return the metrics in an option that may be repeated and may hold several each time."""
-    from bsx.catalog.specs import split_specs
-
-    found = [spec for part in parts or () for spec in split_specs(part)]
-    if parts and not found:
-        raise InputError("--metric is given without any metric: name at least one, or leave it out")
-    return found
+def _folded(group: str, members: Mapping[str, FieldInfo]) -> inspect.Parameter:
+    """Return the one parameter that rarer settings share, ``--group name=value,…``."""
+    told = "; ".join(f"{name}: {(field.description or '').rstrip('.')}" for name, field in members.items())
+    made = typer.Option(f"--{group}", metavar="NAME=VALUE,…", help=f"{told}.")
+    kind = Annotated[list[str] | None, made]
+    return inspect.Parameter(group, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
 
 
-def one_spec(parts: Iterable[str] | None) -> str | None:
-    """Return the metric in an option that names one, for commands in which only one can be meant."""
-    found = specs(parts)
-    if len(found) > 1:
-        raise InputError(f"--metric {','.join(found)}: this takes one metric, not {len(found)}")
-    return found[0] if found else None
-
-
-def whole_numbers(option: str, text: str, *, lowest: int = 0) -> tuple[int, ...]:
-    """Return the whole numbers in a list like ``0,3,6``, as they stand, each once.
+def _unfolded(
+    group: str, given: Sequence[str] | None, kinds: Sequence[type[BaseSettings]], members: Mapping[str, FieldInfo]
+) -> dict[str, Any]:
+    """Return the settings in an option that several share.
 
     Raises:
-        InputError: if it holds anything else, or nothing.
+        InputError: for a part that is no name=value, an unknown name, one that is named twice, or a wrong value.
     """
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(part.isdecimal() and int(part) >= lowest for part in parts):
-        raise InputError(f"{option} {text}: write whole numbers from {lowest}, separated by commas")
-    return tuple(dict.fromkeys(int(part) for part in parts))
+    results: dict[str, Any] = {}
+    for part in (part.strip() for text in given or () for part in text.split(",")):
+        name, equals, value = part.partition("=")
+        if not equals or name not in members:
+            known = ", ".join(members)
+            raise InputError(f"{group}: {part!r} is not NAME=VALUE with one of {known}", setting=group)
+        if name in results:
+            raise InputError(f"{group}: {name} is given twice", setting=name)
+        kind = next(kind for kind in kinds if name in kind.model_fields)
+        results[name] = read_spelled(kind, name, value)
+    return results
+
+
+def _listed(annotation: object) -> type | None:
+    """Return what a list of names, of whole numbers or of NAME=VALUE consists of; None for any other type."""
+    for kind in (annotation, *get_args(annotation)):
+        if get_origin(kind) in (Sequence, Mapping) or (get_origin(kind) is tuple and get_args(kind)[1:] == (...,)):
+            return int if get_args(kind)[0] is int else str
+    return None
+
+
+def _numbers(parts: Iterable[str]) -> list[int | str]:
+    """Return whole numbers that texts spell, each once; what spells none is left to the check of settings."""
+    return list(dict.fromkeys(int(part) if part.removeprefix("-").isdecimal() else part for part in parts))

@@ -9,22 +9,19 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import typer
 import typer.core
 
-from bsx.cli.messages import spelled
 from bsx.data.run import check_folder, check_outputs, is_stream, keep_out, named_by, one_run, reading
-from bsx.errors import InputError
+from bsx.errors import InputError, shortened
 from bsx.support.folders import cache_folder, user_folder
 from bsx.support.json_text import to_json
+from bsx.support.result import Result
 from bsx.support.streams import printable
-from bsx.support.untyped import JsonObject
-
-if TYPE_CHECKING:
-    from bsx.analysis.render.notebook import InNotebooks
 
 if TYPE_CHECKING:  # Typer carries its own copy of click
     from typer._click.formatting import HelpFormatter
@@ -40,6 +37,12 @@ FILE_OR_FOLDER = "FILE|FOLDER"
 
 RESULT = "Write the result to this file instead."
 """The help of an output that gets what is otherwise printed."""
+
+
+def say(notes: Iterable[str]) -> None:
+    """Print notes on standard error."""
+    for note in notes:
+        print(f"bsx: note: {shortened(note)}", file=sys.stderr)
 
 
 class GuardedCommands(typer.Typer):
@@ -66,9 +69,9 @@ def _summary(text: str) -> str:
     return " ".join(text.partition("\n\n")[0].split())
 
 
-def group(*, no_args_is_help: bool = False) -> typer.Typer:
+def group(*, no_args_is_help: bool = False, cls: type[WholeSummaries] = WholeSummaries) -> typer.Typer:
     """Return a command that has commands of its own."""
-    return GuardedCommands(cls=WholeSummaries, rich_markup_mode=None, no_args_is_help=no_args_is_help)
+    return GuardedCommands(cls=cls, rich_markup_mode=None, no_args_is_help=no_args_is_help)
 
 
 def refuse_beside(context: typer.Context, mode: str, *kept: str) -> None:
@@ -155,17 +158,16 @@ def _check_ending(path: Path, forms: set[str], format: str | None, *, is_file: b
         format: the one asked for; it wins over any ending but a picture's.
         is_file: False for a folder of results, whose name may have a dot.
     """
-    from bsx.data.output import FORMATS
-    from bsx.data.picture import PICTURES
+    from bsx.data.output import FORMATS, PICTURES
 
     ending = path.suffix.lower()
     known = ", ".join(suffix for suffix, form in FORMS.items() if form in forms and suffix != ".htm")
     if ending in PICTURES:
-        raise InputError(f"{path}: a picture's name, but results are text or tables; end it in {known}")
+        raise InputError(f"a picture's name, but results are text or tables; end it in {known}", file=path)
     if format is None and ending and FORMS.get(ending) not in forms and (is_file or ending in FORMATS):
         other = FORMS.get(ending, ending[1:] if ending in FORMATS else "")
         why = f"this command writes no {other}" if other else "cannot tell the format"
-        raise InputError(f"{path}: {why}; end the name in {known}")
+        raise InputError(f"{why}; end the name in {known}", file=path)
 
 
 def _is_file(option: Any, path: Path) -> bool:
@@ -197,7 +199,7 @@ def write_result(content: str, output: Path | None) -> None:
 
 def show(content: object, text: Callable[[], str], format: str | None, output: Path | None = None) -> None:
     """Print a result, or write it to a file: JSON of ``content``, or what ``text`` returns."""
-    write_result(to_json(content) if form_of(format, output) == "json" else spelled(text()), output)
+    write_result(to_json(content) if form_of(format, output) == "json" else text(), output)
 
 
 def form_of(format: str | None, output: Path | None) -> str:
@@ -205,70 +207,36 @@ def form_of(format: str | None, output: Path | None) -> str:
     return format or FORMS.get(output.suffix.lower() if output is not None else "", "text")
 
 
-def write_tables(
-    result: InNotebooks,
-    format: str | None,
-    origin: Callable[[], JsonObject],
-    output: Path | None,
-    *,
-    content: Callable[[], Mapping[str, object]],
+def write_shown(
+    result: Result, files: Sequence[str | Path] | None, format: str | None, output: Path | None, *, full: bool = False
 ) -> None:
-    """Print a result, or write it to a file, in one of the formats text, csv, json, latex, markdown and html.
+    """Print a result, or write it to a file, with its provenance.
+
+    Text on a terminal is the short form unless all is asked for; everything else is whole. What changes the reading is
+    said on standard error where the form itself does not say it.
 
     Args:
         result: what came out.
-        format: one of them, or None; see `form_of`.
-        origin: gives the `bsx.support.provenance.provenance`, whose names of files and signatures go into tables.
+        files: what was read; None of a result that says where it comes from.
+        format: text, csv, json, latex, markdown or html, or None; see `form_of`.
         output: where it is written.
-        content: gives what JSON holds.
+        full: all tables.
     """
+    from bsx.analysis.present.forms import in_form, parts_of
+    from bsx.analysis.present.parts import Notes
+    from bsx.support.provenance import Provenance, provenance
+
     form = form_of(format, output)
-    write_result(to_json(content()) if form == "json" else in_form(result, form, origin), output)
-
-
-def write_run(
-    result: InNotebooks,
-    kind: str,
-    files: Sequence[str | Path],
-    signatures: Mapping[str, str] | None,
-    format: str | None,
-    output: Path | None,
-    content: Callable[[], Mapping[str, object]],
-) -> None:
-    """Print or write the result of a run with its provenance; see `write_tables`.
-
-    Args:
-        result: what came out.
-        kind: what ran.
-        files: what it read.
-        signatures: of its metrics.
-        format: see `write_tables`.
-        output: see `write_tables`.
-        content: gives what JSON holds beside the provenance.
-    """
-    from bsx.support.provenance import provenance
-
-    origin = functools.partial(provenance, kind, files, signatures)
-    write_tables(result, format, origin, output, content=lambda: {**content(), "provenance": origin()})
-
-
-def in_form(result: InNotebooks, form: str, origin: Callable[[], JsonObject]) -> str:
-    """Return a result as text, csv, latex, markdown or html; ``origin`` is that of `write_tables`."""
-    if form == "text":
-        return spelled(result.to_text())
-    if form == "csv":
-        return result.to_csv()
-    known = origin()
-    shown: dict[str, Any] = {"data": ", ".join(file["name"] for file in known["files"])}
-    shown["signatures"] = known["signatures"]
-    if form == "latex":
-        return result.to_latex(**shown)
-    from bsx.analysis.render.html import html_page
-
-    markdown = result.to_markdown(**shown)
-    if form != "html":
-        return markdown
-    return html_page(markdown, " ".join(["bsx", *sys.argv[1:2]]), result.charts())
+    if files is not None:
+        result = replace(result, provenance=Provenance.read(provenance(result.kind, files, result.signatures)))
+    if form in ("json", "csv", "latex"):
+        for part in parts_of(result):
+            say(part.items if isinstance(part, Notes) and not part.full else ())
+    if form == "json":
+        write_result(to_json(result.to_dict()), output)
+        return
+    title = " ".join(["bsx", *sys.argv[1:2]])
+    write_result(in_form(result, form, full=full or form != "text" or output is not None, title=title), output)
 
 
 def split_names(names: str) -> list[str]:
@@ -277,21 +245,25 @@ def split_names(names: str) -> list[str]:
     >>> split_names("bert, lex:a=1,b=2,chrf")
     ['bert', 'lex:a=1,b=2', 'chrf']
     """
-    found: list[str] = []
+    results: list[str] = []
     for part in (part.strip() for part in names.split(",")):
-        if found and ":" in found[-1] and re.match(r"[a-z_]\w*=", part):
-            found[-1] += f",{part}"
+        if results and ":" in results[-1] and re.match(r"[a-z_]\w*=", part):
+            results[-1] += f",{part}"
         elif part:
-            found.append(part)
-    return found
+            results.append(part)
+    return results
 
 
-def names(parts: Iterable[str] | None) -> list[str]:
-    """Return the names in an option that may be repeated and may hold several each time, see `split_names`."""
-    found = [name for part in parts or () for name in split_names(part)]
-    if parts and not found:
-        raise InputError("an option for names is given without any: name at least one, or leave it out")
-    return found
+def names(setting: str, parts: Iterable[str] | None) -> list[str]:
+    """Return the names in an option that may be repeated and may hold several each time, see `split_names`.
+
+    Raises:
+        InputError: naming the setting, if it was given without any name.
+    """
+    results = [name for part in parts or () for name in split_names(part)]
+    if parts and not results:
+        raise InputError(f"{setting} is given without any name: name at least one, or leave it out", setting=setting)
+    return results
 
 
 class _Lines:

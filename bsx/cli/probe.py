@@ -1,55 +1,23 @@
-"""``bsx probe``: what each layer of a model knows, side by side with how well it agrees with people."""
+"""``bsx probe``: what each layer of a model knows, side by side with how well it agrees with human judgments."""
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from bsx.bertscore.config import ScorerConfig
-from bsx.cli.messages import say
-from bsx.cli.options import TableFormat, take, take_keywords, whole_numbers, with_settings
-from bsx.cli.output import FORMS, progress_bar, write_tables
-from bsx.jobs.settings.layers import PeopleColumns, ProbePlan
-from bsx.support.provenance import provenance
-
-_SCORING = (
-    "all_layers",
-    "idf",
-    "rescale",
-    "baseline",
-    "multi_ref",
-    "specials",
-    "leading_space",
-    "prefix",
-    "long",
-    "strict",
-)
+from bsx.cli.options import Full, Plot, TableFormat, command
+from bsx.cli.output import FORMS, progress_bar, write_shown
+from bsx.jobs import probing
+from bsx.jobs.probing import ProbeSettings
+from bsx.support.settings import set_fields
 
 
-@with_settings("lang", "layer", *_SCORING)
-@with_settings("layers", "train_sizes", config=ProbePlan, before="judged")
-@with_settings(config=PeopleColumns, before="plot")
+@command(ProbeSettings, leave_out=("strict",))
 def probe(
-    files: Annotated[
-        list[str], typer.Argument(help="Tasks: sentence TAB label on each line, or SentEval's three columns.")
-    ],
-    layers: Annotated[str, typer.Option(help="Layers: all, or numbers like 0,3,6.")] = "all",
-    tokens: Annotated[bool, typer.Option("--tokens", help="Files of word TAB label, an empty line between.")] = False,
-    test_data: Annotated[
-        list[str] | None,
-        typer.Option(help="Further file to test the probes of one task on, as in another language; may be repeated."),
-    ] = None,
-    parallel: Annotated[
-        bool, typer.Option("--parallel", help="Their sentences translate the task's, line by line.")
-    ] = False,
-    train_sizes: Annotated[str, typer.Option(help="Further sizes of the training part, like 100,1000.")] = "",
-    judged: Annotated[str | None, typer.Option(help="Human-judged table: adds the agreement of each layer.")] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw everything over layers: .png, .svg or .pdf.", writable=True)
-    ] = None,
+    settings: ProbeSettings,
+    plot: Plot = None,
     format: TableFormat = None,
     output: Annotated[
         Path | None,
@@ -60,42 +28,22 @@ def probe(
             writable=True,
         ),
     ] = None,
-    **settings: Any,
+    full: Full = False,
 ) -> None:
     """Fit probes on every layer's frozen vectors: what does it know, and does it know more than a control task?"""
-    from bsx.data.picture import PICTURES
+    from bsx.data.output import PICTURES
     from bsx.errors import InputError
-    from bsx.jobs.probing.run import probe as run
 
     rows = (".tsv", ".csv", ".jsonl", ".parquet")
     for path, suffixes in ((plot, PICTURES), (output, tuple(dict.fromkeys((*rows, *FORMS))))):
         if path is not None and path.suffix not in suffixes:
-            raise InputError(f"{path}: the name must end in {', '.join(suffixes)}")
-    chosen: dict[str, object] = {}
-    if layers != "all":
-        chosen["layers"] = tuple(sorted(whole_numbers("--layers", layers)))
-    if train_sizes:
-        chosen["train_sizes"] = tuple(sorted(whole_numbers("--train-sizes", train_sizes, lowest=2)))
-    plan = take({**settings, **chosen}, ProbePlan)
-    people, config = take_keywords(settings, PeopleColumns), take(settings, ScorerConfig)
+            raise InputError(f"the name must end in {', '.join(suffixes)}", file=path)
     with progress_bar() as report:
-        findings = run(
-            files,
-            plan,
-            tokens=tokens,
-            test_data=test_data or (),
-            parallel=parallel,
-            judged=judged,
-            settings=config,
-            progress=report,
-            **people,
-        )
-    say(findings.notes)
+        probed = probing.probe(**set_fields(settings), progress=report)
     if plot is not None:
-        findings.plot(plot)
+        probed.plot(plot)
     if output is not None and output.suffix in rows:
-        findings.save(output)
+        probing.save_rows(probed, output)
         output = None
-    read = [*files, *(test_data or ()), *([judged] if judged is not None else [])]
-    origin = functools.partial(provenance, "probe", read, {findings.model: findings.signature})
-    write_tables(findings, format, origin, output, content=findings.to_dict)
+    read = [*settings.tasks, *settings.test_data, *([settings.judged] if settings.judged is not None else [])]
+    write_shown(probed, read, format, output, full=full)

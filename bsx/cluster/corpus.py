@@ -55,7 +55,7 @@ def stream(
     started = connect(address, workers)
     try:
         encodes = any(metric.bytes_per_token for metric in prepared.metrics)
-        cards = _cards(ray, run["device"], workers) if encodes else 0
+        cards = _cards(ray, prepared.metrics[0].encoders.config.device, workers) if encodes else 0
         rows, parts, first = islice(prepared.corpus, start, None), [], start
         while segments := list(islice(rows, ROWS)):
             parts.append(ray.put(_as_table(arrow, segments, columns, first)))
@@ -89,9 +89,9 @@ def _cards(ray: Untyped, device: str, workers: int) -> int:
     if there < workers:
         raise InputError(
             f"a worker takes a graphics card, and the cluster has {there} for {workers} workers: "
-            f"use `workers={there}` or `device='cpu'`"
+            f"use workers={there} or device=cpu"
             if there
-            else "the cluster has no graphics card: use `device='cpu'`"
+            else "the cluster has no graphics card: use device=cpu"
         )
     return 1
 

@@ -6,26 +6,28 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Unpack
+from typing import Annotated, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from bsx.catalog.specs import split_specs
 from bsx.data.cells import text as check_text
 from bsx.data.corpus import Segment
-from bsx.encode.run_config import RunConfig, RunSettings
+from bsx.encode.run_config import EncoderSettings, RunConfig
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.metrics.core import Fitted
 from bsx.metrics.run import ScoredBlock, block_tokens, blocks_of, check_needs, score_segments
 from bsx.metrics.zoo import Recipe, get_metrics, make_again, recipe
 from bsx.support.optional import need
-from bsx.support.settings import takes
+from bsx.support.settings import part, settled
 from bsx.support.untyped import Settings, Untyped
 
 ROW = "bsx row"
+Chosen = TypeVar("Chosen", bound=RunConfig)
+
 ROWS = 512  # of a batch: some seconds of an encoder's work, and little to do again after a failure
 
 
@@ -127,24 +129,28 @@ class ClusterWorker:
         return table
 
 
-@takes(RunConfig)
-def score_dataset(
-    dataset: Untyped,
-    metrics: str | Sequence[str],
-    *,
-    candidate: str = "candidate",
-    reference: str | Sequence[str] | None = "reference",
-    source: str | None = None,
-    prefix: str = "",
-    workers: int | tuple[int, int] = 1,
-    cpus: float = 1,
-    gpus: float = 0,
-    batch_rows: int = ROWS,
-    model: str | None = None,
-    lang: str | None = None,
-    registry: Path | str | None = None,
-    **run: Unpack[RunSettings],
-) -> ScoredDataset:
+class DatasetSettings(EncoderSettings):
+    """Which columns of a data set hold what, and how many processes score it."""
+
+    candidate: Annotated[str, Field(description="Its column of candidates.")] = "candidate"
+    reference: Annotated[
+        str | Sequence[str] | None,
+        Field(description="Its columns of references, a text or a list of texts in each cell; None if there are none."),
+    ] = "reference"
+    source: Annotated[str | None, Field(description="Its column of sources, for metrics that need them.")] = None
+    prefix: Annotated[str, Field(description="Put before the names of the new columns.")] = ""
+    workers: Annotated[
+        int | tuple[int, int], Field(description="Processes that score, or the least and greatest number of them.")
+    ] = 1
+    cpus: Annotated[
+        float, Field(ge=0, le=1024, description="Cores of each; a metric computes with as many threads.")
+    ] = 1
+    gpus: Annotated[float, Field(ge=0, le=1024, description="Graphics cards of each.")] = 0
+    batch_rows: Annotated[int, Field(ge=1, le=10**9, description="Rows scored at a time.")] = ROWS
+
+
+@settled(DatasetSettings)
+def score_dataset(dataset: Untyped, metrics: str | Sequence[str], settings: DatasetSettings) -> ScoredDataset:
     """Score a Ray data set with metrics, on as many machines as its cluster has.
 
     Each worker is a process that loads the metrics once. A worker that dies is started again and its batch is scored
@@ -159,18 +165,7 @@ def score_dataset(
     Args:
         dataset: a `ray.data.Dataset`.
         metrics: names or ``name:field=value``, as a list or one comma-separated text.
-        candidate: its column of candidates.
-        reference: its columns of references, a text or a list of texts in each cell; None if there are none.
-        source: its column of sources, for metrics that need them.
-        prefix: put before the names of the new columns.
-        workers: processes that score, or the least and greatest number of them.
-        cpus: cores of each; a metric computes with as many threads.
-        gpus: graphics cards of each.
-        batch_rows: rows scored at a time.
-        model: of the metrics that are not given their own.
-        lang: the language of the texts.
-        registry: a folder to lay over the registry, on every machine.
-        run: fields of `bsx.encode.run_config.RunConfig`. The backend is PyTorch unless given.
+        settings: see `DatasetSettings`. A registry folder is one on every machine; the backend is PyTorch unless given.
 
     Returns:
         The data set with a column for each metric, in the order of its rows, and the signatures.
@@ -181,9 +176,9 @@ def score_dataset(
         MissingExtraError: if Ray is not installed.
     """
     specs = split_specs(metrics) if isinstance(metrics, str) else list(metrics)
-    settings = alike({**run, "model": model, "lang": lang, "registry": registry})
+    reference, source = settings.reference, settings.source
     several = [reference] if isinstance(reference, str) else list(reference or [])
-    columns = DatasetColumns((candidate,), tuple(several), source)
+    columns = DatasetColumns((settings.candidate,), tuple(several), source)
     if not hasattr(dataset, "schema"):
         raise InputError(f"score_dataset reads a ray.data.Dataset, not {type(dataset).__name__}")
     schema = dataset.schema()
@@ -191,27 +186,28 @@ def score_dataset(
     for name in columns.names:
         if name not in present:
             raise InputError(f"the data set has no column {name!r}; it has {', '.join(present) or 'none'}")
-    made = get_metrics(specs, **settings)
+    made = get_metrics(specs, **part(alike(settings), EncoderSettings))
     kinds = {"reference": bool(several), "source": source is not None}
     check_needs(made, frozenset(kind for kind, given in kinds.items() if given))
-    names = [prefix + metric.spec for metric in made]
+    names = [settings.prefix + metric.spec for metric in made]
     for name in names:
         if name in present:
-            raise InputError(f"the data set has a column {name!r} already: choose another name with `prefix=`")
+            raise InputError(f"the data set has a column {name!r} already: choose another name with prefix")
     dataset.context.execution_options.preserve_order = True  # an idf corpus is told by its texts in their order
     corpus = _DatasetCorpus(dataset.select_columns(columns.names), columns)
     fitted = tuple(metric.fit(corpus) for metric in made)
     is_text = str(dict(zip(schema.names, schema.types, strict=True)).get(several[0])) == "string" if several else True
     references = (1, 1) if len(several) == 1 and is_text else corpus.references() if several else None
     recipes, shared = [recipe(metric) for metric in made], made[0].encoders.settings()
-    scored = map_workers(dataset, fitted, recipes, shared, columns, names, workers, cpus, gpus, batch_rows)
+    size = (settings.workers, settings.cpus, settings.gpus, settings.batch_rows)
+    scored = map_workers(dataset, fitted, recipes, shared, columns, names, *size)
     signatures = [str(metric.signature(learnt, references)) for metric, learnt in zip(made, fitted, strict=True)]
     return ScoredDataset(scored, dict(zip(names, signatures, strict=True)))
 
 
-def alike(run: Settings) -> Settings:
+def alike(run: Chosen) -> Chosen:
     """Return a run's settings without those that each machine would read in its own way: ``auto`` is PyTorch."""
-    return {**run, "backend": "torch"} if run.get("backend", "auto") == "auto" else run
+    return run.model_copy(update={"backend": "torch"}) if run.backend == "auto" else run
 
 
 def connect(address: str | None, workers: int) -> bool:
@@ -289,17 +285,17 @@ def _figures(blocks: Sequence[ScoredBlock], metric: int, systems: int) -> dict[s
     """Return one metric's figures of every row of a batch: for each, a list over systems."""
     scores = [block.scores[metric] for block in blocks]
     columns: dict[str, list[NDArray[np.generic]]] = {
-        "values": [one.values for one in scores],
-        "empty": [one.empty for one in scores],
-        "lost": [one.lost for one in scores],
+        "values": [score.values for score in scores],
+        "empty": [score.empty for score in scores],
+        "lost": [score.lost for score in scores],
         "undefined": [block.undefined[metric] for block in blocks],
     }
     if scores and scores[0].statistics is not None:
-        columns["statistics"] = [one.statistics for one in scores if one.statistics is not None]
+        columns["statistics"] = [score.statistics for score in scores if score.statistics is not None]
     if scores and (first := scores[0].figures) is not None:
         layout = (len(first), first.shape[2])
-        columns["figures"] = [one.all_figures().transpose(1, 0, 2).reshape(len(one.values), -1) for one in scores]
-        columns["layout"] = [np.tile(layout, (len(one.values), 1)) for one in scores]
+        columns["figures"] = [score.all_figures().transpose(1, 0, 2).reshape(len(score.values), -1) for score in scores]
+        columns["layout"] = [np.tile(layout, (len(score.values), 1)) for score in scores]
     return {
         f"{metric} {name}": [list(row) for row in np.concatenate(parts).reshape(-1, systems * _width(parts[0]))]
         for name, parts in columns.items()

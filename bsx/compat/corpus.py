@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Unpack
 
 import numpy as np
 
 from bsx.data.corpus import MemoryCorpus
-from bsx.encode.run_config import RunSettings
+from bsx.encode.session import SharedSettings
 from bsx.errors import InputError
 from bsx.metrics.blocks import Values
 from bsx.metrics.paired import paired_scores
 from bsx.metrics.results import MetricScores
 from bsx.metrics.zoo import get_metrics
+from bsx.support.settings import set_fields, settled
+from bsx.support.untyped import Settings
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,13 @@ class CorpusMetric:
 
     Args:
         metric: its name, or ``name:field=value,…``.
-        model: the model of a metric that needs one.
-        lang: the language of the texts.
-        run: where to run, fields of `bsx.RunConfig`.
+        settings: see `bsx.encode.session.SharedSettings`.
     """
 
-    def __init__(
-        self, metric: str, *, model: str | None = None, lang: str | None = None, **run: Unpack[RunSettings]
-    ) -> None:
-        self._made = (metric, model, lang, run)
-        (self.metric,) = get_metrics([metric], model=model, lang=lang, **run)
+    @settled(SharedSettings)
+    def __init__(self, metric: str, settings: SharedSettings) -> None:
+        self._made = (metric, set_fields(settings))
+        (self.metric,) = get_metrics([metric], **set_fields(settings))
 
     def corpus_score(
         self,
@@ -92,10 +90,10 @@ class CorpusMetric:
         Raises:
             InputError: for a metric that learns from the whole corpus (idf), which no part of it can replace.
         """
-        prepared, _, (found,) = paired_scores([self.metric], MemoryCorpus({"": candidates}, references, sources))
+        prepared, _, (scored,) = paired_scores([self.metric], MemoryCorpus({"": candidates}, references, sources))
         if prepared.fitted[0] is not None:
             raise InputError(f"{self.metric.spec} learns from the whole corpus, and here it comes in parts")
-        rows = found.scores[""]
+        rows = scored.scores[""]
         return rows if rows.ndim == 2 else rows[:, None]
 
     def of(self, rows: Values) -> float:
@@ -111,8 +109,8 @@ class CorpusMetric:
         return _remade, self._made
 
 
-def _remade(metric: str, model: str | None, lang: str | None, run: RunSettings) -> CorpusMetric:
-    return CorpusMetric(metric, model=model, lang=lang, **run)
+def _remade(metric: str, settings: Settings) -> CorpusMetric:
+    return CorpusMetric(metric, **settings)
 
 
 def _by_segment(references: Sequence[Sequence[str | None]]) -> list[list[str]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from bsx.compat.corpus import CorpusMetric
-from bsx.encode.run_config import RunSettings
+from bsx.encode.session import Encoders
 from bsx.errors import MissingExtraError
 from bsx.support.untyped import Untyped
 
@@ -33,7 +33,7 @@ if Metric is not None:
             metric: its name, or ``name:field=value,…``.
             model: the model of a metric that needs one.
             lang: the language of the texts.
-            run: where to run, fields of `bsx.RunConfig`.
+            encoders: instead of these two, encoders to share.
             kwargs: of ``torchmetrics.Metric``.
         """
 
@@ -47,11 +47,11 @@ if Metric is not None:
             *,
             model: str | None = None,
             lang: str | None = None,
-            run: RunSettings | None = None,
+            encoders: Encoders | None = None,
             **kwargs: Untyped,
         ) -> None:
             super().__init__(**kwargs)
-            self.engine = CorpusMetric(metric, model=model, lang=lang, **(run if run is not None else RunSettings()))
+            self.engine = CorpusMetric(metric, model=model, lang=lang, encoders=encoders)
             self.add_state("rows", default=[], dist_reduce_fx="cat")
 
         @property

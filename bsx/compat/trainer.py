@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Unpack
 
 import numpy as np
 
-from bsx.encode.run_config import RunSettings
+from bsx.encode.session import SharedSettings
 from bsx.metrics.zoo import get_metrics
+from bsx.support.settings import set_fields, settled
 from bsx.support.untyped import Untyped
 
 
+@settled(SharedSettings)
 def compute_metrics(
-    tokenizer: Untyped,
-    metrics: str | Iterable[str] = "chrf",
-    *,
-    model: str | None = None,
-    lang: str | None = None,
-    **run: Unpack[RunSettings],
+    tokenizer: Untyped, metrics: str | Iterable[str], settings: SharedSettings
 ) -> Callable[[Untyped], dict[str, float]]:
     """Return what ``Seq2SeqTrainer(compute_metrics=…)`` calls, with ``predict_with_generate=True``.
 
     Args:
         tokenizer: of the model that is trained: predictions and labels are decoded with it.
         metrics: names or ``name:field=value``; metrics that need references only.
-        model: the model of metrics that need one.
-        lang: the language of the texts.
-        run: where to run, fields of `bsx.RunConfig`.
+        settings: see `bsx.encode.session.SharedSettings`.
 
     Returns:
         A function from predictions and labels to each metric's corpus score.
     """
-    loaded = get_metrics(metrics, model=model, lang=lang, **run)
+    loaded = get_metrics(metrics, **set_fields(settings))
 
     def texts(ids: Untyped) -> list[str]:
         array = np.asarray(ids[0] if isinstance(ids, tuple) else ids)

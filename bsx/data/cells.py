@@ -218,13 +218,13 @@ def as_numbers(cells: Iterable[object]) -> list[float] | None:
     >>> as_numbers(["007", "1"]), as_numbers(["", "NA"])
     (None, None)
     """
-    found = []
+    results = []
     try:
         for cell in cells:
-            found.append(number(cell, ""))
+            results.append(number(cell, ""))
             spelled = cell.strip() if isinstance(cell, str) else ""
             if len(spelled) > 1 and spelled[0] == "0" and spelled[1].isdigit():
                 return None
     except InputError:
         return None
-    return None if all(map(math.isnan, found)) else found
+    return None if all(map(math.isnan, results)) else results

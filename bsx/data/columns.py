@@ -67,12 +67,12 @@ def read_columns(
             look the same.
     """
     table = file if isinstance(file, Table) else Table(file)
-    found: dict[str, list[float]] = {name: [] for name in numbers}
+    results: dict[str, list[float]] = {name: [] for name in numbers}
     spelled: dict[str, list[str]] = {name: [] for name in (*labels, *texts, *keys)}
-    table.require(*found, *spelled)
+    table.require(*results, *spelled)
     row = None
-    for row in table.rows(*found, *spelled, only=True):
-        for name, column in found.items():
+    for row in table.rows(*results, *spelled, only=True):
+        for name, column in results.items():
             column.append(row.number(name))
         for name, words in spelled.items():
             if name in keys:
@@ -81,10 +81,10 @@ def read_columns(
             read = cells.text if name in texts else cells.name
             words.append(read(row[name], f"{row.where}, column {name!r}"))
     if row is None:
-        raise InputError(f"{table.name}: has no rows")
+        raise InputError("has no rows", file=table.name)
     for name in (*labels, *keys):
         refuse_alike(spelled[name], f"{table.name}, column {name!r}")
-    return {**{name: np.array(column) for name, column in found.items()}, **spelled}
+    return {**{name: np.array(column) for name, column in results.items()}, **spelled}
 
 
 def check_present(names: Iterable[str], known: Sequence[str]) -> None:
@@ -127,7 +127,7 @@ def numeric_columns(
         name, column = next((name, column) for name, column in arrays.items() if np.isnan(column).any())
         raise InputError(
             f"column {name!r}: {int(np.isnan(column).sum())} missing values, the first in row "
-            f"{int(np.argmax(np.isnan(column))) + 1}; `nan='omit'` leaves such rows out"
+            f"{int(np.argmax(np.isnan(column))) + 1}; nan=omit leaves such rows out"
         )
     kept = ~missing
     return (
@@ -186,9 +186,9 @@ def label_column(name: str, values: Iterable[object]) -> Labels:
     Raises:
         InputError: naming row (from 1) and column of a missing name, or two names that look the same.
     """
-    found = [cells.name(value, f"column {name!r}, row {i}") for i, value in enumerate(list(values), start=1)]
-    refuse_alike(found, f"column {name!r}")
-    return found
+    results = [cells.name(value, f"column {name!r}, row {i}") for i, value in enumerate(list(values), start=1)]
+    refuse_alike(results, f"column {name!r}")
+    return results
 
 
 def floats(values: object, where: Callable[[tuple[int, ...]], str]) -> Array:

@@ -194,9 +194,7 @@ class InContext:
         for segment in self._corpus:
             system, document = segment.system, segment.document
             if document is None:
-                raise InputError(
-                    f"segment {segment.id}: nothing says which document it is from, which `context=` needs"
-                )
+                raise InputError(f"segment {segment.id}: nothing says which document it is from, which context needs")
             if current.get(system) != document:
                 if (system, document) in seen:
                     raise InputError(

@@ -1,7 +1,8 @@
-"""Which language are these texts in? Asked only when the language is given as ``auto``."""
+"""Which language texts are in, asked only when it is given as ``auto``, and which scripts they are written in."""
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ def detect_language(texts: Iterable[str], *, seed: int = 1) -> Detection:
     identifier = _identifier()
     sampled = _sample((text for text in texts if text.strip()), SAMPLE, seed)
     if not sampled:
-        raise InputError("the language cannot be detected: there is no text; name it with `lang=`")
+        raise InputError("the language cannot be detected: there is no text; name it with lang")
     weights: Counter[str] = Counter()
     for text in sampled:
         code, sure = identifier.classify(text)
@@ -64,8 +65,8 @@ def detect_language(texts: Iterable[str], *, seed: int = 1) -> Detection:
     code, share = shares[0]
     probability = dict(together)[code]
     if share < MINIMUM_SHARE or probability < MINIMUM_PROBABILITY or code == "zxx":  # no language: numbers, signs
-        found = ", ".join(f"{name} {part:.0%}" for name, part in (shares if share < MINIMUM_SHARE else together)[:3])
-        raise InputError(f"the language is not clear from {len(sampled)} sampled texts ({found}): name it with `lang=`")
+        result = ", ".join(f"{name} {part:.0%}" for name, part in (shares if share < MINIMUM_SHARE else together)[:3])
+        raise InputError(f"the language is not clear from {len(sampled)} sampled texts ({result}): name it with lang")
     return Detection(code, share, probability, len(sampled))
 
 
@@ -89,3 +90,42 @@ def _identifier() -> Untyped:
 def _opened(module: ModuleType) -> Untyped:
     """Return what tells languages; reading its model takes a second."""
     return module.LanguageIdentifier.from_model_file(module.MODEL_FILE, norm_probs=True)
+
+
+_PARTS = {"Hans": "Hani", "Hant": "Hani", "Jpan": "Hani Hira Kana", "Kore": "Hang Hani"}
+# Of a text in none of these, ISO 15924 says Zzzz: uncoded.
+_COMMON = (
+    "Latn Cyrl Arab Hani Hira Kana Hang Grek Hebr Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Thai Laoo Tibt "
+    "Mymr Geor Armn Ethi Khmr Mong"
+)
+
+
+def other_script(text: str, script: str) -> str | None:
+    """Return the script of a text most of whose letters are not of the expected script, or None for any other text.
+
+    Args:
+        text: the text; one without letters is in no script.
+        script: ISO 15924 code, those of Chinese, Japanese and Korean included.
+
+    >>> other_script("Es regnet", "Hans"), other_script("在下雨 (it rains)", "Jpan"), other_script("12 %", "Latn")
+    ('Latn', 'Latn', None)
+    """
+    if text.isascii() and script == "Latn":
+        return None
+    letters = len(_letters(None).findall(text))
+    if 2 * len(_letters(script).findall(text)) >= letters:
+        return None
+    counts = Counter({name: len(_letters(name).findall(text)) for name in _COMMON.split()})
+    name, most = counts.most_common(1)[0]
+    return name if most else "Zzzz"
+
+
+@functools.cache
+def _letters(script: str | None) -> Untyped:
+    """Return the pattern of one letter of a script, or of any."""
+    import regex
+
+    if script is None:
+        return regex.compile(r"\p{L}")
+    parts = "".join(rf"\p{{Script={part}}}" for part in _PARTS.get(script, script).split())
+    return regex.compile(rf"[[{parts}]&&\p{{L}}]", regex.VERSION1)

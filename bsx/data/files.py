@@ -157,7 +157,7 @@ class TableFile:
             raise InputError(f"{self.table.name}: has a header but no rows")
 
     def _references_of(self, row: Row) -> tuple[str, ...]:
-        found = [text for name in self._references for text in row.texts(name)]
-        if self._references and not found:
+        results = [text for name in self._references for text in row.texts(name)]
+        if self._references and not results:
             raise InputError(f"{row.where}: has an empty list of references")
-        return tuple(found)
+        return tuple(results)

@@ -11,21 +11,23 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.data.commit import tidy
 from bsx.data.output import atomic_path, atomic_text
 from bsx.errors import InputError
 from bsx.support.untyped import JsonObject
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 Arrays = dict[str, NDArray[Any]]  # each with the number format it was kept in
 Block = TypeVar("Block")
 Item = TypeVar("Item")
 _HEADER = "run.json"
-_LOCK = "bsx.lock"  # the first file of a journal, by which its folder is known
+_LOCK = "bsx.lock"  # the first file of a journal
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -51,19 +53,20 @@ class Journal:
         self.settings: JsonObject = {}
         self._header: JsonObject = {}
         self._blocks = 0
-        self._lock: IO[bytes] | None = None
+        self._lock: BaseFileLock | None = None
         self._open = False
         if os.path.lexists(self.folder) and not self._is_ours():
             raise InputError(
-                f"{self.folder}: is in the way of what the run keeps there, and bsx did not make it: move it, or give "
-                "`output=` another name"
+                "is in the way of what the run keeps there, and bsx did not make it: move it, or give "
+                "output another name",
+                file=self.folder,
             )
 
     def _is_ours(self) -> bool:
         if self.folder.is_symlink() or not self.folder.is_dir():
             return False
         names = [file.name for file in self.folder.iterdir()]
-        return not names or _LOCK in names
+        return not names or not {_LOCK, _HEADER}.isdisjoint(names)
 
     def exists(self) -> bool:
         """Tell whether an unfinished run left its blocks here."""
@@ -90,15 +93,16 @@ class Journal:
             self.settings = dict(self._header["settings"])
             whole = self._header["digest"] == _digest(begun, self.settings)
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            raise InputError(f"{self.folder}: cannot be read ({error}): start over without `resume=True`") from error
+            raise InputError(f"cannot be read ({error}): start over without resume", file=self.folder) from error
         if not whole:
-            raise InputError(f"{self.folder / _HEADER}: is damaged: start over without `resume=True`")
+            raise InputError(f"{self.folder / _HEADER}: is damaged: start over without resume")
         wanted = json.loads(json.dumps(identity))
         for name in sorted({*begun, *wanted}):
             if begun.get(name) != wanted.get(name):
                 raise InputError(
-                    f"{self.folder}: was begun with another {name}: {_difference(begun.get(name), wanted.get(name))}; "
-                    "give what it was begun with, or start over without `resume=True`"
+                    f"was begun with another {name}: {_difference(begun.get(name), wanted.get(name))}; "
+                    "give what it was begun with, or start over without resume",
+                    file=self.folder,
                 )
         self._open = True
         return True
@@ -115,7 +119,7 @@ class Journal:
             self.folder.mkdir(exist_ok=True)
             self._take_lock()
         except OSError as error:
-            raise InputError(f"{self.folder}: cannot be made ({error.strerror})") from error
+            raise InputError(f"cannot be made ({error.strerror})", file=self.folder) from error
         self.settings = dict(settings)
         digest = _digest(identity, self.settings)
         self._header = {"identity": dict(identity), "settings": self.settings, "digest": digest}
@@ -157,8 +161,8 @@ class Journal:
     def discard(self) -> None:
         """Remove the journal."""
         with contextlib.suppress(OSError):
-            tidy(self.folder)
-            for file in [self.folder / _HEADER, *self.folder.glob("block-*.npz"), self.folder / _LOCK]:
+            blocks = [*self.folder.glob("block-*.npz"), *self.folder.glob(".*.bsx-*.tmp")]
+            for file in [self.folder / _HEADER, *blocks, self.folder / _LOCK]:
                 file.unlink(missing_ok=True)
             self.folder.rmdir()
         self.close()
@@ -167,7 +171,7 @@ class Journal:
     def close(self) -> None:
         """Let go of the journal and leave it where it is."""
         if self._lock is not None:
-            self._lock.close()
+            self._lock.release()
             self._lock = None
 
     @property
@@ -180,20 +184,18 @@ class Journal:
 
     def _lock_or_refuse(self) -> None:
         if not self._take_lock():
-            raise InputError(f"{self.folder}: another process is writing this output: wait, or give -o another name")
+            message = "another process is writing this output: wait, or give output another name"
+            raise InputError(message, file=self.folder)
 
     def _take_lock(self) -> bool:
-        """Lock the journal against other processes, where the system can; the lock ends with the process."""
-        try:
-            import fcntl
-        except ImportError:
-            return True
+        """Lock the journal against other processes; the lock ends with the process."""
         if self._lock is None:
-            lock = (self.folder / _LOCK).open("wb")
+            from filelock import FileLock, Timeout
+
+            lock = FileLock(self.folder / _LOCK, thread_local=False)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                lock.close()
+                lock.acquire(timeout=0)
+            except Timeout:
                 return False
             self._lock = lock
         return True

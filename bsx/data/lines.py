@@ -17,9 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from bsx.data.commit import settle
 from bsx.data.run import reading
-from bsx.data.seal import check_seal
 from bsx.data.spool import STDIN, SpoolReader, spooled
 from bsx.errors import InputError
 from bsx.support.memory import free_memory, show_bytes
@@ -93,23 +91,24 @@ class NamedFile:
         self._packed = self.path.suffix.lower() == ".gz"
         self.suffix = (self.path.with_suffix("") if self._packed else self.path).suffix.lower()
         self._facts: tuple[int, int] | None = None
-        settle(self.path)
         reading("/dev/stdin" if str(path) == STDIN else self.path)
         try:
             if found and self.path.exists() and not (self.path.is_file() or self.path.is_dir()):
-                raise InputError(f"{self.name}: is a pipe, a device or a socket, not a file")
+                raise InputError("is a pipe, a device or a socket, not a file", file=self.name)
             self.spool = spooled(path)
+            if str(path) == "":
+                raise InputError("the name of a file to read is empty")
             if self.spool is None and self.path.is_dir():
-                raise InputError(f"{self.name}: is a folder, not a file")
+                raise InputError("is a folder, not a file", file=self.name)
             with self._raw() as stream:
                 first = stream.read(1)
         except FileNotFoundError as error:
-            raise InputError(f"{self.name}: there is no such file") from error
+            raise InputError("there is no such file", file=self.name) from error
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
-            raise InputError(f"{self.name}: cannot be read ({reason})") from error
+            raise InputError(f"cannot be read ({reason})", file=self.name) from error
         if not first:
-            raise InputError(f"{self.name}: is empty")
+            raise InputError("is empty", file=self.name)
 
     def _raw(self) -> BinaryIO | io.BufferedReader:
         if self.spool is not None:
@@ -121,7 +120,7 @@ class NamedFile:
             self._facts = now
         if self._facts not in (None, now):
             stream.close()
-            raise InputError(f"{self.name}: was changed while it was read: run again when it is complete")
+            raise InputError("was changed while it was read: run again when it is complete", file=self.name)
         return stream
 
     def open(self) -> BinaryIO | gzip.GzipFile | io.BufferedReader:
@@ -133,7 +132,7 @@ class NamedFile:
         try:
             stream = self._raw()
         except OSError as error:
-            raise InputError(f"{self.name}: cannot be read ({error.strerror})") from error
+            raise InputError(f"cannot be read ({error.strerror})", file=self.name) from error
         if not self._packed:
             return stream
         unpacked = gzip.GzipFile(fileobj=stream)
@@ -151,9 +150,9 @@ class NamedFile:
             with self.open() as stream:
                 yield stream
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise InputError(f"{self.name}: is not a whole gzip file ({error})") from error
+            raise InputError(f"is not a whole gzip file ({error})", file=self.name) from error
         except OSError as error:
-            raise InputError(f"{self.name}: cannot be read ({error.strerror})") from error
+            raise InputError(f"cannot be read ({error.strerror})", file=self.name) from error
 
     def numbered(self, problems: Problems | None = None, *, ends: bool = False) -> Iterator[tuple[int, str]]:
         r"""Yield the lines with their numbers.
@@ -215,7 +214,7 @@ class NamedFile:
         return content
 
     def _too_large(self, most: int) -> InputError:
-        return InputError(f"{self.name}: holds more than {show_bytes(most)}, which is too much for the free memory")
+        return InputError(f"holds more than {show_bytes(most)}, which is too much for the free memory", file=self.name)
 
     def text(self) -> str:
         """Return all lines as one text; see `numbered`.
@@ -242,7 +241,7 @@ class NamedFile:
         try:
             return json.loads(self.text(), parse_constant=lambda _: None)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{self.name}: is not JSON ({error})") from error
+            raise InputError(f"is not JSON ({error})", file=self.name) from error
 
     def yaml(self) -> Untyped:
         """Return what the file holds as YAML, read safely.
@@ -256,21 +255,21 @@ class NamedFile:
         loader = _yaml_loader()
         with self._reading() as stream:
             if len(stream.read(_MOST_YAML + 1)) > _MOST_YAML:
-                raise InputError(f"{self.name}: has more than {_MOST_YAML:,} bytes, which no file of facts needs")
+                raise InputError(f"has more than {_MOST_YAML:,} bytes, which no file of facts needs", file=self.name)
         content = self.text()
         check_seal(content, self.name)
         try:
             if _may_be_deep(content) and _depth(yaml.parse(content, loader)) > _DEEPEST_YAML:
                 # The C loader would end the process.
-                raise InputError(f"{self.name}: is nested more than {_DEEPEST_YAML} levels deep")
+                raise InputError(f"is nested more than {_DEEPEST_YAML} levels deep", file=self.name)
             if len(_ALIAS.findall(content)) > _MOST_ALIASES:
                 # Aliases of aliases grow to any size once somebody walks them.
                 raise InputError(
-                    f"{self.name}: repeats parts by `*name` more than {_MOST_ALIASES} times; write them out"
+                    f"repeats parts by `*name` more than {_MOST_ALIASES} times; write them out", file=self.name
                 )
             return yaml.load(content, loader)  # noqa: S506 - a safe loader
         except (yaml.YAMLError, ValueError, RecursionError) as error:
-            raise InputError(f"{self.name}: not readable as YAML: {' '.join(str(error).split())}") from error
+            raise InputError(f"not readable as YAML: {' '.join(str(error).split())}", file=self.name) from error
 
 
 def _may_hold() -> int:
@@ -353,3 +352,25 @@ def check_line_counts(counts: Mapping[str | Path, int]) -> None:
                 f"line counts differ: {first} has {expected}, {other} has {count}; line i of every file must be "
                 "segment i"
             )
+
+
+_SAYS = "# sha256 of the lines below: "
+
+
+def sealed(text: str) -> str:
+    """Return a text with its seal, a comment, before it."""
+    return f"{_SAYS}{hashlib.sha256(text.encode()).hexdigest()}\n{text}"
+
+
+def check_seal(text: str, name: str) -> None:
+    """Refuse a text whose seal is not its own; one without a seal may say anything.
+
+    Raises:
+        InputError: naming the file.
+    """
+    text = text.replace("\r\n", "\n")
+    if _SAYS in text.partition("\n")[0] and sealed(text.partition("\n")[2]) != text:
+        raise InputError(
+            f"{name}: is damaged or was changed: its sha256 is not the one in line 1; restore it, or remove that line "
+            "if the change is meant"
+        )

@@ -72,13 +72,15 @@ def rows_by_system(
         other = places.setdefault(system, {}).setdefault(segment, row)
         if other != row:
             raise InputError(
-                f"{file}: system {system!r} has the segment {segment!r} twice, in rows {other + 1} and {row + 1}: name "
-                "a column that tells segments apart, `segment=COL`"
+                f"system {system!r} has the segment {segment!r} twice, in rows {other + 1} and {row + 1}: name "
+                "a column that tells segments apart (segment)",
+                file=file,
             )
     for name in chosen:
         if name not in places:
             raise UnknownNameError(
-                f"{file}: there is no system {name!r}; there are {', '.join(places)}.{did_you_mean(name, list(places))}"
+                f"there is no system {name!r}; there are {', '.join(places)}.{did_you_mean(name, list(places))}",
+                file=file,
             )
     wanted = list(chosen) or list(places)
     first = places[wanted[0]]
@@ -87,14 +89,16 @@ def rows_by_system(
             segment = min(lacking)
             has, lacks = (wanted[0], name) if segment in first else (name, wanted[0])
             raise InputError(
-                f"{file}: segments without a row for both {wanted[0]} and {name}: {len(lacking)}, such as {segment!r}, "
-                f"which {has} has and {lacks} has not; systems are compared on the same segments: leave such rows out"
+                f"segments without a row for both {wanted[0]} and {name}: {len(lacking)}, such as {segment!r}, "
+                f"which {has} has and {lacks} has not; systems are compared on the same segments: leave such rows out",
+                file=file,
             )
         for segment, row in first.items() if texts is not None else ():
             if texts[row] != texts[places[name][segment]]:  # type: ignore[index]
                 raise InputError(
-                    f"{file}: the segment {segment!r} has other references or another source under {name} (row "
+                    f"the segment {segment!r} has other references or another source under {name} (row "
                     f"{places[name][segment] + 1}) than under {wanted[0]} (row {row + 1}): systems are compared on the "
-                    "same segments; name a column that tells segments apart, `segment=COL`"
+                    "same segments; name a column that tells segments apart (segment)",
+                    file=file,
                 )
     return {name: np.array([places[name][segment] for segment in first], dtype=np.int64) for name in wanted}

@@ -82,12 +82,12 @@ class NBestFile:
         Raises:
             InputError: if it is not there or empty, or lacks a column.
         """
-        found = cls(NamedFile(path), columns)
-        if not found._is_moses():
-            found._table()
+        result = cls(NamedFile(path), columns)
+        if not result._is_moses():
+            result._table()
         elif columns.weight is not None or columns.source is not None:
-            raise InputError(f"{found.file.name}: Moses' format has no columns; weights and sources need a table")
-        return found
+            raise InputError(f"{result.file.name}: Moses' format has no columns; weights and sources need a table")
+        return result
 
     def __iter__(self) -> Iterator[NBest]:
         """Yield the lists.
@@ -108,7 +108,7 @@ class NBestFile:
                 raise InputError(f"{row.where}: the list {row.id!r} ended further up; its rows must stand together")
             rows.append(row)
         if not rows:
-            raise InputError(f"{self.file.name}: holds no candidates")
+            raise InputError("holds no candidates", file=self.file.name)
         yield _list(rows)
 
     def _is_moses(self) -> bool:
@@ -171,7 +171,7 @@ def beside(lists: NBestFile, others: NBestFile | None) -> Iterator[tuple[NBest, 
         InputError: naming the row, if the two files differ in their lists.
     """
     if others is None:
-        yield from ((one, one) for one in lists)
+        yield from ((item, item) for item in lists)
         return
     rest: Iterable[NBest] = others
     right = iter(rest)

@@ -58,15 +58,14 @@ def open_corpus(
     """
     if data is not None:
         if candidates or references or source_file is not None:
-            raise InputError("give either `candidates=` and `references=`, or `data=` with its columns, not both")
+            raise InputError("give either candidates and references, or a table with its columns, not both")
     elif (
         candidate_columns
         or reference_columns
         or any(name is not None for name in (id_column, source_column, system_column, document_column))
     ):
         raise InputError(
-            "`candidate=`, `reference=`, `source=`, `system=`, `segment=` and `document=` name columns of `data=FILE`, "
-            "which is missing"
+            "candidate, reference, source, system, segment and document name columns of a table, which is missing"
         )
     else:
         _check_files(candidates, references, source_file, wants)
@@ -86,7 +85,7 @@ def open_corpus(
         if len(candidate_columns) == 1 and SYSTEM in columns and SYSTEM not in others:
             system_column = system_column or SYSTEM
         elif system_column is not None and len(candidate_columns) > 1:
-            raise InputError("several `candidate=` columns are the systems already: leave out `system=`")
+            raise InputError("several columns of candidates are the systems already: leave out system")
         if system_column is not None and id_column is None:
             id_column = next((name for name in SEGMENTS if name in columns and name not in others), None)
         yield TableFile(
@@ -115,20 +114,20 @@ def _check_files(
     candidates: Sequence[str], references: Sequence[str], source: str | None, wants: frozenset[str]
 ) -> None:
     if candidates and "reference" in wants and not references:
-        raise InputError("no references: give `references=FILE` to compare the candidates with")
+        raise InputError("no references: name files of references to compare the candidates with")
     if not candidates:
         raise InputError(
-            "nothing to score: give `candidates=FILE` and `references=FILE`, or `data=FILE` "
-            "`candidate=COL` `reference=COL`"
+            "nothing to score: name files of candidates and references, or a table with columns candidate and reference"
         )
     if not references and source is None:
-        raise InputError("nothing to compare candidates with: give `sources=FILE` with the sources")
+        raise InputError("nothing to compare candidates with: name a file of sources")
 
 
 def _usual(name: str, columns: Sequence[str], file: str) -> list[str]:
     if name not in columns:
         raise InputError(
-            f"{file}: no {name}s: there is no column {name!r}, so `data=` needs `{name}=COL`; it has the columns "
-            f"{', '.join(columns)}"
+            f"no {name}s: there is no column {name!r}, so {name} must name one; it has the columns "
+            f"{', '.join(columns)}",
+            file=file,
         )
     return [name]

@@ -1,24 +1,168 @@
-"""Writing rows of scores to files: one row at a time, visible only when complete."""
+"""Writing files that appear only when they are complete, and tables of scores row by row."""
 
 from __future__ import annotations
 
 import contextlib
 import csv
+import errno
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import os
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO, TypeVar
+from typing import IO, TextIO, TypeVar
 
 from bsx.data.cells import Spelled, spelled, spelled_json
-from bsx.data.commit import Commit
-from bsx.data.run import check_output, is_stream
-from bsx.errors import InputError
+from bsx.data.run import (
+    BESIDE,
+    begin_output,
+    check_output,
+    check_place,
+    end_output,
+    is_stream,
+    standard_output,
+    through_links,
+)
+from bsx.errors import NO_ROOM, InputError
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
 _Value = TypeVar("_Value")
 FORMATS = (".tsv", ".csv", ".jsonl", ".parquet")
+
+
+class Commit:
+    """A file and what lies beside it, each of which appears whole or not at all; use it as a context manager.
+
+    Each is written under a name of its own beside its place, brought to the disk and renamed into place. What speaks of
+    an older file goes before the new one appears, and what speaks of the new one follows it: whatever ends the process
+    at whatever moment, nothing lies beside a table that speaks of another. What a killed process left unfinished, the
+    next one that writes there removes.
+
+    Args:
+        path: the file, a link to it, or a name of standard output, to which it is copied in the end.
+        own: whether bsx chose the place; otherwise it may be no input and no other output of the run.
+
+    Raises:
+        InputError: if the place cannot be written to, or the disk is full.
+    """
+
+    def __init__(self, path: Path, *, own: bool = False) -> None:
+        self.path = path
+        self._own = own
+        self._stream = not own and is_stream(path)
+        final = through_links(path)
+        self._folder = Path(tempfile.gettempdir()) if self._stream else final.parent
+        self._name = "stdout" if self._stream else final.name
+        self._temporary: dict[str, Path] = {}
+        self._held = contextlib.ExitStack()
+
+    def __enter__(self) -> Commit:
+        with self._named():
+            if self._own:
+                check_place(self.path)
+            else:
+                begin_output(self.path)
+            self._tidy()
+        return self
+
+    def new(self, beside: str = "") -> Path:
+        """Return an empty file to write: first the one for ``path``, then, each by its end, what lies beside it."""
+        temporary = self._folder / f".{self._name}{beside}.bsx-{secrets.token_hex(8)}.tmp"
+        with self._named(f"cannot write in {self._folder}"):
+            stream = temporary.open("xb")
+        self._temporary[self._name + beside] = temporary
+        if _locked(stream):  # until the end, by which other processes know that this one lives
+            self._held.enter_context(stream)
+        else:
+            stream.close()
+        return temporary
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            with self._named():
+                if error is None:
+                    self._complete()
+                elif isinstance(error, OSError) and error.errno in NO_ROOM and error.filename in self._ours():
+                    raise error
+        finally:
+            self._held.close()
+            for temporary in self._temporary.values():
+                temporary.unlink(missing_ok=True)
+            if not self._own:
+                end_output(self.path)
+
+    def _complete(self) -> None:
+        if self._stream:
+            with next(iter(self._temporary.values())).open("rb") as stream:
+                output = standard_output()
+                output.flush()
+                shutil.copyfileobj(stream, output.buffer)
+                output.flush()
+            return
+        for final, temporary in self._temporary.items():
+            if (self._folder / final).exists():
+                temporary.chmod((self._folder / final).stat().st_mode & 0o777)
+            _sync(temporary)
+        for end in BESIDE:
+            (self._folder / (self._name + end)).unlink(missing_ok=True)
+        for final, temporary in self._temporary.items():
+            temporary.replace(self._folder / final)
+        _sync(self._folder)
+
+    def _tidy(self) -> None:
+        """Remove what killed processes left of this file and what lies beside it."""
+        ends = "|".join(map(re.escape, BESIDE))
+        ours = re.compile(rf"\.{re.escape(self._name)}({ends})?\.bsx-[0-9a-f]{{16}}\.tmp")
+        for file in self._folder.iterdir() if os.access(self._folder, os.R_OK) else ():
+            if ours.fullmatch(file.name):
+                with contextlib.suppress(OSError), file.open("rb") as stream:
+                    if _locked(stream):
+                        file.unlink()
+
+    def _ours(self) -> set[str | None]:
+        return {None, *map(str, self._temporary.values())}
+
+    @contextlib.contextmanager
+    def _named(self, what: str = "cannot be written") -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:  # whoever reads our standard output has enough
+            raise
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else error
+            raise InputError(f"{what} ({reason})", file=self.path) from error
+
+
+def _locked(stream: IO[bytes]) -> bool:
+    """Lock a file for as long as it is open, unless another process has it; tell whether that was possible."""
+    try:
+        import fcntl
+
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def _sync(path: Path) -> None:
+    """Bring a file or a folder to the disk."""
+    if os.name == "nt" and path.is_dir():
+        return
+    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that cannot
+            raise
+    finally:
+        os.close(handle)
 
 
 @contextlib.contextmanager
@@ -55,7 +199,7 @@ def make_folder(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be made ({error.strerror})") from error
+        raise InputError(f"cannot be made ({error.strerror})", file=folder) from error
     return folder
 
 
@@ -81,7 +225,7 @@ def _fitted(value: object, kind: str) -> object:
 def check_table(path: Path) -> None:
     """Raise InputError unless a table can be written there; on standard output it is TSV."""
     if path.suffix not in FORMATS and not is_stream(path):
-        raise InputError(f"{path}: cannot tell the format; the name must end in {', '.join(FORMATS)}")
+        raise InputError(f"cannot tell the format; the name must end in {', '.join(FORMATS)}", file=path)
     check_output(path)
 
 
@@ -208,3 +352,18 @@ class ScoreTable:
             if self.signature is not None and not is_stream(self._path):
                 self._commit.new(".signature.txt").write_text(_encodable(self.signature) + "\n", encoding="utf-8")
         return None
+
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def check_picture(path: Path, formats: Sequence[str] = PICTURES) -> None:
+    """Raise InputError unless the file's name says a format that can be drawn and it can be written there.
+
+    Args:
+        path: of the picture.
+        formats: suffixes that are allowed.
+    """
+    if path.suffix not in formats:
+        raise InputError(f"cannot draw this format; the name must end in {', '.join(formats)}", file=path)
+    check_output(path)

@@ -85,28 +85,28 @@ class Pairing:
             return []
         segments = np.frombuffer(self._segments, dtype=np.int64)
         pairs, several = len(np.unique(np.frombuffer(self._pairs, dtype=np.int64))), len(np.unique(segments))
-        found = []
+        results = []
         if twice := len(segments) - pairs:
-            found.append(
+            results.append(
                 f"{twice} of {len(segments)} rows have the system and segment of a row before them: both count"
             )
         cells = len(self._systems) * several
         if missing and several < pairs < cells:  # of segments that no two systems share, none is missing
-            found.append(
+            results.append(
                 f"{cells - pairs} of {cells} pairs of system and segment have no row: the systems' figures are of "
                 "different segments"
             )
         if count := self._differing(self._names):
-            found.append(
+            results.append(
                 f"{count} of {several} segments have names that look the same in all rows but differ in white space or "
                 "characters that do not show: they are taken as one"
             )
         if count := self._differing(self._texts):
-            found.append(
+            results.append(
                 f"{count} of {several} segments have other references or sources in some rows than in others: what is "
                 "called one segment is several"
             )
-        return found
+        return results
 
     def _differing(self, what: array[int]) -> int:
         """Return how many segments have something else in some rows than in others."""

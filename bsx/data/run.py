@@ -143,9 +143,9 @@ def check_folder(folder: Path) -> None:
     whole = folder.absolute()
     there = next(above for above in (whole, *whole.parents) if os.path.lexists(above))
     if not there.is_dir():
-        raise InputError(f"{folder}: {there} is not a folder")
+        raise InputError(f"{there} is not a folder", file=folder)
     if not os.access(there, os.W_OK):
-        raise InputError(f"{folder}: cannot write in {there} (Permission denied)")
+        raise InputError(f"cannot write in {there} (Permission denied)", file=folder)
     run = _RUN.get()
     if run is not None:
         if run.read.intersection(_keys(folder)):
@@ -193,24 +193,24 @@ def end_output(path: Path) -> None:
 def check_place(path: Path) -> None:
     """Raise InputError unless a file can be written there: regular, or not there yet in a folder that is."""
     if str(path) == ".":
-        raise InputError("the name of a file to write is empty")
+        raise InputError("the name of a file to write is empty, or that of this folder: name a file")
     try:
         kind = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         kind = stat.S_IFREG
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{path}: cannot be written ({reason})") from error
+        raise InputError(f"cannot be written ({reason})", file=path) from error
     if stat.S_ISDIR(kind):
-        raise InputError(f"{path}: is a folder, not a file to write to")
+        raise InputError("is a folder, not a file to write to", file=path)
     folder = through_links(path).parent
     if not folder.is_dir():
-        raise InputError(f"{path}: the folder {folder} does not exist")
+        raise InputError(f"the folder {folder} does not exist", file=path)
     links = [Path(os.path.realpath(path.parent)), *([path.readlink()] if path.is_symlink() else [])]
     if not stat.S_ISREG(kind) or any(link.is_relative_to("/proc") for link in links):
-        raise InputError(f"{path}: is not a file but a device, a pipe or a socket; - is standard output")
+        raise InputError("is not a file but a device, a pipe or a socket; - is standard output", file=path)
     if not os.access(folder, os.W_OK):
-        raise InputError(f"{path}: cannot write in {folder} (Permission denied)")
+        raise InputError(f"cannot write in {folder} (Permission denied)", file=path)
 
 
 def through_links(path: Path) -> Path:
@@ -224,10 +224,10 @@ def through_links(path: Path) -> Path:
 def _keys(path: Path) -> list[_Key]:
     """Return what tells a file from others: where it is, links followed, and what it is."""
     try:
-        found = path.stat()
+        result = path.stat()
     except (OSError, ValueError):
         return [os.path.realpath(path)]
-    return [os.path.realpath(path), (found.st_dev, found.st_ino)]
+    return [os.path.realpath(path), (result.st_dev, result.st_ino)]
 
 
 def _keys_of_output(path: Path) -> list[_Key]:
@@ -242,11 +242,11 @@ def _overwritten(output: Path) -> InputError:
 
 
 def _instead(output: Path) -> str:
-    return f"give `{next(iter(_settings(output)), 'output')}=` another name"
+    return f"give {next(iter(_settings(output)), 'output')} another name"
 
 
 def _twice(output: Path) -> InputError:
-    named = " or ".join(f"`{setting}=`" for setting in _settings(output)) or "one of them"
+    named = " or ".join(f"{setting}" for setting in _settings(output)) or "one of them"
     return InputError(f"{output}: two outputs of this run are this file: give {named} another name")
 
 

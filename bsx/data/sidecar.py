@@ -7,7 +7,6 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from bsx.data.commit import settle
 from bsx.data.lines import NamedFile
 from bsx.data.run import through_links
 from bsx.errors import InputError
@@ -65,7 +64,6 @@ def read_sidecar(file: str | Path) -> Sidecar | None:
         InputError: naming the key by which one sees that bsx did not write it.
     """
     sidecar = beside(file, ".signatures.json")
-    settle(Path(file))
     if str(file) == "-" or not sidecar.is_file():
         return None
     content: object = NamedFile(sidecar).json()
@@ -82,14 +80,14 @@ def read_sidecar(file: str | Path) -> Sidecar | None:
 
 def beside(file: str | Path, end: str) -> Path:
     """Return what may lie beside a table: where a link leads to, as bsx writes it, or else beside the link."""
-    found = Path(f"{through_links(Path(file))}{end}")
-    return found if found.is_file() else Path(f"{file}{end}")
+    result = Path(f"{through_links(Path(file))}{end}")
+    return result if result.is_file() else Path(f"{file}{end}")
 
 
 def known_metrics(file: str | Path) -> list[ScoredMetricRow]:
     """Return what is known of a table's columns of scores, from its sidecar and BERTScore's signature beside it."""
-    found = read_sidecar(file)
-    known = list(found.metrics) if found is not None else []
+    result = read_sidecar(file)
+    known = list(result.metrics) if result is not None else []
     line = beside(file, ".signature.txt")
     if str(file) != "-" and line.is_file():
         signature = " ".join(NamedFile(line).lines()).strip()
@@ -104,8 +102,8 @@ def scored_columns(file: str | Path, columns: Sequence[str]) -> list[str]:
 
 def factor_columns(file: str | Path, columns: Sequence[str]) -> list[str]:
     """Return those of a table's columns that are known to hold factors."""
-    found = read_sidecar(file)
-    known = [entry.factor for entry in found.factors if entry.excluded is None] if found is not None else []
+    result = read_sidecar(file)
+    known = [entry.factor for entry in result.factors if entry.excluded is None] if result is not None else []
     return [name for name in known if name in columns]
 
 
@@ -116,8 +114,8 @@ def carried(file: str | Path | None) -> list[JsonObject]:
 
 def carried_factors(file: str | Path) -> list[JsonObject]:
     """Return the entries on factors that go on to a table with the same columns and more."""
-    found = read_sidecar(file)
-    return [entry.model_dump(exclude_unset=True) for entry in found.factors] if found is not None else []
+    result = read_sidecar(file)
+    return [entry.model_dump(exclude_unset=True) for entry in result.factors] if result is not None else []
 
 
 def known_signatures(file: str | Path, columns: Sequence[str]) -> dict[str, str]:

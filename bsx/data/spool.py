@@ -64,10 +64,10 @@ class SpoolReader(io.RawIOBase):
 
     def readinto(self, buffer: Untyped) -> int:
         """Fill a buffer; see `io.RawIOBase.readinto`."""
-        found = self._spool.read(self._place, len(buffer))
-        buffer[: len(found)] = found
-        self._place += len(found)
-        return len(found)
+        result = self._spool.read(self._place, len(buffer))
+        buffer[: len(result)] = result
+        self._place += len(result)
+        return len(result)
 
 
 _spools: weakref.WeakValueDictionary[object, Spool] = weakref.WeakValueDictionary()
@@ -106,7 +106,7 @@ def spooled(path: Path | str) -> Spool | None:
     if facts is not None and (stat.S_ISBLK(facts.st_mode) or stat.S_ISCHR(facts.st_mode)):
         typed = stream is not None and stream.isatty()
         if not typed and not os.path.samestat(facts, Path(os.devnull).stat()):  # /dev/zero has no end
-            raise InputError(f"{path}: is a device, neither a file nor a pipe")
+            raise InputError("is a device, neither a file nor a pipe", file=path)
     key = stream if facts is None else (facts.st_dev, facts.st_ino)
     spool = _spools.get(key)
     if spool is None:

@@ -143,9 +143,11 @@ class Table:
         self.columns = self._columns()
         for name, count in Counter(self.columns).items():
             if count > 1:
-                raise InputError(f"{self.name}: the column {name!r} stands twice in the header")
+                raise InputError(f"the column {name!r} stands twice in the header", file=self.name)
             if any(character in name for character in "\t\r\n"):
-                raise InputError(f"{self.name}: the name of the column {name!r} holds a tab or line break: take it out")
+                raise InputError(
+                    f"the name of the column {name!r} holds a tab or line break: take it out", file=self.name
+                )
 
     def _format(self) -> str:
         if self.file.suffix in TABLE_FORMATS:
@@ -155,7 +157,7 @@ class Table:
                 if stream.read(4) == b"PAR1":
                     return ".parquet"
             return ".jsonl" if next(self.file.lines(), "").lstrip().startswith("{") else ".tsv"
-        raise InputError(f"{self.name}: cannot tell the format; the name must end in {', '.join(TABLE_FORMATS)}")
+        raise InputError(f"cannot tell the format; the name must end in {', '.join(TABLE_FORMATS)}", file=self.name)
 
     def _columns(self) -> list[str]:
         if self._header is not None:
@@ -166,7 +168,7 @@ class Table:
             rows = self._json_rows(Problems(skip=self._problems.skip))
             names = next(rows, ("", {}))[1] if self._first_line else {name: None for _, row in rows for name in row}
             if not names:
-                raise InputError(f"{self.name}: holds no rows that can be used")
+                raise InputError("holds no rows that can be used", file=self.name)
             return list(names)
         header = next(delimited(self.file, self._separator, Problems(), quoted=self._quoted), ("", []))[1]
         if header in ([], [""]):
@@ -183,7 +185,9 @@ class Table:
             if name not in self.columns:
                 several = "," in name and all(part in self.columns for part in name.split(","))
                 hint = " Name each column by itself." if several else did_you_mean(name, self.columns)
-                raise UnknownNameError(f"{self.name}: has no column {name!r}; it has {', '.join(self.columns)}.{hint}")
+                raise UnknownNameError(
+                    f"has no column {name!r}; it has {', '.join(self.columns)}.{hint}", file=self.name
+                )
 
     def first(self, *names: str) -> str | None:
         """Return the first of these columns that exists, or None."""
@@ -210,10 +214,10 @@ class Table:
                 if value is not None and name in kinds:
                     kinds[name].add(_arrow_kind(value))
         fitting = {"bool": {"bool"}, "int64": {"int", "int64"}, "float64": {"int", "float64"}}
-        found = {
+        results = {
             name: next((to for to, known in fitting.items() if kind <= known), "string") for name, kind in kinds.items()
         }
-        return {name: getattr(arrow, "bool_" if kind == "bool" else kind)() for name, kind in found.items()}
+        return {name: getattr(arrow, "bool_" if kind == "bool" else kind)() for name, kind in results.items()}
 
     def _parquet(self) -> Untyped:
         parquet = need("pyarrow.parquet", "reading Parquet files")
@@ -227,7 +231,7 @@ class Table:
         except InputError:
             raise
         except Exception as error:  # damaged files make Arrow raise errors of many classes
-            raise InputError(f"{self.name}: is not a Parquet file ({_short(error)})") from error
+            raise InputError(f"is not a Parquet file ({_short(error)})", file=self.name) from error
 
     def _parquet_rows(self, names: Sequence[str] | None) -> Iterator[Row]:
         number = 0
@@ -246,7 +250,7 @@ class Table:
         except InputError:
             raise
         except Exception as error:  # damaged files make Arrow raise errors of many classes
-            raise InputError(f"{self.name}: cannot be read beyond row {number} ({_short(error)})") from error
+            raise InputError(f"cannot be read beyond row {number} ({_short(error)})", file=self.name) from error
 
     def _json_rows(self, problems: Problems) -> Iterator[tuple[str, Cells]]:
         for line_number, line in self.file.numbered(problems):
@@ -312,11 +316,11 @@ def _decimal(text: str) -> Spelled:
 
 
 def _object(pairs: list[tuple[str, object]]) -> Cells:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} stands twice in an object")
-    return found
+    return result
 
 
 _JSON = json.JSONDecoder(parse_int=_whole, parse_float=_decimal, parse_constant=Spelled, object_pairs_hook=_object)

@@ -76,8 +76,9 @@ class Architecture:
             kind = facts["model_type"]
             if kind not in families:
                 raise InputError(
-                    f"{folder}: the architecture {kind!r} is not one bsx knows how to cut at a layer "
-                    f"({', '.join(sorted(families))}); an entry in registry/families.yaml teaches it"
+                    f"the architecture {kind!r} is not one bsx knows how to cut at a layer "
+                    f"({', '.join(sorted(families))}); an entry in registry/families.yaml teaches it",
+                    file=folder,
                 )
             family = families[kind]
             refuse_foreign_code(said, folder)
@@ -127,7 +128,7 @@ class Architecture:
             InputError: naming the layers there are.
         """
         if not 0 <= layer <= self.depth:
-            raise InputError(f"layer {layer} is out of range: {self.folder.name} has layers 0 to {self.depth}")
+            raise too_deep(layer, self.folder.name, self.depth)
 
     def check_vectors(self, vectors: Array, mask: Array | None) -> None:
         """Refuse vectors that are no finite numbers, or so large that they have no length.
@@ -144,7 +145,7 @@ class Architecture:
         weights = part_of(self.folder, "its weights", WEIGHTS)
         narrow = "; fp16 has no large ones: use bf16 or fp32" if "float16" in str(vectors.dtype) else ""
         raise InputError(
-            f"{self.folder}: {weights} cannot be used: they make vectors that are no finite numbers{narrow}"
+            f"{weights} cannot be used: they make vectors that are no finite numbers{narrow}", file=self.folder
         )
 
 
@@ -198,8 +199,9 @@ def refuse_foreign_code(said: Mapping[str, object], folder: Path) -> None:
     """
     if said.get("quantization_config") is not None:
         raise InputError(
-            f"{folder}: its weights are quantised (quantization_config in its config.json), which needs code that "
-            "bsx does not load: use the checkpoint that it was made from"
+            "its weights are quantised (quantization_config in its config.json), which needs code that "
+            "bsx does not load: use the checkpoint that it was made from",
+            file=folder,
         )
 
 
@@ -237,3 +239,8 @@ def use_own_code(config: Untyped, folder: Path) -> None:
         for name, value in _AS_EVER.items():
             if hasattr(part, name):
                 setattr(part, name, value)
+
+
+def too_deep(layer: int, model: str, depth: int) -> InputError:
+    """Return the error for a layer that a model does not have."""
+    return InputError(f"layer: {layer} is too deep, {model} has layers 0 to {depth}")

@@ -5,12 +5,55 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol
 
 import numpy as np
 
-from bsx.encode.protocol import Embedder
 from bsx.errors import InputError
 from bsx.support.arrays import Array, device_type, put
+
+
+class Embedder(Protocol):
+    """An encoder cut at a layer (or with all its layers).
+
+    Attributes:
+        layers: the layers it returns, in order; layer 0 is the embedding layer.
+        depth: how many layers the whole model has.
+        dimensions: size of a token vector.
+        position_limit: tokens that its table of positions serves; None if it has none.
+        device: where its input must be and its output is.
+        pad_id: the id that fills short sequences.
+        ignores_padding: whether vectors of tokens are the same whatever padding follows them.
+    """
+
+    layers: list[int]
+    depth: int
+    dimensions: int
+    position_limit: int | None
+    device: str
+    pad_id: int
+    ignores_padding: bool
+
+    @property
+    def at_once(self) -> int:
+        """How many threads may call `encode` at the same time, and should, for it to be fast."""
+        ...
+
+    def encode(self, ids: Array, mask: Array | None) -> Array:
+        """Encode a padded batch.
+
+        Args:
+            ids: token ids (batch, tokens), padded on the right.
+            mask: 1 for tokens, 0 for padding (batch, tokens); None if no sequence is padded.
+
+        Returns:
+            Vectors (layers, batch, tokens, dim); those of padding are arbitrary.
+
+        Raises:
+            MemoryError: if the batch does not fit in memory, or in that of a graphics card.
+        """
+        ...
+
 
 # Where one sequence more no longer pays: measured by benchmarks/speed.py.
 DEFAULT_BATCH_TOKENS = {"cpu": 1024, "cuda": 32768, "mps": 4096}
@@ -42,7 +85,7 @@ def plan_batches(lengths: Sequence[int], budget: int, *, equal_lengths: bool = F
 
 
 def pad(sequences: list[Sequence[int]], pad_id: int, device: str) -> tuple[Array, Array | None]:
-    """Return ids and their mask (batch, tokens), see `bsx.encode.protocol.Embedder.encode`."""
+    """Return ids and their mask (batch, tokens), see `bsx.encode.batching.Embedder.encode`."""
     lengths = np.array([len(s) for s in sequences])
     longest = int(lengths.max())
     present = np.arange(longest)[None, :] < lengths[:, None]
@@ -120,7 +163,7 @@ class Batcher:
         if len(batch) == 1:
             raise InputError(
                 f"one text of {longest} tokens does not fit in the memory of {self.embedder.device}: "
-                "use a smaller model, another `device=` or `dtype=`"
+                "use a smaller model, another device or dtype"
             ) from error
         half = (len(batch) + 1) // 2
         self.batch_tokens = min(self.batch_tokens, half * longest)

@@ -75,7 +75,7 @@ def choose_dtype(name: Dtype, device: str) -> Precision:
     kind = device_type(device)
     if name == "int8":
         if kind != "cpu":
-            raise InputError(f"int8 runs on the CPU only, the device is {device}: use `device='cpu'`, or bf16 or fp16")
+            raise InputError(f"int8 runs on the CPU only, the device is {device}: use device=cpu, or bf16 or fp16")
         return name
     torch: Untyped = need("torch", f"The number format {name}")
     if kind == "cuda":

@@ -62,12 +62,12 @@ def sentence_features(
         InputError: for ``cls`` if the model puts no special token in front of a text.
     """
     if pooling == "cls" and not tokenizer.prefix:
-        raise InputError("this model puts no special token in front of a text: use `pooling='mean'` or max")
+        raise InputError("this model puts no special token in front of a text: use pooling mean or max")
     rows_of: dict[str, list[int]] = {}
     for row, text in enumerate(texts):
         rows_of.setdefault(text, []).append(row)
     vectors = _room((len(view.layers), len(texts), view.dimensions), budget)
-    found = np.zeros(len(texts), dtype=bool)
+    result = np.zeros(len(texts), dtype=bool)
     truncated = 0
     for block in _blocks(list(rows_of), progress):
         states = encode_texts(block, tokenizer, view)
@@ -76,8 +76,8 @@ def sentence_features(
         pooled, present = _pool(states, tokenizer, pooling, specials)
         for i, text in enumerate(block):
             vectors[:, rows_of[text]] = pooled[:, i, None]
-            found[rows_of[text]] = present[i]
-    return Features(vectors, found, truncated)
+            result[rows_of[text]] = present[i]
+    return Features(vectors, result, truncated)
 
 
 def word_features(
@@ -103,7 +103,7 @@ def word_features(
         starts.setdefault(tuple(words), []).append(total)
         total += len(words)
     vectors = _room((len(view.layers), total, view.dimensions), budget)
-    found = np.zeros(total, dtype=bool)
+    result = np.zeros(total, dtype=bool)
     truncated = 0
     for block in _blocks(list(starts), progress):
         states = encode_texts([" ".join(words) for words in block], tokenizer, view)
@@ -118,9 +118,9 @@ def word_features(
         for words in block:
             for start in starts[words]:
                 vectors[:, start : start + len(words)] = pooled[:, first : first + len(words)]
-                found[start : start + len(words)] = present[first : first + len(words)]
+                result[start : start + len(words)] = present[first : first + len(words)]
             first += len(words)
-    return Features(vectors, found, truncated)
+    return Features(vectors, result, truncated)
 
 
 def _room(shape: tuple[int, int, int], budget: int) -> NDArray[np.float32]:

@@ -9,13 +9,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bsx.data.lines import NamedFile
-from bsx.encode.tokenizer import TokenizedText, Tokenizer
 from bsx.errors import InputError
+
+if TYPE_CHECKING:
+    from bsx.encode.tokenizer import TokenizedText, Tokenizer
 
 _BLOCK = 4096  # texts counted at a time
 
@@ -70,7 +73,7 @@ class Idf:
             weights = {int(i): float(w) for i, w in content.pop("weights").items()}
             return cls(weights=weights, **content)
         except (InputError, ValueError, TypeError, AttributeError, KeyError) as error:
-            raise InputError(f"{path}: not an idf file written by bsx ({error})") from error
+            raise InputError(f"not an idf file written by bsx ({error})", file=path) from error
 
 
 class IdfCounter:

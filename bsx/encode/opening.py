@@ -7,12 +7,11 @@ from importlib.metadata import version
 from typing import Literal, cast, get_args
 
 from bsx.encode.architecture import Architecture
-from bsx.encode.batching import Batcher
-from bsx.encode.cache.encoding import CachedEncoding, encoder_fields
-from bsx.encode.cache.folder import VectorCache
+from bsx.encode.batching import Batcher, Embedder
+from bsx.encode.cached import CachedEncoding, encoder_fields
 from bsx.encode.devices import Precision, has_torch
 from bsx.encode.light.embedder import LightEmbedder, obstacle
-from bsx.encode.protocol import Embedder
+from bsx.encode.vector_cache import VectorCache
 from bsx.errors import InputError, MissingExtraError
 from bsx.support.arrays import device_type
 from bsx.support.optional import installed, need
@@ -74,9 +73,9 @@ class Opener:
         why = self._obstacle()
         if backend == "onnx" or self._dtype == "int8":
             if backend == "torch":
-                raise InputError("int8 is computed by ONNX Runtime: leave `backend='torch'` out, or use fp32")
+                raise InputError("int8 is computed by ONNX Runtime: leave backend=torch out, or use fp32")
             if why is not None:
-                instead = "use `dtype='fp32'`" if self._dtype == "int8" else "use `backend='torch'`"
+                instead = "use dtype=fp32" if self._dtype == "int8" else "use backend=torch"
                 raise InputError(f"ONNX Runtime cannot run this: {why}; {instead}")
             need("onnxruntime", "int8" if self._dtype == "int8" else "The backend onnx")
             return True

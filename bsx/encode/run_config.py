@@ -3,48 +3,58 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypedDict
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from bsx.support.settings import UserOnly
+from bsx.catalog.catalog import Catalog
+from bsx.errors import InputError
+from bsx.support.folders import path_as_name
+from bsx.support.memory import parse_bytes
+from bsx.support.settings import BaseSettings, Option, UserOnly
+
+_RARE = Option(folded="encoder")
 
 
-class RunConfig(BaseModel):
+class RunConfig(BaseSettings):
     """Where and within what limits encoders run: settings that every metric of a run shares."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    registry: Annotated[Path | None, Field(description="Registry folder whose entries win over the shipped ones.")] = (
-        None
-    )
+    registry: Annotated[
+        Path | str | Catalog | None, Field(description="Registry folder whose entries win over the shipped ones.")
+    ] = None
     device: Annotated[str, Field(description="auto, cpu, cuda, cuda:N or mps.")] = "auto"
     dtype: Annotated[
         Literal["auto", "fp32", "bf16", "fp16", "int8"],
         Field(description="Number format of the encoder; auto is fp32. Matching is always fp32."),
+        _RARE,
     ] = "auto"
     backend: Annotated[
         Literal["auto", "torch", "onnx"],
         Field(description="What runs the encoder; auto: ONNX Runtime if installed and able to, else PyTorch."),
+        _RARE,
     ] = "auto"
     memory: Annotated[
-        str | None,
+        str | int | None,
         Field(description="Memory for vectors, like 2GB; a quarter of what is free unless given."),
+        _RARE,
     ] = None
     batch_tokens: Annotated[
-        int | None, Field(ge=1, description="Tokens of an encoder batch; the device's default unless given.")
+        int | None, Field(ge=1, description="Tokens of an encoder batch; the device's default unless given."), _RARE
     ] = None
     cache: Annotated[
-        Path | None, Field(description="Folder that keeps vectors for later runs, so that no text is encoded twice.")
+        Path | str | None,
+        Field(description="Folder that keeps vectors for later runs, so that no text is encoded twice."),
     ] = None
-    cache_size: Annotated[str, Field(description="Disk space for `cache=`; vectors unused for longest go first.")] = (
-        "10GB"
-    )
-    trust_remote_code: Annotated[bool, Field(description="Let a checkpoint run its own Python code."), UserOnly()] = (
-        False
-    )
+    cache_size: Annotated[
+        str | int, Field(description="Disk space for the cache; vectors unused for longest go first."), _RARE
+    ] = "10GB"
+    trust_remote_code: Annotated[
+        bool, Field(description="Let a checkpoint run its own Python code."), UserOnly(), _RARE
+    ] = False
     strict: Annotated[
-        bool, Field(description="Make errors of a truncated text and of a language that the model was not trained on.")
+        bool,
+        Field(description="Make errors of a truncated text and of a language that the model was not trained on."),
+        _RARE,
     ] = False
 
     @field_validator("cache", mode="before")
@@ -57,24 +67,31 @@ class RunConfig(BaseModel):
     @field_validator("memory", "cache_size", mode="before")
     @classmethod
     def _memory_as_text(cls, value: object) -> object:
-        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        if isinstance(text, str):
+            try:
+                parse_bytes(text)
+            except InputError as error:
+                raise ValueError(str(error)) from error
+        return text
 
     @model_validator(mode="after")
     def _size_of_something(self) -> Self:
         if self.cache is None and self.cache_size != RunConfig.model_fields["cache_size"].default:
-            raise ValueError("`cache_size=` goes with `cache=`")
+            raise ValueError("cache_size goes with cache")
         return self
 
 
-class RunSettings(TypedDict, total=False):
-    """The fields of `RunConfig` as keyword arguments, but ``registry``, which calls that take them name themselves."""
+class EncoderSettings(RunConfig):
+    """The model of metrics that are not given one of their own, the language of the texts, and where encoders run."""
 
-    device: str
-    dtype: Literal["auto", "fp32", "bf16", "fp16", "int8"]
-    backend: Literal["auto", "torch", "onnx"]
-    memory: str | int | None
-    batch_tokens: int | None
-    cache: Path | str | None
-    cache_size: str | int
-    trust_remote_code: bool
-    strict: bool
+    model: Annotated[
+        str | Path | None, Field(description="Model: a registry name, a folder, or a hub id."), Option(("-m",))
+    ] = None
+    lang: Annotated[
+        str | None,
+        Field(description="Language of the texts (tag or English name), or auto; chooses the model."),
+        Option(("-l",)),
+    ] = None
+
+    _path_as_name = field_validator("model", mode="before")(path_as_name)

@@ -4,39 +4,34 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Annotated, Any
 
-from bsx.catalog.catalog import Catalog, load_registry
+from pydantic import Field
+
+from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_language
-from bsx.encode.architecture import Architecture
-from bsx.encode.cache.encoding import open_cache
 from bsx.encode.devices import Precision, choose_device, choose_dtype
-from bsx.encode.opening import Opener
-from bsx.encode.run_config import RunConfig, RunSettings
-from bsx.encode.shared import SharedEncoder
-from bsx.encode.tokenizer import LongText, Specials, Tokenizer, load_tokenizer
+from bsx.encode.run_config import EncoderSettings, RunConfig
 from bsx.errors import InputError, LanguageError
-from bsx.models.choice import Choice, choose, path_as_name
-from bsx.models.files import TOKENIZERS, part_of
-from bsx.models.locate import Checkpoint, locate
-from bsx.models.ranking import unseen, unseen_note
 from bsx.support.arrays import device_type
 from bsx.support.memory import DEFAULT_SHARE, free_memory, parse_bytes
-from bsx.support.settings import build_config, made_of, takes
-from bsx.support.untyped import Settings, Untyped, blaming
+from bsx.support.settings import Option, made_of, set_fields, settled
+
+# What finds and runs encoders is imported where one is opened: metrics without a model need none of it.
+if TYPE_CHECKING:
+    from bsx.encode.located import LocatedModel
+    from bsx.encode.shared import SharedEncoder
+    from bsx.encode.vector_cache import VectorCache
 
 
-def memory_budget(memory: str | None, device: str) -> int:
+def memory_budget(memory: str | int | None, device: str) -> int:
     """Return the bytes that vectors may take: what the setting ``memory`` says, or a quarter of what is free."""
     if memory is not None:
-        return parse_bytes(memory)
+        return parse_bytes(str(memory))
     if device_type(device) == "cuda":
         free = int(importlib.import_module("torch").cuda.mem_get_info(device)[0])
     else:
@@ -44,99 +39,14 @@ def memory_budget(memory: str | None, device: str) -> int:
     return int(free * DEFAULT_SHARE)
 
 
-@dataclass(frozen=True)
-class LocatedModel:
-    """A chosen model with its files on this machine.
+class SessionSettings(EncoderSettings):
+    """What `Encoders` are made of."""
 
-    Attributes:
-        choice: what was chosen.
-        checkpoint: its files.
-        architecture: its configuration.
-        trust_remote_code: whether it may bring its own tokenizer code.
-        budget: bytes of memory that one text may take; None if unlimited.
-    """
-
-    choice: Choice
-    checkpoint: Checkpoint
-    architecture: Architecture
-    trust_remote_code: bool = False
-    budget: int | None = None
-
-    @property
-    def identity(self) -> str:
-        """Name and shortened digest, for a signature."""
-        unknown = self.choice.entry is None and self.choice.source.path
-        name = Path(os.path.realpath(unknown)).name if unknown else self.choice.name  # where it lies changes no score
-        return f"{name}@{self.checkpoint.label}"
-
-    @cached_property
-    def _inner_tokenizer(self) -> Untyped:
-        kind = self.architecture.kind
-        return load_tokenizer(self.checkpoint.folder, kind, trust_remote_code=self.trust_remote_code)
-
-    def tokenizer(
-        self,
-        *,
-        limit: int | None = None,
-        leading_space: bool | None = None,
-        specials: Specials = "match",
-        long: LongText = "truncate",
-        before: str = "",
-        keep_before: bool = False,
-        context: bool = False,
-    ) -> Tokenizer:
-        """Return the model's tokenizer with its rules.
-
-        Args:
-            limit: a further limit on the tokens of a text.
-            leading_space: put a space before each text; what the registry says unless given.
-            specials: whether special tokens may be matched.
-            long: what happens to a text that is too long.
-            before: a text that every text follows.
-            keep_before: whether its vectors are kept.
-            context: whether texts come with context in front.
-        """
-        entry = self.choice.entry
-        limits = [self.architecture.position_limit, entry.max_tokens if entry is not None else None, limit]
-        if leading_space is None:
-            leading_space = entry.leading_space if entry is not None else False
-        folder = self.checkpoint.folder
-        with blaming(f"{folder}: {part_of(folder, 'its tokenizer', TOKENIZERS)} cannot be used"):
-            return Tokenizer(
-                self._inner_tokenizer,
-                position_limit=min((at for at in limits if at is not None), default=None),
-                leading_space=leading_space,
-                specials=specials,
-                long=long,
-                before=before,
-                keep_before=keep_before,
-                context=context,
-                vocabulary=self.architecture.vocabulary,
-                budget=self.budget,
-                # Scores of attention, their bias, and both once more while they are worked on.
-                pair_bytes=16 * self.architecture.heads,
-            )
-
-
-def locate_model(
-    choice: Choice, catalog: Catalog, *, trust_remote_code: bool = False, budget: int | None = None
-) -> LocatedModel:
-    """Find or fetch a model's files and read its configuration.
-
-    Raises:
-        ModelUnavailableError: if its files are neither here nor to be had.
-        InputError: if the files are not what the registry says.
-    """
-    catalog.require("families.yaml")
-    checkpoint = locate(choice, catalog)
-    architecture = Architecture.read(checkpoint.folder, catalog.families, trust_remote_code=trust_remote_code)
-    entry = choice.entry
-    if entry is not None and entry.layers != architecture.depth:
-        raise InputError(
-            f"{entry.name}: the registry says {entry.layers} layers, the checkpoint in {checkpoint.folder} "
-            f"has {architecture.depth}: correct the entry"
-        )
-    return LocatedModel(choice, checkpoint, architecture, trust_remote_code, budget)
+    remember: Annotated[
+        bool,
+        Field(description="Keep vectors in memory for the next call; without it, for what the run needs again."),
+        Option(python=True),
+    ] = True
 
 
 class Encoders:
@@ -146,13 +56,13 @@ class Encoders:
     which load their weights anew.
 
     Args:
-        model: the model of every metric that is not given one of its own.
-        lang: the language of the texts, for metrics that choose their model by language.
-        registry: the registry to use, or a folder laid over it; the shipped one with the user's overlays unless given.
-        remember: keep vectors in memory for the next call; without it, for what the run at hand needs again.
-        settings: other fields of `bsx.encode.run_config.RunConfig` (device, dtype, memory, …).
+        settings: see `SessionSettings`; ``model`` is that of every metric that is not given one of its own.
 
     Attributes:
+        config: the settings.
+        catalog: the registry.
+        model: the run's model.
+        lang: the language of the texts.
         language: the registry's entry of ``lang``.
 
     Raises:
@@ -160,35 +70,28 @@ class Encoders:
         UnknownNameError: for a language that the registry does not have.
     """
 
-    @takes(RunConfig)
-    def __init__(
-        self,
-        *,
-        model: str | Path | None = None,
-        lang: str | None = None,
-        registry: Catalog | str | Path | None = None,
-        remember: bool = True,
-        **settings: Unpack[RunSettings],
-    ) -> None:
-        folder = None if isinstance(registry, Catalog) else registry
-        self.config = build_config({**settings, "registry": folder}, RunConfig)
-        self.catalog = registry if isinstance(registry, Catalog) else load_registry(self.config.registry)
-        self._own_catalog = isinstance(registry, Catalog)
-        self.model = None if model is None else str(path_as_name(model))
-        self.lang = lang
+    @settled(SessionSettings)
+    def __init__(self, settings: SessionSettings) -> None:
+        self.config = settings
+        self.catalog = load_registry(settings.registry)
+        self.model = None if settings.model is None else str(settings.model)
+        self.lang = lang = settings.lang
         self.language = find_language(lang, self.catalog) if lang is not None else None
         self.device = choose_device(self.config.device)
         self.dtype: Precision = choose_dtype(self.config.dtype, self.device)
         self.budget = memory_budget(self.config.memory, self.device)
-        self._remember = remember
         self._uses: Counter[int] = Counter()
         self._lock = threading.RLock()
-        self._cache = open_cache(self.config.cache, self.config.cache_size)
+        self._cache: VectorCache | None = None
+        if self.config.cache is not None:
+            from bsx.encode.cached import open_cache
+
+            self._cache = open_cache(Path(self.config.cache), str(self.config.cache_size))
         self._doubts: list[str] = []
         self._replaced: list[str] = []
         self._heard: list[list[str]] = []
         self._models: dict[str, LocatedModel] = {}
-        self._model_used = model is None
+        self._model_used = self.model is None
         if self.language is not None:
             self.uses_entry("language", self.language.code)
         self._encoders: dict[tuple[Path, bool], SharedEncoder] = {}
@@ -199,25 +102,21 @@ class Encoders:
         Raises:
             UnknownNameError: for an unknown language.
         """
-        found = object.__new__(type(self))
-        found.__dict__.update(self.__dict__)
-        found.lang, found.language = lang, find_language(lang, self.catalog)
-        found._doubts, found._heard, found._replaced = [], [], [*self._replaced]
-        found.uses_entry("language", found.language.code)
-        return found
+        result = object.__new__(type(self))
+        result.__dict__.update(self.__dict__)
+        result.lang, result.language = lang, find_language(lang, self.catalog)
+        result._doubts, result._heard, result._replaced = [], [], [*self._replaced]
+        result.uses_entry("language", result.language.code)
+        return result
 
-    def settings(self) -> Settings:
-        """Return what other encoders like these are made of, in another process too; a given `Catalog` is not in it."""
-        run = self.config.model_dump()
-        return {**run, "model": self.model, "lang": self.lang, "remember": self._remember}
+    def settings(self) -> dict[str, Any]:
+        """Return what other encoders like these are made of, in another process too."""
+        return {**set_fields(self.config), "lang": self.lang}
 
     def __reduce__(self) -> tuple[object, ...]:
-        settings = self.settings()
-        if self._own_catalog:
-            settings["registry"] = self.catalog
-        return made_of, (type(self), settings)
+        return made_of, (type(self), self.settings())
 
-    def locate(self, model: str | None, lang: str | None = None, *, default: str | None = None) -> LocatedModel:
+    def locate(self, model: str | Path | None, lang: str | None = None, *, default: str | None = None) -> LocatedModel:
         """Return a metric's model.
 
         Args:
@@ -231,7 +130,11 @@ class Encoders:
             LanguageError: with ``strict``, for a model that was not trained on the language.
             ModelUnavailableError: if the model is not here and cannot be fetched.
         """
-        name = model or self.model or default
+        from bsx.encode.located import locate_model
+        from bsx.models.choice import choose
+        from bsx.models.ranking import unseen, unseen_note
+
+        name = str(model) if model else self.model or default
         self._model_used |= name == self.model
         tag = lang or self.lang
         key = f"{name}|{tag}"
@@ -259,7 +162,7 @@ class Encoders:
             LanguageError: instead, with ``strict``.
         """
         if self.config.strict:
-            raise LanguageError(f"{note} (drop `strict=True` to score all the same)")
+            raise LanguageError(f"{note} (leave out strict to score all the same)")
         for heard in (self._doubts, *self._heard):
             if note not in heard:
                 heard.append(note)
@@ -276,6 +179,9 @@ class Encoders:
 
     def encoder(self, located: LocatedModel, *, final_norm: bool = True) -> SharedEncoder:
         """Return the encoder of a model; always the same one for the same model."""
+        from bsx.encode.opening import Opener
+        from bsx.encode.shared import SharedEncoder
+
         key = (located.checkpoint.folder, final_norm)
         with self._lock:
             if key not in self._encoders:
@@ -293,7 +199,7 @@ class Encoders:
                     opener,
                     batch_tokens=self.config.batch_tokens,
                     budget=self.budget // 2,
-                    remember=self._remember,
+                    remember=self.config.remember,
                     uses=self._uses,
                     lock=self._lock,
                 )
@@ -354,7 +260,7 @@ class Encoders:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about models, their language and how they are run, one sentence each."""
-        unused = f"`model={self.model}` is not used: every metric has a model of its own or none"
+        unused = f"model: {self.model} is not used: every metric has a model of its own or none"
         said = (note for encoder in list(self._encoders.values()) for note in encoder.opener.notes)
         return tuple(dict.fromkeys([*([] if self._model_used else [unused]), *self._replaced, *self._doubts, *said]))
 
@@ -362,3 +268,35 @@ class Encoders:
     def sequences_encoded(self) -> int:
         """How many sequences went through all encoders so far."""
         return sum(encoder.sequences_encoded for encoder in list(self._encoders.values()))
+
+
+class SharedSettings(EncoderSettings):
+    """Encoders that are there already, or what to make some of."""
+
+    encoders: Annotated[
+        Encoders | None,
+        Field(description="Encoders to share beyond this call; they say where to run, and which registry to use."),
+        Option(python=True),
+    ] = None
+
+    def opened(self) -> Encoders:
+        """Return the encoders.
+
+        Raises:
+            InputError: if encoders are given and how to make some, too.
+        """
+        if self.encoders is None:
+            return Encoders(**set_fields(self, *(type(self).model_fields.keys() - EncoderSettings.model_fields)))
+        refuse_beside(self, EncoderSettings)
+        return self.encoders
+
+
+def refuse_beside(settings: EncoderSettings, kind: type[RunConfig]) -> None:
+    """Refuse settings of encoders beside encoders that are there.
+
+    Raises:
+        InputError: naming the first one.
+    """
+    for name in sorted(kind.model_fields.keys() & settings.model_fields_set):
+        if getattr(settings, name) != kind.model_fields[name].default:
+            raise InputError(f"encoders say where and how to run: give {name} to bsx.Encoders")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bsx.encode.batching import Batcher
-from bsx.encode.cache.encoding import CachedEncoding
+from bsx.encode.cached import CachedEncoding
 from bsx.encode.opening import Opener
 from bsx.errors import InputError
 from bsx.support.arrays import Array, fetch, put
@@ -206,8 +206,8 @@ class SharedEncoder:
             if number in self._held:
                 self._held.move_to_end(number)
         # Whoever has a batch in hand keeps it, though another thread may have it forgotten meanwhile.
-        found = [(self._kept[n], indices, [self._where[keys[i]][1] for i in indices]) for n, indices in known.items()]
-        return found, new
+        results = [(self._kept[n], indices, [self._where[keys[i]][1] for i in indices]) for n, indices in known.items()]
+        return results, new
 
     def _keep(self, kept: _Kept, rows: list[int] | None) -> None:
         """Remember some rows of a batch, or all of them, but those that are remembered already."""

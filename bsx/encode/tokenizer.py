@@ -188,8 +188,8 @@ class Tokenizer:
                 raise
             raise self._unusable(" ".join(str(error).split())[:200]) from error
         ids = list(encoded["input_ids"])
-        for found in ids:
-            self._check_ids(found)
+        for row in ids:
+            self._check_ids(row)
         return ids
 
     def _check_ids(self, ids: Sequence[int]) -> None:
@@ -200,7 +200,7 @@ class Tokenizer:
 
     def _unusable(self, why: str) -> InputError:
         folder = self._inner.name_or_path
-        return InputError(f"{folder}: {part_of(Path(folder), 'its tokenizer', TOKENIZERS)} cannot be used: {why}")
+        return InputError(f"{part_of(Path(folder), 'its tokenizer', TOKENIZERS)} cannot be used: {why}", file=folder)
 
     def words(self, text: str) -> NDArray[np.int64]:
         """Return which white-space word of a text each content token belongs to, counted from 0 (tokens,).
@@ -227,7 +227,7 @@ class Tokenizer:
             For each text a number for each of the ids that `tokenize` gives (tokens,): the word's place in its
             sentence, or -1 for special tokens. A word that the length limit cut off has no token.
         """
-        found = []
+        results = []
         for words in sentences:
             whole = np.repeat(np.arange(len(words)), [len(word.split()) for word in words])
             content = whole[self.words(" ".join(words))]
@@ -235,8 +235,8 @@ class Tokenizer:
                 left = self._inner.truncation_side == "left"
                 content = content[-self._max_content :] if left else content[: self._max_content]
             before = len(self.prefix) + len(self._lead) * self._keep_before
-            found.append(np.concatenate([[-1] * before, content, [-1] * len(self.suffix)]).astype(np.int64))
-        return found
+            results.append(np.concatenate([[-1] * before, content, [-1] * len(self.suffix)]).astype(np.int64))
+        return results
 
     def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
         """Return each text with special tokens, within the length limit."""
@@ -413,8 +413,8 @@ def _growth(rules: Sequence[tuple[str, str]]) -> float:
     plain = [set(unicodedata.normalize("NFKD", written).casefold()) for _, written in rules]
     most: list[float] = []
     for number, (pattern, written) in enumerate(rules):
-        found = set(unicodedata.normalize("NFKD", pattern).casefold())
-        before = [most[i] for i in range(number) if not pattern or found & plain[i]]
+        result = set(unicodedata.normalize("NFKD", pattern).casefold())
+        before = [most[i] for i in range(number) if not pattern or result & plain[i]]
         own = len(written) / len(pattern) if pattern else len(written) + 1
         most.append(max(1.0, own) * max(before, default=1.0))
     return max(most, default=1.0)

@@ -112,17 +112,19 @@ class TransformerEmbedder:
         spared = ("pooler", "decoder", *self._family.computed)
         absent = [name for name in report["missing_keys"] if not any(part in name for part in spared)]
         if absent:
-            raise InputError(f"{folder}: {weights} lack {len(absent)} tensors of the encoder, {absent[0]} among them")
+            raise InputError(
+                f"{weights} lack {len(absent)} tensors of the encoder, {absent[0]} among them", file=folder
+            )
         encoder = getattr(model, self._family.encoder) if self._family.encoder is not None else model
         for name, weight in encoder.named_parameters():
             if not finite(weight):
                 raise InputError(
-                    f"{folder}: {weights} cannot be used: {name} holds what is no finite number, or too large a one"
+                    f"{weights} cannot be used: {name} holds what is no finite number, or too large a one", file=folder
                 )
         return encoder.to(self.device).eval().requires_grad_(False)
 
     def encode(self, ids: Array, mask: Array | None) -> Array:
-        """Encode a padded batch; see `bsx.encode.protocol.Embedder.encode`."""
+        """Encode a padded batch; see `bsx.encode.batching.Embedder.encode`."""
         ids = tensor(ids)
         try:
             with torch.inference_mode():
@@ -165,7 +167,7 @@ class TransformerEmbedder:
 def _cut(config: Untyped, family: Family, layer: int) -> None:
     """Make a configuration describe the encoder up to ``layer``, so that no layer above it is built or loaded."""
     if getattr(config, "num_hidden_groups", 1) != 1:
-        raise InputError("an ALBERT with several layer groups cannot be cut at a layer: score with `all_layers=True`")
+        raise InputError("an ALBERT with several layer groups cannot be cut at a layer: score with all_layers")
     setattr(config, family.layer_count, layer)
     for name in ("layer_types", "attention_window"):  # what ModernBERT, Longformer and LED say layer by layer
         if isinstance(getattr(config, name, None), list | tuple):

@@ -13,38 +13,36 @@ from typing import TYPE_CHECKING
 from bsx.support.faces import public_face
 
 if TYPE_CHECKING:
-    from bsx.jobs.ablation import Ablation as Ablation, ablate as ablate
-    from bsx.jobs.alignment import fit_alignment as fit_alignment
-    from bsx.jobs.baselines import ComputedBaseline as ComputedBaseline, baseline as baseline
-    from bsx.jobs.carding.evidence import AddedEvidence as AddedEvidence, add_evidence as add_evidence
-    from bsx.jobs.carding.result import CardRun as CardRun
-    from bsx.jobs.carding.run import metric_card as metric_card
-    from bsx.jobs.combining.run import Combined as Combined, ensemble as ensemble
-    from bsx.jobs.comparing import Compared as Compared, ScoresFile as ScoresFile, compare as compare
+    from bsx.jobs.cards.evidence import AddedEvidence as AddedEvidence, add_evidence as add_evidence
+    from bsx.jobs.cards.run import metric_card as metric_card
+    from bsx.jobs.comparing import CompareRun as CompareRun, compare as compare
+    from bsx.jobs.combining import ensemble as ensemble
     from bsx.jobs.deciding import Decided as Decided, mbr as mbr
-    from bsx.jobs.evaluating.columns import Wanted as Wanted
-    from bsx.jobs.evaluating.run import MetaRun as MetaRun, meta as meta
-    from bsx.jobs.explaining import Explained as Explained, disentangle as disentangle
+    from bsx.jobs.evaluating import MetaRun as MetaRun, meta as meta
+    from bsx.jobs.disentangling import disentangle as disentangle
     from bsx.jobs.factoring import Factored as Factored, factors as factors
-    from bsx.jobs.fooling.build import BuiltTriples as BuiltTriples, build_triples as build_triples
-    from bsx.jobs.fooling.challenge import ChallengeRun as ChallengeRun, challenge_metrics as challenge_metrics
-    from bsx.jobs.fooling.pairs import fool_pairs as fool_pairs
-    from bsx.jobs.fooling.result import Fooled as Fooled
-    from bsx.jobs.fooling.triples import fool_triples as fool_triples
-    from bsx.jobs.intervening import IntervenedRun as IntervenedRun, intervene as intervene
-    from bsx.jobs.layers import LayerSweep as LayerSweep, sweep_layers as sweep_layers
+    from bsx.jobs.adversarial import BuildTriplesRun as BuildTriplesRun, BuiltTriples as BuiltTriples
+    from bsx.jobs.adversarial import ChallengeRun as ChallengeRun, challenge_metrics as challenge_metrics
+    from bsx.jobs.adversarial import PairsRun as PairsRun, detect_paraphrases as detect_paraphrases
+    from bsx.jobs.adversarial import TriplesRun as TriplesRun, build_triples as build_triples
+    from bsx.jobs.adversarial import prefer_paraphrases as prefer_paraphrases
+    from bsx.jobs.intervening import intervene as intervene
     from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
-    from bsx.jobs.probing.result import Findings as Findings
-    from bsx.jobs.probing.run import probe as probe
-    from bsx.jobs.reporting import ReproduceRun as ReproduceRun, report as report, reproduce as reproduce
+    from bsx.jobs.reporting import report as report, reproduce as reproduce
     from bsx.jobs.scoring.by_language import ScoredLanguages as ScoredLanguages, score_languages as score_languages
     from bsx.jobs.scoring.input import Input as Input
-    from bsx.jobs.scoring.run import Cluster as Cluster, ScoredFiles as ScoredFiles, score_files as score_files
-    from bsx.jobs.settings.combining import TrainingColumns as TrainingColumns
-    from bsx.jobs.settings.layers import ProbePlan as ProbePlan
-    from bsx.jobs.training.run import train as train
-    from bsx.jobs.tuning import Tuning as Tuning, tune as tune
-    from bsx.jobs.word_risks import explain as explain, explain_table as explain_table
+    from bsx.jobs.scoring.run import ScoredFiles as ScoredFiles, score_files as score_files
+    from bsx.jobs.ablation import Ablation as Ablation, AblationSettings as AblationSettings, ablate as ablate
+    from bsx.jobs.alignment import AlignmentSettings as AlignmentSettings, fit_alignment as fit_alignment
+    from bsx.jobs.baselines import BaselineSettings as BaselineSettings, ComputedBaseline as ComputedBaseline
+    from bsx.jobs.baselines import baseline as baseline
+    from bsx.jobs.explaining import ExplainTableSettings as ExplainTableSettings, explain_table as explain_table
+    from bsx.jobs.explaining import ExplainTextsSettings as ExplainTextsSettings, explain as explain
+    from bsx.jobs.layers import LayerSweep as LayerSweep, SweepSettings as SweepSettings, sweep_layers as sweep_layers
+    from bsx.jobs.layers import TuneSettings as TuneSettings, Tuning as Tuning, tune as tune
+    from bsx.jobs.probing import ProbeSettings as ProbeSettings, probe as probe
+    from bsx.jobs.training import CurveSettings as CurveSettings, train_curve as train_curve
+    from bsx.jobs.training import TrainSettings as TrainSettings, train as train
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
     __getattr__, __dir__ = public_face(__name__)

@@ -3,30 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Unpack
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field, field_validator
 
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.validate import vectors
 from bsx.catalog.catalog import load_registry
-from bsx.catalog.languages import language_code
+from bsx.catalog.languages import find_language
 from bsx.data.corpus import MemoryCorpus
+from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
-from bsx.jobs.judged import read_judged
-from bsx.jobs.settings.layers import AblationSettings
+from bsx.jobs.layers import LANG, JudgedColumns, read_judged
+from bsx.jobs.tables import Watched
 from bsx.metrics.embedding.ablation import MATCHINGS, grid
 from bsx.metrics.run import score_corpus
 from bsx.metrics.summary import about
 from bsx.support.aligned import text_table
-from bsx.support.progress import Progress, Watch, told
-from bsx.support.settings import complete, takes
+from bsx.support.progress import Progress, told
+from bsx.support.settings import Option, part, settled
 
 Row = dict[str, str | float | None]
+
+
+class AblationSettings(RunConfig, JudgedColumns, Watched):
+    """Settings of `ablate`."""
+
+    table: Annotated[str, Field(description="Table of human-judged segments."), Option(argument=True)]
+    model: Annotated[str, Field(description="Encoder: a registry name, a folder, or a hub id."), Option(("-m",))]
+    lang: Annotated[str, Field(description=LANG), Option(("-l",))] = "en"
+    mnli_model: Annotated[str | None, Field(description="Encoder fine-tuned on MNLI, for the rows with MNLI.")] = None
+    layer: Annotated[
+        int | None, Field(ge=0, description="Layer without power means; the model's best unless given.")
+    ] = None
+    long_idf: Annotated[
+        Mapping[str, Path] | Sequence[str],
+        Field(description="GROUP=FILE: all references of a group's test set, one text per line (IDF-L)."),
+    ] = {}
+
+    @field_validator("long_idf", mode="after")
+    @classmethod
+    def _by_group(cls, value: Mapping[str, Path] | Sequence[str]) -> Mapping[str, Path]:
+        if isinstance(value, Mapping):
+            return value
+        if not all("=" in pair for pair in value):
+            raise ValueError("write GROUP=FILE")
+        return {group: Path(file) for group, _, file in (pair.partition("=") for pair in value)}
 
 
 @dataclass(frozen=True)
@@ -46,7 +73,7 @@ class Ablation:
         return {"results": self.rows}
 
     def to_text(self) -> str:
-        """Return a table, for people."""
+        """Return a table."""
         groups = [name for name in self.rows[0] if name not in ("components", "matching")]
         rows = [["components", "matching", *groups]]
         for row in self.rows:
@@ -55,49 +82,38 @@ class Ablation:
         return text_table(rows, "llr")
 
 
-@takes(AblationSettings)
-def ablate(
-    data: str,
-    model: str,
-    *,
-    long_idf: Mapping[str, Path] | None = None,
-    progress: Watch = None,
-    **how: Unpack[AblationSettings],
-) -> Ablation:
+@settled(AblationSettings)
+def ablate(settings: AblationSettings) -> Ablation:
     """Correlate every combination with human scores, for three ways of matching.
 
     Args:
-        data: table of human-judged segments.
-        model: the encoder.
-        long_idf: group -> file of all references of its test set, a text a line.
-        progress: called with a group's name, done and total; True draws bars.
-        **how: columns of the table, models, and where to run.
+        settings: see `AblationSettings`.
 
     Raises:
         InputError: for a table that cannot be used, such as one with a group of two rows or of one human score, or for
             a group of ``long_idf`` that it does not have.
     """
-    progress = told(progress)
-    asked = complete(how, AblationSettings)
-    judged = read_judged([data], asked, language_code(asked["lang"]))
+    progress = told(settings.progress)
+    catalog = load_registry(settings.registry)
+    judged = read_judged([settings.table], settings, find_language(settings.lang, catalog).code)
     groups = list(dict.fromkeys(judged.groups))
-    files = dict(long_idf or {})
-    for name in files:
+    long_idf = settings.long_idf if isinstance(settings.long_idf, Mapping) else {}  # always one: see the validator
+    for name in long_idf:
         if name not in groups:
-            raise InputError(f"`long_idf={name}`: write GROUP=FILE with one of the groups {', '.join(groups)}")
-    catalog = load_registry()
-    entry = catalog.find(model)
-    layer = asked["layer"]
+            raise InputError(f"long_idf: {name!r} is none of the groups {', '.join(groups)}")
+    entry = catalog.find(settings.model)
+    layer = settings.layer
     if layer is None and entry is not None and isinstance(entry.layer, int):
         layer = entry.layer
     humans = {group: [h for h, of in zip(judged.human, judged.groups, strict=True) if of == group] for group in groups}
     for group, human in humans.items():
-        vectors({f"group {group!r}, column {asked['human']!r}": human}, varied=True)
+        vectors({f"group {group!r}, human scores": human}, varied=True)
     figures: dict[tuple[str, str, str], float | None] = {}
     notes = list(judged.notes)
+    run = part(settings, RunConfig) | {"registry": catalog}
     for group, human in humans.items():
-        encoders = Encoders(lang=asked["lang"], device=asked["device"], registry=catalog)
-        combinations = list(grid(model, layer, long_idf=files.get(group), mnli=asked["mnli_model"]))
+        encoders = Encoders(lang=settings.lang, **run)
+        combinations = list(grid(settings.model, layer, long_idf=long_idf.get(group), mnli=settings.mnli_model))
         metrics = {(row.name, m): row.metric(m, encoders) for row in combinations for m in MATCHINGS}
         chosen = [i for i, name in enumerate(judged.groups) if name == group]
         corpus = MemoryCorpus(
@@ -111,10 +127,10 @@ def ablate(
             figures[components, matching, group] = None if math.isnan(r) else r
     rows: list[Row] = []
     for components, matching in dict.fromkeys((components, matching) for components, matching, _ in figures):
-        found = {group: figures.get((components, matching, group)) for group in groups}
-        known = [value for value in found.values() if value is not None]
+        by_group = {group: figures.get((components, matching, group)) for group in groups}
+        known = [value for value in by_group.values() if value is not None]
         mean = sum(known) / len(known) if len(known) == len(groups) else None
-        rows.append({"components": components, "matching": matching, **found, "mean": mean})
+        rows.append({"components": components, "matching": matching, **by_group, "mean": mean})
     return Ablation(rows, list(dict.fromkeys(notes)))
 
 

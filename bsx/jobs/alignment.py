@@ -4,70 +4,66 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated
+
+from pydantic import Field
 
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_pair
 from bsx.data.files import LineFiles
 from bsx.data.lines import NamedFile
 from bsx.data.run import as_one_run, check_output
+from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
+from bsx.jobs.tables import Watched
 from bsx.metrics.embedding.fit_mapping import MappingSettings, fit, read_links
 from bsx.metrics.embedding.mapping import Mapping
-from bsx.support.progress import Watch, told
-from bsx.support.settings import in_range
+from bsx.support.progress import told
+from bsx.support.settings import Option, part, settled
 
 
-@in_range
+class AlignmentSettings(RunConfig, MappingSettings, Watched):
+    """Settings of `fit_alignment`."""
+
+    sources: Annotated[str | Path, Field(description="File of source sentences, one per line."), Option(("-s",))]
+    targets: Annotated[str | Path, Field(description="File of their translations, one per line."), Option(("-t",))]
+    output: Annotated[Path, Field(description="Where to write the map (.safetensors)."), Option(("-o",), writable=True)]
+    model: Annotated[str | None, Field(description="Encoder of both languages."), Option(("-m",))] = None
+    links: Annotated[
+        str | Path | None,
+        Field(description="File of word links, i-j pairs on each line; by mutual nearest vectors unless given."),
+    ] = None
+    lang: Annotated[
+        str | None,
+        Field(description="The two languages, source first: de-en; kept with the map, which tells other uses by it."),
+        Option(("-l",)),
+    ] = None
+
+
+@settled(AlignmentSettings)
 @as_one_run
-def fit_alignment(
-    source: str | Path,
-    target: str | Path,
-    output: Path,
-    *,
-    model: str | None = None,
-    layer: int | None = None,
-    kind: Literal["clp", "umd"] = "clp",
-    links: str | Path | None = None,
-    pairs: int = 2000,
-    max_words: int = 100,
-    lang: str | None = None,
-    device: str = "auto",
-    registry: Path | None = None,
-    progress: Watch = None,
-) -> Mapping:
+def fit_alignment(settings: AlignmentSettings) -> Mapping:
     """Fit and save the map that ``xmoverscore:mapping=…,mapping_file=…`` applies to the source's vectors.
 
     Args:
-        source: file of source sentences, one a line.
-        target: file of their translations, one a line.
-        output: where to write the map (.safetensors).
-        model: encoder of both languages.
-        layer: its layer; the top one unless given.
-        kind: an orthogonal matrix, or one direction to remove.
-        links: file of word links, i-j pairs a line; by mutual nearest vectors unless given.
-        pairs: use this many sentence pairs, the first ones.
-        max_words: leave out pairs with a longer side.
-        lang: the two languages, source first, as ``de-en``; kept with the map, which tells other uses by it.
-        device: where to run.
-        registry: a folder to lay over the registry.
-        progress: called with phase, done and total; True draws bars.
+        settings: see `AlignmentSettings`.
 
     Raises:
         InputError: for files that do not fit together or a place that cannot be written to.
     """
-    progress = told(progress)
+    output, lang = settings.output, settings.lang
     if output.suffix != ".safetensors":
         raise InputError(f"{output}: the name of a map must end in .safetensors")
     check_output(output)
     languages = {} if lang is None else dict(zip(("source", "target"), language_pair(lang), strict=True))
-    corpus = LineFiles({"target": NamedFile(target)}, [NamedFile(source)])
+    corpus = LineFiles({"target": NamedFile(settings.targets)}, [NamedFile(settings.sources)])
     texts = [(segment.references[0], segment.candidates[0]) for segment in corpus]
-    given = read_links(NamedFile(links), texts) if links is not None else None
-    encoders = Encoders(model=model, device=device, registry=load_registry(registry))
-    settings = MappingSettings(kind=kind, layer=layer, pairs=pairs, max_words=max_words)
-    mapping = fit(texts, encoders, settings, links=given, progress=progress)
+    links = read_links(NamedFile(settings.links), texts) if settings.links is not None else None
+    run = part(settings, RunConfig) | {"registry": load_registry(settings.registry)}
+    encoders = Encoders(model=settings.model, **run)
+    how = MappingSettings(**part(settings, MappingSettings))
+    mapping = fit(texts, encoders, how, links=links, progress=told(settings.progress))
     mapping = replace(mapping, facts={**mapping.facts, **languages})
     mapping.save(output)
     return mapping

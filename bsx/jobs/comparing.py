@@ -1,244 +1,248 @@
-"""Whether systems are different under metrics: scored here, then compared by resampling their segments."""
+"""Whether systems are different under metrics, computed here or read from a table: their segments are resampled."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from bsx.analysis.agreement.people import PeopleCurve
-from bsx.analysis.agreement.systems.compare import compare_systems
-from bsx.analysis.agreement.systems.result import CompareResult
-from bsx.analysis.agreement.systems.settings import CompareOptions, CompareSettings
-from bsx.bertscore.config import ScorerConfig
-from bsx.catalog.catalog import Catalog, load_registry
+from bsx.analysis.agreement.compare import compare_systems, together
+from bsx.analysis.agreement.human_curve import HumanCurve
+from bsx.analysis.agreement.result import CompareResult
+from bsx.analysis.agreement.settings import CompareSettings
+from bsx.catalog.catalog import load_registry
+from bsx.catalog.specs import split_specs
 from bsx.data.columns import read_columns
 from bsx.data.corpus import Corpus
-from bsx.data.long import SEGMENTS, SYSTEM, rows_by_system
+from bsx.data.long import rows_by_system
 from bsx.data.pairing import texts_of_rows
 from bsx.data.sidecar import known_metrics, known_signatures
 from bsx.data.tables import Table
-from bsx.errors import InputError
-from bsx.jobs.carding.data import JudgedRows
-from bsx.jobs.carding.people import curves
-from bsx.jobs.carding.reading import read_data
-from bsx.jobs.carding.scoring import score_rows
+from bsx.errors import InputError, UnknownNameError
 from bsx.jobs.scoring.input import Input
 from bsx.jobs.scoring.metrics import load_metrics, wanted_sides
+from bsx.jobs.tables import (
+    MetricSettings,
+    ScoreColumns,
+    TableSettings,
+    TestSets,
+    TextColumns,
+    TextFiles,
+    Watched,
+    find_columns,
+    known_columns,
+    turned,
+)
 from bsx.metrics.base import Metric
 from bsx.metrics.paired import paired_scores, split
 from bsx.metrics.summary import about, flags
-from bsx.support.progress import Progress, Watch, told
-from bsx.support.settings import build_config, set_fields, takes
+from bsx.support.near import did_you_mean
+from bsx.support.progress import Progress, told
+from bsx.support.result import Notice
+from bsx.support.settings import build_config, part, set_fields, settled
 
-_FEW = 20
-"""Segments under which a bootstrap's level is far off: simulated with normal differences, 8 % at this number."""
-
-
-@dataclass(frozen=True)
-class ScoresFile:
-    """A long table of scores, such as ``bsx score -o`` writes.
-
-    Attributes:
-        file: the table; ``-`` is standard input.
-        columns: the scores; those that are known by what lies beside the table, unless given.
-        lower: those of them of which lower is better; the sidecar's are known.
-        system: column of systems; ``system`` unless given.
-        segment: column of segments; ``segment``, else ``sid``, else ``id``, unless given.
-    """
-
-    file: str
-    columns: Sequence[str] = ()
-    lower: Sequence[str] = ()
-    system: str | None = None
-    segment: str | None = None
+if TYPE_CHECKING:
+    from bsx.jobs.cards.data import JudgedRows
 
 
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """What came out.
+class CompareRun(
+    Watched, CompareSettings, TestSets, TextColumns, TextFiles, MetricSettings, ScoreColumns, TableSettings
+):
+    """A comparison of systems by scores that stand in a table, or by metrics computed on texts."""
 
-    Attributes:
-        result: the systems under each metric.
-        files: what was read.
-        signatures: metric -> signature.
-        notes: what the reader should know.
-    """
+    systems: Annotated[
+        Sequence[str],
+        Field(
+            description="Systems to compare, the baseline first: names in the column of systems, columns of "
+            "candidates, or files of candidates without their ending. [all, as they come]"
+        ),
+    ] = ()
+    judged: Annotated[
+        Path | str | None,
+        Field(
+            description="Table of other systems with human judgments (candidate, reference or source, system, human, "
+            "perhaps lp and segment): say how often judgments agreed with a difference that large."
+        ),
+    ] = None
 
-    result: CompareResult
-    files: list[str]
-    signatures: dict[str, str]
-    notes: list[str]
 
-
-@takes(CompareSettings)
-def compare(
-    metrics: Sequence[str] = (),
-    texts: Input | None = None,
-    *,
-    systems: Sequence[str] = (),
-    scores: ScoresFile | None = None,
-    judged: Path | str | None = None,
-    settings: ScorerConfig | None = None,
-    progress: Watch = None,
-    **how: Unpack[CompareOptions],
-) -> Compared:
+@settled(CompareRun)
+def compare(settings: CompareRun) -> CompareResult:
     """Compare systems with the first one, or all pairs, with each metric's own corpus score.
 
+    Systems are files of candidates, columns of candidates, or stand one below the other in a table with a column of
+    systems. A table without metrics to compute holds the scores.
+
     Args:
-        metrics: their specs.
-        texts: of at least two systems, the baseline first: files, columns, or one table with a column of systems.
-        systems: of a table with a column of systems, those to compare, the baseline first; all unless given.
-        scores: a table of scores that are there already, instead of metrics and texts.
-        judged: table of other systems that people judged (candidate, reference or source, system, human, perhaps lp and
-            segment), to say how often people agreed with a difference that large.
-        settings: model, language, and where and within what limits to run.
-        progress: called with phase, done and total; True draws bars.
-        **how: the test, its corrections and intervals.
+        settings: see `CompareRun`.
 
     Raises:
+        UnknownNameError: for a system that is not there.
         InputError: for files or metrics that cannot be used.
     """
-    progress = told(progress)
-    config, given = build_config(how, CompareSettings, spelling="`{}=`"), set_fields(settings)
-    texts = texts if texts is not None else Input()
-    if scores is not None:
-        for name, value in (
-            ("metrics", metrics),
-            ("data", texts.files() or texts.test_set),
-            ("judged", judged),
-            *((name, getattr(texts, name)) for name in ("candidate", "reference", "source")),
-            *given.items(),
-        ):
-            if value:
-                raise InputError(f"`scores=` are there already: leave out `{name}=`")
-        return _compare_scores(scores, systems, config)
-    if texts.test_set is not None:
-        said: list[str] = []
-        with texts.opened(said.append) as opened:
-            run = compare(metrics, opened, systems=systems, judged=judged, settings=settings, progress=progress, **how)
-        return replace(run, notes=[*said, *run.notes])
-    if not metrics:
-        raise InputError("name what to compare by: `metrics=` with texts, or `scores=FILE`")
-    below = texts.data is not None and len(texts.candidate) < 2
-    if not below and len(texts.candidates if texts.data is None else texts.candidate) < 2:
-        raise InputError("name at least two systems to compare")
+    if not settings.metrics:
+        return _compare_scores(settings)
+    if settings.columns or settings.lower:
+        raise InputError("columns and lower name scores that stand in a table: leave out metrics, or them")
     notes: list[str] = []
-    rows = None if judged is None else _judged(Path(judged), given.get("lang"), load_registry(given.get("registry")))
-    with texts.open(wanted_sides(metrics, given), keep_rows=False) as corpus:
-        built, plan = load_metrics(metrics, given, corpus, notes.append)
-        places = _places(corpus, str(texts.data), systems) if below else {}  # before anything is scored
+    with texts_of(settings).opened(notes.append) as opened:
+        return _compare_texts(opened, settings, notes)
+
+
+def texts_of(settings: CompareRun) -> Input:
+    """Return what is read: files of texts, a table with its columns of texts, or a test set."""
+    return build_config(part(settings, Input), Input)
+
+
+def _compare_texts(texts: Input, settings: CompareRun, notes: list[str]) -> CompareResult:
+    """Compare systems by metrics computed on their texts."""
+    specs = [spec for text in settings.metrics for spec in split_specs(text)]
+    progress = told(settings.progress)
+    rows = None if settings.judged is None else _judged(Path(settings.judged), settings)
+    with texts.open(wanted_sides(specs, settings), keep_rows=False) as corpus:
+        below = texts.table is not None and len(corpus.systems) == 1
+        places = _places(corpus, str(texts.table), settings.systems) if below else {}  # before anything is scored
+        names = list(places) if below else _chosen(corpus.systems, settings.systems)
+        built, plan = load_metrics(specs, settings, corpus, notes.append)
         prepared, totals, scored = paired_scores(built, corpus, plan=plan, progress=progress)
-    segments = len(next(iter(places.values()))) if below else prepared.segments
     scored = [split(paired, places) for paired in scored] if below else scored
     signatures = {paired.metric.spec: str(prepared.signature(i)) for i, paired in enumerate(scored)}
-    found = [
+    compared = [
         compare_systems(
-            paired.scores,
+            {name: paired.scores[name] for name in names},
             metric=paired.metric.spec,
             aggregate=paired.aggregate,
-            settings=config,
             higher_is_better=paired.metric.higher_is_better,
             signature=signatures[paired.metric.spec],
+            **part(settings, CompareSettings),
         )
         for paired in scored
     ]
-    notes += [*about(built), *flags(prepared, totals), *_few(config, segments)]
-    agreed = () if rows is None else _people(rows, [paired.metric for paired in scored], config.confidence, progress)
-    name = "" if judged is None else Path(judged).name
-    files = [*texts.files(), *([] if judged is None else [str(judged)])]
-    return Compared(CompareResult(config, segments, tuple(found), agreed, name), files, signatures, notes)
+    notes += [*about(built), *flags(prepared, totals)]
+    human = () if rows is None else _human(rows, [paired.metric for paired in scored], settings.confidence, progress)
+    name = "" if settings.judged is None else Path(settings.judged).name
+    result = together(compared, [replace(curve, data=name) for curve in human])
+    return replace(result, signatures=signatures, notes=tuple(notes))
+
+
+def _chosen(there: Sequence[str], systems: Sequence[str]) -> list[str]:
+    """Return the systems to compare, of those that are there.
+
+    Raises:
+        UnknownNameError: for one that is not there.
+        InputError: if they are fewer than two.
+    """
+    for name in systems:
+        if name not in there:
+            hint = did_you_mean(name, list(there))
+            raise UnknownNameError(f"systems: there is no system {name!r}; there are {', '.join(there)}.{hint}")
+    chosen = list(dict.fromkeys(systems)) or list(there)
+    if len(chosen) < 2:
+        raise InputError(f"only the system {chosen[0]} is there: two are needed to compare")
+    return chosen
 
 
 def _places(corpus: Corpus, file: str, systems: Sequence[str]) -> dict[str, NDArray[np.int64]]:
     """Return the rows of systems that stand one below the other in a corpus."""
-    own = [(one.system, one.id, hash((one.references, one.source))) for one in corpus]
+    own = [(segment.system, segment.id, hash((segment.references, segment.source))) for segment in corpus]
     if own[0][0] is None:
-        raise InputError("name at least two systems to compare: columns of candidates, or a column `system=COL`")
+        raise InputError(
+            "holds one system: name several columns of candidates, candidate, or the column of systems, system",
+            file=file,
+        )
     names, segments, texts = (list(column) for column in zip(*own, strict=True))
     return _two(file, rows_by_system(file, list(map(str, names)), segments, systems, texts))
 
 
 def _two(file: str, places: dict[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
     if len(places) < 2:
-        raise InputError(f"{file}: only the system {next(iter(places))} is there: two are needed to compare")
+        raise InputError(f"only the system {next(iter(places))} is there: two are needed to compare", file=file)
     return places
 
 
-def _few(config: CompareSettings, segments: int) -> list[str]:
-    if config.test != "bootstrap" or segments >= _FEW:
-        return []
-    return [
-        f"{segments} segments are few for a bootstrap: it calls about half of all equal systems different "
-        "at 2 segments, 16 % at 5 and 9 % at 10, where 5 % are meant; `test=randomise` keeps its level"
-    ]
-
-
-def _compare_scores(given: ScoresFile, systems: Sequence[str], config: CompareSettings) -> Compared:
-    """Compare systems by the means of scores that are there already."""
-    table = Table(given.file)
-    known = {entry.metric: entry for entry in known_metrics(given.file)}
-    columns = list(given.columns) or [name for name in known if name in table.columns]
+def _compare_scores(settings: CompareRun) -> CompareResult:
+    """Compare systems by the means of scores that stand in a table."""
+    of_texts = [*TextFiles.model_fields, *TextColumns.model_fields, *TestSets.model_fields]
+    idle = [*of_texts, *MetricSettings.model_fields, "judged"]
+    if named := [name for name in set_fields(settings) if name in idle and getattr(settings, name)]:
+        raise InputError(f"{named[0]} goes with metrics, which compute scores: name some, or leave it out")
+    if settings.table is None:
+        raise InputError("name what to compare by: a table of scores, or metrics with texts")
+    table = Table(settings.table)
+    columns = known_columns(table, settings.columns)
     if not columns:
-        raise InputError(f"{given.file}: `columns=` names the columns of scores; it has {', '.join(table.columns)}")
-    system, segment = given.system or SYSTEM, given.segment or table.first(*SEGMENTS)
-    if segment is None:
-        raise InputError(f"{given.file}: `segment=COL` names the column of segments; it has {', '.join(table.columns)}")
-    if unknown := [name for name in given.lower if name not in columns]:
-        raise InputError(f"`lower=`: {unknown[0]!r} is not among the columns of scores, {', '.join(columns)}")
-    found = read_columns(table, columns, labels=[system, segment])
-    names, ids = (list(map(str, found[name])) for name in (system, segment))
-    places = _two(given.file, rows_by_system(given.file, names, ids, systems, texts_of_rows(table)))
-    notes, compared = [], []
+        raise InputError(
+            f"columns names the scores in it, metrics computes some; it has {', '.join(table.columns)}", file=table.name
+        )
+    asked = {"columns": columns, "system": settings.system, "segment": settings.segment}
+    roles = find_columns(table.columns, asked, "system", "segment")
+    for role, names in roles.items():
+        if not names:
+            raise InputError(f"{role} names the column of {role}s; it has {', '.join(table.columns)}", file=table.name)
+    (system,), (segment,) = roles["system"], roles["segment"]
+    lower = turned(table, columns, settings.lower)[0]
+    known = {entry.metric: entry for entry in known_metrics(table.name)}
+    values = read_columns(table, columns, labels=[system, segment])
+    names, segments = (list(map(str, values[name])) for name in (system, segment))
+    texts = texts_of_rows(table)
+    places = _two(table.name, rows_by_system(table.name, names, segments, settings.systems, texts))
+    warnings, compared = [], []
     for name in columns:
+        scores = {one: np.asarray(values[name], dtype=np.float64)[rows] for one, rows in places.items()}
         entry = known.get(name)
-        lower = name in given.lower or (entry is not None and not entry.higher_is_better)
-        scores = {one: np.asarray(found[name], dtype=np.float64)[rows] for one, rows in places.items()}
-        signature = entry.signature if entry is not None else None
         compared.append(
-            compare_systems(scores, metric=name, settings=config, higher_is_better=not lower, signature=signature)
+            compare_systems(
+                scores,
+                metric=name,
+                higher_is_better=name not in lower,
+                signature=None if entry is None else entry.signature,
+                **part(settings, CompareSettings),
+            )
         )
         for row in entry.scores if entry is not None else []:
             if row.score is not None and row.system in scores and not np.isclose(row.score, scores[row.system].mean()):
-                notes.append(
-                    f"{name}: systems are compared by the mean of their segments' scores, and the metric's own score "
-                    f"of all segments is another ({row.system}: {row.score:.4f}); `metrics=` compares by that"
-                )
+                whole = {"system": row.system, "score": row.score}
+                warnings.append(Notice("mean-of-segments", name, whole))
                 break
-    segments = len(next(iter(places.values())))
-    result = CompareResult(config, segments, tuple(compared))
-    return Compared(result, [given.file], known_signatures(given.file, columns), [*notes, *_few(config, segments)])
+    result = together(compared)
+    signatures = known_signatures(table.name, columns)
+    return replace(result, signatures=signatures, warnings=(*warnings, *result.warnings))
 
 
-def _judged(path: Path, lang: str | None, catalog: Catalog) -> JudgedRows:
-    """Return the one table of judged systems in a file, in one language.
+def _judged(path: Path, settings: CompareRun) -> JudgedRows:
+    """Return the one table of human judgments in a file, in one language.
 
     Raises:
         InputError: if it is something else.
     """
-    language = None if lang in (None, "auto") else lang
+    language = None if settings.lang in (None, "auto") else settings.lang
+    catalog = load_registry(settings.registry)
+    from bsx.jobs.cards.data import JudgedRows, read_data
+
     tables, _ = read_data([path], catalog, lang=language, human=None, columns=(), limit=None, seed=1)
-    found = tables[0].content
-    if not isinstance(found, JudgedRows) or found.human is None or found.texts.candidates is None:
-        raise InputError(
-            f"{path}: `judged=` needs texts that people judged: columns candidate, reference, system, human"
-        )
-    if found.system is None:
-        raise InputError(f"{path}: `judged=` compares systems, and there is no column system")
+    content = tables[0].content
+    if not isinstance(content, JudgedRows) or content.human is None or content.texts.candidates is None:
+        raise InputError("judged needs texts with human scores: columns candidate, reference, system, human", file=path)
+    if content.system is None:
+        raise InputError("judged compares systems, and there is no column system", file=path)
     if len(tables) > 1:
-        into = ", ".join(one.lang for one in tables)
-        raise InputError(f"{path}: holds translations into {into}: say into which with `lang=`")
-    return found
+        into = ", ".join(table.lang for table in tables)
+        raise InputError(f"holds translations into {into}: say into which with lang", file=path)
+    return content
 
 
-def _people(
+def _human(
     rows: JudgedRows, metrics: Sequence[Metric], confidence: float, progress: Progress | None
-) -> tuple[PeopleCurve, ...]:
-    found: list[PeopleCurve] = []
+) -> tuple[HumanCurve, ...]:
+    from bsx.jobs.cards.agreement import curves
+    from bsx.jobs.cards.scoring import score_rows
+
+    every: list[HumanCurve] = []
     for metric, scored in zip(metrics, score_rows(metrics, rows.texts, progress), strict=True):
-        found += curves(rows, metric.spec, scored, "systems", confidence)
-    return tuple(found)
+        every += curves(rows, metric.spec, scored, "systems", confidence)
+    return tuple(every)

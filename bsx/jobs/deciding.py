@@ -8,27 +8,29 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TextIO, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, TextIO, TypedDict
 
 import numpy as np
+from pydantic import Field
 
-from bsx.analysis.stats.preference import wilson_interval
-from bsx.bertscore.config import ScorerConfig
-from bsx.data.journal import Arrays, continued
 from bsx.data.nbest import NBest, NBestColumns, NBestFile, beside
-from bsx.data.output import ScoreTable, atomic_text, check_table
 from bsx.data.run import as_one_run, check_output, is_stream
+from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
-from bsx.jobs.metrics import open_metrics
-from bsx.jobs.scoring.resume import keeping, taken_up
-from bsx.jobs.settings.combining import MbrSettings
-from bsx.metrics.risk import Decision, Decoder, Utilities, drawn
-from bsx.metrics.summary import about
+from bsx.jobs.tables import MetricSettings, Reported
+from bsx.metrics.mbr import Decision, Decoder, MbrSettings, Utilities, drawn
+from bsx.metrics.zoo import get_metrics
 from bsx.support.aligned import text_table
-from bsx.support.idle import refuse_idle
-from bsx.support.progress import Say, Watch, told
-from bsx.support.settings import complete, in_range, set_fields, takes
+from bsx.support.progress import told
+from bsx.support.settings import Option, part, refuse_idle, settled
 
+if TYPE_CHECKING:
+    from bsx.data.journal import Arrays
+
+_CHOICES = (
+    *("segment", "candidate", "source", "model_score", "weight", "temperature", "method", "proposer", "keep", "check"),
+    "seed",
+)
 _BLOCK = 8  # lists that a run which is stopped may lose
 
 
@@ -75,14 +77,14 @@ class Decided:
 
     def to_text(self) -> str:
         """Return the summary as aligned lines, for people."""
-        found = self.summary
+        result = self.summary
         rows = [
-            ["lists", f"{found['lists']:,}"],
-            ["candidates", f"{found['candidates']:,}, {found['distinct']:,} of them different within their lists"],
-            ["mean expected score", f"{found['expected']:.4f}"],
-            ["mean rank in the list", f"{found['rank']:.2f}; the first was chosen in {found['first']:,} lists"],
+            ["lists", f"{result['lists']:,}"],
+            ["candidates", f"{result['candidates']:,}, {result['distinct']:,} of them different within their lists"],
+            ["mean expected score", f"{result['expected']:.4f}"],
+            ["mean rank in the list", f"{result['rank']:.2f}; the first was chosen in {result['first']:,} lists"],
         ]
-        if (checked := found["checked"]) is not None:
+        if (checked := result["checked"]) is not None:
             low, high = checked["ci"]
             rows += [
                 [
@@ -112,71 +114,107 @@ class _Lists:
 _Rows = list[tuple[NBest, Decision, Utilities | None]]
 
 
+class MbrRun(Reported, MetricSettings, MbrSettings):
+    """Which lists of candidates are decided, how, and what is written."""
+
+    table: Annotated[
+        str,
+        Field(
+            description="Lists of candidates, a row each: .tsv (unquoted), .csv, .jsonl, .parquet, or Moses' n-best "
+            "format (id ||| text ||| features ||| score)."
+        ),
+        Option(argument=True),
+    ]
+    metrics: Annotated[
+        Sequence[str], Field(description="The metric that decides: NAME[:field=value,…]; see bsx metrics. [bertscore]")
+    ] = ()
+    references: Annotated[
+        str | None,
+        Field(description="The same lists with texts that candidates are held against; they themselves unless given."),
+        Option(("-r",)),
+    ] = None
+    segment: Annotated[
+        str | None, Field(description="Column that names the list; its rows stand together. [segment, sid or id]")
+    ] = None
+    candidate: Annotated[str, Field(description="Column of candidates.")] = "candidate"
+    source: Annotated[str | None, Field(description="Column of sources, for metrics that read them.")] = None
+    model_score: Annotated[
+        str | None, Field(description="Column of the model's scores, higher is better: ranks and ties.")
+    ] = None
+    weight: Annotated[
+        str | None,
+        Field(description="Column of weights: how much a row counts where others are held against it."),
+    ] = None
+    check: Annotated[int, Field(ge=0, description="Decide so many lists exactly too, to state what is lost.")] = 10
+    output: Annotated[
+        Path | str | None,
+        Field(description="Decisions, one row a list: .tsv, .csv, .jsonl, .parquet."),
+        Option(("-o",), writable=True),
+    ] = None
+    matrix_out: Annotated[
+        Path | str | None,
+        Field(description="Write the scores behind them: .jsonl, one line a list."),
+        Option(writable=True),
+    ] = None
+    resume: Annotated[bool, Field(description="Go on where a run that was stopped with the same output left off.")] = (
+        False
+    )
+
+
+@settled(MbrRun)
 @as_one_run
-@in_range
-@takes(MbrSettings)
-def mbr(
-    file: Path | str,
-    output: Path | None = None,
-    *,
-    metric: str = "bertscore",
-    references: Path | str | None = None,
-    matrix_out: Path | None = None,
-    resume: bool = False,
-    settings: ScorerConfig | None = None,
-    progress: Watch = None,
-    say: Say = lambda note: None,
-    **how: Unpack[MbrSettings],
-) -> Decided:
+def mbr(settings: MbrRun) -> Decided:
     """Choose from each list of a file the candidate with the least Bayes risk, and write the decisions.
 
     Args:
-        file: lists of candidates, a row each: a table, or lines ``id ||| text ||| features ||| score``.
-        output: table to write, one row a list: id, candidate, expected, rank, n, distinct, loss.
-        metric: name or ``name:field=value``.
-        references: file of the same lists, whose texts candidates are held against; they themselves unless given.
-        matrix_out: .jsonl file to write, one line a list: candidates, references, weights, scores.
-        resume: go on where a run with the same output was stopped.
-        settings: model, language, and where and within what limits metrics run.
-        progress: called with a phase's name, lists done and lists in all; True draws bars.
-        say: told what the user should know while it runs.
-        **how: see `bsx.jobs.settings.combining.MbrSettings`.
+        settings: see `MbrRun`.
 
     Raises:
         InputError: for a file, column or metric that cannot be used.
     """
-    progress = told(progress)
-    asked = complete(how, MbrSettings)
-    _check_outputs(output, matrix_out, resume, asked["method"])
-    if asked["method"] != "prune":
-        refuse_idle(asked, MbrSettings, f"with `method={asked['method']}`", "proposer", "keep")
-    if asked["method"] == "exact":
-        refuse_idle(asked, MbrSettings, "with `method=exact`, which decides every list so", "check", "seed")
-    names = NBestColumns(asked["id"], asked["candidate"], asked["model_score"], asked["weight"], asked["source"])
+    from bsx.data.journal import continued
+    from bsx.data.output import ScoreTable, atomic_text, check_table
+    from bsx.jobs.scoring.resume import keeping, taken_up
+    from bsx.metrics.summary import about
+
+    progress, say, resume, method = told(settings.progress), settings.say, settings.resume, settings.method
+    references = settings.references
+    output = None if settings.output is None else Path(settings.output)
+    matrix_out = None if settings.matrix_out is None else Path(settings.matrix_out)
+    if output is not None:
+        check_table(output)
+    _check_outputs(output, matrix_out, resume, method)
+    asked = {name: getattr(settings, name) for name in _CHOICES}
+    if method != "prune":
+        refuse_idle(asked, MbrRun, f"with the method {method}", "proposer", "keep")
+    if method == "exact":
+        refuse_idle(asked, MbrRun, "with the method exact, which decides every list so", "check", "seed")
+    names = NBestColumns(settings.segment, settings.candidate, settings.model_score, settings.weight, settings.source)
     lists = _Lists(
-        NBestFile.of(file, names if references is None else replace(names, weight=None)),
+        NBestFile.of(settings.table, names if references is None else replace(names, weight=None)),
         None
         if references is None
         else NBestFile.of(
-            references, replace(names, source=None, score=names.score if asked["temperature"] is not None else None)
+            references, replace(names, source=None, score=names.score if settings.temperature is not None else None)
         ),
     )
     total = sum(1 for _ in lists)  # malformed input is found before a model is loaded
-    pruning = asked["method"] == "prune"
-    made = open_metrics([metric, *([asked["proposer"]] if pruning else [])], settings or ScorerConfig())
-    if len(made) != 1 + pruning:
-        raise InputError(f"`metric={metric}`: one metric decides; give one name")
+    pruning = method == "prune"
+    run = part(settings, EncoderSettings)
+    metric, *others = settings.metrics or ["bertscore"]
+    if others:
+        raise InputError(f"metrics: one metric decides, not {len(settings.metrics)}")
+    made = get_metrics([metric, *([settings.proposer] if pruning else [])], **run)
     decoder = Decoder(
         made[0],
-        asked["method"],
+        method,
         proposer=made[1] if pruning else None,
-        keep=asked["keep"],
-        temperature=asked["temperature"],
+        keep=settings.keep,
+        temperature=settings.temperature,
     )
-    checked = set[int]() if asked["method"] == "exact" else drawn(total, asked["check"], asked["seed"])
+    checked = set[int]() if method == "exact" else drawn(total, settings.check, settings.seed)
     signatures = {one.spec: str(one.signature()) for one in made}
-    run_settings = {name: str(value) for name, value in set_fields(settings).items()}
-    named = {**asked, "metric": metric, **run_settings}
+    named = {**asked, "metric": metric, **{name: str(value) for name, value in run.items()}}
     opened = [one for one in (lists.mine, lists.others) if one is not None]
 
     def blocks(start: int) -> Iterator[_Rows]:
@@ -227,25 +265,23 @@ def mbr(
 
 
 def _check_outputs(output: Path | None, matrix: Path | None, resume: bool, method: str) -> None:
-    if output is not None:
-        check_table(output)
     if matrix is not None:
         if matrix.suffix != ".jsonl" and not is_stream(matrix):
             raise InputError(f"{matrix}: the scores are written as JSON lines; the name must end in .jsonl")
         check_output(matrix)
         if method == "aggregate":
-            raise InputError("`matrix_out=` writes the scores of all pairs, and `method=aggregate` has none")
+            raise InputError("matrix_out writes the scores of all pairs, and the method aggregate has none")
     if resume and (output is None or is_stream(output)):
-        raise InputError("`resume=True` goes on with the file of `output=FILE`: name it")
+        raise InputError("resume goes on with the file of output: name it")
     if resume and matrix is not None:
-        raise InputError("`matrix_out=` needs a run from the start: leave out `resume=True`")
+        raise InputError("matrix_out needs a run from the start: leave out resume")
 
 
 def _pack(rows: _Rows) -> Arrays:
     decisions = [decision for _, decision, _ in rows]
     return {
         "segments": np.array(len(rows)),
-        "chosen": np.array([one.texts.index(decision.candidate) for one, decision, _ in rows]),
+        "chosen": np.array([candidates.texts.index(decision.candidate) for candidates, decision, _ in rows]),
         "numbers": np.array([[d.rank, d.n, d.distinct] for d in decisions]),
         "expected": np.array([d.expected for d in decisions]),
         "loss": np.array([np.nan if d.loss is None else d.loss for d in decisions]),
@@ -254,12 +290,18 @@ def _pack(rows: _Rows) -> Arrays:
 
 def _unpack(arrays: Arrays, lists: Sequence[tuple[NBest, NBest]]) -> _Rows:
     rows: _Rows = []
-    for place, (one, _) in enumerate(lists):
+    for place, (candidates, _) in enumerate(lists):
         rank, n, distinct = (int(number) for number in arrays["numbers"][place])
         lost = float(arrays["loss"][place])
-        text = one.texts[int(arrays["chosen"][place])]
+        text = candidates.texts[int(arrays["chosen"][place])]
         expected = float(arrays["expected"][place])
-        rows.append((one, Decision(one.id, text, expected, rank, n, distinct, None if np.isnan(lost) else lost), None))
+        rows.append(
+            (
+                candidates,
+                Decision(candidates.id, text, expected, rank, n, distinct, None if np.isnan(lost) else lost),
+                None,
+            )
+        )
     return rows
 
 
@@ -267,13 +309,13 @@ def _row(decision: Decision) -> dict[str, object]:
     return {**vars(decision), "loss": float("nan") if decision.loss is None else decision.loss}
 
 
-def _write(stream: TextIO, name: str, found: Utilities) -> None:
+def _write(stream: TextIO, name: str, utilities: Utilities) -> None:
     content = {
         "id": name,
-        "candidates": found.candidates,
-        "references": found.references,
-        "weights": found.weights.tolist(),
-        "scores": found.scores.tolist(),
+        "candidates": utilities.candidates,
+        "references": utilities.references,
+        "weights": utilities.weights.tolist(),
+        "scores": utilities.scores.tolist(),
     }
     stream.write(json.dumps(content, ensure_ascii=False) + "\n")
 
@@ -299,6 +341,8 @@ class _Totals:
     def summary(self, named: dict[str, object], signatures: dict[str, str]) -> MbrSummary:
         checked: Checked | None = None
         if self._losses:
+            from bsx.analysis.stats.preference import wilson_interval
+
             same, n = sum(loss == 0 for loss in self._losses), len(self._losses)
             checked = {
                 "lists": n,

@@ -1,310 +1,372 @@
-"""Which linguistic factors explain metrics: regressions on columns of a table, with tests and comparisons."""
+"""Which words are probably wrong: explanations of texts in memory and of tables, held against human marks."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Annotated, Any, Literal, Self
 
-from bsx.analysis.disentangling.bootstrap import compare_coefficients
-from bsx.analysis.disentangling.checks import NestedTest, linearity_checks, nested_test
-from bsx.analysis.disentangling.errors import BINDING, SEGMENTS
-from bsx.analysis.disentangling.fit import disentangle as regress
-from bsx.analysis.disentangling.noise.reliability import with_repeats
-from bsx.analysis.disentangling.result import DisentangleResult
-from bsx.analysis.disentangling.tables import CoefficientComparison, comparison_text, tests_sheets, tests_text
-from bsx.analysis.render.html import html_page
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.sheets import Sheet
-from bsx.analysis.stats.results import Comparison
-from bsx.catalog.languages import language_code
-from bsx.data.columns import Labels, TableLike, read_columns
-from bsx.data.long import SYSTEM, together
-from bsx.data.output import atomic_text, make_folder
-from bsx.data.run import check_outputs
-from bsx.data.sidecar import factor_columns, known_signatures, scored_columns
-from bsx.data.tables import Table
+import numpy as np
+from pydantic import Field, model_validator
+
+from bsx.analysis.explanations.attribution import Kept, erasure, shapley
+from bsx.analysis.explanations.calibration import Calibration, calibration
+from bsx.analysis.explanations.marks import MarkAgreement, mark_agreement
+from bsx.analysis.explanations.result import ExplainedRow, Explanations
+from bsx.data.cells import spelled
+from bsx.data.corpus import as_texts
+from bsx.data.files import TableFile
+from bsx.data.output import refuse_taken
+from bsx.data.run import as_one_run
+from bsx.data.tables import Row
+from bsx.encode.run_config import RunConfig
+from bsx.encode.session import Encoders
 from bsx.errors import InputError
-from bsx.jobs.settings.factors import DisentangleSettings
+from bsx.jobs.tables import FORMATS, Watched
+from bsx.metrics.base import Metric
+from bsx.metrics.zoo import get_metric
+from bsx.risk.explainer import RiskMethod, Side, TextRow, WordRisks, idf_weights
 from bsx.support.checks import Array
 from bsx.support.json_text import to_json
-from bsx.support.settings import complete, takes
-from bsx.support.untyped import JsonObject
+from bsx.support.progress import Progress, told
+from bsx.support.result import as_json
+from bsx.support.settings import Option, part, refuse_idle, settled
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-ENDINGS = {"text": "txt", "json": "json", "csv": "csv", "latex": "tex", "markdown": "md", "html": "html"}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Explained(InNotebooks):
-    """What came out.
-
-    Attributes:
-        result: the regressions.
-        tests: metric -> nested tests, if any were asked for.
-        comparison: two metrics, and factor -> the comparison of their coefficients, if asked for.
-        seed: of the resamples.
-        signatures: of the columns, where known.
-        notes: what the reader should know of the rows.
-    """
-
-    result: DisentangleResult
-    tests: Mapping[str, Sequence[NestedTest]]
-    comparison: tuple[str, str, Mapping[str, Comparison]] | None
-    seed: int
-    signatures: dict[str, str]
-    notes: Sequence[str] = ()
-
-    @property
-    def short(self) -> str:
-        """Metrics, factors and rows."""
-        return self.result.short
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return the tables of the regressions, of the nested tests, and of the comparison."""
-        compared = [] if self.comparison is None else CoefficientComparison(*self.comparison).sheets()
-        return [*self.result.sheets(), *tests_sheets(self.tests), *compared]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return one row a group, metric and factor, full precision; the group is empty for all rows together."""
-        return self.result.records()
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw every metric's coefficients with their intervals; hollow ones are not significant."""
-        return self.result.plot(path)
-
-    def _label(self) -> str:
-        return self.result._label()
-
-    def to_text(self) -> str:
-        """Return everything as text."""
-        parts = [self.result.to_text()]
-        parts += [tests_text(self.tests)] * bool(self.tests)
-        parts += [comparison_text(*self.comparison)] if self.comparison is not None else []
-        return "\n\n".join(parts) + "\n"
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything but the provenance, for other programs."""
-        return self.result.to_document(tests=self.tests, comparison=self.comparison, seed=self.seed).to_dict()
-
-    def form(self, name: str, origin: JsonObject) -> str:
-        """Return everything in one of the forms of `ENDINGS`.
-
-        Args:
-            name: of the form.
-            origin: a `bsx.support.provenance.provenance`, which goes into JSON; names of files and signatures go into
-                tables.
-        """
-        if name == "json":
-            return to_json({**self.to_dict(), "provenance": origin}) + "\n"
-        if name == "text":
-            return self.to_text()
-        if name == "csv":
-            return self.to_csv()
-        data = ", ".join(file["name"] for file in origin["files"])
-        if name == "latex":
-            return self.to_latex(data=data, signatures=origin["signatures"])
-        markdown = self.to_markdown(data=data, signatures=origin["signatures"])
-        return html_page(markdown, "bsx disentangle") if name == "html" else markdown
-
-    def save(self, folder: Path, origin: JsonObject, *, plot: bool = False) -> None:
-        """Write every form, ``disentangle.txt`` and so on.
-
-        Args:
-            folder: made if it is missing.
-            origin: goes into JSON.
-            plot: draw coefficients, shares of R², each metric's residuals, tipping points, forests of groups
-                and curves of factors, too.
-        """
-        make_folder(folder)
-        check_outputs(files_in(folder))
-        for name, ending in ENDINGS.items():
-            with atomic_text(folder / f"disentangle.{ending}") as stream:
-                stream.write(self.form(name, origin))
-        if not plot:
-            return
-        from bsx.analysis.disentangling.plots import (
-            draw_bends,
-            draw_coefficients,
-            draw_forest,
-            draw_residuals,
-            draw_shares,
-            draw_tipping_points,
-        )
-
-        draw_coefficients(self.result, folder / "coefficients.png", title="What the metrics go with")
-        for factor in dict.fromkeys(bend.factor for bend in self.result.bends if bend.curve):
-            draw_bends(self.result, factor, folder / f"bend-{_file_name(factor)}.png")
-        for noisy in dict.fromkeys(point.noisy for point in self.result.tipping):
-            draw_tipping_points(self.result, noisy, folder / f"tipping-{_file_name(noisy)}.png")
-        if self.result.groups:
-            for fit in self.result:
-                draw_forest(self.result, fit.metric, folder / f"forest-{_file_name(fit.metric)}.png")
-        draw_shares(self.result, folder / "shares.png", title="What explains the metrics")
-        for fit in self.result:
-            draw_residuals(self.result, fit.metric, folder / f"residuals-{_file_name(fit.metric)}.png")
+_DIGITS = 9
+"""Decimals of a risk; beyond them processors differ."""
+Risks = dict[Side, list[Array]]
+"""Of each side, the risks of each row's words."""
 
 
-def _file_name(name: str) -> str:
-    return "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
+class ExplainSettings(RunConfig, Watched):
+    """How the risk of each word, the probability that it is wrong, is told, and what it is held against."""
+
+    method: Annotated[
+        Literal["auto", "trained", "match", "erasure", "shapley"],
+        Field(
+            description="trained or match: from an encoder's vectors; erasure or shapley: from a metric's scores. "
+            "auto: erasure with a metric, else trained where the registry can and there is no reference, else match.",
+        ),
+    ] = "auto"
+    metrics: Annotated[Sequence[str], Field(description="Metric whose score is explained: NAME[:field=value,…].")] = ()
+    model: Annotated[
+        str | None, Field(description="Model: a registry name, a folder, or a hub id."), Option(("-m",))
+    ] = None
+    lang: Annotated[
+        str | None,
+        Field(description="Language of the texts (tag or English name), or auto; chooses the model."),
+        Option(("-l",)),
+    ] = None
+    layer: Annotated[int | None, Field(ge=0, description="Layer to match on, instead of the registry's.")] = None
+    idf: Annotated[bool, Field(description="Weigh matches by how rare the word is in these texts.")] = False
+    budget: Annotated[int, Field(ge=2, description="Texts to score a row and side, for shapley.")] = 256
+    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 1
+    resamples: Annotated[int, Field(ge=20, description="Bootstrap resamples of sentences, for marks.")] = 1000
+    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
+
+    @model_validator(mode="after")
+    def _method_of_a_metric(self) -> Self:
+        if len(self.metrics) > 1:
+            raise ValueError(f"metrics: one is explained at a time, not {len(self.metrics)}")
+        by_scores = self.method in ("erasure", "shapley") or (self.method == "auto" and len(self.metrics) > 0)
+        if by_scores and not self.metrics:
+            raise ValueError(f"method {self.method} explains the score of a metric: name it with metrics")
+        if not by_scores and self.metrics:
+            raise ValueError(f"method {self.method} reads vectors and no scores: leave metrics out, or use erasure")
+        if (by_scores or self.method == "trained") and (self.idf or self.layer is not None):
+            own = "; the metric has settings of its own" if by_scores else ""
+            raise ValueError(f"idf and layer belong to method match{own}")
+        return self
 
 
-def files_in(folder: Path) -> list[Path]:
-    """Return the files that `Explained.save` writes, beside pictures."""
-    return [folder / f"disentangle.{ending}" for ending in ENDINGS.values()]
+class ExplainTextsSettings(ExplainSettings):
+    """Settings of `explain`."""
+
+    references: Annotated[
+        object,
+        Field(description="n texts, or n lists of texts; without them, candidates are held against their sources."),
+    ] = None
+    sources: Annotated[
+        object,
+        Field(description="n texts; with references they are explained, but play no part in the candidates' risks."),
+    ] = None
+    marks: Annotated[
+        Mapping[Side, Sequence[Sequence[int]]] | None,
+        Field(description="Human marks to measure by: side -> for each row 1 (an error) or 0 for each word."),
+    ] = None
 
 
-@takes(DisentangleSettings)
-def disentangle(
-    file: Path,
-    columns: Sequence[str] = (),
-    factors: Sequence[str] = (),
-    *,
-    add: Sequence[Sequence[str]] = (),
-    compare: tuple[str, str] | None = None,
-    **how: Unpack[DisentangleSettings],
-) -> Explained:
-    """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares.
+class ExplainTableSettings(ExplainSettings):
+    """Settings of `explain_table`; columns that are not named are left alone."""
 
-    It reads files; `bsx.analysis.disentangle` works on columns.
+    table: Annotated[str | Path, Field(description=f"Table of texts: {FORMATS}."), Option(argument=True)]
+    candidate: Annotated[str, Field(description="Column of candidates.")] = "candidate"
+    reference: Annotated[Sequence[str], Field(description="Columns of references. [reference]")] = ()
+    source: Annotated[str | None, Field(description="Column of sources. [source]")] = None
+    reference_free: Annotated[
+        bool, Field(description="Hold candidates against their sources, not against references.")
+    ] = False
+    marks: Annotated[
+        str | None,
+        Field(description="Column of human marks: 0 or 1 (an error) for each word of the candidate, to measure by."),
+    ] = None
+    source_marks: Annotated[str | None, Field(description="The same for the source.")] = None
+
+
+@settled(ExplainTextsSettings)
+def explain(candidates: object, settings: ExplainTextsSettings) -> Explanations:
+    """Tell how likely each word of some candidates, and of their sources, is an error.
 
     Args:
-        file: table of scores and factors.
-        columns: those to explain; those that are known to be metrics unless given.
-        factors: columns to explain them with; those that are known to be factors unless given.
-        add: groups of factors; tests whether each adds anything to the others.
-        compare: two metrics whose coefficients to compare.
-        **how: the regression, its intervals and tests, and rows.
+        candidates: n texts.
+        settings: see `ExplainTextsSettings`.
+
+    Returns:
+        One number for each word that white space parts, higher for a likelier error. By ``match`` and ``trained`` it
+        lies between 0 and 1, and is a probability where ``calibrated`` says so; by ``erasure`` and ``shapley`` it is
+        how much the word lowers the metric's score.
 
     Raises:
-        InputError: for a table that cannot be used, or a metric to compare that is not there.
+        InputError: if numbers differ, there is neither reference nor source, or settings do not fit together.
     """
-    asked = complete(how, DisentangleSettings)
-    group, lang, bootstrap, confidence = asked["group"], asked["lang"], asked["bootstrap"], asked["confidence"]
-    se, cluster, nan, seed, intercept = asked["se"], asked["cluster"], asked["nan"], asked["seed"], asked["intercept"]
-    reliability, repeat = read_reliability(asked["reliability"]), read_repeats(asked["repeat"])
-    control, random = asked["control"], asked["random"]
-    opened = Table(file)
-    columns = list(columns) or scored_columns(file, opened.columns)
-    factors = list(factors) or factor_columns(file, opened.columns)
-    for setting, names, what in (("columns", columns, "scores"), ("factor_columns", factors, "factors")):
-        if not names:
-            raise InputError(
-                f"{file}: `{setting}=COL,…` names the columns of {what}; it has {', '.join(opened.columns)}"
-            )
-    segment = asked["segment"]
-    system = asked["system"] if asked["system"] is not None else opened.first(SYSTEM)
-    system = None if system in (*columns, *factors, group, *random) else system
-    opened.require(*(name for name in (segment, system) if name is not None))
-    labels = [name for name in dict.fromkeys((cluster, group, *random, "lp" if lang else None)) if name is not None]
-    measured = [name for names in repeat.values() for name in names]
-    controls = [name for name in control if name != "length" or name in opened.columns]
-    numbers = [*dict.fromkeys([*columns, *(name for name in factors if name not in repeat), *measured, *controls])]
-    binding = [name for name in BINDING if name in opened.columns and name not in (*numbers, *labels)]
-    binding = [name for name in binding if segment is None or name not in SEGMENTS]
-    keys = dict.fromkeys([*binding, *(name for name in (segment, system) if name is not None and name not in labels)])
-    read = read_columns(opened, numbers, labels, keys=list(keys))
-    if segment is not None:
-        read[SEGMENTS[0]] = read[segment]
-    table: TableLike = read if lang is None else _into(read, language_code(lang), file)
-    notes = (
-        []
-        if system is None
-        else together(list(map(str, table[system])), system, f"`group={system}` fits each by itself")
-    )
-    result = regress(
-        table,
-        columns,
-        factors,
-        se=se,
-        cluster=cluster,
-        nan=nan,
-        group=group,
-        intercept=intercept,
-        bootstrap=bootstrap,
-        seed=seed,
-        confidence=confidence,
-        correction=asked["correction"],
-        reliability=reliability,
-        repeat=repeat,
-        simex=asked["simex"],
-        control=control,
-        random=random,
-        spline=asked["spline"],
-        mediator=asked["mediator"],
-    )
-    table = with_repeats(table, repeat)
-    tests: dict[str, list[NestedTest]] = {}
-    for name in columns if add or asked["checks"] else ():
-        found = []
-        for added in add:
-            base = [factor for factor in factors if factor not in added]
-            found.append(nested_test(table, name, base, added, intercept=intercept, se=se, cluster=cluster, nan=nan))
-        if asked["checks"]:
-            found += linearity_checks(table, name, factors, se=se, cluster=cluster, nan=nan).values()
-        if found:
-            tests[name] = found
-    comparison = None
-    if compare is not None:
-        a, b = compare
-        if a == b or not {a, b} <= set(columns):
-            raise InputError(f"`compare={a},{b}`: name two of the metrics {', '.join(columns)}, as A,B")
-        resamples = bootstrap or 2000
-        different = compare_coefficients(
-            table, a, b, factors, se=se, cluster=cluster, nan=nan, resamples=resamples, seed=seed, confidence=confidence
+    texts = as_texts(candidates, "candidates")
+    references = _references(settings.references, len(texts))
+    sources = as_texts(settings.sources, "sources") if settings.sources is not None else None
+    for name, other in (("references", references), ("sources", sources)):
+        if other is not None and len(other) != len(texts):
+            raise InputError(f"there are {len(texts)} candidates and {len(other)} {name}")
+    if not texts:
+        raise InputError("there are no candidates to explain")
+    rows = [
+        TextRow(
+            text,
+            references[place] if references is not None else (),
+            sources[place] if sources is not None else None,
         )
-        comparison = (a, b, different)
-    return Explained(result, tests, comparison, seed, known_signatures(file, [*columns, *factors]), notes)
+        for place, text in enumerate(texts)
+    ]
+    return _explained(rows, settings.marks or {}, settings)
 
 
-def read_reliability(given: Mapping[str, float] | Sequence[str]) -> dict[str, float]:
-    """Return factor -> reliability, from a mapping or texts like ``sem=.7``.
+@settled(ExplainTableSettings)
+@as_one_run
+def explain_table(settings: ExplainTableSettings) -> Explanations:
+    """Explain the rows of a table; see `explain`.
 
-    Raises:
-        InputError: for a text of another form.
-    """
-    if isinstance(given, Mapping):
-        return dict(given)
-    found = {}
-    for text in given:
-        name, equals, value = text.rpartition("=")
-        try:
-            found[name.strip()] = float(value)
-        except ValueError:
-            equals = ""
-        if not (name.strip() and equals):
-            raise InputError(f"`reliability={text}`: write FACTOR=NUMBER, such as sem=.7")
-    return found
-
-
-def read_repeats(given: Mapping[str, Sequence[str]] | Sequence[str]) -> dict[str, list[str]]:
-    """Return factor -> columns that measure it, from a mapping or texts like ``sem=sem1``, ``sem2``.
+    Args:
+        settings: see `ExplainTableSettings`.
 
     Raises:
-        InputError: if the first text names no factor.
+        InputError: for a table, column or setting that cannot be used.
     """
-    if isinstance(given, Mapping):
-        return {name: list(columns) for name, columns in given.items()}
-    found: dict[str, list[str]] = {}
-    factor = ""
-    for text in given:
-        name, equals, column = text.partition("=")
-        factor = name.strip() if equals else factor
-        if not factor:
-            raise InputError(f"`repeat={text}`: write FACTOR=COLUMN,COLUMN,…, such as sem=sem1,sem2")
-        found.setdefault(factor, []).append((column if equals else name).strip())
-    return found
-
-
-def _into(table: Mapping[str, Array | Labels], lang: str, file: Path) -> dict[str, Array | Labels]:
-    kept = [i for i, pair in enumerate(table["lp"]) if str(pair).rpartition("-")[2] == lang]
-    if not kept:
+    table, candidate, source = settings.table, settings.candidate, settings.source
+    free = settings.reference_free
+    if free and settings.reference:
+        raise InputError("reference_free takes no column of references: leave reference out")
+    columns = TableFile(table, [candidate], []).table
+    named = list(settings.reference) or ([] if free else ["reference"])
+    source = source if source is not None else columns.first("source") if not free else "source"
+    if not free and not settings.reference and "reference" not in columns.columns:
+        alone = "explain by the source alone with reference_free, or " if source else ""
         raise InputError(
-            f"{file}: no row of column 'lp' goes into {lang}; there are {', '.join(sorted(set(map(str, table['lp']))))}"
+            f"has no column 'reference'; it has {', '.join(columns.columns)}: {alone}name the column with reference",
+            file=columns.name,
         )
-    return {
-        name: [column[i] for i in kept] if isinstance(column, list) else column[kept] for name, column in table.items()
+    columns.require(*(name for name in (settings.marks, settings.source_marks) if name is not None))
+    if settings.source_marks is not None and source is None:
+        raise InputError(
+            f"has no column of sources for the marks in {settings.source_marks!r}: name it with source",
+            file=columns.name,
+        )
+    used = {candidate, *named, *([] if source is None else [source])}
+    own = ["candidate", "risk", "source_risk", *["source"] * (source is not None), *["reference"] * bool(named)]
+    refuse_taken(set(columns.columns) - used, own)
+    rows: list[TextRow] = []
+    seen: list[Mapping[str, object]] = []
+    for segment in TableFile(table, [candidate], named, source=source, keep_rows=True):
+        rows.append(TextRow(segment.candidates[0], segment.references, segment.source))
+        seen.append(segment.row or {})
+    sides: list[tuple[Side, str | None]] = [("candidate", settings.marks), ("source", settings.source_marks)]
+    marks = {
+        side: [_marks(row, column, text) for row, text in zip(seen, _texts(rows, side), strict=True)]
+        for side, column in sides
+        if column is not None
     }
+    result = _explained(rows, marks, settings)
+    kept = [{name: _kept(name, cell) for name, cell in row.items() if name not in used} for row in seen]
+    return replace(result, rows=tuple(replace(row, columns=more) for row, more in zip(result.rows, kept, strict=True)))
+
+
+def json_lines(explanations: Explanations) -> str:
+    """Return one JSON object a row, with ``risk``, where there is a source ``source_risk``, and its further columns."""
+    lines = []
+    for row in explanations.rows:
+        own: dict[str, object] = as_json(replace(row, columns={}))
+        lines.append(to_json(own | {name: cell for name, cell in row.columns.items() if name not in own}) + "\n")
+    return "".join(lines)
+
+
+def _kept(name: str, cell: object) -> object:
+    """Return a cell as JSON holds it: text, number, or nothing; references are a list, as those that are used."""
+    if isinstance(cell, float):
+        return float(cell) if math.isfinite(cell) else None
+    plain = cell if cell is None or isinstance(cell, str | int) else spelled(cell)
+    return [plain] if name == "reference" else plain
+
+
+def _references(given: object | None, rows: int) -> list[tuple[str, ...]] | None:
+    if given is None:
+        return None
+    listed = list(given) if isinstance(given, list | tuple) else as_texts(given, "references")
+    texts = [(item,) if isinstance(item, str) else tuple(as_texts(item, "references")) for item in listed]
+    if len(texts) == rows and not all(texts):
+        raise InputError(f"row {list(map(bool, texts)).index(False) + 1}: has an empty list of references")
+    return texts
+
+
+def _texts(rows: Sequence[TextRow], side: Side) -> list[str]:
+    return [row.candidate if side == "candidate" else row.source or "" for row in rows]
+
+
+def _marks(row: Mapping[str, object], column: str, text: str) -> list[int]:
+    where = row.where if isinstance(row, Row) else "a row"
+    marks = str(row[column]).split()
+    if len(marks) != len(text.split()) or not set(marks) <= {"0", "1"}:
+        raise InputError(
+            f"{where}, column {column!r}: must hold 0 or 1 for each of {len(text.split())} words, with spaces "
+            f"between them; it holds {' '.join(marks)[:40]!r} ({len(marks)} parts)"
+        )
+    return [int(mark) for mark in marks]
+
+
+def _explained(
+    rows: list[TextRow], marks: Mapping[Side, Sequence[Sequence[int]]], settings: ExplainSettings
+) -> Explanations:
+    progress = told(settings.progress)
+    method = "erasure" if settings.method == "auto" and settings.metrics else settings.method
+    given = dict(settings)
+    if method != "shapley":
+        refuse_idle(given, ExplainSettings, f"with method {method}", "budget")
+    if not marks:
+        refuse_idle(given, ExplainSettings, "without marks", "resamples", "confidence")
+        if method != "shapley":
+            refuse_idle(given, ExplainSettings, f"with method {method} and without marks", "seed")
+    encoders = Encoders(model=settings.model, lang=settings.lang, **part(settings, RunConfig))
+    if settings.metrics:
+        result, risks = _by_scores(rows, get_metric(settings.metrics[0], encoders=encoders), method, settings, progress)
+    else:
+        result, risks = _by_vectors(rows, encoders, method, settings, progress)
+    if not marks:
+        return result
+    agreement: dict[str, MarkAgreement] = {}
+    shares: dict[str, Calibration] = {}
+    draws: dict[str, Any] = {
+        "seed": settings.seed,
+        "resamples": settings.resamples,
+        "confidence": settings.confidence,
+    }
+    for side, marked in marks.items():
+        if side not in risks:
+            raise InputError(f"there are no risks of the {side} to hold against its marks")
+        agreement[side] = mark_agreement(risks[side], marked, **draws)
+        if result.calibrated[side]:
+            shares[side] = calibration(risks[side], marked, **draws)
+    return replace(result, marks=agreement, calibration=shares, settings={**result.settings, **draws})
+
+
+def _by_vectors(
+    rows: list[TextRow], encoders: Encoders, method: str, settings: ExplainSettings, progress: Progress | None
+) -> tuple[Explanations, Risks]:
+    how: RiskMethod | None = "trained" if method == "trained" else "match" if method == "match" else None
+    weights: dict[Side, Mapping[str, float]] | None = None
+    if settings.idf:
+        sides: tuple[Side, ...] = ("candidate", "source")
+        weights = {side: idf_weights(_texts(rows, side)) for side in sides}
+    maker = WordRisks(encoders, method=how, layer=settings.layer, weights=weights)
+    reference, source = bool(rows[0].references), rows[0].source is not None
+    if method == "trained" and reference:
+        raise InputError("method trained holds candidates against their sources: use reference_free")
+    by_row = list(maker.risks(rows, progress))
+    risks: Risks = {"candidate": [row.candidate for row in by_row]}
+    known = [row.source for row in by_row if row.source is not None]
+    if len(known) == len(rows):
+        risks["source"] = known
+    present: list[Side] = ["candidate", "source"] if source else ["candidate"]
+    notes = list(encoders.notes)
+    if cut := sum(row.cut for row in by_row):
+        notes.append(
+            f"{cut} of {len(rows)} rows have a text longer than the model reads; the words cut off got the mean risk "
+            "of the others"
+        )
+    by = maker.located.choice.name
+    result = Explanations(
+        by,
+        {side: maker.method(side, reference=reference) for side in present},
+        {side: maker.calibrated(side, reference=reference) for side in present},
+        _explained_rows(rows, risks),
+        settings={"idf": settings.idf} if settings.idf else {},
+        signatures={by: str(maker.signature(reference=reference, source=source))},
+        notes=tuple(notes),
+    )
+    return result, risks
+
+
+def _by_scores(
+    rows: list[TextRow], metric: Metric, method: str, settings: ExplainSettings, progress: Progress | None
+) -> tuple[Explanations, Risks]:
+    """Explain a metric's scores: what each word adds, its sign turned, for a word that lowers the score is a risk."""
+    first = rows[0]
+    for side, there in (("reference", bool(first.references)), ("source", first.source is not None)):
+        if side in metric.needs and not there:
+            raise InputError(f"{metric.spec} needs a {side}, and there is none")
+    sides: tuple[Side, ...] = ("candidate", "source") if "source" in metric.needs else ("candidate",)
+    risks: Risks = {side: [] for side in sides}
+    signature = ""
+    for number, row in enumerate(rows, start=1):
+        for side in sides:
+            words = _texts([row], side)[0].split()
+
+            def value(kept: Kept, words: list[str] = words, row: TextRow = row, side: Side = side) -> Array:
+                nonlocal signature
+                texts = [" ".join(np.array(words, dtype=object)[mask]) for mask in kept]
+                same = [row.candidate if side == "source" else row.source or ""] * len(texts)
+                scored = metric.score(
+                    texts if side == "candidate" else same,
+                    [list(row.references)] * len(texts) if "reference" in metric.needs else None,
+                    (texts if side == "source" else same) if "source" in metric.needs else None,
+                )
+                signature = str(scored.signature)
+                return scored.values if metric.higher_is_better else -scored.values
+
+            added = (
+                erasure(value, len(words))
+                if method == "erasure"
+                else shapley(value, len(words), budget=settings.budget, seed=settings.seed)
+            )
+            risks[side].append(-np.array(added.values))
+        if progress is not None:
+            progress("explaining", number, len(rows))
+    result = Explanations(
+        metric.spec,
+        dict.fromkeys(sides, method),
+        dict.fromkeys(sides, False),
+        _explained_rows(rows, risks),
+        settings={"budget": settings.budget, "seed": settings.seed} if method == "shapley" else {},
+        signatures={metric.spec: signature},
+        notes=tuple(metric.encoders.notes),
+    )
+    return result, risks
+
+
+def _explained_rows(rows: Sequence[TextRow], risks: Risks) -> tuple[ExplainedRow, ...]:
+    of_source = [_rounded(values) for values in risks["source"]] if "source" in risks else [None] * len(rows)
+    return tuple(
+        ExplainedRow(row.candidate, _rounded(risk), row.source, source, row.references)
+        for row, risk, source in zip(rows, risks["candidate"], of_source, strict=True)
+    )
+
+
+def _rounded(values: Array) -> tuple[float, ...]:
+    return tuple(round(float(value), _DIGITS) for value in values)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import Any, TypedDict, Unpack
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
+from pydantic import Field
 
-from bsx.analysis.factors.base import FactorScores, Resources, SentencePairs
+from bsx.analysis.factors.base import FactorScores, FactorSettings, Resources, SentencePairs
 from bsx.analysis.factors.zoo import get_factors, scored
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_pair
@@ -20,10 +21,9 @@ from bsx.data.run import as_one_run
 from bsx.data.sidecar import carried, carried_factors
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
-from bsx.jobs.settings.factors import FactorSettings
+from bsx.jobs.tables import FORMATS
 from bsx.support.aligned import text_table
-from bsx.support.idle import refuse_idle
-from bsx.support.settings import complete, takes
+from bsx.support.settings import Option, refuse_idle, settled
 
 USUAL = ("syn", "lex", "mor")
 
@@ -71,55 +71,64 @@ class Factored:
         return text_table(rows)
 
 
+class FactorRun(FactorSettings):
+    """Which factors of which columns are computed, and how the new columns are written."""
+
+    table: Annotated[Path | str, Field(description=f"Sentence pairs: {FORMATS}."), Option(argument=True)]
+    output: Annotated[
+        Path | str, Field(description="Table to write: all columns and one a factor."), Option(("-o",), writable=True)
+    ]
+    factors: Annotated[
+        Sequence[str],
+        Field(
+            description="Compute these factors: NAME[:field=value,…]. [those of syn,lex,mor for which parser and "
+            "vectors are here]"
+        ),
+    ] = ()
+    candidate: Annotated[str | None, Field(description="Column of candidates. [sentence2, question2 or candidate]")] = (
+        None
+    )
+    reference: Annotated[
+        str | None, Field(description="Column of references, LEX's too. [sentence1, question1 or reference]")
+    ] = None
+    source: Annotated[
+        str | None,
+        Field(description="Column of sources, instead, where lang names two languages. [sentence1 or source]"),
+    ] = None
+    nan: Annotated[
+        Literal["keep", "omit", "error"],
+        Field(description="Pairs without a value: write nan, leave out, or refuse."),
+    ] = "keep"
+    prefix: Annotated[str, Field(description="Put this before the names of the new columns.")] = ""
+    registry: Annotated[Path | None, Field(description="Folder laid over the registry.")] = None
+
+
 @as_one_run
-@takes(FactorSettings)
-def factors(
-    file: Path,
-    output: Path,
-    factors: str | Sequence[str] | None = None,
-    *,
-    resources: Resources | None = None,
-    **how: Unpack[FactorSettings],
-) -> Factored:
+@settled(FactorRun)
+def factors(settings: FactorRun) -> Factored:
     """Score sentence pairs by linguistic factors and write their table with one more column a factor.
 
     Args:
-        file: table of sentence pairs.
-        output: table to write.
-        factors: names, or ``name:field=value``; None for those of `USUAL` that have what they need here.
-        resources: what factors may read beside the sentences.
-        **how: columns, languages, and what to do about pairs without a value.
+        settings: see `FactorRun`.
 
     Raises:
         InputError: for a table or factor that cannot be used.
     """
-    asked = complete(how, FactorSettings)
-    nan, lang = asked["nan"], asked["lang"]
+    nan, lang, file, output = settings.nan, settings.lang, Path(settings.table), Path(settings.output)
     lang1, lang2 = language_pair(lang)
-    catalog = load_registry(asked["registry"])
-    made = get_factors(USUAL if factors is None else factors, preset=asked["preset"], registry=catalog)
+    catalog = load_registry(settings.registry)
+    made = get_factors(settings.factors or USUAL, preset=settings.preset, registry=catalog)
     replaced = [said for factor in made if (said := catalog.replacement("factor", factor.entry.name)) is not None]
     check_table(output)
-    resources = resources if resources is not None else Resources()
     of = f"with the factors {', '.join(factor.entry.name for factor in made)}"
-    unread = vars(resources).keys() - {"progress"}.union(*(factor.reads for factor in made))
-    refuse_idle({name: vars(resources)[name] for name in unread}, Resources, of)
-    opened = Table(file)
-    usual = (
-        opened.first("sentence1", "reference" if lang1 == lang2 else "source"),
-        opened.first("sentence2", "candidate"),
-    )
-    sentence1 = asked["sentence1"] if asked["sentence1"] is not None else usual[0] or "sentence1"
-    sentence2 = asked["sentence2"] if asked["sentence2"] is not None else usual[1] or "sentence2"
-    if sentence1 == sentence2:
-        raise InputError(f"`sentence1=` and `sentence2=` both name the column {sentence1!r}")
-    if (resources.parses1 is None) != (resources.parses2 is None):
-        raise InputError("parses come for both sides: give `parses1=` and `parses2=`")
+    unread = Resources.model_fields.keys() - {"progress"}.union(*(factor.reads for factor in made))
+    refuse_idle({name: getattr(settings, name) for name in unread}, Resources, of)
+    sentence1, sentence2 = _sides(settings, Table(file), lang1 == lang2)
     table = TableFile(file, [sentence1, sentence2], [], keep_rows=True)
-    names = {factor.spec: asked["prefix"] + factor.spec for factor in made}
+    names = {factor.spec: settings.prefix + factor.spec for factor in made}
     for name in names.values():
         if name in table.columns:
-            raise InputError(f"{file}: has a column {name!r} already: choose another name with `prefix=`")
+            raise InputError(f"has a column {name!r} already: choose another name with prefix", file=file)
     segments = list(table)
     rows: list[dict[str, Any]] = [dict(segment.row or {}) for segment in segments]
     columns = {name: [row[name] for row in rows] for name in table.columns if name not in (sentence1, sentence2)}
@@ -128,9 +137,9 @@ def factors(
     results: dict[str, FactorScores] = {}
     for factor in made:
         try:
-            results[names[factor.spec]] = scored(factor, pairs, resources)
+            results[names[factor.spec]] = scored(factor, pairs, settings)
         except (MissingExtraError, ModelUnavailableError) as error:
-            if factors is not None:
+            if settings.factors:
                 raise
             note = f"{factor.spec} is left out: {str(error).removeprefix(f'{factor.spec}: ')}"
             results[names[factor.spec]] = FactorScores(np.full(len(rows), np.nan), {}, (note,), excluded=str(error))
@@ -139,14 +148,14 @@ def factors(
     if nan == "error" and missing.any():
         place, row = (int(index) for index in np.argwhere(missing)[0])
         raise InputError(
-            f"{list(kept)[place]}: row {row + 1} has no value; `nan='keep'` writes nan, `nan='omit'` leaves it out"
+            f"{list(kept)[place]}: row {row + 1} has no value; nan keep writes nan, nan omit leaves it out"
         )
     wanted = ~missing.any(axis=0) if nan == "omit" else np.ones(len(rows), dtype=bool)
     summary: Summary = {
         "pairs": len(rows),
         "written": int(wanted.sum()),
         "lang": lang,
-        "preset": asked["preset"],
+        "preset": settings.preset,
         "nan": nan,
         "factors": [_describe(name, scores) for name, scores in results.items()],
     }
@@ -160,6 +169,24 @@ def factors(
             "factors": [*carried_factors(file), *summary["factors"]],
         }
     return Factored(summary, [*replaced, *(note for scores in results.values() for note in scores.notes)])
+
+
+def _sides(settings: FactorRun, table: Table, one_language: bool) -> tuple[str, str]:
+    """Return the columns of the two sides."""
+    role, other = ("reference", "source") if one_language else ("source", "reference")
+    if getattr(settings, other) is not None:
+        raise InputError(f"{other} has no effect with lang {settings.lang}: name a column with {role}", setting=other)
+    usual = ("sentence1", "question1", "reference") if one_language else ("sentence1", "source")
+    first = getattr(settings, role) or table.first(*usual)
+    second = settings.candidate or table.first("sentence2", "question2", "candidate")
+    for name, column in ((role, first), ("candidate", second)):
+        if column is None:
+            raise InputError(
+                f"{name} names the column; it has {', '.join(table.columns)}", setting=name, file=table.name
+            )
+    if first == second:
+        raise InputError(f"{role} and candidate both name the column {first!r}")
+    return str(first), str(second)
 
 
 def _describe(name: str, scores: FactorScores) -> FactorRow:

@@ -2,161 +2,150 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Unpack, cast
+from typing import Annotated, cast
 
 import numpy as np
+from pydantic import Field
 
 from bsx.analysis.factors.base import Resources
 from bsx.analysis.factors.zoo import get_factors
-from bsx.analysis.intervening.result import PAIR_COLUMNS, Interventions
+from bsx.analysis.intervening.edits import PAIR_COLUMNS, EditedText, save_pairs
+from bsx.analysis.intervening.result import Interventions
 from bsx.analysis.intervening.run import intervene as run
+from bsx.analysis.intervening.settings import InterveneSettings
 from bsx.analysis.perturbations.grammar.inflections import Inflections
-from bsx.bertscore.config import ScorerConfig
 from bsx.data.columns import read_columns
 from bsx.data.long import systems_together
-from bsx.data.output import refuse_taken
+from bsx.data.output import check_table, refuse_taken
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.metrics import open_metrics
 from bsx.jobs.perturbing import MetricFunctions, Texts, find_parses
-from bsx.jobs.settings.factors import InterveneSettings
-from bsx.support.idle import refuse_idle
-from bsx.support.progress import Watch, told
-from bsx.support.settings import complete, takes
+from bsx.jobs.tables import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, open_distinct
+from bsx.support.progress import told
+from bsx.support.settings import Option, part, refuse_idle, settled
 
 
-@dataclass(frozen=True, eq=False)
-class IntervenedRun:
-    """What came out.
+class InterveneRun(InterveneSettings, Watched, Skipping, ParseSettings, MetricSettings):
+    """Which texts of a table are edited, what else they are compared with, and how big edits are."""
 
-    Attributes:
-        result: coefficients, edits and pairs.
-        parses: where parses are from.
-        metrics: the metrics, with signatures and rows that failed.
-        notes: what the reader should know.
-        rows: the table's rows, if they were kept.
-    """
+    table: Annotated[Path | str, Field(description=f"Table of texts: {FORMATS}."), Option(argument=True)]
+    metrics: Annotated[Sequence[str], Field(description="Metrics to compute: NAME[:field=value,…]; see bsx metrics.")]
+    factors: Annotated[
+        Sequence[str],
+        Field(description="Measure these factors: NAME[:field=value,…]. [lex, syn with a parser, mor with vectors]"),
+    ] = ()
+    candidate: Annotated[
+        str | None, Field(description="Column of candidates, whose scores as they come are laid beside the edits.")
+    ] = None
+    reference: Annotated[str, Field(description="Column of references.")] = "reference"
+    source: Annotated[str | None, Field(description="Column of sources, for metrics that read them.")] = None
+    human: Annotated[str | None, Field(description="Column of human scores of the candidates: the factor sem.")] = None
+    treebank: Annotated[
+        Path | str | None,
+        Field(description="CoNLL-U treebank with lemmas and features: word forms, for other languages."),
+    ] = None
+    vectors: Annotated[Path | str | None, Field(description="Word vectors, .vec or .bin, for mor.")] = None
+    lexicon: Annotated[
+        Path | str | None, Field(description="Morphological lexicon, for mor; built from tags otherwise.")
+    ] = None
+    save: Annotated[
+        Path | str | None,
+        Field(
+            description="Table to write: every minimal pair, what it moved and what that cost, with the table's other "
+            "columns, none of which may be called as one of it."
+        ),
+        Option(writable=True),
+    ] = None
 
-    result: Interventions
-    parses: dict[str, object] | None
-    metrics: MetricFunctions
-    notes: list[str]
-    rows: Sequence[Mapping[str, object]] = ()
 
-    def to_dict(self) -> dict[str, object]:
-        """Return everything but the provenance, for other programs."""
-        content = self.result.to_dict()
-        settings = cast(dict[str, object], content["settings"])
-        return content | {
-            "skipped": self.metrics.skipped,
-            "settings": {**settings, "parses": self.parses},
-            "notes": self.notes,
-        }
-
-
-@takes(InterveneSettings)
-def intervene(
-    file: str,
-    metrics: Sequence[str],
-    *,
-    edits: Sequence[str] | None = None,
-    factors: Sequence[str] | None = None,
-    keep: bool = False,
-    settings: ScorerConfig | None = None,
-    progress: Watch = None,
-    **how: Unpack[InterveneSettings],
-) -> IntervenedRun:
+@settled(InterveneRun)
+def intervene(settings: InterveneRun) -> Interventions:
     """Edit the texts of a table factor by factor, and explain how far each metric's scores fall.
 
     It reads files; `bsx.analysis.intervene` works on columns.
 
     Args:
-        file: the table; ``-`` is standard input.
-        metrics: their specs.
-        edits: names of perturbations that aim at one factor; all that can be made unless given.
-        factors: to measure, ``syn``, ``lex``, ``mor``; those for which a parser and vectors are given unless named.
-        keep: keep the table's other columns, for `bsx.analysis.Interventions.save_pairs`, and refuse any that is called
-            as one of it.
-        settings: model, language, and where and within what limits to run.
-        progress: called with phase, done and total; True draws bars.
-        **how: columns, parses, and how big edits are.
+        settings: see `InterveneRun`.
 
     Raises:
         InputError: for a table, metric, edit or factor that cannot be used.
     """
-    progress = told(progress)
-    asked = complete(how, InterveneSettings)
-    settings = settings if settings is not None else ScorerConfig()
+    progress = told(settings.progress)
+    save = None if settings.save is None else Path(settings.save)
+    if save is not None:
+        check_table(save)
     if settings.lang in (None, "auto"):
-        raise InputError("edits have rules by language; say which it is with `lang=`")
-    wanted = factors
-    if wanted is None:
-        wanted = [*(["syn"] if asked["parser"] else []), "lex", *(["mor"] if asked["vectors"] else [])]
-    made = get_factors(wanted, registry=settings.registry)
-    read = frozenset[str]().union(*(factor.reads for factor in made))
-    of = f"with the factors {', '.join(factor.entry.name for factor in made)}"
-    refuse_idle(asked, InterveneSettings, of, *({"vectors", "lexicon"} - read))
-    if asked["parser"] is None and "parser" not in read:
-        refuse_idle(asked, InterveneSettings, "without `parser=`", "parser_dir", "download")
-    columns = [asked["reference"], *(name for name in (asked["candidate"], asked["source"]) if name is not None)]
-    human = asked["human"]
-    if asked["candidate"] is None and (human is not None or asked["base"] == "candidate"):
-        raise InputError(
-            f"`{'human' if human is not None else 'base'}=` needs candidates: name their column with `candidate=`"
-        )
-    if asked["meaning"] is not None and human is None:
-        raise InputError("`meaning=` is in units of human scores: name their column with `human=`")
-    opened = Table(file)
-    rows = list(opened.rows()) if keep else []
-    if keep:
-        refuse_taken(set(opened.columns) - {asked["reference"]}, PAIR_COLUMNS)
-    table = read_columns(opened, [human] if human is not None else [], texts=list(dict.fromkeys(columns)))
-    written = cast(list[str], table[asked["candidate"]]) if asked["candidate"] is not None else None
+        raise InputError("edits have rules by language; say which it is with lang", setting="lang")
+    usual = [*(["syn"] if settings.parser else []), "lex", *(["mor"] if settings.vectors else [])]
+    wanted = list(settings.factors) or usual
+    _refuse_idle(settings, wanted)
+    reference, candidate, source, human = settings.reference, settings.candidate, settings.source, settings.human
+    by_candidate = settings.base == "candidate"
+    if candidate is None and (human is not None or by_candidate):
+        raise InputError(f"{'base' if human is None else 'human'} needs candidates: name their column with candidate")
+    if settings.meaning is not None and human is None:
+        raise InputError("meaning is in units of human scores: name their column with human")
+    opened = Table(settings.table)
+    rows = list(opened.rows()) if save is not None else []
+    if save is not None:
+        refuse_taken(set(opened.columns) - {reference}, PAIR_COLUMNS)
+    columns = [name for name in dict.fromkeys((reference, candidate, source)) if name is not None]
+    table = read_columns(opened, [human] if human is not None else [], texts=columns)
+    references = cast(list[str], table[reference])
+    written = cast(list[str], table[candidate]) if candidate is not None else None
     texts = Texts(
-        cast(list[str], table[asked["reference"]]),
-        written if asked["base"] == "candidate" else None,
-        cast(list[str], table[asked["source"]]) if asked["source"] is not None else None,
+        references,
+        written if by_candidate else None,
+        cast(list[str], table[source]) if source is not None else None,
     )
-    cache = None if settings.cache is None else settings.cache / "parses"
-    column = asked["candidate"] if asked["base"] == "candidate" and asked["candidate"] else asked["reference"]
-    parses, origin = find_parses(texts, column, settings.lang, asked, cache, progress)
-    resources = Resources(
-        parser=asked["parser"] or "stanza",
-        parser_dir=asked["parser_dir"],
-        download=asked["download"],
-        vectors=asked["vectors"],
-        lexicon=asked["lexicon"],
-        cache=cache,
-        progress=progress,
+    cache = None if settings.cache is None else Path(settings.cache) / "parses"
+    column = candidate if by_candidate and candidate is not None else reference
+    parses, origin = find_parses(texts, column, settings.lang, settings, cache, progress)
+    resources = Resources.model_validate(
+        {
+            **{name: getattr(settings, name) for name in ("parser_dir", "download", "vectors", "lexicon")},
+            "parser": settings.parser or "stanza",
+            "cache": cache,
+            "progress": progress,
+        }
     )
-    functions = MetricFunctions.of(open_metrics(metrics, settings), texts.sources, skip=asked["skip_errors"])
-    treebank: Path | None = asked["treebank"]
+    functions = MetricFunctions.of(open_distinct(settings), texts.sources, skip=settings.skip_errors)
+    pairs: list[EditedText] = []
     result = run(
-        texts.references,
+        references,
         functions.functions,
-        edits,
+        **part(settings, InterveneSettings),
         factors=wanted,
         candidates=written,
         human=None if human is None else np.asarray(table[human], dtype=np.float64).tolist(),
-        base=asked["base"],
         parses=parses,
         lang=settings.lang,
-        inflections=None if treebank is None else Inflections.from_treebanks([treebank]),
+        inflections=None if settings.treebank is None else Inflections.from_treebanks([Path(settings.treebank)]),
         resources=resources,
-        meaning=asked["meaning"],
-        strength=asked["strength"],
-        seed=asked["seed"],
-        confidence=asked["confidence"],
-        correction=asked["correction"],
-        nan="omit" if asked["skip_errors"] else "error",
+        nan="omit" if settings.skip_errors else "error",
+        keep=pairs.extend,
         progress=progress,
     )
-    notes = [*functions.notes, *systems_together(opened), *result.document.notes]
-    reasons: dict[str, list[str]] = {}
-    for name, why in result.document.left_out.items():
-        reasons.setdefault(why, []).append(name)
-    notes += [f"left out: {', '.join(names)}: each {why}" for why, names in reasons.items()]
-    return IntervenedRun(result, origin, functions, [*notes, *functions.left_out()], rows)
+    if save is not None:
+        save_pairs(pairs, save, rows)
+    return replace(
+        result,
+        skipped=tuple(functions.skipped),
+        settings={**result.settings, "parses": origin},
+        signatures=functions.signatures,
+        notes=(*functions.notes, *systems_together(opened), *result.notes, *functions.left_out(), *functions.about),
+    )
+
+
+def _refuse_idle(settings: InterveneRun, wanted: Sequence[str]) -> None:
+    """Refuse what no factor and no parser reads."""
+    made = get_factors(wanted, registry=settings.registry)
+    read = frozenset[str]().union(*(factor.reads for factor in made))
+    of = f"with the factors {', '.join(factor.entry.name for factor in made)}"
+    given = dict(settings)
+    refuse_idle({name: given[name] for name in ("vectors", "lexicon") if name not in read}, InterveneRun, of)
+    if settings.parser is None and "parser" not in read:
+        refuse_idle(given, InterveneRun, "without parser", "parser_dir", "download")

@@ -1,32 +1,331 @@
-"""How well each layer of a metric's model agrees with people."""
+"""How well each layer of a model agrees with human judgments: tables of them read, BERTScore tuned, metrics swept."""
 
 from __future__ import annotations
 
+import math
+import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Unpack
+from pathlib import Path
+from typing import Annotated, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
-from bsx.analysis.stats.layers import LayerAgreement
-from bsx.catalog.languages import language_code
+from bsx.analysis.stats.layers import LayerAgreement, Statistic, layer_agreement
+from bsx.bertscore.config import ScorerConfig
+from bsx.bertscore.scorer import Scorer
+from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.entries.evidence import Evidence
+from bsx.catalog.entries.models import ModelEntry, Source
+from bsx.catalog.languages import find_language
+from bsx.catalog.overlay import write_model
 from bsx.catalog.specs import read_spec
 from bsx.data.corpus import MemoryCorpus
+from bsx.data.pairing import refuse_alike
+from bsx.data.tables import Table
+from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
-from bsx.jobs.judged import read_judged
-from bsx.jobs.settings.layers import SweepSettings
+from bsx.jobs.tables import MetricSettings, Watched, find_columns
 from bsx.metrics.run import score_corpus
 from bsx.metrics.summary import about
 from bsx.metrics.zoo import find_metric, get_metrics
 from bsx.support.aligned import text_table
-from bsx.support.progress import Watch, told
-from bsx.support.settings import complete, takes
+from bsx.support.progress import told
+from bsx.support.settings import BaseSettings, Option, part, settled
+
+LANG = "Language of the texts; rows of a column lp into another are left out."
+NO_LAYER = ("layer", "all_layers", "rescale", "baseline", "final_norm")
+"""Settings of a scorer that make no sense where every layer is looked at."""
+
+_OWN = ("model", "lang", "registry")
+Figures = NDArray[np.float32]
+
+
+class JudgedColumns(BaseSettings):
+    """Columns of a table of human-judged segments."""
+
+    candidate: Annotated[str | None, Field(description="Column of candidates. [candidate]")] = None
+    reference: Annotated[str | None, Field(description="Column of references. [reference]")] = None
+    human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
+    group: Annotated[str | None, Field(description="Column of groups to correlate within. [lp, if there]")] = None
+
+
+class LayerStatistics(JudgedColumns):
+    """How layers are measured on human-judged segments."""
+
+    statistic: Annotated[Statistic, Field(description="Correlation with human judgments.")] = "pearson"
+    resamples: Annotated[int, Field(ge=20, description="Bootstrap resamples of segments.")] = 1000
+    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 1
+
+
+class JudgedTables(BaseSettings):
+    """Tables of human-judged segments."""
+
+    tables: Annotated[
+        Sequence[str],
+        Field(min_length=1, description="Tables with candidates, references and human scores."),
+        Option(argument=True, metavar="TABLE"),
+    ]
+
+
+class OnEveryLayer(ScorerConfig):
+    """A scorer of all layers of one model, in one language; what it computes may be kept in a registry."""
+
+    model: Annotated[str, Field(description="Registry name or alias, a folder, or a hub id."), Option(argument=True)]
+    lang: Annotated[str, Field(description=LANG), Option(("-l",))]
+    registry: Annotated[Path | None, Field(description="Overlay folder to read and write; the user's own.")] = None
+
+    @model_validator(mode="after")
+    def _no_layer(self) -> Self:
+        if self.layer is not None or self.all_layers:
+            raise ValueError("every layer is scored: leave out layer and all_layers")
+        return self
+
+    def scorer(self, model: str, code: str, catalog: Catalog) -> Scorer:
+        """Return the scorer, with a model and a language's code."""
+        given = {name: value for name, value in part(self, ScorerConfig).items() if name not in _OWN}
+        return Scorer(**given | {"model": model, "lang": code, "all_layers": True, "registry": catalog})
+
+    def catalog(self) -> Catalog:
+        """Return the registry with the overlay folder laid over it, if that exists."""
+        return load_registry(self.registry if self.registry is not None and self.registry.is_dir() else None)
+
+
+class TuneSettings(JudgedTables, OnEveryLayer, LayerStatistics, Watched):
+    """Settings of `tune`."""
+
+
+class SweepSettings(MetricSettings, LayerStatistics, JudgedTables, Watched):
+    """Settings of `sweep_layers`."""
+
+    metrics: Annotated[
+        Sequence[str], Field(description="Metrics with a setting layer: NAME[:field=value,…]. [bertscore]")
+    ] = ("bertscore",)
+    model: Annotated[str, Field(description="Encoder: a registry name, a folder, or a hub id."), Option(("-m",))]
+    lang: Annotated[str, Field(description=LANG), Option(("-l",))] = "en"
+
+
+@dataclass
+class Judged:
+    """Human-judged segments of several tables.
+
+    Attributes:
+        candidates: one text a segment.
+        references: one or more texts a segment.
+        human: the human score.
+        groups: group name, made unique by the table's name if there are several tables.
+        names: the tables' names.
+        notes: what was left out.
+    """
+
+    candidates: list[str] = field(default_factory=list)
+    references: list[tuple[str, ...]] = field(default_factory=list)
+    human: list[float] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def agreement(self, precision: Figures, recall: Figures, f1: Figures, settings: LayerStatistics) -> LayerAgreement:
+        """Correlate the scores of all layers, (layers, segments) each, with the human scores."""
+        return layer_agreement(
+            precision,
+            recall,
+            f1,
+            self.human,
+            self.groups,
+            statistic=settings.statistic,
+            resamples=settings.resamples,
+            seed=settings.seed,
+        )
+
+
+def read_judged(files: Sequence[str], settings: JudgedColumns, code: str) -> Judged:
+    """Read tables; rows of a column ``lp`` whose target is another language than ``code`` are left out, with a note.
+
+    Raises:
+        InputError: naming file and line of a human score that is not a number, or if nothing is left.
+    """
+    judged = Judged()
+    asked = {role: getattr(settings, role) for role in ("candidate", "reference", "human")}
+    for name in files:
+        table = Table(name)
+        columns = find_columns(table.columns, asked, *asked)
+        candidate, reference, human = (next(iter(columns[role]), role) for role in asked)
+        by = settings.group if settings.group is not None else table.first("lp")
+        wanted = [candidate, reference, human, *([] if by is None else [by])]
+        table.require(*wanted)
+        stem = Path(name).stem
+        skipped: dict[str, int] = {}
+        for row in table.rows(*wanted, only=True):
+            label = "all" if by is None else row.name(by)
+            if by == "lp" and label.rpartition("-")[2] != code:
+                skipped[label] = skipped.get(label, 0) + 1
+                continue
+            judged.human.append(row.finite(human))
+            judged.candidates.append(row.text(candidate))
+            judged.references.append(tuple(row.texts(reference) if row[reference] else [row.text(reference)]))
+            judged.groups.append(f"{stem}:{label}" if len(files) > 1 else label)
+        judged.names.append(stem)
+        refuse_alike([*skipped, *judged.groups], f"{name}, column {by!r}")
+        if skipped:
+            pairs = ", ".join(f"{count} of {label}" for label, count in skipped.items())
+            judged.notes.append(f"{name}: left out rows that are not into {code}: {pairs}")
+    if not judged.human:
+        raise InputError(f"no row is left to tune on: none of the language pairs goes into {code}")
+    return judged
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """How the layers of a model agree with human judgments.
+
+    Attributes:
+        model: name of the model.
+        agreement: correlation by layer; ``agreement.best_layer`` is the answer.
+        data: names of the tables.
+        language: code of the candidates' language.
+        signature: settings behind the scores.
+        entry: what the registry says of the model, or would say of one that it does not know.
+        notes: what the reader should know.
+    """
+
+    model: str
+    agreement: LayerAgreement
+    data: tuple[str, ...]
+    language: str
+    signature: str
+    entry: ModelEntry
+    notes: list[str] = field(default_factory=list)
+
+    def rows(self) -> list[dict[str, int | float]]:
+        """Return a row a layer: mean precision, recall and F1 over groups, with the interval of F1."""
+        result = self.agreement
+        return [
+            {"layer": layer, "precision": p, "recall": r, "f1": f, "f1_low": low, "f1_high": high}
+            for layer, ((p, r, f), low, high) in enumerate(
+                zip(result.mean.tolist(), result.low.tolist(), result.high.tolist(), strict=True)
+            )
+        ]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything, for other programs."""
+        result = self.agreement
+        return {
+            "model": self.model,
+            "n": result.n,
+            "statistic": result.statistic,
+            "groups": {name: result.by_group[i, :, 2].tolist() for i, name in enumerate(result.groups)},
+            "layers": self.rows(),
+            "best_layer": result.best_layer,
+            "win_share": result.win_share,
+            "signature": self.signature,
+        }
+
+    def to_text(self) -> str:
+        """Return a table of the layers."""
+        result = self.agreement
+        head = f"{self.model}: mean {result.statistic} over {len(result.groups)} groups, {result.n} segments"
+        rows = [["layer", "precision", "recall", "f1", "95% interval of f1", ""]]
+        for row in self.rows():
+            figures = [f"{row[name]:.4f}" for name in ("precision", "recall", "f1")]
+            interval = f"[{row['f1_low']:.4f}, {row['f1_high']:.4f}]"
+            best = "<- best" if row["layer"] == result.best_layer else ""
+            rows.append([str(row["layer"]), *figures, interval, best])
+        lines = [head, text_table(rows, "rrrrl")]
+        margin = result.mean[result.best_layer, 2] - result.mean[result.runner_up, 2]
+        lines.append(
+            f"layer {result.best_layer} is best in {result.win_share:.0%} of bootstrap resamples; "
+            f"it leads layer {result.runner_up} by {margin:.4f}"
+        )
+        return "\n".join([*lines, self.signature])
+
+    def write(self, registry: Path | None = None) -> Path | None:
+        """Write layer and evidence to an overlay registry; return the file, None if no layer has a correlation.
+
+        A model that the registry does not know, a folder or one of a hub, gets an entry of its own there.
+
+        Args:
+            registry: the folder; the user's own unless given.
+        """
+        result, entry = self.agreement, self.entry
+        value = float(np.round(result.mean[result.best_layer, 2], 6))
+        if not math.isfinite(value):
+            return None
+        evidence = Evidence(
+            dataset=f"{', '.join(self.data)} ({', '.join(result.groups)})",
+            language=self.language,
+            statistic=f"mean {result.statistic} of F1, {result.n} segments",
+            value=value,
+            source=f"bsx registry tune; {self.signature}",
+        )
+        kept = [old for old in entry.evidence if old.dataset != evidence.dataset]
+        update = {"layer": result.best_layer, "evidence": [*kept, evidence]}
+        return write_model(entry.model_copy(update=update), registry)
+
+
+@settled(TuneSettings)
+def tune(settings: TuneSettings) -> Tuning:
+    """Score human-judged data with every layer of a model.
+
+    Args:
+        settings: see `TuneSettings`.
+
+    Raises:
+        InputError: for a table that cannot be used, or if no row is left.
+        UnknownNameError: for an unknown language or column.
+    """
+    catalog = settings.catalog()
+    language = find_language(settings.lang, catalog)
+    judged = read_judged(settings.tables, settings, language.code)
+    scorer = settings.scorer(settings.model, language.code, catalog)
+    scores = scorer.score(judged.candidates, judged.references, progress=told(settings.progress))
+    agreement = judged.agreement(scores.precision, scores.recall, scores.f1, settings)
+    notes, entry = [*judged.notes, *scorer.notes, *agreement.notes], _entry(scorer, language.code, catalog)
+    return Tuning(scorer.model, agreement, tuple(judged.names), language.code, str(scores.signature), entry, notes)
+
+
+def _entry(scorer: Scorer, language: str, catalog: Catalog) -> ModelEntry:
+    """Return what the registry says of the model, or a new entry named after its folder or hub id."""
+    located = scorer.metric.located
+    if located.choice.entry is not None:
+        return located.choice.entry
+    checkpoint, hub = located.checkpoint, located.choice.source.hub
+    kind, _, digest = checkpoint.identity.partition(":")
+    path = os.path.realpath(checkpoint.folder)
+    source = (
+        Source(hub=hub, revision=digest)
+        if kind == "hub"
+        else Source(path=path, sha256=digest, config=checkpoint.config)
+    )
+    for known in catalog.models.values():
+        if known.source.path == path:
+            return known.model_copy(update={"source": source})
+    name = re.sub(r"[^\w.+-]+", "-", Path(hub or path).name)
+    if catalog.find(name) is not None:
+        name = f"{name}-{digest[:8]}"
+    return ModelEntry(
+        name=name,
+        aliases=[] if hub is None else [hub],
+        source=source,
+        family=located.architecture.kind,
+        layers=scorer.depth,
+        layer="unvalidated",
+        dimensions=scorer.dimensions,
+        max_tokens=scorer.tokenizer.max_tokens,
+        licence="unknown",
+        languages=[language],
+        leading_space=scorer.tokenizer.leading_space,
+        evidence=[],
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class LayerSweep:
-    """Agreement with people by layer, of several metrics on one model.
+    """Agreement with human judgments by layer, of several metrics on one model.
 
     Attributes:
         results: metric -> its correlations; of one figure, which stands for precision, recall and F1 alike.
@@ -59,7 +358,7 @@ class LayerSweep:
         return {"results": self.rows()}
 
     def to_text(self) -> str:
-        """Return a table, for people."""
+        """Return a table."""
         rows = [["metric", "layer", "mean", "95% interval", ""]]
         for row in self.rows():
             interval, mark = f"[{row['low']:.4f}, {row['high']:.4f}]", "<- best" if row["best"] else ""
@@ -67,45 +366,37 @@ class LayerSweep:
         return text_table(rows)
 
 
-@takes(SweepSettings)
-def sweep_layers(
-    metrics: Sequence[str],
-    data: Sequence[str],
-    model: str,
-    *,
-    progress: Watch = None,
-    **how: Unpack[SweepSettings],
-) -> LayerSweep:
-    """Score human-judged data with every layer; each text is encoded once for all metrics.
+@settled(SweepSettings)
+def sweep_layers(settings: SweepSettings) -> LayerSweep:
+    """Score human-judged data with every layer, for any metrics that have layers; each text is encoded once.
 
     Args:
-        metrics: specs of metrics that have a setting ``layer``, left open.
-        data: tables with candidates, references and human scores.
-        model: the encoder.
-        progress: called with phase, done and total; True draws bars.
-        **how: columns of the tables, what is measured on them, and where to run.
+        settings: see `SweepSettings`.
 
     Raises:
         InputError: for a metric without layers, or a table that cannot be used.
     """
-    progress = told(progress)
-    asked = complete(how, SweepSettings)
-    judged = read_judged(data, asked, language_code(asked["lang"]))
-    encoders = Encoders(model=model, lang=asked["lang"], device=asked["device"])
+    catalog = load_registry(settings.registry)
+    judged = read_judged(settings.tables, settings, find_language(settings.lang, catalog).code)
+    run = part(settings, RunConfig) | {"registry": catalog}
+    encoders = Encoders(model=settings.model, lang=settings.lang, **run)
     depth = encoders.locate(None).architecture.depth
-    for spec in metrics:
+    for spec in settings.metrics:
         name, given = read_spec(spec)
         if "layer" not in find_metric(name, encoders.catalog)[0].Config.model_fields or "layer" in given:
             raise InputError(f"{spec}: a sweep needs a metric with a setting layer, left open")
-    joined = [[f"{spec}{',' if ':' in spec else ':'}layer={k}" for k in range(depth + 1)] for spec in metrics]
-    built = get_metrics([name for names in joined for name in names], encoders=encoders)
-    scores = score_corpus(built, MemoryCorpus({"candidate": judged.candidates}, judged.references), progress=progress)
+    specs = {
+        spec: [f"{spec}{',' if ':' in spec else ':'}layer={k}" for k in range(depth + 1)] for spec in settings.metrics
+    }
+    metrics = get_metrics([spec for layers in specs.values() for spec in layers], encoders=encoders)
+    corpus = MemoryCorpus({"candidate": judged.candidates}, judged.references)
+    scores = score_corpus(metrics, corpus, progress=told(settings.progress))
 
     def swept() -> Iterator[tuple[str, LayerAgreement]]:
-        for spec, names in zip(metrics, joined, strict=True):
-            values = np.stack([scores[name]["candidate"].values for name in names]).astype(np.float32)
-            yield spec, judged.agreement(values, values, values, asked)
+        for spec, layers in specs.items():
+            values = np.stack([scores[name]["candidate"].values for name in layers]).astype(np.float32)
+            yield spec, judged.agreement(values, values, values, settings)
 
     results = dict(swept())
     undefined = [f"{spec}: {note}" for spec, result in results.items() for note in result.notes]
-    return LayerSweep(results, tuple(judged.names), [*judged.notes, *about(built), *undefined])
+    return LayerSweep(results, tuple(judged.names), [*judged.notes, *about(metrics), *undefined])

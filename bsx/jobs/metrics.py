@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bsx.analysis.factors.zoo import get_factor
-from bsx.bertscore.config import ScorerConfig
-from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries.metrics import FactorEntry, MetricEntry
 from bsx.catalog.specs import split_specs
+from bsx.encode.run_config import EncoderSettings, RunConfig
 from bsx.errors import BsxError, MissingExtraError
 from bsx.metrics.base import Metric
 from bsx.metrics.zoo import config_of, find_metric, get_metrics
-from bsx.support.settings import set_fields
+from bsx.support.settings import part
 
 
-def open_metrics(named: Sequence[str], settings: ScorerConfig) -> list[Metric]:
+def open_metrics(named: Sequence[str], settings: RunConfig) -> list[Metric]:
     """Build metrics; each is called with `Metric.score(candidates, references)`.
 
     Args:
         named: specs, each perhaps several with commas between: ``bertscore:layer=6,chrf``.
-        settings: model, language, and where and within what limits to run.
+        settings: where and within what limits to run, perhaps model and language.
 
     Raises:
         InputError: for an unknown or wrongly spelled metric.
     """
-    specs = [spec for part in named for spec in split_specs(part)]
-    return get_metrics(specs, registry=load_registry(settings.registry), **set_fields(settings, "registry"))
+    specs = [spec for text in named for spec in split_specs(text)]
+    return get_metrics(specs, **part(settings, EncoderSettings))
 
 
 def overlaid_code(catalog: Catalog) -> tuple[list[BsxError], list[str]]:

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from bsx.analysis.adversarial.result import Robustness
-from bsx.analysis.adversarial.robustness import robustness
-from bsx.bertscore.config import ScorerConfig
+from bsx.analysis.adversarial.result import PerturbedScores, Robustness
+from bsx.analysis.adversarial.robustness import falls, perturbed_scores
+from bsx.analysis.adversarial.settings import ChangeSettings, FallSettings
 from bsx.data.lines import NamedFile
 from bsx.data.long import together
-from bsx.data.output import refuse_taken
+from bsx.data.output import ScoreTable, check_table, refuse_taken
 from bsx.errors import InputError
-from bsx.jobs.metrics import open_metrics
-from bsx.jobs.settings.fooling import PerturbSettings
-from bsx.jobs.settings.shared import ParseSettings
+from bsx.jobs.tables import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, open_distinct
 from bsx.metrics.failures import score_without_failures
 from bsx.metrics.summary import about
-from bsx.support.idle import refuse_idle
-from bsx.support.progress import Progress, Watch, told
-from bsx.support.settings import complete, takes
+from bsx.support.progress import Progress, told
+from bsx.support.settings import BaseSettings, Option, part, refuse_idle, settled
 
 if TYPE_CHECKING:
     from bsx.analysis.factors.parses import Parse
     from bsx.metrics.base import Metric
 
 _SAVED = ("row", "perturbation", "strength", "seed", "preserves", "reference", "original", "perturbed")
-"""Columns of `PerturbRun.save_cases` beside scores."""
+"""Columns of the table of changed texts beside scores."""
 
 Function = Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]]
 
@@ -74,10 +72,10 @@ def read_texts(file: str, candidate: str | None, reference: str, source: str | N
     ) as corpus:
         segments = list(corpus)
     if not segments:
-        raise InputError(f"{file}: has no rows")
+        raise InputError("has no rows", file=file)
     for segment in segments:
         if len(segment.references) != 1:
-            raise InputError(f"{file}: segment {segment.id} has {len(segment.references)} references, one is needed")
+            raise InputError(f"segment {segment.id} has {len(segment.references)} references, one is needed", file=file)
     return Texts(
         [segment.references[0] for segment in segments],
         [segment.candidates[0] for segment in segments] if candidate is not None else None,
@@ -99,19 +97,16 @@ def find_parses(
     from bsx.analysis.factors.parsers import make_parser
     from bsx.analysis.factors.parses import ParseCache, match_parses
 
-    parses, parser = how["parses"], how["parser"]
-    if parses is not None:
-        if parser is not None:
-            raise InputError("give `parses=FILE` or `parser=NAME`, not both")
-        return list(match_parses(parses, texts.clean, column)), {
-            "file": parses.name,
-            "sha256": NamedFile(parses).digest(),
-        }
-    if parser is None:
+    if how.parses is not None:
+        parses = Path(how.parses)
+        origin: dict[str, object] = {"file": parses.name, "sha256": NamedFile(parses).digest()}
+        return list(match_parses(parses, texts.clean, column)), origin
+    if how.parser is None:
         return None, None
     if lang is None:
-        raise InputError("`parser=` needs to know the language: say `lang=`")
-    made = make_parser(parser, lang, "parse", pretokenized=False, folder=how["parser_dir"], download=how["download"])
+        raise InputError("parser needs to know the language: say lang")
+    folder = None if how.parser_dir is None else Path(how.parser_dir)
+    made = make_parser(how.parser, lang, "parse", pretokenized=False, folder=folder, download=how.download)
     identity = made.identity
     # Caches of parses without relations are kept under the plain identity.
     store = ParseCache(cache, {**identity, "relations": True})
@@ -152,7 +147,7 @@ class MetricFunctions:
         made = cls(about=about(metrics))
         for metric in metrics:
             if "source" in metric.needs and sources is None:
-                raise InputError(f"{metric.spec} compares candidates with sources: say which column with `source=`")
+                raise InputError(f"{metric.spec} compares candidates with sources: say which column (source)")
             if not metric.higher_is_better:
                 made.notes.append(f"{metric.spec}: lower is better, so the sign of its scores is turned")
             made.functions[metric.spec] = made._function(metric, sources, skip)
@@ -181,11 +176,11 @@ class MetricFunctions:
                 self.signatures.setdefault(metric.spec, str(scores.signature))
                 return sign * np.asarray(scores, dtype=np.float64)
 
-            found, good, failed = score_without_failures(
+            scored, good, failed = score_without_failures(
                 metric.spec, score, len(candidates), skip_errors=skip, where=lambda place: f"row {place + 1}"
             )
             values = np.full(len(candidates), np.nan)
-            values[good] = found
+            values[good] = scored
             for row, why in failed.items():
                 entry = {"metric": metric.spec, "row": row + 1, "text": candidates[row], "error": why}
                 if entry not in self.skipped:  # an unchanged text fails again under every perturbation
@@ -195,124 +190,106 @@ class MetricFunctions:
         return function
 
 
-@dataclass(frozen=True, eq=False)
-class PerturbRun:
-    """What came out.
+class PerturbColumns(BaseSettings):
+    """A table of texts to change."""
 
-    Attributes:
-        result: falls of scores, with their tests.
-        texts: the texts as they were read.
-        column: what was changed.
-        parses: where parses are from.
-        metrics: the metrics, with signatures and rows that failed.
-        notes: what the reader should know.
-    """
-
-    result: Robustness
-    texts: Texts
-    column: str
-    parses: dict[str, object] | None
-    metrics: MetricFunctions
-    notes: list[str]
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything but the provenance, for other programs."""
-        return self.result.to_dict() | {
-            "skipped": self.metrics.skipped,
-            "settings": {**self.result.settings, "column": self.column, "parses": self.parses},
-            "notes": self.notes,
-        }
-
-    def save_cases(self, path: Path) -> None:
-        """Write every text that a perturbation changed, with the scores before and after.
-
-        If the table's rows were kept, its other columns stand between the texts and the scores.
-        """
-        from bsx.data.output import ScoreTable
-
-        kept = self.texts.rows
-        with ScoreTable(path) as table:
-            for number, case in enumerate(self.result.cases):
-                for row in map(int, case.changed.nonzero()[0]):
-                    cells: dict[str, object] = {
-                        "row": row + 1,
-                        "perturbation": case.perturbation.name,
-                        "strength": "" if case.strength is None else f"{case.strength:g}",
-                        "seed": case.seed,
-                        "preserves": str(case.perturbation.preserves).lower(),
-                        "reference": self.texts.references[row],
-                        "original": self.texts.clean[row],
-                        "perturbed": case.texts[row],
-                    }
-                    cells |= {n: v for n, v in (kept[row] if kept else {}).items() if n not in cells}
-                    for metric, scores in self.result.case_scores.items():
-                        cells[f"{metric} original"] = float(self.result.clean_scores[metric][row])
-                        cells[metric] = float(scores[number, row])
-                    table.write(cells)
+    table: Annotated[str | None, Field(description=f"Table of texts: {FORMATS}."), Option(argument=True)] = None
+    candidate: Annotated[
+        str | None, Field(description="Column of texts to change; the references themselves unless given.")
+    ] = None
+    reference: Annotated[str, Field(description="Column of references.")] = "reference"
+    source: Annotated[str | None, Field(description="Column of sources, for the perturbation source.")] = None
 
 
-@takes(PerturbSettings)
-def perturb(
-    file: str,
-    metrics: Sequence[str],
-    *,
-    perturbations: Sequence[str] | None = None,
-    strengths: Sequence[float] = (0.1, 0.3),
-    keep: bool = False,
-    settings: ScorerConfig | None = None,
-    progress: Watch = None,
-    **how: Unpack[PerturbSettings],
-) -> PerturbRun:
+class ChangedRows(BaseSettings):
+    """Where changed texts are kept."""
+
+    save: Annotated[
+        Path | str | None,
+        Field(description="Keep changed texts and scores, with the table's columns: .tsv, .csv, .jsonl or .parquet."),
+        Option(writable=True),
+    ] = None
+
+
+class PerturbRun(
+    Watched, MetricSettings, ParseSettings, ChangedRows, Skipping, FallSettings, ChangeSettings, PerturbColumns
+):
+    """Everything that `perturb` takes."""
+
+
+@settled(PerturbRun)
+def perturb(settings: PerturbRun) -> Robustness:
     """Change the texts of a table on purpose and measure how far each metric's scores fall.
 
     It reads files; `bsx.analysis.perturb` works on columns.
 
     Args:
-        file: the table; ``-`` is standard input.
-        metrics: their specs.
-        perturbations: their names; all that can be applied unless given.
-        strengths: shares of words or letters.
-        keep: keep the table's other columns for `PerturbRun.save_cases`, and refuse any that is called as one of it.
-        settings: model, language, and where and within what limits to run.
-        progress: called with phase, done and total; True draws bars.
-        **how: columns, parses, and what is measured.
+        settings: see `PerturbRun`. What it saves is every text that a perturbation changed, with the scores before and
+            after; the other columns of the table that was read stand between, and none may be called as one of these.
 
     Raises:
         InputError: for a table, metric or perturbation that cannot be used.
     """
-    progress = told(progress)
-    asked = complete(how, PerturbSettings)
-    settings = settings if settings is not None else ScorerConfig()
+    progress = told(settings.progress)
+    table, save = settings.table, None if settings.save is None else Path(settings.save)
+    if table is None or not settings.metrics:
+        raise InputError("give a table of texts and metrics; bsx adversarial perturb --list shows the perturbations")
+    if save is not None:
+        check_table(save)
     if settings.lang == "auto":
-        raise InputError("`lang='auto'`: perturbations have rules by language; say which it is")
-    if asked["parser"] is None:
-        refuse_idle(asked, PerturbSettings, "without `parser=`", "parser_dir", "download")
-    texts = read_texts(file, asked["candidate"], asked["reference"], asked["source"], keep=keep)
-    if keep:
-        made = [f"{spec}{end}" for spec in metrics for end in ("", " original")]
-        refuse_taken(set(texts.rows[0]) - {asked["reference"]}, [*_SAVED, *made])
-    column = asked["candidate"] or asked["reference"]
-    cache = None if settings.cache is None else settings.cache / "parses"
-    found, origin = find_parses(texts, column, settings.lang, asked, cache, progress)
-    functions = MetricFunctions.of(open_metrics(metrics, settings), texts.sources, skip=asked["skip_errors"])
-    result = robustness(
+        raise InputError("lang auto: perturbations have rules by language; say which it is", setting="lang")
+    if settings.parser is None:
+        refuse_idle(dict(settings), ParseSettings, "without parser", "parser_dir", "download")
+    texts = read_texts(table, settings.candidate, settings.reference, settings.source, keep=save is not None)
+    if save is not None:
+        made = [f"{spec}{end}" for spec in settings.metrics for end in ("", " original")]
+        refuse_taken(set(texts.rows[0]) - {settings.reference}, [*_SAVED, *made])
+    column = settings.candidate or settings.reference
+    cache = None if settings.cache is None else Path(settings.cache) / "parses"
+    parses, origin = find_parses(texts, column, settings.lang, settings, cache, progress)
+    functions = MetricFunctions.of(open_distinct(settings), texts.sources, skip=settings.skip_errors)
+    changed = perturbed_scores(
         texts.references,
         functions.functions,
-        perturbations,
+        **part(settings, ChangeSettings),
         candidates=texts.candidates,
         sources=texts.sources,
-        parses=found,
+        parses=parses,
         lang=settings.lang,
-        strengths=strengths,
-        control=asked["control"],
-        seed=asked["seed"],
-        resamples=asked["resamples"],
-        confidence=asked["confidence"],
-        correction=asked["correction"],
-        worst=asked["worst"],
-        nan="omit" if asked["skip_errors"] else "error",
+        nan="omit" if settings.skip_errors else "error",
         progress=progress,
     )
-    notes = [*functions.notes, *texts.notes, *result.notes]
-    notes += [f"{name} is left out: it {why}" for name, why in result.left_out.items()]
-    return PerturbRun(result, texts, column, origin, functions, [*notes, *functions.left_out()])
+    if save is not None:
+        _write_cases(save, changed, texts.rows)
+    result = falls(changed, **part(settings, FallSettings))
+    notes = [*functions.about, *functions.notes, *texts.notes, *result.notes]
+    notes += [f"{item.perturbation} is left out: it {item.why}" for item in result.left_out]
+    return replace(
+        result,
+        skipped=tuple(functions.skipped),
+        settings={**result.settings, "column": column, "parses": origin},
+        signatures=functions.signatures,
+        notes=(*notes, *functions.left_out()),
+    )
+
+
+def _write_cases(path: Path, changed: PerturbedScores, kept: Sequence[Mapping[str, object]]) -> None:
+    """Write every text that a perturbation changed, with the scores before and after, and the kept rows' columns."""
+    with ScoreTable(path) as table:
+        for number, case in enumerate(changed.cases):
+            for row in map(int, case.changed.nonzero()[0]):
+                cells: dict[str, object] = {
+                    "row": row + 1,
+                    "perturbation": case.perturbation.name,
+                    "strength": "" if case.strength is None else f"{case.strength:g}",
+                    "seed": case.seed,
+                    "preserves": str(case.perturbation.preserves).lower(),
+                    "reference": changed.references[row],
+                    "original": changed.clean[row],
+                    "perturbed": case.texts[row],
+                }
+                cells |= {n: v for n, v in (kept[row] if kept else {}).items() if n not in cells}
+                for metric, scores in changed.case_scores.items():
+                    cells[f"{metric} original"] = float(changed.clean_scores[metric][row])
+                    cells[metric] = float(scores[number, row])
+                table.write(cells)

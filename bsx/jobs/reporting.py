@@ -2,52 +2,60 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from types import ModuleType
+from typing import Annotated, Literal, Self
 
-from bsx.analysis.published.harness import Reproduced
-from bsx.analysis.published.harness import reproduce as recompute
-from bsx.analysis.report.build import build_report, has_examples
+from pydantic import Field, model_validator
+
+from bsx.analysis.published import Reproduced
+from bsx.analysis.report.build import ReportSettings, build_report, has_examples
 from bsx.analysis.report.documents import TableColumns, read_document
 from bsx.analysis.report.result import which_format
-from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.specs import split_specs
 from bsx.data.output import atomic_path
 from bsx.data.run import as_one_run
-from bsx.errors import InputError
+from bsx.encode.run_config import RunConfig
+from bsx.errors import DataUnavailableError, InputError
 from bsx.jobs.metrics import open_metrics
+from bsx.jobs.tables import Watched
 from bsx.metrics.base import Metric
 from bsx.metrics.results import MetricScores
-from bsx.support.progress import Watch, told
-from bsx.support.provenance import provenance
-from bsx.support.settings import in_range
+from bsx.support.progress import told
+from bsx.support.provenance import Provenance, provenance
+from bsx.support.result import Result
+from bsx.support.settings import Option, part, settled
 
 
-@in_range
+class ReportRun(TableColumns, ReportSettings):
+    """What a report is made of, and where it is written."""
+
+    files: Annotated[
+        Sequence[Path | str],
+        Field(description="Tables of scores (.tsv, .csv, .jsonl, .parquet), and .json documents of --format json."),
+        Option(argument=True, whole=True),
+    ]
+    output: Annotated[Path | str, Field(description="The report: .html or .md."), Option(("-o",), writable=True)]
+    align: Annotated[str | None, Field(description="Draw token alignments of the worst examples with this model.")] = (
+        None
+    )
+    format: Annotated[
+        Literal["html", "markdown"] | None, Field(description="For a name that ends in neither .html nor .md.")
+    ] = None
+
+
+@settled(ReportRun)
 @as_one_run
-def report(
-    files: Sequence[Path],
-    output: Path,
-    *,
-    title: str = "Evaluation report",
-    align: str | None = None,
-    examples: int = 10,
-    format: Literal["html", "markdown"] | None = None,
-    columns: TableColumns | None = None,
-) -> list[str]:
-    """Write a report: agreement with people, factor profiles, robustness, ensembles, segments, how to repeat it.
+def report(settings: ReportRun) -> list[str]:
+    """Write a report: agreement with human judgments, factor profiles, robustness, ensembles, how to repeat it.
 
     Args:
-        files: tables of scores, and documents of results.
-        output: the report, ``.html`` or ``.md``.
-        title: its heading.
-        align: draw token alignments of the worst examples with this model.
-        examples: worst examples to show, and to align, of each document.
-        format: for a name that ends in neither .html nor .md.
-        columns: which columns of the tables are what.
+        settings: see `ReportRun`.
 
     Returns:
         What the reader should know.
@@ -56,70 +64,89 @@ def report(
         InputError: for a file that cannot be read, or a name whose format is not known.
         UnknownNameError: for a column that no table has.
     """
-    form = which_format(output, format)
+    output, files = Path(settings.output), [Path(file) for file in settings.files]
+    form = which_format(output, settings.format)
     real = [os.path.realpath(file) for file in files]
     twice = next((file for file, path in zip(files, real, strict=True) if real.count(path) > 1), None)
     if twice is not None:
         raise InputError(f"{twice}: is named twice")
     notes, draw = [], None
     with atomic_path(output) as temporary:  # an unwritable place is found before any work
-        if columns is not None:
-            columns.check(files)
-        documents = [read_document(file, columns) for file in files]
-        if align is not None and any(has_examples(document) for document in documents):
+        settings.check(files)
+        if _CLONE.is_dir():
+            _published()  # a report knows its documents too
+        documents = [read_document(file, settings) for file in files]
+        if settings.align is not None and any(has_examples(document) for document in documents):
             from bsx.bertscore.scorer import Scorer
 
-            scorer = Scorer(model=align)
+            scorer = Scorer(model=settings.align)
             draw = lambda candidate, reference: scorer.align(candidate, reference).to_dict()  # noqa: E731
-        elif align is not None:
+        elif settings.align is not None:
             notes.append("no document has examples to align")
-        origin = provenance("report", files)
-        made = build_report(documents, title=title, align=draw, examples=examples, origin=origin)
+        shown = part(settings, ReportSettings)
+        made = build_report(documents, **shown, align=draw, origin=provenance("report", files))
         made.save(temporary, format=form)
     return notes
 
 
-@dataclass(frozen=True)
-class ReproduceRun:
-    """What came out.
+class ReproduceRun(RunConfig, Watched):
+    """Which published tables are recomputed, from which data, and beside which metrics."""
 
-    Attributes:
-        result: published figures beside ours.
-        signatures: metric -> signature, of those that scored here.
-    """
+    tables: Annotated[
+        Sequence[str],
+        Field(
+            description="Tables: kaster2021, effeval, wmt22-auto, mteb, wmt17, demetr, eval4nlp, flickr8k, paws. "
+            "kaster2021 alone is printed in the layout of that paper."
+        ),
+        Option(argument=True),
+    ] = ()
+    all: Annotated[bool, Field(description="All tables that the data allow; the others are listed.")] = False
+    data_dir: Annotated[Path | str, Field(description="Folder of the data: a table's own folder, or the one above.")]
+    beside: Annotated[
+        Sequence[str], Field(description="Metrics to put beside the published ones, where there are texts.")
+    ] = ()
+    lex: Annotated[bool, Field(description="kaster2021: recompute LEX and lexical overlaps from the texts.")] = True
+    wmt17: Annotated[
+        Path | str | None,
+        Field(
+            description="kaster2021: table of WMT17's segment judgments, for Table 13; looked for in and beside "
+            "data_dir."
+        ),
+    ] = None
 
-    result: Reproduced
-    signatures: dict[str, str]
+    @model_validator(mode="after")
+    def _some_tables(self) -> Self:
+        if bool(self.tables) == self.all:
+            raise ValueError("name tables, or give all")
+        if not (self.all or "kaster2021" in self.tables) and (not self.lex or self.wmt17 is not None):
+            name = "wmt17" if self.lex else "lex"
+            raise ValueError(f"{name} has no effect without the table kaster2021: leave it out")
+        return self
 
 
-def reproduce(
-    names: Sequence[str] | None,
-    data: Path | str,
-    *,
-    beside: Sequence[str] = (),
-    lex: bool = True,
-    wmt17: Path | None = None,
-    settings: ScorerConfig | None = None,
-    progress: Watch = None,
-) -> ReproduceRun:
-    """Recompute published tables, see `bsx.analysis.reproduce`; metrics that a table needs are built once.
+@settled(ReproduceRun)
+def reproduce(settings: ReproduceRun) -> Reproduced:
+    """Recompute published tables and set them beside what was published; metrics that they need are built once.
+
+    The tables lie in a clone of the repository, in `benchmarks/published`. A ``cache`` lets a run that was stopped go
+    on.
 
     Args:
-        names: tables; None for all that the data allow.
-        data: folder of the data.
-        beside: specs of metrics to put beside the published ones, each perhaps several with commas between.
-        lex: for kaster2021, recompute lexical overlaps from the texts.
-        wmt17: for kaster2021, table of WMT17's segment judgments.
-        settings: where and within what limits to run. A ``cache`` lets a run that was stopped go on.
-        progress: called with a phase's name, what is done, and what there is in all; True draws bars.
+        settings: see `ReproduceRun`.
+
+    Returns:
+        Published, ours, difference and a verdict for each cell. With ``all``, tables whose data are missing are listed
+        with the reason.
 
     Raises:
-        BsxError: as `bsx.analysis.reproduce`.
+        UnknownNameError: for an unknown table.
+        DataUnavailableError: without a clone; if the data of a named table are missing, or those of all tables.
+        InputError: naming file and row of data that are not as published.
     """
-    progress = told(progress)
-    scorer = settings or ScorerConfig()
+    progress = told(settings.progress)
     built: dict[str, Metric] = {}
     signatures: dict[str, str] = {}
+    scorer = RunConfig(**part(settings, RunConfig))
 
     def score(
         spec: str, candidates: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]
@@ -130,8 +157,61 @@ def reproduce(
         signatures[spec] = str(scored.signature)
         return scored
 
-    asked = [spec for part in beside for spec in split_specs(part)]
+    harness = _published()
+    asked = [spec for several in settings.beside for spec in split_specs(several)]
     for spec in asked:
         built[spec] = open_metrics([spec], scorer)[0]
-    result = recompute(names, data, score=score, beside=asked, lex=lex, wmt17=wmt17, progress=progress)
-    return ReproduceRun(result, signatures)
+    result: Reproduced = harness.reproduce(
+        None if settings.all else settings.tables,
+        settings.data_dir,
+        score=score,
+        beside=asked,
+        lex=settings.lex,
+        wmt17=None if settings.wmt17 is None else Path(settings.wmt17),
+        progress=progress,
+    )
+    if result.provenance is None:
+        return result
+    return replace(result, provenance=replace(result.provenance, signatures=signatures))
+
+
+def reproduce_kaster2021(data_dir: Path | str, *, lex: bool = True, wmt17: Path | str | None = None) -> Result:
+    """Recompute the tables of Kaster, Zhao & Eger 2021 alone, in the layout of the paper.
+
+    Args:
+        data_dir: folder of the data; see docs/evaluate/reproduce.md.
+        lex: recompute lexical overlaps from the texts.
+        wmt17: table of WMT17's segment judgments.
+
+    Returns:
+        A `benchmarks.published.kaster.result.Reproduction`; its ``ok`` says whether no cell is off.
+
+    Raises:
+        DataUnavailableError: without a clone, or without the data.
+        InputError: naming file and row of data that are not as published.
+    """
+    tables = _published().kaster2021
+    made: Result = tables.reproduce(data_dir, lex=lex, wmt17=None if wmt17 is None else Path(wmt17))
+    return replace(made, provenance=Provenance.read(provenance(made.kind, tables.files(Path(data_dir)))))
+
+
+_CLONE = Path(__file__).resolve().parents[2] / "benchmarks" / "published"
+"""Where the published tables lie: beside the package's folder."""
+
+
+def _published() -> ModuleType:
+    """Return the module of the published tables, which a clone of the repository holds and an installed wheel does not.
+
+    Raises:
+        DataUnavailableError: if this is no clone.
+    """
+    if not _CLONE.is_dir():
+        raise DataUnavailableError(
+            f"published tables come with a clone of the repository, not with an installed package: there is no {_CLONE}"
+        )
+    root = str(_CLONE.parent.parent)
+    sys.path.insert(0, root)
+    try:
+        return importlib.import_module("benchmarks.published.harness")
+    finally:
+        sys.path.remove(root)

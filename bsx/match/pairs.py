@@ -1,14 +1,16 @@
-"""Matching many pairs of a window's texts, in padded batches of bounded size."""
+"""Greedy matching of pairs of texts, one by one or every text with every other, and of several references."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.match.greedy import greedy_match
+from bsx.match.greedy import best, greedy_match, harmonic_mean, weighted_mean
 from bsx.match.ngrams import Units
 from bsx.support.arrays import Array, beside, device_type, fetch, namespace, put, zeros
 
@@ -116,3 +118,103 @@ def padded_rows(window: FlatVectors, texts: NDArray[np.int64]) -> Array:
     positions = np.arange(max(1, int(lengths.max())))[None, :]
     rows = np.where(positions < lengths[:, None], window.offsets[texts][:, None] + positions, len(window.weights) - 1)
     return put(rows, window.vectors.device)
+
+
+def match_product(
+    window: FlatVectors, candidates: NDArray[np.int64], references: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """Score every candidate against every reference; what `bsx.match.pairs.match_pairs` returns for all pairs.
+
+    The similarities of some candidates' tokens with some references' tokens are one matrix product, instead of a
+    small one for each pair with the vectors copied together for it. Tokens that cannot be matched must weigh nothing,
+    as special tokens and padding do.
+
+    Args:
+        window: the texts' vectors.
+        candidates: text index of each candidate (n,).
+        references: text index of each reference (m,).
+
+    Returns:
+        P, R, F1 of each pair: (layers, n, m, 3).
+    """
+    layers, _, dimensions = window.vectors.shape
+    scores = np.zeros((layers, len(candidates), len(references), 3), dtype=np.float32)
+    numbers = BATCH_NUMBERS.get(device_type(window.vectors.device), 2_000_000)
+    # A square of tokens: its similarities and the vectors of its two sides together are what a batch may hold.
+    tokens = max(1, int(math.sqrt(dimensions**2 + numbers)) - dimensions)
+    for rows in _groups(window.lengths[candidates], tokens):
+        left = padded_rows(window, candidates[rows])
+        for columns in _groups(window.lengths[references], tokens):
+            right = padded_rows(window, references[columns])
+            for layer in range(layers):
+                result = _match(window, layer, left, right)
+                scores[layer, rows[:, None], columns[None, :]] = fetch(result)
+    return scores
+
+
+def _groups(lengths: NDArray[np.int64], tokens: int) -> Iterator[NDArray[np.int64]]:
+    """Yield indices of texts of similar length, each group with about ``tokens`` padded tokens at most."""
+    order = np.argsort(lengths, kind="stable")[::-1]
+    start = 0
+    while start < len(order):
+        count = max(1, tokens // max(1, int(lengths[order[start]])))
+        yield order[start : start + count]
+        start += count
+
+
+def _match(window: FlatVectors, layer: int, left: Array, right: Array) -> Array:
+    vectors = window.vectors[layer]
+    (n, longest), (m, other) = left.shape, right.shape
+    similarity = vectors[left.reshape(-1)] @ vectors[right.reshape(-1)].T
+    cells = similarity.reshape(n, longest, m, other)
+    precision = best(cells, window.pool[right][None, None], axis=3)
+    recall = best(cells, window.pool[left][:, :, None, None], axis=1)
+    precision = weighted_mean(precision, window.weights[left][:, :, None], axis=1)
+    recall = weighted_mean(recall, window.weights[right][None], axis=2)
+    return namespace(vectors).stack([precision, recall, harmonic_mean(precision, recall)], axis=-1)
+
+
+ReferenceRule = Literal["columnwise", "best"]
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """One score a row.
+
+    Attributes:
+        scores: (layers, rows, 3); NaN where undefined, 0 where there was nothing to match.
+        empty: rows without any pair, because a side had no content (rows,).
+    """
+
+    scores: NDArray[np.float32]
+    empty: NDArray[np.bool_]
+
+
+def reduce_references(pairs: NDArray[np.float32], rows: NDArray[np.int64], size: int, rule: ReferenceRule) -> Reduced:
+    """Reduce the pairs of each row to one score.
+
+    Args:
+        pairs: P, R, F1 of each pair (layers, pairs, 3); NaN where undefined.
+        rows: the row each pair belongs to (pairs,), not decreasing.
+        size: how many rows there are.
+        rule: ``columnwise``: the highest P, R and F1 over references, each by itself (Zhang et al. 2020, section 4);
+            ``best``: all three from the reference with the highest F1, the first of equals.
+
+    Returns:
+        Scores and which rows are empty.
+    """
+    layers = pairs.shape[0]
+    scores = np.full((layers, size, 3), np.nan, dtype=np.float32)
+    present, starts, counts = np.unique(rows, return_index=True, return_counts=True)
+    empty = np.ones(size, dtype=bool)
+    empty[present] = False
+    if len(present):
+        if rule == "columnwise":
+            scores[:, present] = np.fmax.reduceat(pairs, starts, axis=1)
+        else:
+            f1 = np.where(np.isnan(pairs[..., 2]), -np.inf, pairs[..., 2])
+            for layer in range(layers):
+                # Sorting by row, then F1, puts each row's best reference last (ties: the first one, given last).
+                order = np.lexsort((-np.arange(len(rows)), f1[layer], rows))
+                scores[layer, present] = pairs[layer, order[starts + counts - 1]]
+    return Reduced(scores, empty)

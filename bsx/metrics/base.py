@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.data import cells
-from bsx.data.corpus import MemoryCorpus, References, Texts, as_texts
+from bsx.data.corpus import MemoryCorpus, References, Texts, about_tokens, as_texts
 from bsx.errors import InputError
-from bsx.metrics.blocks import Block, BlockScores, Pairs, PairScores, Values, not_scores
+from bsx.metrics.blocks import Block, BlockScores, Pairs, PairScores, Values, as_block, not_scores
 from bsx.metrics.core import ConfigT, Fitted, MetricCore
-from bsx.metrics.matrix import matrix
 from bsx.metrics.results import MetricScores
-from bsx.metrics.run import score_corpus
+from bsx.metrics.run import refuse_large_texts, score_corpus
 from bsx.support.optional import source_of
 from bsx.support.progress import Watch, told
+
+_SIDE = 256  # texts of each side scored in one call
 
 
 class Metric(MetricCore[ConfigT]):
@@ -85,14 +86,14 @@ def _matrix_sides(metric: Metric, references: object | None, sources: object | N
     """Return the matrix's columns, and the one source of all rows if the metric needs it beside references."""
     if "reference" not in metric.needs:
         if sources is None:
-            raise InputError(f"{metric.name} compares candidates with sources: give `sources=`")
+            raise InputError(f"{metric.name} compares candidates with sources: give sources")
         return as_texts(sources, "sources"), None
     if references is None:
-        raise InputError(f"{metric.name} compares candidates with references: give `references=`")
+        raise InputError(f"{metric.name} compares candidates with references: give references")
     if "source" not in metric.needs:
         return as_texts(references, "references"), None
     if sources is None:
-        raise InputError(f"{metric.name} reads the source too: give `sources=` one text, the source of all candidates")
+        raise InputError(f"{metric.name} reads the source too: give sources one text, the source of all candidates")
     return as_texts(references, "references"), cells.text(sources, "sources")
 
 
@@ -165,3 +166,58 @@ class PairMetric(Metric[ConfigT]):
             return np.where(count > 0, total / np.maximum(count, 1), np.nan)
         best = np.fmax if self.higher_is_better else np.fmin
         return np.asarray(best.reduceat(values, starts))
+
+
+def matrix(metric: MetricCore, candidates: list[str], others: list[str], source: str | None = None) -> Values:
+    """Score all pairs.
+
+    Args:
+        metric: the metric.
+        candidates: n texts.
+        others: m references, or m sources for a metric that needs no references.
+        source: the source of all candidates, for a metric that needs references and source.
+
+    Returns:
+        Scores (n, m); undefined ones as an empty text's.
+    """
+    if not candidates or not others:
+        raise InputError("there is nothing to score: a matrix needs at least one candidate and one other text")
+    by_reference = "reference" in metric.needs
+    fitted = metric.fit(_each_once(candidates, others, by_reference))
+    scores = np.empty((len(candidates), len(others)))
+    side = _side(metric, [*candidates, *others])
+    for top in range(0, len(candidates), side):
+        for left in range(0, len(others), side):
+            part = scores[top : top + side, left : left + side]
+            if by_reference and source is None:
+                product = metric.score_product(candidates[top : top + side], others[left : left + side], fitted)
+                if product is not None:
+                    part[:] = product
+                    continue
+            rows = [
+                (candidate, (other,) if by_reference else (), source if by_reference else other, 0)
+                for candidate in candidates[top : top + side]
+                for other in others[left : left + side]
+            ]
+            block = as_block(rows)
+            refuse_large_texts([metric], block)
+            values = metric.score_block(block, fitted).values
+            part[:] = values.reshape(part.shape)
+    fill = metric.entry.empty
+    return np.where(np.isnan(scores), 0.0 if fill is None else fill, scores)
+
+
+def _side(metric: MetricCore, texts: list[str]) -> int:
+    """Return how many texts of each side fit in the memory budget together."""
+    if not metric.bytes_per_token:
+        return _SIDE
+    longest = max(about_tokens(text) for text in texts)
+    return max(1, min(_SIDE, metric.encoders.budget // 4 // metric.bytes_per_token // (2 * longest)))
+
+
+def _each_once(candidates: list[str], others: list[str], by_reference: bool) -> MemoryCorpus:
+    """Return a corpus with every text once, for metrics that count words; the shorter list is filled up with ''."""
+    n = max(len(candidates), len(others))
+    left = [*candidates, *[""] * (n - len(candidates))]
+    right = [*others, *[""] * (n - len(others))]
+    return MemoryCorpus({"candidate": left}, right if by_reference else None, None if by_reference else right)

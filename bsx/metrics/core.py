@@ -11,16 +11,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 from typing_extensions import TypeVar
 
 from bsx.catalog.entries.base import UNSCORED
 from bsx.catalog.entries.metrics import MetricEntry
 from bsx.data.corpus import Corpus
 from bsx.metrics.blocks import Block, BlockScores, Values
-from bsx.models.choice import path_as_name
+from bsx.support.folders import path_as_name
 from bsx.support.memory import PER_BYTE, text_size
 from bsx.support.provenance import VERSION
+from bsx.support.settings import BaseSettings
 from bsx.support.signature import Signature
 
 _FEW = 5
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from bsx.encode.session import Encoders
 
 
-class MetricConfig(BaseModel):
+class MetricConfig(BaseSettings):
     """Base of a metric's settings: frozen, strictly named; the spelling ``metric:field=value`` comes from the fields.
 
     Every field changes the signature. Where to run and how much memory to use are not settings of a metric.
@@ -40,7 +41,6 @@ class MetricConfig(BaseModel):
             ``metric:field=value``. A value that looks like ``field=value`` itself needs the name.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     positional: ClassVar[str | None] = None
 
     _path_as_name = field_validator("model", mode="before", check_fields=False)(path_as_name)

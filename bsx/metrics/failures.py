@@ -27,8 +27,9 @@ class RowScores:
         metric: as the user spelled it.
         values: (n,); NaN where the metric failed.
         signature: the settings behind the numbers.
-        notes: what the user should know: a turned sign, empty or cut texts, items that failed.
+        notes: what the user should know: first a turned sign, then empty or cut texts, items that failed.
         failed: place of a failed item -> the metric's message.
+        turned: whether the sign is turned, because lower is better.
     """
 
     metric: str
@@ -36,6 +37,7 @@ class RowScores:
     signature: str
     notes: list[str] = field(default_factory=list)
     failed: dict[int, str] = field(default_factory=dict)
+    turned: bool = False
 
 
 def score_without_failures(
@@ -78,7 +80,7 @@ def score_without_failures(
         if not skip_errors:
             place, message = next(iter(failed.items()))
             raise InputError(
-                f"{name} failed on {where(place)}: {message}; `skip_errors=True` goes on without such rows"
+                f"{name} failed on {where(place)}: {message}; skip_errors goes on without such rows"
             ) from error
         good = [place for place in every if place not in failed]
         return score(good), good, failed
@@ -142,14 +144,14 @@ def score_all(
 
     try:
         corpus = MemoryCorpus({"candidate": candidates}, references, sources)
-        found = score_corpus(metrics, corpus, progress=progress)
+        result = score_corpus(metrics, corpus, progress=progress)
     except Exception:  # noqa: BLE001 - whose fault it is, and on which item, comes out below
         return [
             score_rows(m, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress)
             for m in metrics
         ]
     every = list(range(len(candidates)))
-    return [_rows(m, found[m.spec]["candidate"], every, len(every), {}, where) for m in metrics]
+    return [_rows(m, result[m.spec]["candidate"], every, len(every), {}, where) for m in metrics]
 
 
 def _rows(
@@ -165,8 +167,8 @@ def _rows(
 
     values = np.full(n, np.nan)
     values[good] = scores.values if metric.higher_is_better else -scores.values
-    result = RowScores(metric.spec, values, str(scores.signature), failed=failed)
-    if not metric.higher_is_better:
+    result = RowScores(metric.spec, values, str(scores.signature), [], failed, not metric.higher_is_better)
+    if result.turned:
         result.notes.append(f"lower is better for {metric.spec}: its sign is turned")
     for name, what in (
         ("empty", "have an empty side"),

@@ -57,12 +57,12 @@ def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
     if "model" in kind.Config.model_fields and not runs_encoders():
         return "needs bsx-eval[onnx]"
     if entry.model is None:
-        return "with `model=` or `lang=`" if "model" in kind.Config.model_fields else "yes"
+        return "with model or lang" if "model" in kind.Config.model_fields else "yes"
     known = catalog.find(entry.model)
     source = known.source if known is not None else Source(hub=entry.model, revision="main")
     if is_here(source):
         return "yes"
-    return "needs its model, or `model=`" if issubclass(kind, EncoderMetric) else "needs its model"
+    return "needs its model, or model" if issubclass(kind, EncoderMetric) else "needs its model"
 
 
 def describe(name: str, catalog: Catalog) -> JsonObject:

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from bsx.data.corpus import Corpus
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Values
-from bsx.metrics.plan import Plan
-from bsx.metrics.run import Prepared, prepare, stream
-from bsx.metrics.totals import Totals
+from bsx.metrics.run import Plan, Prepared, Totals, prepare, stream
 from bsx.support.progress import Watch, told
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.plots import draw_histogram
-from bsx.analysis.render.sheets import Sheet
 from bsx.support.json_text import to_json
 from bsx.support.optional import need
+from bsx.support.result import Shown
 from bsx.support.signature import Signature
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, repr=False)
-class MetricScores(InNotebooks):
+class MetricScores(Shown):
     """A metric's scores of n candidates; NumPy functions take it as the array of its values.
 
     Attributes:
@@ -49,6 +46,9 @@ class MetricScores(InNotebooks):
     undefined: NDArray[np.int64]
     truncated: NDArray[np.int64]
     tokens_lost: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"MetricScores(n={len(self)}, system={self.system:.4f}, signature={str(self.signature)!r})"
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -85,27 +85,6 @@ class MetricScores(InNotebooks):
         """Return the summary and the score of every segment as JSON."""
         content = {"summary": self.to_dict(), "ids": list(self.ids), "scores": self.values.tolist()}
         return to_json(content)
-
-    @property
-    def short(self) -> str:
-        """Segments, the score of all together, and the signature."""
-        return f"n={len(self)}, system={self.system:.4f}, signature={str(self.signature)!r}"
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return the score of all segments together beside what is known of single ones."""
-        values = self.values
-        row = [self.metric, f"{self.system:.4f}", *(f"{f(values):.4f}" for f in (np.mean, np.std, np.min, np.max))]
-        worth = "" if self.higher_is_better else " (lower is better)"
-        title = f"{self.metric}{worth} of n = {len(self)} segments"
-        return [Sheet(title, ["metric", "all together", "mean", "sd", "lowest", "highest"], [row], str(self.signature))]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return one row a segment: id and score."""
-        return [{"id": name, self.metric: value} for name, value in zip(self.ids, self, strict=True)]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw how the scores of segments are spread."""
-        return draw_histogram({self.metric: self.values}, self.metric, path)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row a segment, id and score, as a DataFrame.

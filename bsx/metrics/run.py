@@ -2,35 +2,167 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bsx.catalog.specs import naming
-from bsx.data.corpus import Corpus, Segment, about_tokens
-from bsx.data.journal import Arrays
+from bsx.data.corpus import Corpus, Segment, about_tokens, without_context
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, as_block, not_scores
 from bsx.metrics.core import Fitted, MetricCore
-from bsx.metrics.plan import Plan, survey, texts_of
 from bsx.metrics.results import MetricScores
-from bsx.metrics.totals import Totals
 from bsx.support.memory import refuse_beyond, show_bytes, text_size
 from bsx.support.optional import source_of
 from bsx.support.progress import Progress, Watch, told
 from bsx.support.signature import Signature
+
+if TYPE_CHECKING:
+    from bsx.data.journal import Arrays
 
 Item = TypeVar("Item")
 _BLOCK_TOKENS = 131_072  # enough for batches of equal length; more only costs memory
 _BLOCK_ROWS = 8_192
 _FEW = 256  # segments that do not repay a thread
 _SHORT = 1_024  # characters of texts that fit in any budget, whatever is computed of them
+
+
+_STEP = 256  # segments between two reports
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is known of a corpus.
+
+    Attributes:
+        segments: how many there are.
+        reused: hash of a text -> how many uses of it there are; only texts used more than once.
+        references: the least and greatest number of references of a segment.
+    """
+
+    segments: int
+    reused: dict[int, int]
+    references: tuple[int, int]
+
+    def reused_after(self, corpus: Corpus, start: int) -> dict[int, int]:
+        """Return how many uses of each reused text remain when ``start`` segments are done."""
+        reused = dict(self.reused)
+        for segment in islice(corpus, start):
+            for text in texts_of(segment):
+                if hash(text) in reused:
+                    reused[hash(text)] -= 1
+        return reused
+
+
+def texts_of(segment: Segment) -> tuple[str, ...]:
+    """Return all texts of a segment."""
+    source = () if segment.source is None else (segment.source,)
+    return (*segment.candidates, *segment.references, *source)
+
+
+def survey(corpus: Corpus, progress: Callable[[int], None] | None = None) -> Plan:
+    """Read a corpus once: check all of it, and count texts that are used again.
+
+    Args:
+        corpus: the segments.
+        progress: called with the number of segments read.
+
+    Raises:
+        InputError: if it is malformed or empty.
+    """
+    hashes = array("q")
+    segments, fewest, most = 0, 0, 0
+    for segment in corpus:
+        hashes.extend(map(hash, texts_of(segment)))
+        # A blank reference is no reference, unless there is no other.
+        present = max(1, sum(1 for text in segment.references if without_context(text).strip()))
+        most = max(most, present)
+        fewest = min(fewest or present, present)
+        segments += 1
+        if progress is not None and segments % _STEP == 0:
+            progress(segments)
+    if segments == 0:
+        raise InputError("there is nothing to score: the input holds no segment")
+    if progress is not None:
+        progress(segments)
+    values, counts = np.unique(np.frombuffer(hashes, dtype=np.int64), return_counts=True)
+    again = counts > 1
+    reused = dict(zip(values[again].tolist(), counts[again].tolist(), strict=True))
+    return Plan(segments, reused, (fewest, most))
+
+
+_NAMED = 5  # segments that a note names
+
+
+class Totals:
+    """One metric's results, gathered block by block for each system.
+
+    Args:
+        metric: the metric.
+        systems: how many systems there are.
+    """
+
+    def __init__(self, metric: MetricCore, systems: int) -> None:
+        self._metric = metric
+        self._sums = np.zeros(systems)
+        self._n = 0
+        self._statistics: NDArray[np.float64] | None = None
+        self._figures: NDArray[np.float64] | None = None
+        self.counts = {name: np.zeros(systems, dtype=np.int64) for name in ("empty", "undefined", "truncated", "lost")}
+        self.first: dict[str, list[str]] = {name: [] for name in ("empty", "undefined", "truncated")}
+        """The names of the first segments of each kind."""
+
+    def add(self, scores: BlockScores, undefined: NDArray[np.bool_], segments: Sequence[Segment]) -> None:
+        """Count one block's results in."""
+        systems = len(self._sums)
+        self._sums += scores.values.reshape(-1, systems).sum(axis=0)
+        self._n += len(scores.values) // systems
+        flags = {"empty": scores.empty, "undefined": undefined, "truncated": scores.lost > 0, "lost": scores.lost}
+        for name, flag in flags.items():
+            by_system = flag.reshape(-1, systems)
+            self.counts[name] += by_system.sum(axis=0)
+            if name in self.first and (room := _NAMED - len(self.first[name])):
+                self.first[name] += [segments[i].id for i in np.flatnonzero(by_system.any(axis=1))[:room]]
+        if scores.statistics is not None:
+            part = scores.statistics.reshape(-1, systems, scores.statistics.shape[-1]).sum(axis=0)
+            self._statistics = part if self._statistics is None else self._statistics + part
+        if scores.figures is not None:
+            layers, _, figures = scores.figures.shape
+            part = scores.figures.reshape(layers, -1, systems, figures).sum(axis=1, dtype=np.float64)
+            self._figures = part if self._figures is None else self._figures + part
+
+    @property
+    def segments(self) -> int:
+        """How many segments were counted in."""
+        return self._n
+
+    def figure_sums(self) -> NDArray[np.float64]:
+        """Return the sum of every figure of every system (layers, systems, figures), for a metric with several."""
+        if self._figures is None:
+            raise ValueError(f"{self._metric.name} has one figure")
+        return self._figures
+
+    @property
+    def has_statistics(self) -> bool:
+        """Whether the score of a system is computed from statistics of its rows instead of being their mean."""
+        return self._statistics is not None
+
+    def mean(self, system: int) -> float:
+        """Return the mean of a system's scores."""
+        return float(self._sums[system] / self._n)
+
+    def system(self, system: int) -> float:
+        """Return the metric's score of a whole system."""
+        if self._statistics is None:
+            return self.mean(system)
+        return self._metric.system_score(self._statistics[system])
 
 
 @dataclass(frozen=True)
@@ -113,7 +245,7 @@ def prepare(
     Args:
         metrics: the metrics.
         corpus: the corpus.
-        plan: what `bsx.metrics.plan.survey` said of it, if it was asked before.
+        plan: what `survey` said of it, if it was asked before.
         progress: called with a phase's name, segments done and segments in all.
 
     Raises:
@@ -247,7 +379,7 @@ def score_segments(
             name = block.ids[row] if block.ids else row + 1
             raise InputError(
                 f"{metric.spec}: a text of segment {name} has {result.lost[row]} tokens more than its model reads: "
-                "shorten it, or drop `strict=True`"
+                "shorten it, or leave out strict"
             )
         scores.append(result)
         undefined.append(fill_undefined(metric, result))

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from bsx.data.pairing import Pairing, printed
 from bsx.metrics.core import Figures, MetricCore
-from bsx.metrics.run import Prepared, ScoredBlock
-from bsx.metrics.totals import Totals
+from bsx.metrics.run import Prepared, ScoredBlock, Totals
 from bsx.support.aligned import text_table
 from bsx.support.untyped import JsonObject
 
@@ -49,7 +48,7 @@ class Tally:
         """
         _count(self.totals, block)
         rows: dict[str, list[int]] = {}
-        for row, system in enumerate([one.system for one in block.segments] if systems is None else systems):
+        for row, system in enumerate([item.system for item in block.segments] if systems is None else systems):
             if system is not None:
                 rows.setdefault(system, []).append(row)
                 segment = block.segments[row]
@@ -181,7 +180,7 @@ def about(metrics: Sequence[MetricCore]) -> list[str]:
 def flags(prepared: Prepared, totals: Sequence[Totals]) -> list[str]:
     """Return one sentence for each kind of row that the user should know about."""
     rows = prepared.segments * len(prepared.corpus.systems)
-    found = []
+    results = []
     for metric, total in zip(prepared.metrics, totals, strict=True):
         figures = metric.figures
         for kind, text in (_REMARKS if figures is None else figures.remarks).items():
@@ -189,9 +188,9 @@ def flags(prepared: Prepared, totals: Sequence[Totals]) -> list[str]:
             if not count:
                 continue
             if figures is None:
-                found.append(f"{metric.spec}: {count} of {rows} rows {text}")
+                results.append(f"{metric.spec}: {count} of {rows} rows {text}")
                 continue
             where = ", ".join(total.first[kind]) + (", …" if count > len(total.first[kind]) else "")
             lost = int(total.counts["lost"].sum())
-            found.append(f"{count} of {rows} rows {text.format(lost=lost)} (segments {where})")
-    return found
+            results.append(f"{count} of {rows} rows {text.format(lost=lost)} (segments {where})")
+    return results

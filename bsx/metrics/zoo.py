@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Unpack
 
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.code import class_of
 from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.specs import UNNAMED, naming, read_spec, split_specs
-from bsx.encode.run_config import RunConfig, RunSettings
-from bsx.encode.session import Encoders
+from bsx.encode.session import Encoders, SharedSettings
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.metrics.base import Metric
 from bsx.metrics.core import MetricConfig, MetricCore
 from bsx.support.near import did_you_mean
-from bsx.support.settings import build_config, read_spelled, takes, user_only
-from bsx.support.untyped import Settings
+from bsx.support.settings import build_config, read_spelled, settled, user_only
 
 GROUP = "bsx.metrics"
 
@@ -52,7 +49,7 @@ def find_metric(name: str, catalog: Catalog) -> tuple[type[Metric], MetricEntry]
     else:
         known = metric_names(catalog)
         near = did_you_mean(name, known)
-        raise UnknownNameError(f"unknown metric {name!r}.{near} `bsx.load_registry().metrics` lists all of them.")
+        raise UnknownNameError(f"unknown metric {name!r}.{near} `bsx metrics` lists all of them.")
     if not (isinstance(kind, type) and issubclass(kind, Metric) and isinstance(entry, MetricEntry)):
         raise RegistryError(
             f"metric {name!r}: {kind!r} is not a subclass of bsx.metrics.base.Metric with an entry of type MetricEntry"
@@ -88,9 +85,10 @@ def check_from_file(spec: str, file: str | Path, catalog: Catalog) -> None:
     for field in _with_fields(kind, spelled, {}):
         if user_only(kind.Config, field):
             raise InputError(
-                f"{file}: the member {spec!r} sets {field}, which decides what code runs here, and a file may not: "
+                f"the member {spec!r} sets {field}, which decides what code runs here, and a file may not: "
                 f"name the member {name} there, and give {field} under `defaults:` of that metric's entry in your own "
-                "registry"
+                "registry",
+                file=file,
             )
 
 
@@ -128,16 +126,12 @@ def _with_fields(kind: type[Metric], spelled: Mapping[str, str], settings: Mappi
     return {name or field: text for name, text in spelled.items()}
 
 
-def get_metric(
-    spec: str, *, encoders: Encoders | None = None, run: Settings | None = None, **settings: object
-) -> Metric:
+def get_metric(spec: str, *, encoders: Encoders | None = None, **settings: object) -> Metric:
     """Return a metric, ready to score.
 
     Args:
         spec: a name, or ``name:field=value,…`` as on the command line; some metrics take ``name:value``.
-        encoders: encoders to share with other metrics.
-        run: without ``encoders``: where to run and the registry, fields of `bsx.encode.run_config.RunConfig`, and
-            ``lang``.
+        encoders: encoders to share with other metrics; they say where to run, the language, and the registry.
         settings: the metric's settings by name; see its ``Config``.
 
     Raises:
@@ -149,7 +143,7 @@ def get_metric(
     >>> get_metric("chrf").score(["a small cat"], ["the small cat"]).values.round(1).tolist()
     [66.4]
     """
-    encoders = encoders if encoders is not None else Encoders(**dict(run or {}))
+    encoders = encoders if encoders is not None else Encoders()
     name, spelled = read_spec(spec)
     both = [field for field in settings if field in spelled]
     if both:
@@ -181,39 +175,27 @@ def recipe(metric: MetricCore) -> Recipe:
 
 def make_again(recipes: Sequence[Recipe], encoders: Encoders) -> list[Metric]:
     """Make metrics of their recipes."""
-    found = [(*find_metric(name, encoders.catalog), config, spec) for name, config, spec in recipes]
-    return [kind(entry, config, encoders, spec) for kind, entry, config, spec in found]
+    results = [(*find_metric(name, encoders.catalog), config, spec) for name, config, spec in recipes]
+    return [kind(entry, config, encoders, spec) for kind, entry, config, spec in results]
 
 
-@takes(RunConfig)
-def get_metrics(
-    specs: str | Iterable[str],
-    *,
-    encoders: Encoders | None = None,
-    model: str | None = None,
-    lang: str | None = None,
-    registry: Catalog | Path | str | None = None,
-    **run: Unpack[RunSettings],
-) -> list[Metric]:
+@settled(SharedSettings)
+def get_metrics(specs: str | Iterable[str], settings: SharedSettings) -> list[Metric]:
     """Return several metrics that share encoders.
 
     Args:
         specs: names or ``name:field=value``, as a list or as one comma-separated text.
-        encoders: encoders to share beyond this call.
-        model: without ``encoders``: the model of all metrics that are not given their own.
-        lang: without ``encoders``: the language of the texts.
-        registry: without ``encoders``: a registry, or a folder to lay over it.
-        run: without ``encoders``: fields of `bsx.encode.run_config.RunConfig`.
+        settings: encoders to share beyond this call, or what to make some of; see `bsx.encode.session.SharedSettings`.
 
     Raises:
         InputError: as `get_metric`, or if a metric is named twice.
     """
-    encoders = encoders or Encoders(model=model, lang=lang, registry=registry, **run)
+    encoders = settings.opened()
     names: Sequence[str] = split_specs(specs) if isinstance(specs, str) else list(specs)
     if not names:
-        raise InputError("name at least one metric; `bsx.load_registry().metrics` lists them")
-    found = []
+        raise InputError("name at least one metric; `bsx metrics` lists them")
+    results = []
     for name in names:
         with naming(name, among=len(names)):
-            found.append(get_metric(name, encoders=encoders))
-    return found
+            results.append(get_metric(name, encoders=encoders))
+    return results

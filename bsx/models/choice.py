@@ -9,7 +9,7 @@ from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry, Source
 from bsx.catalog.languages import find_language
 from bsx.errors import InputError, UnknownNameError
-from bsx.models.ranking import rank
+from bsx.support.folders import path_as_name
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,7 @@ class Choice:
     language: LanguageEntry | None
 
 
-def path_as_name(model: object) -> object:
-    """Return a model as `choose` takes it: of a path the absolute one, which is no name of a model."""
-    return str(model.expanduser().absolute()) if isinstance(model, Path) else model
-
-
-def choose(model: str | None, lang: str | None, catalog: Catalog) -> Choice:
+def choose(model: str | Path | None, lang: str | None, catalog: Catalog) -> Choice:
     """Choose the model: the one that is named, or else the registry's default for the language.
 
     Args:
@@ -49,12 +44,13 @@ def choose(model: str | None, lang: str | None, catalog: Catalog) -> Choice:
     try:
         language = find_language(lang, catalog) if lang is not None else None
     except UnknownNameError as error:
-        raise UnknownNameError(
-            f"{error} Without `lang=`, a model that is named with `model=` scores any text."
-        ) from error
+        raise UnknownNameError(f"{error} Without lang, a model that is named scores any text.") from error
+    model = None if model is None else str(path_as_name(model))
     if model is None:
         if language is None:
-            raise InputError("say which language the texts are in (`lang=`) or which model to use (`model=`)")
+            raise InputError("say which language the texts are in (lang) or which model to use (model)")
+        from bsx.models.ranking import rank
+
         entry = rank(language, catalog).entry
         return Choice(entry.name, entry.source, entry, language)
     known = catalog.find(model)

@@ -46,16 +46,18 @@ def convert(source: Source, *, anew: bool = False) -> Path:
             "in PYTHONPATH: only its data is read"
         )
     file = package / wanted.file
-    found = digest_of([file]) if file.is_file() else "nothing"
-    if found != wanted.sha256:
+    result = digest_of([file]) if file.is_file() else "nothing"
+    if result != wanted.sha256:
         raise ModelUnavailableError(
-            f"{file} is not that of {source.package} {wanted.version}: sha256 {found[:12]} instead of "
+            f"{file} is not that of {source.package} {wanted.version}: sha256 {result[:12]} instead of "
             f"{wanted.sha256[:12]}: pip install {source.package}=={wanted.version}"
         )
+    from filelock import FileLock
+
     began = time.monotonic()
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(folder.with_name(folder.name + ".lock")):
+        with FileLock(folder.with_name(folder.name + ".lock")):
             if not anew and find(source) is not None:
                 return folder  # another process made it meanwhile
             with _appearing(folder) as partial:
@@ -64,22 +66,12 @@ def convert(source: Source, *, anew: bool = False) -> Path:
         if error.errno not in NO_ROOM and error.filename is None:
             raise
         raise InputError(
-            f"{folder}: cannot be written ({os.strerror(error.errno or 0)}); {file.name} is converted there, into "
-            "about 0.5 GB: make room, or set BSX_CACHE to a folder that can be written to"
+            f"cannot be written ({os.strerror(error.errno or 0)}); {file.name} is converted there, into "
+            "about 0.5 GB: make room, or set BSX_CACHE to a folder that can be written to",
+            file=folder,
         ) from error
     _log.warning("bsx: note: %s was converted to %s, once (%.0f s)", file.name, folder, time.monotonic() - began)
     return folder
-
-
-@contextlib.contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Wait until no other process has the lock, where the system can; it ends with the process."""
-    with lock.open("wb") as stream:
-        with contextlib.suppress(ImportError):
-            import fcntl
-
-            fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
 
 
 @contextlib.contextmanager

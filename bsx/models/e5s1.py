@@ -93,9 +93,9 @@ class E5S1:
             self._data: NDArray[np.uint8] = np.memmap(path, dtype=np.uint8, mode="r")
             self._read(_Cursor(self._data.data))
         except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+            raise InputError(f"cannot be read ({error.strerror})", file=path) from error
         except (_DamagedError, ValueError, OverflowError) as error:  # UnicodeDecodeError is a ValueError
-            raise InputError(f"{path}: is damaged or is not an E5S1 file: {error}") from error
+            raise InputError(f"is damaged or is not an E5S1 file: {error}", file=path) from error
 
     def _read(self, cursor: _Cursor) -> None:
         if bytes(cursor.take(4)) != b"E5S1":
@@ -126,21 +126,21 @@ class E5S1:
         cursor.numbers("<i")  # how many code points are normalised: the tokenizer is written with the rules themselves
         cursor.take(*cursor.numbers("<I"))
         wanted = _layout(dim, layers, inner, words, positions, types)
-        found = {}
+        results = {}
         for _ in range(*cursor.numbers("<i")):
             name = bytes(cursor.take(*cursor.numbers("<H"))).decode("ascii")
             kind, count, start, size = cursor.numbers("<BIQQ")
-            if name in found or name not in wanted:
+            if name in results or name not in wanted:
                 raise _DamagedError(f"its directory names {name!r} twice, or has no use for it")
             target, shape, quantised = wanted[name]
             values = int(np.prod(shape))
             bytes_needed = values // _BLOCK * _BLOCK_BYTES if quantised else 4 * values
             if (kind, count, size) != (int(quantised), values, bytes_needed) or start + size > len(self._data):
                 raise _DamagedError(f"the tensor {name} is not whole")
-            found[name] = Tensor(target, shape, start, quantised)
-        if len(found) != len(wanted):
-            raise _DamagedError(f"{len(wanted) - len(found)} tensors are missing")
-        self.tensors = list(found.values())
+            results[name] = Tensor(target, shape, start, quantised)
+        if len(results) != len(wanted):
+            raise _DamagedError(f"{len(wanted) - len(results)} tensors are missing")
+        self.tensors = list(results.values())
 
     def _read_pieces(self, cursor: _Cursor, words: int) -> list[tuple[str, float]]:
         count, *specials = cursor.numbers("<5i")

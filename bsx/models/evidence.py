@@ -1,4 +1,4 @@
-"""Ranking models by measured figures: of agreement with people, near the language, or of metric cards in it."""
+"""Ranking models by measured figures: of agreement with human judgments near the language, or of its metric cards."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NEARNESS = ("", "also {genus}", "also {family}", "in the same script", "in anot
 def by_evidence(
     pool: Iterable[ModelEntry], language: LanguageEntry, languages: Mapping[str, LanguageEntry]
 ) -> tuple[list[Ranked], tuple[str, ...]]:
-    """Rank models by how well they agree with people, in the language or as near to it as there are figures.
+    """Rank models by how well they agree with human judgments, in the language or as near as there are figures.
 
     Figures in the language itself count first, then those in a language of its genus, of its family, of its script,
     and others. Two models are compared by the most telling test that both took part in; the more of its comparisons a
@@ -180,8 +180,8 @@ def _balance(mine: _Figures, others: Iterable[_Figures]) -> float:
 
 def _better(mine: Evidence, theirs: Evidence) -> int:
     """Return 1 where the first figure is better, -1 where the second is, 0 for equal ones; times are better low."""
-    found = (mine.value > theirs.value) - (mine.value < theirs.value)
-    return -found if mine.aspect == "speed" else found
+    result = (mine.value > theirs.value) - (mine.value < theirs.value)
+    return -result if mine.aspect == "speed" else result
 
 
 def _telling(figures: _Figures) -> str:

@@ -118,7 +118,7 @@ def check_folder(folder: Path) -> None:
 def _refuse_large(file: Path, most: int) -> None:
     size = file.stat().st_size
     if size > most:
-        raise InputError(f"{file}: has {show_bytes(size)}, and at most {show_bytes(most)} of such a file are read")
+        raise InputError(f"has {show_bytes(size)}, and at most {show_bytes(most)} of such a file are read", file=file)
 
 
 def find(source: Source) -> Path | None:

@@ -78,15 +78,15 @@ def identified(source: Source, folder: Path, name: str) -> Checkpoint:
     """
     check_folder(folder)
     made = source.convert
-    found = _digests(source, folder)
-    if made is not None and found != (source.sha256, made.tokenizer, source.config or found[2]):
-        found = _digests(source, convert(source, anew=True))
-    weights, tokenizer, config = found
+    result = _digests(source, folder)
+    if made is not None and result != (source.sha256, made.tokenizer, source.config or result[2]):
+        result = _digests(source, convert(source, anew=True))
+    weights, tokenizer, config = result
     for part, digest, pinned in (("weights", weights, source.sha256), ("configuration", config, source.config)):
         if pinned is not None and digest != pinned:
             raise InputError(
                 f"the {part} of {name} in {folder} has sha256 {digest}, the registry pins {pinned}: refusing to load "
-                "it; reinstall the package, or name the folder itself with `model=` to use it as it is"
+                "it; reinstall the package, or name the folder itself with model to use it as it is"
             )
     identity = f"sha256:{weights}" if source.hub is None else f"hub:{folder.name}"
     return Checkpoint(folder, identity, tokenizer, config, source.hub is not None or source.config is not None)
@@ -115,14 +115,14 @@ def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavaila
     runs = runs_encoders()
     if not runs:
         options = "Nothing that runs an encoder is installed either: pip install 'bsx-eval[onnx]'. "
-        options += "`metrics='chrf'` needs none."
+        options += "metrics=chrf needs none."
     elif language is None:
-        options = f"Available here now: {', '.join(f'`model={name!r}`' for name in here) or 'none'}."
+        options = f"Available here now: {', '.join(f'model={name}' for name in here) or 'none'}."
     elif here:
-        options = f"Available here now for {language.name}: {', '.join(f'`model={name!r}`' for name in here)}."
+        options = f"Available here now for {language.name}: {', '.join(f'model={name}' for name in here)}."
     else:
-        options = f"No model here was trained on {language.name}; `metrics='chrf'` needs none."
-    fetching = f" `bsx.Scorer({choice.name!r})` fetches it where the hub is reachable." if choice.source.hub else ""
+        options = f"No model here was trained on {language.name}; metrics=chrf needs none."
+    fetching = f" `bsx models pull {choice.name}` fetches it where the hub is reachable." if choice.source.hub else ""
     error = ModelUnavailableError(f"the model {choice.name} is not on this machine: {reason}.{fetching} {options}")
     if language is not None or not runs:
         error.instead = ("model", here[0]) if runs and here else ("metrics", "chrf")

@@ -2,15 +2,98 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field, field_validator
 
 from bsx.catalog.catalog import Catalog, Registry, load_registry
 from bsx.catalog.entries.evidence import Aspect
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.errors import InputError
-from bsx.models.constraints import Constraints, narrow
 from bsx.models.evidence import NOTHING, Ranked, Weights, by_aspects, by_evidence
+from bsx.support.memory import parse_bytes
+from bsx.support.settings import BaseSettings, settled
+
+PERMISSIVE = ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "Unlicense")
+_COUNTS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9}
+
+
+class Constraints(BaseSettings):
+    """What a chosen model must satisfy."""
+
+    max_parameters: Annotated[str | None, Field(description="At most this size, like 300M.")] = None
+    max_memory: Annotated[str | None, Field(description="Weights (fp32) of at most this size, like 4GB.")] = None
+    licence: Annotated[str | None, Field(description="permissive, or an SPDX identifier.")] = None
+    available: Annotated[bool, Field(description="Only models that are on this machine.")] = False
+
+    @field_validator("max_parameters", "max_memory", mode="before")
+    @classmethod
+    def _as_text(cls, value: object) -> object:
+        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    def filters(self) -> list[tuple[str, Callable[[ModelEntry], bool]]]:
+        """Return each constraint as it was asked for and a test."""
+        tests: list[tuple[str, Callable[[ModelEntry], bool]]] = []
+        if self.licence is not None:
+            allowed = PERMISSIVE if self.licence == "permissive" else (self.licence,)
+            tests.append((f"licence {self.licence}", lambda e: e.licence in allowed))
+        if self.max_parameters is not None:
+            most = parse_count(self.max_parameters)
+            tests.append(
+                (
+                    f"max_parameters {self.max_parameters}",
+                    lambda e: e.parameters is not None and e.parameters <= most,
+                )
+            )
+        if self.max_memory is not None:
+            size = parse_bytes(self.max_memory)
+            tests.append(
+                (f"max_memory {self.max_memory}", lambda e: e.parameters is not None and 4 * e.parameters <= size)
+            )
+        if self.available:
+            tests.append(("available", _is_here))
+        return tests
+
+
+def parse_count(text: int | str) -> int:
+    """Return a number of parameters from ``300M``, ``1.5B`` or a plain number.
+
+    >>> parse_count("22.7M")
+    22700000
+    """
+    plain = str(text).strip().upper()
+    number, unit = (plain[:-1], plain[-1]) if plain and plain[-1] in _COUNTS else (plain, "")
+    try:
+        count = float(number) * _COUNTS[unit]
+    except ValueError as error:
+        raise InputError(f"cannot read the number of parameters {text!r}: write it like 300M or 1.5B") from error
+    if not 0 < count < 10**15:
+        raise InputError(f"the number of parameters {text!r} must be positive")
+    return int(count)
+
+
+def _is_here(entry: ModelEntry) -> bool:
+    from bsx.models.files import is_here
+
+    return is_here(entry.source)
+
+
+def narrow(
+    pool: list[ModelEntry], constraints: Constraints, nothing: str
+) -> tuple[list[ModelEntry], list[tuple[str, int]]]:
+    """Return the models that satisfy constraints, and how many each of these excluded."""
+    excluded = []
+    for name, test in constraints.filters():
+        kept = [entry for entry in pool if test(entry)]
+        excluded.append((name, len(pool) - len(kept)))
+        if not kept:
+            history = ", ".join(f"{label} excludes {count}" for label, count in excluded)
+            raise InputError(f"{nothing}: {history}; loosen {name}")
+        pool = kept
+    return pool, excluded
+
 
 Prefer = Literal["paper", "quality", "speed", "agreement", "robustness", "semantics"]
 _ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
@@ -80,9 +163,9 @@ def rank(
         language: the registry's entry.
         catalog: the registry.
         prefer: ``paper``: the papers' choice if it was trained on the language, then the others as by ``quality``;
-            ``quality``: by agreement with people, see `by_evidence`; ``speed``: by the encoder's cost up to the scored
-            layer; ``agreement``, ``robustness``, ``semantics``, or weights of these and of ``speed`` by name: by what
-            metric cards measured in this very language, see `by_aspects`.
+            ``quality``: by agreement with human judgments, see `by_evidence`; ``speed``: by the encoder's cost up to
+            the scored layer; ``agreement``, ``robustness``, ``semantics``, or weights of these and of ``speed`` by
+            name: by what metric cards measured in this very language, see `by_aspects`.
         constraints: what every ranked model must satisfy.
 
     Raises:
@@ -136,16 +219,16 @@ def list_models(
 
     Args:
         catalog: the registry.
-        prefer: the order; agreement with people (``quality``) is measured in a language.
+        prefer: the order; agreement with human judgments (``quality``) is measured in a language.
         constraints: what every model must satisfy.
 
     Raises:
         InputError: for ``quality``, or if no model is left.
     """
     if prefer == "quality":
-        raise InputError("`prefer='quality'` ranks by agreement with people in a language: name it with `lang=`")
+        raise InputError("prefer quality ranks by agreement with human judgments in a language: name it with lang")
     if prefer not in ("paper", "speed"):
-        raise InputError("`prefer=…` ranks by what was measured in a language: name it with `lang=`")
+        raise InputError(f"prefer {prefer} ranks by what was measured in a language: name it with lang")
     pool, _ = narrow(list(catalog.models.values()), constraints or Constraints(), "no model is left")
     return sorted(pool, key=lambda e: (cost(e), e.name)) if prefer == "speed" else pool
 
@@ -207,27 +290,38 @@ def _by_speed(
     ], ("cost is estimated from layers and dimensions, not measured",)
 
 
-def select_model(
-    lang: str,
-    *,
-    prefer: Prefer | Weights = "paper",
-    max_parameters: int | str | None = None,
-    max_memory: int | str | None = None,
-    licence: str | None = None,
-    available: bool = False,
-    registry: Registry = None,
-) -> ModelChoice:
+class SelectSettings(Constraints):
+    """Settings of `select_model`."""
+
+    prefer: Annotated[
+        Prefer | Weights,
+        Field(
+            description="paper, quality, speed, agreement, robustness or semantics, or weights such as "
+            "semantics=2,agreement=1; see `rank`."
+        ),
+    ] = "paper"
+    registry: Annotated[
+        Registry, Field(description="The registry, or a folder laid over it; with the user's overlays unless given.")
+    ] = None
+
+    @field_validator("prefer", mode="before")
+    @classmethod
+    def _known(cls, value: object) -> object:
+        if isinstance(value, str) and value not in get_args(Prefer):
+            raise ValueError(
+                "use paper, quality or speed; agreement, robustness or semantics, as metric cards measured them; or "
+                "weights such as semantics=2,agreement=1"
+            )
+        return value
+
+
+@settled(SelectSettings)
+def select_model(lang: str, settings: SelectSettings) -> ModelChoice:
     """Choose a model for a language.
 
     Args:
         lang: BCP-47 tag or English name.
-        prefer: ``paper``, ``quality``, ``speed``, ``agreement``, ``robustness`` or ``semantics``, or weights such as
-            ``{"semantics": 2, "agreement": 1}``; see `rank`.
-        max_parameters: a number, or text like ``300M``.
-        max_memory: bytes of fp32 weights, or text like ``4GB``.
-        licence: ``permissive``, or an SPDX identifier.
-        available: only models whose files are on this machine.
-        registry: the registry, or a folder laid over it; the shipped one with the user's overlays unless given.
+        settings: see `SelectSettings`.
 
     Returns:
         The choice, with its reasons and the models behind it.
@@ -238,11 +332,5 @@ def select_model(
     """
     from bsx.catalog.languages import find_language
 
-    if isinstance(prefer, str) and prefer not in get_args(Prefer):
-        raise InputError(
-            f"prefer is {prefer!r}: use paper, quality or speed; agreement, robustness or semantics, as metric cards "
-            "measured them; or weights such as semantics=2,agreement=1"
-        )
-    catalog = load_registry(registry)
-    wanted = Constraints(max_parameters, max_memory, licence, available)
-    return rank(find_language(lang, catalog), catalog, prefer=prefer, constraints=wanted)
+    catalog = load_registry(settings.registry)
+    return rank(find_language(lang, catalog), catalog, prefer=settings.prefer, constraints=settings)

@@ -1,13 +1,9 @@
-"""The network behind trained risks, to be trained: `bsx.risk.inference` computes the same without PyTorch."""
+"""The network behind trained risks, to be trained: `bsx.risk.explainer` computes the same without PyTorch."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import torch
 from torch import nn
-
-from bsx.errors import InputError
 
 
 class RiskNetwork(nn.Module):
@@ -42,22 +38,3 @@ class RiskNetwork(nn.Module):
         beside = torch.relu(self.neighbours(hidden.transpose(1, 2)).transpose(1, 2)) * known
         logits: torch.Tensor = self.exit(self.dropout(hidden + beside))
         return logits[..., 0]
-
-
-def network_of(tensors: Mapping[str, torch.Tensor], name: str) -> RiskNetwork:
-    """Return a network with its weights, in fp32.
-
-    Args:
-        tensors: its parameters and buffers by name.
-        name: what to call them in messages.
-
-    Raises:
-        InputError: if a tensor is missing or of another shape.
-    """
-    try:
-        hidden, inputs = tensors["entrance.weight"].shape
-        network = RiskNetwork(inputs, hidden)
-        network.load_state_dict({key: tensor.float() for key, tensor in tensors.items()})
-    except (KeyError, ValueError, RuntimeError) as error:
-        raise InputError(f"{name}: does not hold the weights of such a network ({str(error)[:80]})") from error
-    return network.eval().requires_grad_(False)

@@ -73,8 +73,8 @@ def check(path: Path, sha256: str | None, size: int | None, name: str) -> None:
     """
     if size is not None and path.stat().st_size != size:
         raise InputError(f"{name}: has {path.stat().st_size:,} bytes, {size:,} are expected")
-    if sha256 is not None and (found := file_digest(path)) != sha256:
-        raise InputError(f"{name}: the sha256 is {found}, {sha256} is expected")
+    if sha256 is not None and (result := file_digest(path)) != sha256:
+        raise InputError(f"{name}: the sha256 is {result}, {sha256} is expected")
 
 
 def download(

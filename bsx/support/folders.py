@@ -27,7 +27,7 @@ def data_folder(named: Path | str | None = None) -> Path:
         return platformdirs.user_data_path("bsx", appauthor=False) / "data"
     folder = Path(given).expanduser()
     if os.path.lexists(folder) and not folder.is_dir():
-        raise InputError(f"{'`data_dir=`' if named is not None else 'BSX_DATA'}: {given} is no folder")
+        raise InputError(f"{'data_dir' if named is not None else 'BSX_DATA'}: {given} is no folder")
     return folder
 
 
@@ -58,3 +58,8 @@ def claim_cache(folder: Path, *ours: str) -> Path:
 
 
 _CACHES = ("vectors-[0-9]*", "parses-*.jsonl", "cards", "digests.json")
+
+
+def path_as_name(model: object) -> object:
+    """Return a model as it is looked for: of a path the absolute one, which is no name of a model."""
+    return str(model.expanduser().absolute()) if isinstance(model, Path) else model

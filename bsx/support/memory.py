@@ -68,7 +68,7 @@ def refuse_beyond(needed: int, budget: int, what: str) -> None:
     if needed > max(budget, _ALWAYS):
         raise InputError(
             f"{what} takes about {show_bytes(needed)} of memory, and {show_bytes(max(budget, _ALWAYS))} may be used: "
-            "shorten the text, or allow more (`memory=`)"
+            "shorten the text, or allow more (memory)"
         )
 
 

@@ -16,6 +16,10 @@ Say: TypeAlias = Callable[[str], None]
 """Called with a sentence that the user should know while something runs."""
 
 
+def nothing(note: str) -> None:
+    """Let nobody know."""
+
+
 def told(progress: Watch) -> Progress | None:
     """Return what is to be called with progress: a function as it is, bars of tqdm for True, None for nothing."""
     if progress is True:

@@ -9,10 +9,10 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-
-from pydantic import BaseModel, ConfigDict
+from typing import ClassVar, Self
 
 from bsx.support.untyped import JsonObject
 
@@ -37,14 +37,16 @@ _PACKAGES = (
 _ABSOLUTE = re.compile(r"(?:^|(?<=[=,:@]))(?:[A-Za-z]:)?[/\\](?:[^/\\,=]+[/\\])*(?=[^/\\,=])")
 
 
-class FileRead(BaseModel):
+@dataclass(frozen=True)
+class FileRead:
     """A file that a command read."""
 
     name: str
     sha256: str
 
 
-class Provenance(BaseModel):
+@dataclass(frozen=True)
+class Provenance:
     """What a reader needs to repeat a result.
 
     Attributes:
@@ -55,13 +57,24 @@ class Provenance(BaseModel):
         signatures: metric -> signature, where known.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True)
-
     kind: str
     command: str
     versions: dict[str, str]
     files: list[FileRead]
     signatures: dict[str, str]
+    __pydantic_config__: ClassVar[Mapping[str, object]] = {"extra": "ignore"}
+
+    @classmethod
+    def read(cls, content: Mapping[str, object]) -> Self:
+        """Return the provenance that a document holds.
+
+        Raises:
+            ValidationError: if it is none.
+        """
+        from pydantic import TypeAdapter
+
+        result: Self = TypeAdapter(cls).validate_python(content)
+        return result
 
 
 def versions() -> dict[str, str]:
@@ -71,13 +84,13 @@ def versions() -> dict[str, str]:
 
 @functools.cache
 def _installed() -> dict[str, str]:
-    found = {}
+    results = {}
     for name in _PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            results[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return results
 
 
 def file_digest(file: str | Path) -> str:
@@ -98,11 +111,11 @@ def provenance(kind: str, files: Iterable[str | Path] = (), signatures: Mapping[
         A `Provenance` as a mapping.
     """
     read = [Path(file) for file in files if Path(file).is_file()]
-    found = Provenance(
+    result = Provenance(
         kind=kind,
         command=shlex.join(["bsx", *(_ABSOLUTE.sub("", argument) for argument in sys.argv[1:])]),
         versions=versions(),
         files=[FileRead(name=file.name, sha256=file_digest(file)) for file in read],
         signatures=dict(signatures or {}),
     )
-    return found.model_dump()
+    return asdict(result)

@@ -7,10 +7,9 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import TypeVar, cast, get_type_hints, is_typeddict
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from bsx.errors import InputError
@@ -24,6 +23,116 @@ class UserOnly:
     It counts from the user alone (an option, an argument, an entry of the user's own registry), never from a file that
     may have come from somebody else, such as a saved ensemble or another registry folder; see `bsx.catalog.code`.
     """
+
+
+@dataclass(frozen=True)
+class Option:
+    """How the command line takes a setting, where its name and type do not say so already.
+
+    Attributes:
+        flags: short flags beside ``--name``, such as ``-c``.
+        argument: the setting is what stands after the command, without a name.
+        metavar: what stands for the value in the help.
+        writable: it names a file or folder that is written.
+        folder: what is written is a folder.
+        folded: one of the rarer settings that share an option, ``--encoder name=value,…``: the option's name.
+        python: it exists in Python only, such as a function.
+        whole: of several values: each is given by itself, because one may hold a comma, as the name of a file.
+    """
+
+    flags: tuple[str, ...] = ()
+    argument: bool = False
+    metavar: str | None = None
+    writable: bool = False
+    folder: bool = False
+    folded: str | None = None
+    python: bool = False
+    whole: bool = False
+
+
+class BaseSettings(BaseModel):
+    """A class of settings: fields with type, default, range and help; Python keywords and options are made of them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+Chosen = TypeVar("Chosen", bound=BaseModel)
+Keys = ParamSpec("Keys")
+First = TypeVar("First")
+Second = TypeVar("Second")
+Third = TypeVar("Third")
+Fourth = TypeVar("Fourth")
+Outcome = TypeVar("Outcome")
+
+
+class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
+    """Let a function that takes settings as its last argument take their fields as keywords.
+
+    >>> class TestSettings(BaseSettings):
+    ...     level: str = "seg"
+    >>> @settled(TestSettings)
+    ... def test(table: list[float], settings: TestSettings) -> str:
+    ...     return settings.level
+    >>> test([1.0], level="sys")
+    'sys'
+
+    Type checkers and editors read the keywords with types and defaults from the class; ``inspect.signature`` shows the
+    same. ``function.__wrapped__`` takes settings that were made already.
+
+    Args:
+        kind: the class of settings; a wrong or unknown keyword is an `InputError` that names it.
+    """
+
+    def __init__(self, kind: Callable[Keys, Chosen]) -> None:
+        self._kind = cast("type[Chosen]", kind)
+
+    @overload
+    def __call__(self, function: Callable[[Chosen], Outcome]) -> Callable[Keys, Outcome]: ...
+    @overload
+    def __call__(self, function: Callable[[First, Chosen], Outcome]) -> Callable[Concatenate[First, Keys], Outcome]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[First, Second, Chosen], Outcome]
+    ) -> Callable[Concatenate[First, Second, Keys], Outcome]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[First, Second, Third, Chosen], Outcome]
+    ) -> Callable[Concatenate[First, Second, Third, Keys], Outcome]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[First, Second, Third, Fourth, Chosen], Outcome]
+    ) -> Callable[Concatenate[First, Second, Third, Fourth, Keys], Outcome]: ...
+    def __call__(self, function: Callable[..., Outcome]) -> Callable[..., Outcome]:
+        """Return the function with keywords instead of its last argument."""
+        kind = self._kind
+        own = inspect.signature(function)
+        leading = list(own.parameters.values())[:-1]
+
+        @functools.wraps(function)
+        def call(*positional: object, **given: object) -> Outcome:
+            named = {item.name: given.pop(item.name) for item in leading if item.name in given}
+            try:
+                bound = own.replace(parameters=leading).bind(*positional, **named)
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}(): {error}; its settings are given by keyword") from error
+            return function(*bound.args, build_config(given, kind))
+
+        keywords = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, (annotation, default) in settings_of(kind).items()
+        ]
+        call.__signature__ = own.replace(parameters=[*leading, *keywords])  # type: ignore[attr-defined]
+        return call
+
+
+def part(settings: BaseModel, kind: type[Chosen]) -> dict[str, Any]:
+    """Return those fields of settings that another class has too and that were given a value, as keywords for it."""
+    return {name: value for name, value in set_fields(settings).items() if name in kind.model_fields}
+
+
+def narrowed(settings: BaseModel, kind: type[Chosen]) -> Chosen:
+    """Return settings as a class of fewer fields, for which they were checked already."""
+    return kind.model_construct(None, **part(settings, kind))
 
 
 Made = TypeVar("Made")
@@ -54,7 +163,9 @@ RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("threshold", "penalty", "clip", "learning_rate"), (0, _LARGE)),
     **dict.fromkeys(("human_ties", "temperature", "meaning"), (0, _LARGE)),
     "lm_weight": (-_LARGE, _LARGE),
-    **dict.fromkeys(("batch_tokens", "limit", "pairs", "max_tokens", "train_sizes", "draws"), (1, _MANY)),
+    **dict.fromkeys(("memory", "cache_size"), (1, 2**62)),
+    "judgments": (0, _MANY),
+    **dict.fromkeys(("batch_tokens", "limit", "pairs", "max_tokens", "train_sizes", "sizes", "draws"), (1, _MANY)),
     **dict.fromkeys(("perturbed", "checked", "timed", "budget"), (1, _DRAWS)),
     **dict.fromkeys(("keep", "max_words", "epochs", "patience", "batch_size", "hidden", "max_pieces"), (1, _DRAWS)),
     **dict.fromkeys(("examples", "worst", "bins", "layer", "first_layer"), (0, _COUNT)),
@@ -68,24 +179,32 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 
 
-def check_ranges(given: Mapping[str, object], spelling: str = "{}") -> None:
+_SEVERAL = frozenset({"seeds", "sizes", "train_sizes", "judgments"})
+"""Settings that may be several numbers, each within the range."""
+
+
+def _in_range(value: float, range: tuple[float, float]) -> bool:
+    return range[0] <= value <= range[1]
+
+
+def check_ranges(given: Mapping[str, object]) -> None:
     """Refuse numbers that `RANGES` does not allow.
 
     Args:
-        given: name -> value; what is no number, or has no range, is left to others.
-        spelling: how a message names a setting; see `build_config`.
+        given: name -> value, a number or several; what is no number, or has no range, is left to others.
 
     Raises:
         InputError: naming the first wrong one, its value and the range.
     """
     for name in given.keys() & RANGES.keys():
         value, (lowest, highest) = given[name], RANGES[name]
-        if name == "seeds" and isinstance(value, list | tuple):
-            for seed in value:
-                check_ranges({"seed": seed}, spelling)
-        if isinstance(value, int | float) and not isinstance(value, bool) and not lowest <= value <= highest:
+        if name in _SEVERAL and isinstance(value, list | tuple):
+            allowed = RANGES["seed" if name == "seeds" else name]
+            outside = (one for one in value if isinstance(one, int) and not _in_range(one, allowed))
+            value, (lowest, highest) = next(outside, None), allowed
+        if isinstance(value, int | float) and not isinstance(value, bool) and not _in_range(value, (lowest, highest)):
             shown = f"must lie between {lowest:.12g} and {highest:.12g} (got {_short(value)})"
-            raise InputError(f"{spelling.format(name)}: {shown}")
+            raise InputError(f"{name}: {shown}", setting=name)
 
 
 def enough_draws(resamples: int, confidence: float) -> None:
@@ -96,9 +215,7 @@ def enough_draws(resamples: int, confidence: float) -> None:
     """
     least = round(1 / (1 - confidence)) if confidence < 1 else 0
     if resamples < least:
-        raise InputError(
-            f"an interval at `confidence={confidence:g}` takes at least {least} resamples, not {resamples}"
-        )
+        raise InputError(f"an interval at confidence={confidence:g} takes at least {least} resamples, not {resamples}")
 
 
 def _check_draws(given: Mapping[str, object]) -> None:
@@ -131,35 +248,12 @@ def _short(value: object) -> str:
     return shown if len(shown) <= 200 else f"{shown[:200]}…"
 
 
-def takes(kind: type) -> Callable[[Function], Function]:
-    """Let ``inspect.signature`` and ``help`` show each of a function's keyword settings with its type and default.
-
-    Type checkers read the same from ``**settings: Unpack[…]``; tests/test_signatures.py holds the two together.
-
-    Args:
-        kind: the class of settings that the function makes of its keywords: a pydantic model, a dataclass, a TypedDict.
-    """
-
-    def show(function: Function) -> Function:
-        own = inspect.signature(function)
-        named = [one for one in own.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-        settings = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-            for name, (annotation, default) in settings_of(kind).items()
-            if name not in own.parameters
-        ]
-        function.__signature__ = own.replace(parameters=[*named, *settings])  # type: ignore[attr-defined]
-        return function
-
-    return show
-
-
 def settings_of(kind: type) -> dict[str, tuple[object, object]]:
     """Return a class's settings: name -> (type, default); ``inspect.Parameter.empty`` if there is no default."""
-    if is_typeddict(kind) or issubclass(kind, BaseModel):
+    if issubclass(kind, BaseModel):
         return {
             name: (field.annotation, inspect.Parameter.empty if field.is_required() else field.get_default())
-            for name, field in as_model(kind).model_fields.items()
+            for name, field in kind.model_fields.items()
         }
     return {
         field.name: (field.type, inspect.Parameter.empty if field.default is MISSING else field.default)
@@ -167,52 +261,24 @@ def settings_of(kind: type) -> dict[str, tuple[object, object]]:
     }
 
 
-@functools.cache
-def as_model(kind: type) -> type[BaseModel]:
-    """Return the pydantic model of a class of settings: itself, or one made of a TypedDict.
-
-    Args:
-        kind: a model, or a ``TypedDict`` each of whose types is ``Annotated[…, Field(default=…, description=…)]``.
-    """
-    if not is_typeddict(kind):
-        return cast("type[BaseModel]", kind)
-    fields: Settings = {
-        name: (hint, next(mark.default for mark in hint.__metadata__ if isinstance(mark, FieldInfo)))
-        for name, hint in get_type_hints(kind, include_extras=True).items()
-    }
-    return create_model(kind.__name__, __config__=ConfigDict(extra="forbid", frozen=True), **fields)
-
-
-def complete(given: Keywords, kind: type[Keywords]) -> Keywords:
-    """Check keyword settings, and add those that are not given.
-
-    Args:
-        given: what a call was given.
-        kind: the TypedDict that says what there is.
-
-    Raises:
-        InputError: one line that names every setting that is wrong.
-    """
-    made = build_config(given, as_model(kind), spelling="`{}=`")
-    return cast(Keywords, {name: getattr(made, name) for name in type(made).model_fields})
-
-
-def build_config(settings: Mapping[str, object], kind: type[Config], *, spelling: str = "{}") -> Config:
+def build_config(settings: Mapping[str, object], kind: type[Config]) -> Config:
     """Validate settings.
 
     Args:
         settings: field -> value.
         kind: the class of settings.
-        spelling: how a message names a field, such as ``"`{}=`"`` for an argument.
 
     Raises:
         InputError: one line that names every setting that is wrong.
     """
-    check_ranges(settings, spelling)
+    check_ranges(settings)
     try:
         made = kind.model_validate(settings)
     except ValidationError as error:
-        raise InputError("; ".join(_explain(problem, kind, spelling) for problem in error.errors())) from error
+        problems = error.errors()
+        about = next((str(problem["loc"][0]) for problem in problems if problem["loc"]), None)
+        lines = dict.fromkeys(_explain(item, kind) for item in problems)
+        raise InputError("; ".join(lines), setting=about) from error
     _check_draws(dict(made))
     return made
 
@@ -230,21 +296,55 @@ def read_spelled(kind: type[BaseModel], name: str, text: str) -> object:
         adapter: TypeAdapter[object] = TypeAdapter(field.annotation)
         return adapter.validate_strings(text)
     except ValidationError as error:
-        message = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise InputError(f"{name}: {message} (got {_short(text)})") from error
+        raise InputError(told_problem(error.errors()[0], name), setting=name) from error
 
 
-def _explain(problem: ErrorDetails, kind: type[BaseModel], spelling: str) -> str:
-    name = ".".join(str(part) for part in problem["loc"])
-    message = str(problem["msg"]).removeprefix("Value error, ")
+def _explain(problem: ErrorDetails, kind: type[BaseModel]) -> str:
+    name = str(problem["loc"][0]) if problem["loc"] else ""
     if problem["type"] == "extra_forbidden":
         from bsx.support.near import did_you_mean
 
         if name == "precision" and "dtype" in kind.model_fields:  # what the command line calls it
             return "there is no setting 'precision': it is called dtype"
         return f"there is no setting {name!r}.{did_you_mean(name, kind.model_fields)}"
-    shown = f" (got {_short(problem['input'])})" if name else ""
-    return f"{spelling.format(name)}: {message}{shown}" if name else message
+    return told_problem(problem, name)
+
+
+# What pydantic finds wrong with a value, in words; others are told in its own.
+_WRONG = {
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "must be a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "must be a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
+    **dict.fromkeys(("list_type", "tuple_type", "sequence_str"), "must be a list"),
+    **dict.fromkeys(("mapping_type", "dict_type"), "must be a mapping"),
+    **dict.fromkeys(("path_type", "path_not_file"), "must be a path"),
+    "string_type": "must be text",
+    "callable_type": "must be a function",
+    "literal_error": "must be {expected}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "greater_than": "must be more than {gt:g}",
+    "less_than": "must be less than {lt:g}",
+}
+
+
+def told_problem(problem: ErrorDetails, name: str) -> str:
+    """Return in words what is wrong with a setting: its name, what it must be, and the value it was given.
+
+    Args:
+        problem: as pydantic reports it.
+        name: what the message calls the setting; "" if the problem is about several.
+    """
+    if problem["type"] == "missing":
+        return f"{name}: is missing"
+    wrong = _WRONG.get(problem["type"])
+    if problem["type"] == "is_instance_of" and problem.get("ctx", {}).get("class") == "Sequence":
+        wrong = "must be a list"
+    if wrong is None:
+        message = str(problem["msg"]).removeprefix("Value error, ")
+    else:
+        message = wrong.format_map(problem.get("ctx", {}))
+    return f"{name}: {message} (got {_short(problem['input'])})" if name else message
 
 
 def set_fields(settings: BaseModel | None, *but: str) -> Settings:
@@ -253,3 +353,26 @@ def set_fields(settings: BaseModel | None, *but: str) -> Settings:
         return {}
     given = settings.model_fields_set.difference(but)
     return {name: getattr(settings, name) for name in type(settings).model_fields if name in given}
+
+
+def refuse_idle(given: Mapping[str, object], defaults: type | Mapping[str, object], why: str, *names: str) -> None:
+    """Refuse settings that have a value other than their default where they have no effect.
+
+    Args:
+        given: name -> value; others than ``names`` may be among them.
+        defaults: name -> default, or the class of settings that says so.
+        why: what makes them idle, such as ``"without judged"``.
+        names: those that have no effect here; all of ``given`` unless named.
+
+    Raises:
+        InputError: naming the first that was given nevertheless.
+    """
+    usual = (
+        defaults
+        if isinstance(defaults, Mapping)
+        else {name: value for name, (_, value) in settings_of(defaults).items()}
+    )
+    for name in names or given:
+        if given[name] != usual[name]:
+            said = f"{name}=False" if given[name] is False else name
+            raise InputError(f"{said} has no effect {why}: leave it out")

@@ -81,9 +81,9 @@ class Signature:
         ([], ['layer'])
         """
         mine, theirs = dict(self.fields), dict(other.fields)
-        found = [name for name in {**mine, **theirs} if name != _NOTE and mine.get(name) != theirs.get(name)]
+        results = [name for name in {**mine, **theirs} if name != _NOTE and mine.get(name) != theirs.get(name)]
         same = mine.get("dtype") == theirs.get("dtype") == "fp32"
-        return [name for name in found if not (same and name == "backend")]
+        return [name for name in results if not (same and name == "backend")]
 
     def get(self, name: str) -> str:
         """Return a field's value; nothing if there is no such field."""

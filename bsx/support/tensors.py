@@ -121,10 +121,10 @@ def read_header(stream: IO[bytes], size: int) -> tuple[JsonObject, int]:
 
 def _without_repeats(pairs: list[tuple[str, Untyped]]) -> JsonObject:
     """Return the object of a JSON text, unless it says a thing twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         raise ValueError("its header says a name twice")
-    return found
+    return result
 
 
 def _place(name: str, entry: JsonObject) -> tuple[int, int, str]:
@@ -188,7 +188,7 @@ def load_arrays(path: Path) -> tuple[dict[str, NDArray[Untyped]], dict[str, str]
                 if entry["dtype"] == "BF16":
                     arrays[name] = (arrays[name].astype(np.uint32) << 16).view(np.float32)
     except (OSError, *DAMAGE) as error:
-        raise InputError(f"{path}: is missing, damaged or is not a safetensors file ({error})") from error
+        raise InputError(f"is missing, damaged or is not a safetensors file ({error})", file=path) from error
     return arrays, facts
 
 
@@ -205,7 +205,7 @@ def load_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
             names = list(stored.keys())
             return {name: stored.get_tensor(name) for name in names}, dict(stored.metadata() or {})
     except (OSError, SafetensorError) as error:
-        raise InputError(f"{path}: is missing, damaged or is not a safetensors file ({error})") from error
+        raise InputError(f"is missing, damaged or is not a safetensors file ({error})", file=path) from error
 
 
 def load_weights(folder: Path) -> dict[str, torch.Tensor]:

@@ -77,9 +77,9 @@ def buckets(
 def gather(instances: Instances, rows: NDArray[np.int64], store: VectorStore, device: torch.device | str) -> Batch:
     """Read the vectors of some instances."""
     columns = np.concatenate([instances.candidates[rows], instances.others[rows]], axis=1)
-    found = [store.vectors(instances.texts[i]) for i in columns.T.reshape(-1)]
-    flat = np.concatenate([part.transpose(1, 0, 2) for part in found], axis=1, dtype=np.float32)
-    lengths = torch.tensor([len(part) for part in found], device=device)
+    vectors = [store.vectors(instances.texts[i]) for i in columns.T.reshape(-1)]
+    flat = np.concatenate([part.transpose(1, 0, 2) for part in vectors], axis=1, dtype=np.float32)
+    lengths = torch.tensor([len(part) for part in vectors], device=device)
     return Batch(rows, torch.from_numpy(flat).to(device), lengths, instances.candidates.shape[1])
 
 

@@ -1,10 +1,12 @@
-"""Every setting of a training, written once: Python arguments and command-line options come from here."""
+"""Settings of a training."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from bsx.support.settings import BaseSettings
 
 Architecture = Literal["esim", "bilstm", "bilstm-attention"]
 Inputs = Literal["reference", "source", "both"]
@@ -13,10 +15,8 @@ Difference = Literal["signed", "absolute"]
 ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
 
 
-class TrainConfig(BaseModel):
+class TrainConfig(BaseSettings):
     """Settings of a training; the defaults are those of Mathur et al. 2019."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     inputs: Annotated[
         Inputs, Field(description="What a candidate is compared with: the reference, the source, or both.")
@@ -36,6 +36,6 @@ class TrainConfig(BaseModel):
     clip: Annotated[float, Field(gt=0, description="Largest norm of the gradient; a longer one is shortened.")] = 10.0
     epochs: Annotated[int, Field(ge=1, description="Most epochs.")] = 75
     patience: Annotated[int, Field(ge=1, description="Stop after so many epochs without a better validation.")] = 4
-    precision: Annotated[
+    vector_precision: Annotated[
         Literal["fp32", "fp16"], Field(description="Number format of the stored vectors; fp16 takes half the disk.")
     ] = "fp32"

@@ -72,7 +72,7 @@ class Instances:
         *,
         inputs: Inputs = "reference",
     ) -> Instances:
-        """Build instances from pairs of candidates of which people preferred the first (DARR); see `scored`."""
+        """Build instances from pairs of candidates of which annotators preferred the first (DARR); see `scored`."""
         return cls._build({"better": better, "worse": worse}, references, sources, inputs, None)
 
     @classmethod
@@ -88,7 +88,7 @@ class Instances:
         given = {"references": references, "sources": sources}
         missing = [name for name in wanted if given[name] is None]
         if missing:
-            raise InputError(f"`inputs={inputs}` compares candidates with {missing[0]}: give `{missing[0]}=`")
+            raise InputError(f"inputs={inputs} compares candidates with {missing[0]}: give {missing[0]} too")
         columns = {name: as_texts(values, name) for name, values in candidates.items()}
         columns |= {name: as_texts(given[name], name) for name in wanted}
         sizes = {name: len(values) for name, values in columns.items()}
@@ -173,7 +173,7 @@ class Target:
 
 
 def agreement(predicted: Sequence[float] | NDArray[np.float64], instances: Instances) -> float:
-    """Return how well predictions agree with people; NaN if all predictions are the same.
+    """Return how well predictions agree with human judgments; NaN if all predictions are the same.
 
     Args:
         predicted: (n,) for scored instances; (n, 2) for preferences.

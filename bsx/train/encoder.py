@@ -10,7 +10,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from bsx.encode.architecture import MOST_DIMENSIONS, MOST_LAYERS
-from bsx.encode.session import Encoders, LocatedModel
+from bsx.encode.located import LocatedModel
+from bsx.encode.session import Encoders
 from bsx.encode.states import States, encode_texts
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError, LanguageError, ModelUnavailableError, UnknownNameError
@@ -106,7 +107,7 @@ def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedM
         if encoders.model is None:
             raise ModelUnavailableError(
                 f"{what}: the encoder it was trained on, {record.model}, is not here ({error}); if it lies elsewhere "
-                "now, `model=` says where"
+                "now, model says where"
             ) from error
         located = encoders.locate(encoders.model)
     if encoders.model is not None and encoders.model != record.model:
@@ -114,17 +115,17 @@ def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedM
         if other.checkpoint.identity != record.identity:
             raise InputError(
                 f"{what}: was trained on {record.model}, and reads no other encoder: leave out "
-                f"`model={encoders.model}`, or give it to the other metrics by themselves, as METRIC:model=NAME"
+                f"model {encoders.model}, or give it to the other metrics by themselves, as METRIC:model=NAME"
             )
     checks = {
         "weights": (located.checkpoint.identity, record.identity),
         "configuration": (located.checkpoint.config, record.config or located.checkpoint.config),
         "tokenizer": (located.checkpoint.tokenizer_digest, record.tokenizer),
     }
-    for part, (found, wanted) in checks.items():
-        if found != wanted:
+    for part, (now, wanted) in checks.items():
+        if now != wanted:
             raise InputError(
-                f"{what}: was trained on another encoder: the {part} of {located.choice.name}: {found} now, "
+                f"{what}: was trained on another encoder: the {part} of {located.choice.name}: {now} now, "
                 f"{wanted} in training; restore that encoder, or train again"
             )
     return located

@@ -11,7 +11,126 @@ from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
 from bsx.train.config import Architecture, Difference, TrainConfig
-from bsx.train.modules import BiLstm, ScalarMix, attend, dropped, linear, pooled
+
+
+def dropped(x: torch.Tensor, share: float, rng: torch.Generator | None, *, over_time: bool = False) -> torch.Tensor:
+    """Return x with a share of its units set to 0 and the others scaled up.
+
+    Source: Gal & Ghahramani 2016 for one mask over time (variational dropout).
+
+    Args:
+        x: (batch, tokens, dim) if ``over_time``, else (batch, dim).
+        share: how many units to drop.
+        rng: of the mask; None returns x as it is (scoring).
+        over_time: use the same mask for all tokens of a text.
+    """
+    if rng is None or share == 0:
+        return x
+    shape = (x.shape[0], 1, x.shape[2]) if over_time else x.shape
+    mask = torch.rand(shape, generator=rng, device=x.device) >= share
+    return x * (mask / (1 - share))
+
+
+class ScalarMix(nn.Module):
+    """gamma * sum_l softmax(s)_l h_l, without layer norm. Source: Peters et al. 2018, equation 1.
+
+    Args:
+        layers: how many layers are mixed.
+    """
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.zeros(layers))
+        self.gamma = nn.Parameter(torch.ones(1))
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """Mix states (layers, tokens, dim) to (tokens, dim)."""
+        layers, tokens, dim = states.shape
+        # One product of a row with a matrix: much faster here than a contraction of three axes.
+        mixed = torch.softmax(self.weights, dim=0)[None, :] @ states.reshape(layers, tokens * dim)
+        return self.gamma * mixed.reshape(tokens, dim)
+
+
+def mask_of(lengths: torch.Tensor, longest: int) -> torch.Tensor:
+    """Return which positions are tokens (batch, longest), given how many tokens each text has (batch,)."""
+    return torch.arange(longest, device=lengths.device)[None, :] < lengths[:, None]
+
+
+class BiLstm(nn.Module):
+    """One layer of LSTM in each direction over padded sequences.
+
+    The backward direction reads each sequence from its own last token on, so that padding changes nothing. That is
+    faster on a CPU than packed sequences, and gives the same states.
+
+    Args:
+        inputs: size of an input vector.
+        hidden: units of each direction.
+    """
+
+    def __init__(self, inputs: int, hidden: int) -> None:
+        super().__init__()
+        self.ahead = nn.LSTM(inputs, hidden, batch_first=True)
+        self.back = nn.LSTM(inputs, hidden, batch_first=True)
+
+    def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Return states (batch, tokens, 2 * hidden), 0 at padding, of x (batch, tokens, dim) with lengths (batch,)."""
+        positions = torch.arange(x.shape[1], device=x.device)[None, :]
+        last = lengths[:, None] - 1
+        order = torch.where(positions <= last, last - positions, positions)
+        rows = torch.arange(len(x), device=x.device)[:, None]
+        ahead: torch.Tensor = self.ahead(x)[0]
+        back: torch.Tensor = self.back(x[rows, order])[0][rows, order]
+        return torch.cat([ahead, back], dim=-1) * (positions <= last)[:, :, None]
+
+    def initialise(self, rng: torch.Generator) -> None:
+        """Xavier-uniform input weights, orthogonal recurrent ones, biases 0 but 1 for the forget gate."""
+        for lstm in (self.ahead, self.back):
+            weights = dict(lstm.named_parameters())
+            nn.init.xavier_uniform_(weights["weight_ih_l0"], generator=rng)
+            nn.init.orthogonal_(weights["weight_hh_l0"], generator=rng)
+            nn.init.zeros_(weights["bias_ih_l0"])
+            nn.init.zeros_(weights["bias_hh_l0"])
+            with torch.no_grad():  # gates in PyTorch's order: input, forget, cell, output
+                weights["bias_hh_l0"][lstm.hidden_size : 2 * lstm.hidden_size] = 1.0
+
+
+def pooled(states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """Return [max; mean] over the tokens of each text (batch, 2 * dim) of states (batch, tokens, dim)."""
+    mask = mask_of(lengths, states.shape[1])[:, :, None]
+    highest = states.masked_fill(~mask, -torch.inf).amax(dim=1)
+    mean = (states * mask).sum(dim=1) / lengths[:, None].to(states.dtype)
+    return torch.cat([highest, mean], dim=-1)
+
+
+def attend(
+    a: torch.Tensor, a_lengths: torch.Tensor, b: torch.Tensor, b_lengths: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return what each token of one text sees in the other: dot-product attention in both directions.
+
+    Source: Mathur et al. 2019, equations 7 to 9. The weights of a weighted sum add up to 1, as in the authors' code;
+    the paper prints the normaliser over the other index.
+
+    Args:
+        a: states (batch, tokens of a, dim).
+        a_lengths: (batch,).
+        b: states (batch, tokens of b, dim).
+        b_lengths: (batch,).
+
+    Returns:
+        Of b, for each token of a (batch, tokens of a, dim), and of a, for each token of b (batch, tokens of b, dim).
+    """
+    similarity = a @ b.transpose(1, 2)
+    over_b = similarity.masked_fill(~mask_of(b_lengths, b.shape[1])[:, None, :], -torch.inf).softmax(dim=2)
+    over_a = similarity.masked_fill(~mask_of(a_lengths, a.shape[1])[:, :, None], -torch.inf).softmax(dim=1)
+    return over_b @ b, over_a.transpose(1, 2) @ a
+
+
+def linear(inputs: int, outputs: int, rng: torch.Generator) -> nn.Linear:
+    """Return a linear layer with Xavier-uniform weights and biases 0."""
+    layer = nn.Linear(inputs, outputs)
+    nn.init.xavier_uniform_(layer.weight, generator=rng)
+    nn.init.zeros_(layer.bias)
+    return layer
 
 
 @dataclass(frozen=True)

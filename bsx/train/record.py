@@ -11,9 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bsx.data.lines import NamedFile
+from bsx.data.lines import NamedFile, sealed
 from bsx.data.output import atomic_text
-from bsx.data.seal import sealed
 from bsx.errors import InputError
 from bsx.support.aligned import text_table
 from bsx.support.provenance import file_digest
@@ -117,7 +116,7 @@ class ModelRecord(_Record):
         return content
 
     def to_text(self) -> str:
-        """Return a row a network, their mean, and what they were trained on, for people."""
+        """Return a row a network, their mean, and what they were trained on."""
         rows = [["seed", "epochs", "best", self.statistic]]
         for member in self.members:
             rows.append([str(member.seed), str(len(member.log)), str(member.best_epoch), f"{member.valid:.4f}"])
@@ -144,7 +143,7 @@ def read_record(file: Path) -> ModelRecord:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise InputError(f"{file}: is no record of a trained metric: {where or 'it'}: {first['msg']}") from error
+        raise InputError(f"is no record of a trained metric: {where or 'it'}: {first['msg']}", file=file) from error
 
 
 def member_file(seed: int) -> str:
@@ -173,9 +172,9 @@ class SavedModel:
         """
         if not (folder / MODEL).is_file():
             if (folder / PLAN).is_file():
-                raise InputError(f"{folder}: its training was interrupted: go on with `bsx.jobs.train(…, resume=True)`")
+                raise InputError("its training was interrupted: resume goes on with it", file=folder)
             raise InputError(
-                f"{folder}: is no folder of a trained metric (it has no {MODEL}); `bsx.jobs.train(…)` makes one"
+                f"is no folder of a trained metric (it has no {MODEL}); `bsx train` makes one", file=folder
             )
         record = read_record(folder / MODEL)
         if not record.members:
@@ -203,9 +202,9 @@ class SavedModel:
         for member in record.members:
             file = self.folder / member.file
             if not file.is_file():
-                raise InputError(f"{file}: is missing; {MODEL} names it")
+                raise InputError(f"is missing; {MODEL} names it", file=file)
             if file_digest(file) != member.sha256:
-                raise InputError(f"{file}: is damaged or was changed: its sha256 is not the one in {MODEL}")
+                raise InputError(f"is damaged or was changed: its sha256 is not the one in {MODEL}", file=file)
             weights = read_tensors(file)[0]
             encoder, hidden = record.encoder, record.settings.hidden
             other = InputError(

@@ -81,11 +81,11 @@ def read_tensors(file: Path) -> tuple[Weights, JsonObject]:
     tensors, metadata = load_tensors(file)
     said = metadata.pop("bsx", "")
     if metadata not in ({}, {"sha256": digest_of(tensors, said)}):  # files of before have none
-        raise InputError(f"{file}: is damaged: its sha256 is not the one that was written")
+        raise InputError("is damaged: its sha256 is not the one that was written", file=file)
     try:
         return tensors, dict(json.loads(said))
     except (ValueError, TypeError) as error:
-        raise InputError(f"{file}: is missing or damaged ({error})") from error
+        raise InputError(f"is missing or damaged ({error})", file=file) from error
 
 
 def save_progress(file: Path, network: torch.nn.Module, optimiser: torch.optim.Optimizer, progress: Progress) -> None:
@@ -124,4 +124,6 @@ def load_progress(file: Path, network: torch.nn.Module, optimiser: torch.optim.O
         return Progress(float(facts["learning_rate"]), parts["best"], log, int(facts["best_epoch"]))
     except (RuntimeError, LookupError, TypeError, ValueError) as error:
         said = " ".join(str(error).split())[:200]
-        raise InputError(f"{file}: is no state of this training ({said}); remove it to train this seed anew") from error
+        raise InputError(
+            f"is no state of this training ({said}); remove it to train this seed anew", file=file
+        ) from error

@@ -85,7 +85,7 @@ def train_metric(
         notify(f"note: {overlap} of {len(valid)} instances of {names['valid']} are in {names['train']} too")
     plan.write(output / PLAN)  # so that a run interrupted from here on can be resumed
     try:
-        store = VectorStore(vectors if vectors is not None else output / "vectors", encoder, config.precision)
+        store = VectorStore(vectors if vectors is not None else output / "vectors", encoder, config.vector_precision)
         material, left_out = _material(train, valid, store, report, names)
     except InputError:
         if made:
@@ -127,15 +127,15 @@ def _check(
         raise InputError("seeds: at least one is needed, each once, none below 0 or from 2**64 on")
     if (train.scores is None) != (config.loss == "ranking"):
         raise InputError(
-            f"`loss={config.loss}` does not go with {names['train']}: `loss=ranking` learns from preferences (columns "
-            "better and worse), `loss=mse` from human scores"
+            f"loss {config.loss} does not go with {names['train']}: ranking learns from preferences (columns better "
+            "and worse), mse from human scores"
         )
     if encoder.record.max_pieces != config.max_pieces:
-        raise InputError(f"the encoder reads {encoder.record.max_pieces} pieces, `max_pieces={config.max_pieces}`")
+        raise InputError(f"the encoder reads {encoder.record.max_pieces} pieces, max_pieces is {config.max_pieces}")
     sides = 2 if config.inputs == "both" else 1
     for name, part in (("train", train), ("valid", valid)):
         if part.others.shape[1] != sides:
-            raise InputError(f"`inputs={config.inputs}`: {names[name]} were built with other inputs")
+            raise InputError(f"inputs {config.inputs}: {names[name]} were built with other inputs")
         if len(part) < 2:
             raise InputError(f"{names[name]}: {len(part)} instances; training and validation need two at least")
     if valid.scores is not None and np.ptp(valid.scores) == 0:
@@ -166,7 +166,7 @@ def _open_folder(output: Path, plan: ModelRecord, names: dict[str, str], *, resu
             raise InputError(f"{output}: cannot be made a folder ({error.filename}: {error.strerror})") from error
         return fresh
     if not resume:
-        raise InputError(f"{output}: holds a training already: `resume=True` goes on with it, or adds seeds")
+        raise InputError(f"{output}: holds a training already: resume goes on with it, or adds seeds")
     begun = read(earlier)
     if begun.encoder.config is None:  # of before it was kept
         plan = plan.model_copy(update={"encoder": plan.encoder.model_copy(update={"config": None})})

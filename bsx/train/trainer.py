@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch.nn import functional
 
 from bsx.errors import InputError
 from bsx.train.batches import Batch, buckets, gather, lengths_of, predict
 from bsx.train.config import Architecture, TrainConfig
 from bsx.train.data import Instances, Target, agreement
-from bsx.train.losses import ranking_loss, squared_error
 from bsx.train.networks import build_network
 from bsx.train.resume_state import Epoch, Progress, Weights, load_progress, save_progress
 from bsx.train.vectors import VectorStore
@@ -143,3 +143,16 @@ def _loss(batch: Batch, scores: torch.Tensor, material: Material) -> torch.Tenso
     target = material.target
     wanted = torch.from_numpy((material.train.scores[batch.rows] - target.mean) / target.sd)
     return squared_error(scores[:, 0], wanted.to(scores))
+
+
+def squared_error(predicted: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    """Return the mean squared error of standardised scores (batch,). Source: Mathur et al. 2019, section 3.2."""
+    return functional.mse_loss(predicted, wanted)
+
+
+def ranking_loss(better: torch.Tensor, worse: torch.Tensor) -> torch.Tensor:
+    """Return the mean of log(1 + exp(s_worse - s_better)), for the scores of preferred and other candidates (batch,).
+
+    Source: Burges et al. 2005 (RankNet), equation 3 with a target probability of 1.
+    """
+    return functional.softplus(worse - better).mean()

@@ -70,7 +70,7 @@ class VectorStore:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{folder}: cannot be made a folder for vectors ({error.strerror})") from error
+            raise InputError(f"cannot be made a folder for vectors ({error.strerror})", file=folder) from error
         self._maps: list[NDArray[np.floating]] = []
         self._files: list[Path] = []
         self._places: dict[str, _Place] = {}
@@ -98,12 +98,12 @@ class VectorStore:
             InputError: if they are not what was written.
         """
         place = self._places[text_key(text)]
-        found: NDArray[np.floating] = self._maps[place.block][place.start : place.start + place.pieces]
+        read: NDArray[np.floating] = self._maps[place.block][place.start : place.start + place.pieces]
         if not place.checked:
-            if zlib.crc32(found.tobytes()) != place.checksum:
+            if zlib.crc32(read.tobytes()) != place.checksum:
                 raise InputError(f"{self._files[place.block]}: is damaged; remove it, it will be computed again")
             place.checked = True
-        return found
+        return read
 
     def _blocks(self, texts: Sequence[str]) -> Iterator[list[str]]:
         record = self.encoder.record
@@ -139,12 +139,12 @@ class VectorStore:
             vectors, index = _map(file, self._dtype)
             starts = np.concatenate([[0], np.cumsum(index["pieces"])]).astype(int).tolist()
             places = zip(index["texts"], starts, index["pieces"], index["checksums"], strict=False)
-            found = {key: _Place(len(self._maps), *rest) for key, *rest in places}
+            stored = {key: _Place(len(self._maps), *rest) for key, *rest in places}
         except DAMAGE as error:
             raise InputError(
-                f"{file}: is no file of vectors ({error}); remove it, it will be computed again"
+                f"is no file of vectors ({error}); remove it, it will be computed again", file=file
             ) from error
-        for key, place in found.items():
+        for key, place in stored.items():
             self._places.setdefault(key, place)
         self._maps.append(vectors)
         self._files.append(file)

@@ -12,18 +12,17 @@ import pytest
 import bsx.analysis as analysis
 from bsx import InputError, UnknownNameError
 
-COMPARE = analysis.CompareSettings(resamples=20)
 SAME: dict[str, Callable[[Any], Any]] = {
-    "meta_evaluate": lambda t: analysis.meta_evaluate(t, metrics=["good", "poor"], human="human", group="lp"),
-    "disentangle": lambda t: analysis.disentangle(t, metrics=["good"], factors=["lex", "poor"], group="lp"),
+    "meta_evaluate": lambda t: analysis.meta_evaluate(t, ["good", "poor"], "human", group="lp"),
+    "disentangle": lambda t: analysis.disentangle(t, ["good"], ["lex", "poor"], group="lp"),
     "compare_coefficients": lambda t: analysis.compare_coefficients(t, "good", "human", ["lex"], resamples=20),
     "nested_test": lambda t: analysis.nested_test(t, "good", ["lex"], ["poor"]),
     "ensemble": lambda t: analysis.ensemble(t, ["good", "poor"], "human", resamples=20),
-    "compare_systems": lambda t: analysis.compare_systems({n: t[n] for n in ("human", "good")}, settings=COMPARE),
+    "compare_systems": lambda t: analysis.compare_systems({n: t[n] for n in ("human", "good")}, resamples=20),
     "detect_pairs": lambda t: analysis.detect_pairs(t["label"], {n: t[n] for n in ("good", "poor")}, resamples=20),
     "prefer_paraphrase": lambda t: analysis.prefer_paraphrase({"m": (t["good"], t["poor"])}, resamples=20),
-    "people_curve": lambda t: analysis.people_curve(t["good"], t["human"]),
-    "rater_agreement": lambda t: analysis.rater_agreement(t, item=["item"], resamples=20),
+    "human_curve": lambda t: analysis.human_curve(t["good"], t["human"]),
+    "rater_agreement": lambda t: analysis.rater_agreement(t, items=["item"], resamples=20),
 }
 
 

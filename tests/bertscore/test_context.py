@@ -39,7 +39,7 @@ def test_which_sentences_are_the_context() -> None:
 @pytest.mark.parametrize("kind", ["bert", "roberta", "albert"])
 def test_context_is_encoded_and_not_matched(kind: str, tiny_model: Callable[[str], str]) -> None:
     """An independent computation: encode by hand, keep the text's own vectors, match greedily."""
-    scorer = bsx.Scorer(tiny_model(kind), layer=2, context=2, backend="torch")
+    scorer = bsx.Scorer(model=tiny_model(kind), layer=2, context=2, backend="torch")
     found = scorer.score(CANDIDATES, REFERENCES, documents=DOCUMENTS)
     from transformers import AutoModel
 
@@ -67,7 +67,7 @@ def test_context_is_encoded_and_not_matched(kind: str, tiny_model: Callable[[str
         precision, recall = similar.max(axis=1)[own].mean(), similar.max(axis=0)[theirs].mean()
         assert found.precision[place] == pytest.approx(precision, abs=2e-5)
         assert found.recall[place] == pytest.approx(recall, abs=2e-5)
-    alone = bsx.Scorer(tiny_model(kind), layer=2, backend="torch").score(CANDIDATES, REFERENCES)
+    alone = bsx.Scorer(model=tiny_model(kind), layer=2, backend="torch").score(CANDIDATES, REFERENCES)
     assert found.f1[[0, 3]] == pytest.approx(alone.f1[[0, 3]], abs=1e-5)
     assert abs(found.f1[2] - alone.f1[2]) > 1e-5
     assert "|context:2*reference|" in str(found.signature)
@@ -75,7 +75,7 @@ def test_context_is_encoded_and_not_matched(kind: str, tiny_model: Callable[[str
 
 
 def test_the_text_keeps_its_place_where_the_limit_is_short(tiny_model: Callable[[str], str]) -> None:
-    tokenizer = bsx.Scorer(tiny_model("bert"), layer=1, context=1).tokenizer
+    tokenizer = bsx.Scorer(model=tiny_model("bert"), layer=1, context=1).tokenizer
     limit = tokenizer.max_tokens
     assert limit is not None
     own = "rain river bank"
@@ -88,8 +88,8 @@ def test_the_text_keeps_its_place_where_the_limit_is_short(tiny_model: Callable[
 
 
 def test_idf_counts_no_context(tiny_model: Callable[[str], str]) -> None:
-    with_context = bsx.Scorer(tiny_model("bert"), layer=1, context=2, idf=True)
-    without = bsx.Scorer(tiny_model("bert"), layer=1, idf=True)
+    with_context = bsx.Scorer(model=tiny_model("bert"), layer=1, context=2, idf=True)
+    without = bsx.Scorer(model=tiny_model("bert"), layer=1, idf=True)
     one = with_context.score(CANDIDATES, REFERENCES, documents=["a", "b", "c", "d"])
     assert one.f1 == pytest.approx(without.score(CANDIDATES, REFERENCES).f1, abs=1e-6)
     digest = str(with_context.score(CANDIDATES, REFERENCES, documents=DOCUMENTS).signature["idf"])
@@ -97,11 +97,11 @@ def test_idf_counts_no_context(tiny_model: Callable[[str], str]) -> None:
 
 
 def test_what_goes_together(tiny_model: Callable[[str], str]) -> None:
-    scorer = bsx.Scorer(tiny_model("bert"), layer=1, context=2)
+    scorer = bsx.Scorer(model=tiny_model("bert"), layer=1, context=2)
     with pytest.raises(InputError, match="go together"):
         scorer.score(CANDIDATES, REFERENCES)
     with pytest.raises(InputError, match="go together"):
-        bsx.Scorer(tiny_model("bert"), layer=1).score(CANDIDATES, REFERENCES, documents=DOCUMENTS)
+        bsx.Scorer(model=tiny_model("bert"), layer=1).score(CANDIDATES, REFERENCES, documents=DOCUMENTS)
     with pytest.raises(InputError, match="documents: 3; numbers must match"):
         scorer.score(CANDIDATES, REFERENCES, documents=DOCUMENTS[:3])
     with pytest.raises(InputError, match="an alignment is of two texts alone"):
@@ -116,20 +116,20 @@ def test_from_the_command_line(cli: Callable[..., Any], tiny_model: Callable[[st
         lines += [f"{document}\t{name}\t{candidate}\t{reference}" for name in "xy"]
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     model = ["-m", tiny_model("bert"), "--layer", 2]
-    done = cli("score", "--data", file, *model, "--context", 2, "--document", "doc", "-o", out)
+    done = cli("score", file, *model, "--context", 2, "--document", "doc", "-o", out)
     assert done.status == 0, done.err
     head = out.read_text(encoding="utf-8").split("\n")[0].split("\t")
     assert set(head) >= {*lines[0].split("\t"), *FIGURES}
     found = np.loadtxt(out, delimiter="\t", skiprows=1, usecols=[head.index(name) for name in FIGURES])
-    scores = bsx.Scorer(tiny_model("bert"), layer=2, context=2).score(CANDIDATES, REFERENCES, documents=DOCUMENTS)
+    scores = bsx.Scorer(model=tiny_model("bert"), layer=2, context=2).score(CANDIDATES, REFERENCES, documents=DOCUMENTS)
     for start in (0, 1):
         assert found[start::2, 2] == pytest.approx(scores.f1, abs=1e-6)
     assert "|context:2*reference|" in out.with_name("out.tsv.signature.txt").read_text(encoding="utf-8")
     for wrong, message in (
-        (["--context", 2], "--context and --document go together"),
-        (["--document", "doc"], "--context and --document go together"),
+        (["--context", 2], "context and document go together"),
+        (["--document", "doc"], "context and document go together"),
         (["--context", 2, "--document", "dok"], "has no column 'dok'"),
-        (["--context", 2, "--document", "doc", "--metric", "chrf"], "--context is a setting of one metric"),
+        (["--context", 2, "--document", "doc", "--metrics", "chrf"], "context: with metrics this is a setting of one"),
     ):
-        refused = cli("score", "--data", file, *(model if "--metric" not in wrong else model[:2]), *wrong)
+        refused = cli("score", file, *(model if "--metrics" not in wrong else model[:2]), *wrong)
         assert (refused.status, message in refused.err) == (2, True), refused.err

@@ -13,7 +13,7 @@ from bsx.errors import InputError
 
 
 def test_loss_equals_one_minus_the_score(tiny_model: Callable[[str], str]) -> None:
-    scorer = Scorer(tiny_model("bert"), layer=2, specials="exclude")
+    scorer = Scorer(model=tiny_model("bert"), layer=2, specials="exclude")
     candidate, reference = "the old cat", "a young dog sat"
     ids = torch.tensor([scorer.tokenizer.tokenize([candidate])[0].ids.tolist()])
     embedder: Any = scorer.metric.encoding.shared.batcher.embedder
@@ -30,7 +30,7 @@ def test_loss_equals_one_minus_the_score(tiny_model: Callable[[str], str]) -> No
 
 
 def test_training_moves_a_vector_towards_the_reference(tiny_model: Callable[[str], str]) -> None:
-    scorer = Scorer(tiny_model("roberta"), layer=3, backend="torch")
+    scorer = Scorer(model=tiny_model("roberta"), layer=3, backend="torch")
     embedder: Any = scorer.metric.encoding.shared.batcher.embedder
     torch.manual_seed(0)
     vectors = torch.randn(1, 3, embedder.dimensions, requires_grad=True)
@@ -46,7 +46,7 @@ def test_training_moves_a_vector_towards_the_reference(tiny_model: Callable[[str
 
 
 def test_gradient_agrees_with_finite_differences(tiny_model: Callable[[str], str]) -> None:
-    scorer = Scorer(tiny_model("bert"), layer=1)
+    scorer = Scorer(model=tiny_model("bert"), layer=1)
     torch.manual_seed(1)
     vectors = torch.randn(2, 4, scorer.dimensions, requires_grad=True)
     references = ["the dog", ["rain", "a house"]]
@@ -62,7 +62,7 @@ def test_gradient_agrees_with_finite_differences(tiny_model: Callable[[str], str
 
 
 def test_wrong_shapes_are_named(tiny_model: Callable[[str], str]) -> None:
-    scorer = Scorer(tiny_model("bert"), layer=1)
+    scorer = Scorer(model=tiny_model("bert"), layer=1)
     with pytest.raises(InputError, match="need the shape"):
         scorer.loss(torch.zeros(3, 32), ["a"])
     with pytest.raises(InputError, match="there are 2 references"):

@@ -74,7 +74,7 @@ def peer(folder: str, references: Sequence[Any] = REFERENCES, batch_size: int = 
 
 
 def ours(folder: str, references: Sequence[Any] = REFERENCES, **settings: Any) -> np.ndarray:
-    scores = bsx.Scorer(folder, **settings).score(CANDIDATES, references)
+    scores = bsx.Scorer(model=folder, **settings).score(CANDIDATES, references)
     return np.stack([scores.precision, scores.recall, scores.f1])
 
 
@@ -135,11 +135,11 @@ def test_idf_counts_the_list_as_it_is(tiny_model: Callable[[str], str]) -> None:
     from transformers import AutoTokenizer
 
     folder, repeated = tiny_model("bert"), REFERENCES * 3
-    weights = bsx.Scorer(folder, layer=1).count_idf(repeated)
+    weights = bsx.Scorer(model=folder, layer=1).count_idf(repeated)
     theirs = bert_score.utils.get_idf_dict(repeated, AutoTokenizer.from_pretrained(folder), nthreads=0)
     assert weights.documents == len(repeated)
     assert {i: pytest.approx(weight) for i, weight in theirs.items()} == dict(weights.weights)
-    once = bsx.Scorer(folder, layer=1).count_idf(REFERENCES)
+    once = bsx.Scorer(model=folder, layer=1).count_idf(REFERENCES)
     assert any(abs(once.weights[i] - weight) > 0.01 for i, weight in weights.weights.items())
 
 
@@ -163,7 +163,7 @@ def test_difference_a_single_piece_is_not_empty(tiny_model: Callable[[str], str]
         warnings.simplefilter("ignore")
         p, _, _ = bert_score.score(["a"], ["a"], model_type=folder, num_layers=2, nthreads=0)
     assert p.item() == 0
-    scores = bsx.Scorer(folder, layer=2).score(["a"], ["a"])
+    scores = bsx.Scorer(model=folder, layer=2).score(["a"], ["a"])
     assert scores.f1[0] == pytest.approx(1, abs=TOLERANCE)
     assert len(scores.empty) == 0
 
@@ -187,7 +187,7 @@ def test_difference_scores_do_not_depend_on_batch_mates(tiny_model: Callable[[st
     alone, batched = theirs(1), theirs(64)
     assert alone[0].min() < -0.1
     assert np.abs(alone - batched).max() > 0.1
-    scorer = bsx.Scorer(folder, layer=3)
+    scorer = bsx.Scorer(model=folder, layer=3)
     together = scorer.score(candidates, references)
     np.testing.assert_allclose(np.stack([together.precision, together.recall]), alone[:2], atol=TOLERANCE)
     for i, (candidate, reference) in enumerate(zip(candidates, references, strict=True)):
@@ -226,7 +226,7 @@ def test_difference_empty_text_scores_zero_instead_of_crashing(tiny_model: Calla
     folder = tiny_model("bert")
     with pytest.raises(AttributeError):
         bert_score.score([""], ["a cat"], model_type=folder, num_layers=2, nthreads=0)
-    scores = bsx.Scorer(folder, layer=2).score(["", "a cat"], ["a cat", " \t "])
+    scores = bsx.Scorer(model=folder, layer=2).score(["", "a cat"], ["a cat", " \t "])
     assert scores.f1.tolist() == scores.precision.tolist() == [0, 0]
     assert scores.empty.tolist() == [0, 1]
 
@@ -237,7 +237,7 @@ def test_difference_undefined_idf_figures_are_counted_zeros(tiny_model: Callable
         warnings.simplefilter("ignore")
         _, r, _ = bert_score.score(["the dog"], ["the cat"], model_type=folder, num_layers=2, idf=True, nthreads=0)
     assert torch.isnan(r).item()
-    scores = bsx.Scorer(folder, layer=2, idf=True).score(["the dog"], ["the cat"])
+    scores = bsx.Scorer(model=folder, layer=2, idf=True).score(["the dog"], ["the cat"])
     assert scores.recall[0] == scores.f1[0] == 0
     assert scores.unweighted.tolist() == [0]
 
@@ -256,7 +256,7 @@ def test_difference_roberta_leading_space_is_explicit(tiny_model: Callable[[str]
     AutoTokenizer.from_pretrained(folder, add_prefix_space=True).save_pretrained(copy)
     np.testing.assert_allclose(spaced, peer(str(copy), num_layers=2), atol=TOLERANCE)
     space = "space:yes"
-    assert space in str(bsx.Scorer(folder, layer=2, leading_space=True).signature())
+    assert space in str(bsx.Scorer(model=folder, layer=2, leading_space=True).signature())
 
 
 def test_difference_no_length_limit_in_the_tokenizer(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_difference_no_length_limit_in_the_tokenizer(tiny_model: Callable[[str],
     tokenizer.save_pretrained(copy)
     with pytest.raises(OverflowError):
         peer(str(copy), num_layers=2)
-    scorer = bsx.Scorer(str(copy), layer=2)
+    scorer = bsx.Scorer(model=str(copy), layer=2)
     assert scorer.tokenizer.max_tokens == 64  # the model's own positions
     assert scorer.score(["cat " * 100], ["cat"]).truncated.tolist() == [0]
 
@@ -280,7 +280,7 @@ def test_difference_no_length_limit_in_the_tokenizer(tiny_model: Callable[[str],
 def test_embedded_model_on_real_pairs(n: int, wmt17: Pairs) -> None:
     chosen = np.random.default_rng(5).choice(len(wmt17.lp), n, replace=False)
     candidates, references = ([column[i] for i in chosen] for column in (wmt17.candidates, wmt17.references))
-    scorer = bsx.Scorer("minilm", layer=6)
+    scorer = bsx.Scorer(model="minilm", layer=6)
     folder = str(scorer.metric.located.checkpoint.folder)
     for idf in (False, True):
         with warnings.catch_warnings():
@@ -288,7 +288,7 @@ def test_embedded_model_on_real_pairs(n: int, wmt17: Pairs) -> None:
             expected = bert_score.score(
                 candidates, references, model_type=folder, num_layers=6, idf=idf, nthreads=0, batch_size=64
             )
-        scores = bsx.Scorer("minilm", layer=6, idf=idf).score(candidates, references)
+        scores = bsx.Scorer(model="minilm", layer=6, idf=idf).score(candidates, references)
         for got, want in zip((scores.precision, scores.recall, scores.f1), expected, strict=True):
             # In full batches, where a negative maximum meets padding in the peer: looser than the 1e-5 above.
             np.testing.assert_allclose(got, want.numpy(), atol=1e-4)

@@ -46,7 +46,7 @@ def tiny_bert(tiny_model: Callable[[str], str], request: pytest.FixtureRequest) 
     """A scorer on PyTorch, then one on ONNX Runtime, which users have unless they ask for another."""
     if request.param == "onnx":
         pytest.importorskip("onnxruntime", reason="needs the extra onnx")
-    return Scorer(tiny_model("bert"), layer=2, backend=request.param)
+    return Scorer(model=tiny_model("bert"), layer=2, backend=request.param)
 
 
 def columns(scores: bsx.Scores) -> np.ndarray:
@@ -105,7 +105,7 @@ def test_equals_the_literal_formula_on_the_encoders_vectors(tiny_model: Callable
         return [0.0, *inner, 0.0]
 
     for idf in (False, True):
-        got = Scorer(folder, layer=2, idf=idf).score(candidates, references)
+        got = Scorer(model=folder, layer=2, idf=idf).score(candidates, references)
         for i, (c, r) in enumerate(zip(candidates, references, strict=True)):
             expected = bertscore(vectors(c), vectors(r), weights(c, idf), weights(r, idf))
             assert (got.precision[i], got.recall[i], got.f1[i]) == pytest.approx(expected, abs=1e-5)
@@ -116,7 +116,7 @@ def test_several_references_take_the_best(tiny_bert: Scorer, tiny_model: Callabl
     candidates = ["the cat sat", "the rain", "the city"]
     singles = [columns(tiny_bert.score([c] * len(g), g)) for c, g in zip(candidates, groups, strict=True)]
     columnwise = columns(tiny_bert.score(candidates, groups))
-    best = columns(Scorer(tiny_model("bert"), layer=2, multi_ref="best").score(candidates, groups))
+    best = columns(Scorer(model=tiny_model("bert"), layer=2, multi_ref="best").score(candidates, groups))
     for i, single in enumerate(singles):
         np.testing.assert_allclose(columnwise[:, i], single.max(axis=1), atol=1e-6)
         np.testing.assert_allclose(best[:, i], single[:, single[2].argmax()], atol=1e-6)
@@ -125,7 +125,7 @@ def test_several_references_take_the_best(tiny_bert: Scorer, tiny_model: Callabl
 
 
 def test_an_empty_reference_beside_another_is_no_reference(tiny_model: Callable[[str], str]) -> None:
-    scorer = Scorer(tiny_model("xlnet"), layer=3)  # a model with negative cosines: a 0 would win
+    scorer = Scorer(model=tiny_model("xlnet"), layer=3)  # a model with negative cosines: a 0 would win
     alone = scorer.score(["rain"], ["government"])
     assert alone.f1[0] != 0
     with_empty = scorer.score(["rain"], [["government", "  "]])
@@ -138,7 +138,7 @@ def test_empty_texts_score_zero_and_are_not_rescaled(
 ) -> None:
     table = tmp_path / "b.csv"
     table.write_text("LAYER,P,R,F\n" + "".join(f"{layer},0.5,0.5,0.5\n" for layer in range(4)))
-    scorer = Scorer(tiny_model("bert"), layer=2, rescale=True, baseline=table)
+    scorer = Scorer(model=tiny_model("bert"), layer=2, rescale=True, baseline=table)
     raw = tiny_bert.score(["", " ", "rain", "rain"], ["rain", "", "\n", "the train"])
     rescaled = scorer.score(["", " ", "rain", "rain"], ["rain", "", "\n", "the train"])
     assert raw.empty.tolist() == rescaled.empty.tolist() == [0, 1, 2]
@@ -151,7 +151,7 @@ def test_a_baseline_belongs_to_its_model_and_language(tmp_path: Path) -> None:
     def scorer(content: str, name: str = "b.yaml", **settings: Any) -> Scorer:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content)
-        return Scorer("minilm", rescale=True, baseline=tmp_path / name, **{"lang": "en", **settings})
+        return Scorer(model="minilm", rescale=True, baseline=tmp_path / name, **{"lang": "en", **settings})
 
     shipped = (shipped_folder() / "baselines" / "en" / "minilm.yaml").read_text()
     assert scorer(shipped).notes == ()
@@ -186,13 +186,13 @@ def test_the_registrys_baseline_is_not_used_for_other_weights_of_the_same_name(
     cut = {name: baseline[name][: depth + 1] for name in ("precision", "recall", "f1")}
     (tmp_path / "baselines" / "en" / "minilm.yaml").write_text(yaml.safe_dump(baseline | cut))
     with pytest.raises(InputError, match="53aa51172d14"):
-        Scorer("minilm", lang="en", rescale=True, registry=tmp_path)
-    assert Scorer("minilm", lang="en", registry=tmp_path).notes
+        Scorer(model="minilm", lang="en", rescale=True, registry=tmp_path)
+    assert Scorer(model="minilm", lang="en", registry=tmp_path).notes
 
 
 def test_special_tokens_may_be_excluded_from_matching(tiny_model: Callable[[str], str]) -> None:
     folder = tiny_model("bert")
-    match, exclude = (Scorer(folder, layer=2, specials=rule) for rule in ("match", "exclude"))
+    match, exclude = (Scorer(model=folder, layer=2, specials=rule) for rule in ("match", "exclude"))
     a, b = "rain", "the old man walked"
     assert match.score([a], [b]).precision[0] >= exclude.score([a], [b]).precision[0]
     aligned = exclude.align(a, b)
@@ -210,24 +210,24 @@ def test_unknown_words_count(tiny_bert: Scorer) -> None:
 def test_truncation_is_counted_refused_or_avoided(tiny_model: Callable[[str], str]) -> None:
     folder = tiny_model("bert")
     long = "cat " * 100  # 100 pieces; the model reads 64 positions, 62 besides CLS and SEP
-    cut = Scorer(folder, layer=2).score([long, "cat"], ["cat", "cat " * 63])
+    cut = Scorer(model=folder, layer=2).score([long, "cat"], ["cat", "cat " * 63])
     assert cut.truncated.tolist() == [0, 1]
     assert cut.tokens_lost.tolist() == [38, 1]
-    with pytest.raises(InputError, match=r"segment 1 \(candidate, 38 tokens too many\).*`long='window'`"):
-        Scorer(folder, layer=2, strict=True).score([long], ["cat"])
-    windowed = Scorer(folder, layer=2, long="window")
+    with pytest.raises(InputError, match=r"segment 1 \(candidate, 38 tokens too many\).*set long to window"):
+        Scorer(model=folder, layer=2, strict=True).score([long], ["cat"])
+    windowed = Scorer(model=folder, layer=2, long="window")
     whole = windowed.score([long], ["cat"])
     assert len(whole.truncated) == 0
     assert len(windowed.align(long, "cat").candidate.tokens) == 102
     short = windowed.score(["the cat"], ["a cat"])
-    assert columns(short).tolist() == columns(Scorer(folder, layer=2).score(["the cat"], ["a cat"])).tolist()
+    assert columns(short).tolist() == columns(Scorer(model=folder, layer=2).score(["the cat"], ["a cat"])).tolist()
 
 
 @pytest.mark.parametrize("count", [63, 64, 93, 94, 125, 300])
 def test_windows_keep_every_token_once_from_its_most_central_window(
     count: int, tiny_model: Callable[[str], str]
 ) -> None:
-    tokenizer = Scorer(tiny_model("bert"), layer=1, long="window").tokenizer
+    tokenizer = Scorer(model=tiny_model("bert"), layer=1, long="window").tokenizer
     content = list(range(10, 10 + count))
     text = tokenizer._frame(content)
     assert text.ids.tolist() == [*tokenizer.prefix, *content, *tokenizer.suffix]
@@ -255,12 +255,12 @@ def test_each_distinct_text_is_encoded_once_within_a_small_budget(tiny_model: Ca
     pool = [" ".join(rng.choice(words, rng.integers(3, 12))) for _ in range(300)]
     candidates = [pool[i] for i in rng.integers(0, len(pool), 2000)]
     references = [pool[i] for i in rng.integers(0, len(pool), 2000)]
-    roomy = Scorer(folder, layer=2)
+    roomy = Scorer(model=folder, layer=2)
     expected = columns(roomy.score(candidates, references))
     narrow = [Encoders(model=folder, remember=False) for _ in range(2)]
     for encoders in narrow:
         encoders.budget = 60_000  # bytes: many blocks, and most kept vectors go to temporary files
-    tight = Scorer(folder, layer=2, encoders=narrow[0])
+    tight = Scorer(model=folder, layer=2, encoders=narrow[0])
     corpus = MemoryCorpus({"a": candidates}, references)
     assert len(list(blocks_of(corpus, block_tokens([tight.metric])))) > 10
     got = columns(tight.score(candidates, references))
@@ -276,7 +276,7 @@ def test_each_distinct_text_is_encoded_once_within_a_small_budget(tiny_model: Ca
 
 
 def test_several_systems_share_the_references(tiny_model: Callable[[str], str]) -> None:
-    scorer = Scorer(tiny_model("bert"), layer=2)
+    scorer = Scorer(model=tiny_model("bert"), layer=2)
     references = ["the cat", "a dog", "rain"]
     systems = {"one": ["a cat", "dogs", "water"], "two": ["cat", "the dog", "the cat"]}
     both = scorer.score_systems(systems, references)
@@ -286,7 +286,7 @@ def test_several_systems_share_the_references(tiny_model: Callable[[str], str]) 
 
 
 def test_batches_shrink_when_memory_runs_out(tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    scorer = Scorer(tiny_model("bert"), layer=2, batch_tokens=512)
+    scorer = Scorer(model=tiny_model("bert"), layer=2, batch_tokens=512)
     expected = columns(scorer.score(TEXTS, TEXTS[::-1]))
     embedder: Any = scorer.metric.encoding.shared.batcher.embedder
     batcher: Any = scorer.metric.encoding.shared.batcher
@@ -309,11 +309,11 @@ def test_batches_shrink_when_memory_runs_out(tiny_model: Callable[[str], str], m
 
 def test_all_layers_in_one_pass(tiny_model: Callable[[str], str]) -> None:
     folder = tiny_model("electra")
-    every = Scorer(folder, all_layers=True).score(TEXTS, TEXTS[::-1])
+    every = Scorer(model=folder, all_layers=True).score(TEXTS, TEXTS[::-1])
     assert every.f1.shape == (4, len(TEXTS))
     assert every.layers == (0, 1, 2, 3)
     for layer in range(4):
-        one = Scorer(folder, layer=layer).score(TEXTS, TEXTS[::-1])
+        one = Scorer(model=folder, layer=layer).score(TEXTS, TEXTS[::-1])
         np.testing.assert_allclose(every.f1[layer], one.f1, atol=1e-5)
     mean = every.mean()["f1"]
     assert isinstance(mean, list)
@@ -326,7 +326,7 @@ def test_encoders_hold_no_layer_above_the_wanted_one(tiny_model: Callable[[str],
 
     for kind in tiny.RECIPES:
         embedders: list[Any] = [
-            Scorer(tiny_model(kind), layer=layer, backend="torch").metric.encoding.shared.batcher.embedder
+            Scorer(model=tiny_model(kind), layer=layer, backend="torch").metric.encoding.shared.batcher.embedder
             for layer in (1, 2, 3)
         ]
         sizes = [sum(p.numel() for p in embedder._encoder.parameters()) for embedder in embedders]
@@ -384,25 +384,25 @@ def test_wrong_input_is_named(tiny_bert: Scorer, candidates: Any, references: An
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"layer": 9}, "layer 9 is out of range: .* has layers 0 to 3"),
-        ({}, "no best layer is known for .*`layer=`"),
-        ({"layer": 1, "all_layers": True}, "`layer=` and `all_layers=True` exclude each other"),
-        ({"layer": 1, "baseline": "x.csv"}, "`baseline=` goes with `rescale=True`"),
+        ({"layer": 9}, "layer: 9 is too deep, .* has layers 0 to 3"),
+        ({}, "no best layer is known for "),
+        ({"layer": 1, "all_layers": True}, "layer and all_layers exclude each other"),
+        ({"layer": 1, "baseline": "x.csv"}, "baseline goes with rescale"),
         ({"layer": 1, "rescale": True, "baseline": "missing.csv"}, "there is no such baseline file"),
-        ({"layer": 1, "rescale": True}, "needs the language of the texts: add `lang=`"),
+        ({"layer": 1, "rescale": True}, "needs the language of the texts: add lang"),
         ({"layer": 1, "rescale": True, "lang": "en"}, "no rescaling baseline for .* in 'en'"),
         ({"layer": 1, "device": "cuda:99"}, "not available on this machine"),
         ({"layer": 1, "device": "gpu"}, "unknown device 'gpu'"),
         ({"layer": 1, "memory": "lots"}, "cannot read the size 'lots'"),
         ({"layer": 1, "memory": "3"}, "too small"),
         ({"layer": 1, "multiref": "best"}, "there is no setting 'multiref'. Near: multi_ref"),
-        ({"layer": 1, "multi_ref": "mean"}, "multi_ref: Input should be 'columnwise' or 'best'"),
+        ({"layer": 1, "multi_ref": "mean"}, "multi_ref: must be 'columnwise' or 'best'"),
         ({"layer": 1, "strict": True, "encoders": bsx.Encoders()}, "give strict to bsx.Encoders"),
     ],
 )
 def test_wrong_settings_are_named(tiny_model: Callable[[str], str], settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Scorer(tiny_model("bert"), **settings)
+        Scorer(model=tiny_model("bert"), **settings)
 
 
 def test_low_precision_only_where_the_hardware_has_it(
@@ -414,7 +414,7 @@ def test_low_precision_only_where_the_hardware_has_it(
     processor()
     assert choose_dtype("auto", cpu) == choose_dtype("fp32", cpu) == "fp32"
     with pytest.raises(InputError, match="this cpu has no bf16 arithmetic"):
-        Scorer(tiny_model("bert"), layer=1, dtype="bf16", device="cpu")
+        Scorer(model=tiny_model("bert"), layer=1, dtype="bf16", device="cpu")
     for flag in ("avx512_bf16", "amx_bf16", "arm_bf16"):
         processor(flag)
         assert choose_dtype("bf16", cpu) == "bf16"
@@ -434,18 +434,18 @@ def test_idf_is_counted_given_or_loaded(tiny_model: Callable[[str], str], tmp_pa
     folder = tiny_model("bert")
     references = ["the cat sat", "the dog", "the rain"]
     candidates = ["a cat", "the dog", "rain"]
-    counted = Scorer(folder, layer=2, idf=True).score(candidates, references)
-    given = Scorer(folder, layer=2, idf=references)
+    counted = Scorer(model=folder, layer=2, idf=True).score(candidates, references)
+    given = Scorer(model=folder, layer=2, idf=references)
     assert columns(given.score(candidates, references)).tolist() == columns(counted).tolist()
     assert str(given.score(candidates, references).signature) == str(counted.signature)
     assert given.metric.given_idf is not None
     given.metric.given_idf.save(tmp_path / "idf.json")
-    loaded = Scorer(folder, layer=2, idf=Idf.load(tmp_path / "idf.json"))
+    loaded = Scorer(model=folder, layer=2, idf=Idf.load(tmp_path / "idf.json"))
     # Another batch: equal within the tolerance that holds across batches, not to the last bit.
     alone = columns(loaded.score(candidates[:1], references[:1]))
     assert alone == pytest.approx(columns(counted)[:, :1], abs=1e-5)
     with pytest.raises(InputError, match="another tokenizer"):
-        Scorer(tiny_model("roberta"), layer=2, idf=Idf.load(tmp_path / "idf.json"))
+        Scorer(model=tiny_model("roberta"), layer=2, idf=Idf.load(tmp_path / "idf.json"))
     (tmp_path / "broken.json").write_text("{}")
     with pytest.raises(InputError, match="not an idf file"):
         Idf.load(tmp_path / "broken.json")
@@ -454,7 +454,7 @@ def test_idf_is_counted_given_or_loaded(tiny_model: Callable[[str], str], tmp_pa
 def test_idf_formula(tiny_model: Callable[[str], str]) -> None:
     from bsx.encode.idf import count_idf
 
-    tokenizer = Scorer(tiny_model("bert"), layer=0).tokenizer
+    tokenizer = Scorer(model=tiny_model("bert"), layer=0).tokenizer
     idf = count_idf(["the cat the", "the dog", "rain"], tokenizer)
     the, cat = (tokenizer.contents([word])[0][0] for word in ("the", "cat"))
     assert idf.weights[the] == pytest.approx(math.log(4 / 3))  # counted once a document
@@ -507,8 +507,8 @@ def test_a_baseline_that_leaves_no_scale_is_refused(tiny_model: Callable[[str], 
     table.write_text("LAYER,P,R,F\n0,.9999999,.5,.5\n1,.2,.2,.2\n2,.5,.5,.9999999\n3,.2,.2,.2\n")
     for layer in (0, 2):
         with pytest.raises(InputError, match=rf"baseline of layer {layer}"):
-            Scorer(tiny_model("bert"), layer=layer, rescale=True, baseline=table)
-    assert Scorer(tiny_model("bert"), layer=1, rescale=True, baseline=table)
+            Scorer(model=tiny_model("bert"), layer=layer, rescale=True, baseline=table)
+    assert Scorer(model=tiny_model("bert"), layer=1, rescale=True, baseline=table)
 
 
 @pytest.mark.parametrize("figure", ["nan", "inf", "-inf", "1", "1e39", "-1.5", "0.99999999", "", "x"])
@@ -516,4 +516,4 @@ def test_a_baseline_s_figures_are_mean_cosines(figure: str, tiny_model: Callable
     table = tmp_path / "b.csv"
     table.write_text("LAYER,P,R,F\n" + "".join(f"{layer},0.5,{figure},0.5\n" for layer in range(4)))
     with pytest.raises(InputError, match=re.escape(str(table))):
-        Scorer(tiny_model("bert"), layer=2, rescale=True, baseline=table)
+        Scorer(model=tiny_model("bert"), layer=2, rescale=True, baseline=table)

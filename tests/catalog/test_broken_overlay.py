@@ -36,11 +36,11 @@ def test_a_broken_list_of_languages_is_named_where_a_language_is_asked_for(
     texts = tmp_path / "texts.txt"
     texts.write_text("one\ntwo\n")
     files = ("-c", texts, "-r", texts, "--registry", tmp_path)
-    refused = cli("score", *files, "--metric", "bleu", "--lang", "de")
+    refused = cli("score", *files, "--metrics", "bleu", "--lang", "de")
     assert refused.status == 2
     assert str(file) in refused.err
     assert len(refused.err.splitlines()) == 1
-    assert cli("score", *files, "--metric", "chrf").status == 0, "no language is asked for"
+    assert cli("score", *files, "--metrics", "chrf").status == 0, "no language is asked for"
     told = cli("registry", "validate", tmp_path)
     assert told.status == 2
     assert str(file) in told.err

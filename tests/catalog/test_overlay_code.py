@@ -60,7 +60,7 @@ def test_no_code_of_an_overlay_runs_unless_its_folder_is_named(
     (folder / "own" / "metrics" / "mine.yaml").write_text(METRIC.format(name="mine", code="evil:Mine"))
     (folder / "own" / "factors" / "mine.yaml").write_text(FACTOR.format(name="mine", code="evil:Mine"))
     monkeypatch.syspath_prepend(folder)
-    score = ("score", "--registry", "own", "-c", "c", "-r", "r", "--metric")
+    score = ("score", "--registry", "own", "-c", "c", "-r", "r", "--metrics")
     for words in ((*score, "mine"), ("registry", "validate", "own")):
         done = cli(*words)
         assert (done.status, done.err.count("\n")) == (2, 1), done.err
@@ -80,7 +80,7 @@ def test_a_program_among_an_overlays_defaults_is_not_run(
     spec = folder / "own" / "metrics" / "comet.yaml"
     spec.write_text(changed("metrics", "comet", defaults={"python": str(folder / "evil.sh")}))
     (folder / "s").write_text("eine kleine Katze\n")
-    score = ("score", "--registry", "own", "--metric", "comet", "-c", "c", "-r", "r", "-s", "s")
+    score = ("score", "--registry", "own", "--metrics", "comet", "-c", "c", "-r", "r", "-s", "s")
     for words in (score, ("registry", "validate", "own")):
         done = cli(*words)
         assert done.status == 2
@@ -107,7 +107,7 @@ def test_code_is_not_looked_for_in_the_working_folder(folder: Path) -> None:
     (folder / "own" / "metrics" / "mine.yaml").write_text(METRIC.format(name="mine", code="evil:Mine"))
     for name in ("json", "secrets", "numpy", "yaml"):
         (folder / f"{name}.py").write_text(SPY)
-    words = ["-m", "bsx", "score", "--registry", "own", "--metric", "mine", "-c", "c", "-r", "r"]
+    words = ["-m", "bsx", "score", "--registry", "own", "--metrics", "mine", "-c", "c", "-r", "r"]
     clean = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"BSX_REGISTRY_CODE": "own"}
     done = subprocess.run([sys.executable, *words], env=clean, capture_output=True, text=True, check=False)
     assert done.returncode == 2
@@ -124,7 +124,7 @@ def test_defaults_that_no_class_has_are_problems(folder: Path, cli: Cli) -> None
 
 def test_a_metric_that_is_replaced_is_told_and_has_another_signature(folder: Path, cli: Cli) -> None:
     file = folder / "own" / "metrics" / "chrf.yaml"
-    score = ("score", "--registry", "own", "--metric", "chrf", "-c", "c", "-r", "r")
+    score = ("score", "--registry", "own", "--metrics", "chrf", "-c", "c", "-r", "r")
     plain = cli(*score)
     assert plain.err == ""
     file.write_text(changed("metrics", "chrf", notes="another remark", evidence=[]))
@@ -135,9 +135,9 @@ def test_a_metric_that_is_replaced_is_told_and_has_another_signature(folder: Pat
     assert "own/metrics/chrf.yaml replaces" in done.err
     assert "|entry:" in done.out
     assert "own/metrics/chrf.yaml replaces" in cli("registry", "validate", "own").err
-    first = bsx.get_metric("chrf", run={"registry": "own"}).signature()
+    first = bsx.get_metric("chrf", encoders=bsx.Encoders(registry="own")).signature()
     file.write_text(changed("metrics", "chrf", empty=50.0))  # nothing else in the signature tells this one
-    second = bsx.get_metric("chrf", run={"registry": "own"}).signature()
+    second = bsx.get_metric("chrf", encoders=bsx.Encoders(registry="own")).signature()
     assert len({first["entry"], second["entry"]}) == 2
     assert "entry" not in dict(bsx.get_metric("chrf").signature().fields)
 
@@ -165,7 +165,7 @@ def test_every_kind_of_entry_that_is_replaced_is_known(folder: Path) -> None:
 def test_a_replaced_model_and_baseline_are_told(folder: Path, minilm: bsx.Scorer) -> None:
     (folder / "own" / "models" / "minilm.yaml").write_text(changed("models", "minilm", layer=2))
     (folder / "own" / "baselines" / "en" / "minilm.yaml").write_text(changed("baselines/en", "minilm", f1=[0.1] * 7))
-    scorer = bsx.Scorer("minilm", lang="en", registry="own", rescale=True)
+    scorer = bsx.Scorer(model="minilm", lang="en", registry="own", rescale=True)
     assert sum("replaces the one that comes with bsx" in note for note in scorer.notes) == 2
     assert minilm.notes == ()
 
@@ -177,10 +177,10 @@ def test_an_ensemble_of_a_member_that_was_replaced_since_is_refused(folder: Path
     combination = {"how": "mean", "normalise": "none", "members": members}
     content = {"name": "both", "combination": combination, "fitted": fitted}
     (folder / "own" / "ensembles" / "both.yaml").write_text(yaml.safe_dump(content))
-    bsx.get_metric("ensemble:both", run={"registry": "own"})
+    bsx.get_metric("ensemble:both", encoders=bsx.Encoders(registry="own"))
     (folder / "own" / "metrics" / "chrf.yaml").write_text(changed("metrics", "chrf", empty=50.0))
     with pytest.raises(InputError, match="entry"):
-        bsx.get_metric("ensemble:both", run={"registry": "own"})
+        bsx.get_metric("ensemble:both", encoders=bsx.Encoders(registry="own"))
 
 
 def test_a_family_of_an_overlay_names_no_kernels(folder: Path, tiny_model: Callable[[str], str]) -> None:
@@ -195,7 +195,7 @@ def test_a_family_of_an_overlay_names_no_kernels(folder: Path, tiny_model: Calla
 
 def test_a_factor_that_is_replaced_is_told(folder: Path, cli: Cli) -> None:
     (folder / "p.tsv").write_text("sentence1\tsentence2\na b\tb c\n")
-    factors = ("factors", "p.tsv", "-o", "o.tsv", "--factor", "lex", "--registry", "own")
+    factors = ("factors", "p.tsv", "-o", "o.tsv", "--factors", "lex", "--registry", "own")
     assert "replaces" not in cli(*factors).err
     presets = yaml.safe_load((shipped_folder() / "factors" / "lex.yaml").read_text(encoding="utf-8"))["presets"]
     default = next(name for name in presets if presets[name])

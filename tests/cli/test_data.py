@@ -16,9 +16,8 @@ import pytest
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
-from bsx.analysis.datasets.fetch import unpack
-from bsx.analysis.datasets.obtain import LOCK, get_dataset, verify_dataset
-from bsx.analysis.datasets.store import load_dataset
+from bsx.analysis.datasets.obtain import LOCK, get_dataset, unpack, verify_dataset
+from bsx.analysis.datasets.store import load_data
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.download import download
 from bsx.support.folders import data_folder
@@ -299,15 +298,13 @@ def registry(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_get_load_and_verify(registry: Server, cli: Cli, tmp_path: Path) -> None:
     assert data_folder() == tmp_path / "data"
-    with pytest.raises(
-        DataUnavailableError, match="toy is not in .*: `bsx.analysis.get_dataset\\('toy'\\)` fetches it"
-    ):
-        load_dataset("toy")
+    with pytest.raises(DataUnavailableError, match="toy is not in .*: `bsx data get toy` fetches it"):
+        load_data("toy")
     assert "toy is not in" in cli("data", "verify", "toy").err
     for name, status in (("toy", "da.tsv: ok"), ("toy-pack", "pack.tgz, pack/inside/da.tsv: unchanged")):
         result = cli("data", "get", name)
         assert (result.status, result.out) == (0, f"{name}: in {tmp_path / 'data' / name}\n")
-        table = load_dataset(name)
+        table = load_data(name)
         assert len(table) == 500
         assert table.name == name
         assert cli("data", "verify", name).out == f"{name}: {status}\n"
@@ -361,16 +358,17 @@ def test_a_local_folder_instead_of_the_network(registry: Server, cli: Cli, tmp_p
     (folder / "wmt").mkdir(parents=True)
     assert "nobody publishes it in this form; put wmt/da.tsv there" in cli("data", "get", "toy-local").err
     assert (
-        "mine: toy-local needs wmt/da.tsv, which is not there" in cli("data", "get", "toy-local", "--from", folder).err
+        "mine: toy-local needs wmt/da.tsv, which is not there"
+        in cli("data", "get", "toy-local", "--source", folder).err
     )
-    assert "there is no folder" in cli("data", "get", "toy", "--from", tmp_path / "none").err
+    assert "there is no folder" in cli("data", "get", "toy", "--source", tmp_path / "none").err
     (folder / "wmt/da.tsv").write_text(TABLE)
     other = tmp_path / "other"
-    assert cli("data", "get", "toy-local", "--from", folder, "--data-dir", other).status == 0
-    assert len(load_dataset("toy-local", data_dir=other)) == 500
+    assert cli("data", "get", "toy-local", "--source", folder, "--data-dir", other).status == 0
+    assert len(load_data("toy-local", data_dir=other)) == 500
     assert verify_dataset("toy-local", data_dir=other) == {"wmt/da.tsv": "unchanged"}
     # A data folder may also be somebody's own collection, which nobody fetched.
-    assert len(load_dataset("toy-local", data_dir=folder)) == 500
+    assert len(load_data("toy-local", data_dir=folder)) == 500
     assert cli("data", "verify", "toy-local", "--data-dir", folder).out == (
         "toy-local: wmt/da.tsv: no checksum is known\n"
     )
@@ -381,14 +379,14 @@ def test_a_local_folder_instead_of_the_network(registry: Server, cli: Cli, tmp_p
     listed.write_text(listed.read_text().replace("local: {path: wmt/da.tsv, loader: wmt_da}", local))
     assert cli("data", "verify", "toy-local", "--data-dir", folder).out == "toy-local: wmt/da.tsv: ok\n"
     (folder / "wmt/da.tsv").write_text(TABLE + "x")
-    for command in (("verify", "toy-local", "--data-dir", folder), ("get", "toy-local", "--from", folder)):
+    for command in (("verify", "toy-local", "--data-dir", folder), ("get", "toy-local", "--source", folder)):
         refused = cli("data", *command)
         assert refused.status == 2
         assert f"{folder / 'wmt/da.tsv'}: the sha256 is" in refused.err
     (folder / "da.tsv").write_text(TABLE)
-    assert cli("data", "get", "toy", "--from", folder).status == 0
+    assert cli("data", "get", "toy", "--source", folder).status == 0
     (folder / "da.tsv").write_text(TABLE + "x")
-    result = cli("data", "get", "toy", "--from", folder)
+    result = cli("data", "get", "toy", "--source", folder)
     assert result.status == 2
     assert f"{folder / 'da.tsv'}: has {len(TABLE) + 1:,} bytes" in result.err
     assert verify_dataset("toy") == {"da.tsv": "ok"}

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from bsx.catalog.catalog import shipped
 from tests.conftest import Outcome
 
 Cli = Callable[..., Outcome]
@@ -86,7 +85,7 @@ def at_import(module: str, name: str, words: list[str], *, callback: bool = Fals
     ],
 )
 def test_a_signal_while_modules_are_imported(module: str, name: str, callback: bool, status: int, said: str) -> None:
-    words = ["match", "a", "b", "-m", "minilm", "--backend", "torch"] if module == "torch.nn" else ["models"]
+    words = ["match", "a", "b", "-m", "minilm", "--encoder", "backend=torch"] if module == "torch.nn" else ["models"]
     code = at_import(module, name, words, callback=callback)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (status, "")
@@ -116,10 +115,10 @@ def texts(tmp_path: Path) -> Path:
         ("$BSX models >&-", 2, "bsx: error: standard output: Bad file descriptor\n"),
         ("$BSX nonsense 2>&-", 2, ""),
         ("$BSX nonsense 2>&1 | head -c 0", 2, ""),
-        ("$BSX score --metric chrf -c - -r r.txt <&-", 2, "bsx: error: standard input: is empty\n"),
+        ("$BSX score --metrics chrf -c - -r r.txt <&-", 2, "bsx: error: standard input: is empty\n"),
         ("ulimit -f 0; $BSX models > full", 2, "bsx: error: standard output: File too large\n"),
         ("ulimit -f 0; $BSX nonsense 2> full", 2, ""),
-        ("$BSX score --metric chrf -c c.txt -r r.txt -o o.tsv 2>&1 >&- <&- | true; test -f o.tsv", 0, ""),
+        ("$BSX score --metrics chrf -c c.txt -r r.txt -o o.tsv 2>&1 >&- <&- | true; test -f o.tsv", 0, ""),
     ],
 )
 def test_streams_that_are_closed_full_or_broken(script: str, status: int, said: str, texts: Path) -> None:
@@ -140,7 +139,7 @@ def test_streams_that_are_closed_full_or_broken(script: str, status: int, said: 
 )
 def test_any_locale(locale: dict[str, str], texts: Path) -> None:
     (texts / "größe 😀.txt").write_text("a cat\nthe mat\n")
-    done = bash("$BSX score --metric chrf -c c.txt -c 'größe 😀.txt' -r r.txt; $BSX scöre", texts, **locale)
+    done = bash("$BSX score --metrics chrf -c c.txt -c 'größe 😀.txt' -r r.txt; $BSX scöre", texts, **locale)
     assert "größe 😀" in done.stdout
     assert done.stderr.startswith("bsx: error: No such command 'sc")
 
@@ -151,12 +150,12 @@ def test_file_names_that_are_no_text(texts: Path, cli: Cli) -> None:
         (texts / os.fsdecode(b"caf\xe9.txt")).write_text("a cat\nthe mat\n")
     except OSError:
         pytest.skip("this file system takes no such names")
-    command = "$BSX score --metric chrf -c $'caf\\xe9.txt' -c c.txt -r r.txt"
+    command = "$BSX score --metrics chrf -c $'caf\\xe9.txt' -c c.txt -r r.txt"
     for output in ("$'o\\xff.tsv'", "o.parquet"):
         done = bash(f"{command} --format json -o {output}", texts)
         assert (done.returncode, done.stderr) == (0, "")
     assert "caf\\xe9" in (texts / os.fsdecode(b"o\xff.tsv")).read_text(encoding="utf-8")
-    done = bash("$BSX score --metric chrf -c $'nix\\xe9.txt' -r r.txt", texts)
+    done = bash("$BSX score --metrics chrf -c $'nix\\xe9.txt' -r r.txt", texts)
     assert done.stderr == "bsx: error: nix\\udce9.txt: there is no such file\n"
     refused = cli("match", os.fsdecode(b"caf\xe9"), "a", "-m", "minilm")
     assert refused.err == "bsx: error: a text holds '\\udce9', half a character: it must be read as UTF-8\n"
@@ -173,7 +172,7 @@ class Panic(BaseException):
         (Panic("called unwrap"), "bsx models ended with an error that nobody foresaw (Panic: called unwrap): "),
         (EOFError(), "bsx models ended with an error that nobody foresaw (EOFError: ): "),
         (SystemExit(3), "bsx models ended with an error that nobody foresaw (SystemExit: 3): "),
-        (MemoryError(), "the memory does not suffice: --memory and --batch-tokens bound it"),
+        (MemoryError(), "the memory does not suffice: memory and batch_tokens bound it"),
         (RuntimeError("can't allocate memory: 9 bytes"), "the memory does not suffice (can't allocate memory: 9 bytes"),
         (RecursionError("maximum depth"), "is nested too deeply to be read"),
         (OSError(errno.ENOSPC, "No space left", "o.tsv"), "o.tsv: No space left"),
@@ -196,19 +195,6 @@ def test_what_nobody_foresaw_is_one_line(
     result = cli("models")
     assert result.err.startswith("Traceback")
     assert result.err.splitlines()[-1].startswith(f"bsx: error: {said}")
-
-
-def test_the_file_at_hand_is_named(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no reader foresaw an error, the innermost function that had a file tells which."""
-    shipped.cache_clear()  # reading begins with the families
-    (tmp_path / "families.yaml").touch()
-
-    def fail(*arguments: object) -> None:
-        raise KeyError("x")
-
-    monkeypatch.setattr("yaml.load", no_ones(fail))
-    error = cli("registry", "validate", tmp_path).err
-    assert "families.yaml: bsx registry validate ended with an error that nobody foresaw (KeyError: 'x')" in error
 
 
 @posix

@@ -23,7 +23,7 @@ from bsx.errors import InputError, RegistryError, UnknownNameError
 
 Run = Callable[..., Any]
 MEMBERS = "chrf,chrf:word_order=2,char_order=4,ter"
-COLUMNS = ("--column", MEMBERS, "--human", "human", "--segment", "segment", "--resamples", "20")
+COLUMNS = ("--columns", MEMBERS, "--human", "human", "--segment", "segment", "--resamples", "20")
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def scores(rows: list[dict[str, str]], home: Path, tmp_path: Path, cli: Run) -> 
     if not table.exists():
         lines = ["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)]
         texts.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        done = cli("score", "--data", texts, "--metric", MEMBERS, "-o", table)
+        done = cli("score", texts, "--metrics", MEMBERS, "-o", table)
         assert done.status == 0, done.err
     shutil.copytree(home, tmp_path, dirs_exist_ok=True)
     return tmp_path / table.name
@@ -69,7 +69,7 @@ def saved(scores: Path, cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     keep = ("--how", "ridge", "--save", "mine", "--registry", folder)
     done = cli("ensemble", scores, *COLUMNS, *keep)
     assert done.status == 0, done.err
-    assert f"saved {folder}/ensembles/mine.yaml; use it as --metric ensemble:mine" in done.err
+    assert f"saved {folder}/ensembles/mine.yaml; use it as --metrics ensemble:mine" in done.err
     monkeypatch.setenv("BSX_REGISTRY", str(folder))
     return folder / "ensembles" / "mine.yaml"
 
@@ -88,7 +88,7 @@ def test_the_document_that_others_read(cli: Run, tmp_path: Path) -> None:
     file = tmp_path / "t.tsv"
     lines = ["lp\ta\tb\th", *(f"{g}\t{a}\t{b}\t{h}" for g, a, b, h in zip(groups, *table.values(), strict=True))]
     file.write_text("\n".join(lines) + "\n")
-    done = cli("ensemble", file, "--column", "a,b", "--human", "h", "--group", "lp", "--how", "z", "--format", "json")
+    done = cli("ensemble", file, "--columns", "a,b", "--human", "h", "--group", "lp", "--how", "z", "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)
     z = stats.zscore(table["a"]) + stats.zscore(table["b"])
@@ -108,7 +108,7 @@ def test_the_document_that_others_read(cli: Run, tmp_path: Path) -> None:
     assert content["provenance"]["kind"] == "ensemble"
     assert content["provenance"]["files"][0]["name"] == "t.tsv"
     assert content["settings"]["seed"] == 1
-    assert isinstance(content["notes"], list)
+    assert "best-of-the-same-rows" in [notice["name"] for notice in content["warnings"]]
 
 
 @pytest.mark.parametrize("how", ["mean", "rank", "weights", "ridge", "greedy"])
@@ -118,7 +118,7 @@ def test_every_rule_runs(how: str, cli: Run, scores: Path, tmp_path: Path) -> No
     assert done.status == 0, done.err
     assert done.out == ""
     assert "chrf:word_order=2,char_order=4" in out.read_text()
-    assert "lower is better for ter" in done.err  # as the sidecar says
+    assert "lower is better for ter" in out.read_text()  # as the sidecar says
 
 
 def test_factors_from_columns_and_from_a_document(cli: Run, scores: Path, tmp_path: Path) -> None:
@@ -130,13 +130,13 @@ def test_factors_from_columns_and_from_a_document(cli: Run, scores: Path, tmp_pa
         with_factors.append(f"{line}\t{float(cells[-3]) + rng.normal()}\t{cells[4]}")
     file = tmp_path / "factors.tsv"
     file.write_text("\n".join(with_factors) + "\n", encoding="utf-8")
-    common = ["ensemble", file, "--column", MEMBERS, "--human", "human", "--how", "factors", "--lower", "ter"]
+    common = ["ensemble", file, "--columns", MEMBERS, "--human", "human", "--how", "factors", "--lower", "ter"]
     common += ["--resamples", "20", "--format", "json"]
-    one = cli(*common, "--factor-column", "lex,sem")
+    one = cli(*common, "--factor-columns", "lex,sem")
     assert one.status == 0, one.err
     weights = json.loads(one.out)["weights"]
     assert sorted(weights.values()) == [0, 0.5, 0.5]
-    document = cli("disentangle", file, "--column", MEMBERS, "--factor-column", "lex,sem", "--format", "json")
+    document = cli("disentangle", file, "--columns", MEMBERS, "--factor-columns", "lex,sem", "--format", "json")
     profiles = tmp_path / "profiles.json"
     profiles.write_text(document.out, encoding="utf-8")
     other = cli(*common, "--profiles", profiles)
@@ -146,16 +146,16 @@ def test_factors_from_columns_and_from_a_document(cli: Run, scores: Path, tmp_pa
     other_document = tmp_path / "ensemble.json"
     other_document.write_text(one.out, encoding="utf-8")
     for arguments, message in (
-        (["--factor-column", "lex", "--profiles", profiles], "not both"),
-        (["--profiles", file], "is not what `bsx disentangle` writes as JSON"),
-        (["--profiles", other_document], "writes as JSON (n: Field required"),
-        (["--factor-column", "nosuch"], "nosuch"),
+        (["--factor-columns", "lex", "--profiles", profiles], "not both"),
+        (["--profiles", file], "is not what bsx disentangle writes as JSON"),
+        (["--profiles", other_document], "writes as JSON (n: is missing"),
+        (["--factor-columns", "nosuch"], "nosuch"),
     ):
         done = cli(*common, *arguments)
         assert (done.status, done.out) == (2, "")
         assert message in done.err
     assert "go together" in cli(*common).err
-    assert "go together" in cli("ensemble", file, "--column", "a,b", "--human", "h", "--factor-column", "lex").err
+    assert "go together" in cli("ensemble", file, "--columns", "a,b", "--human", "h", "--factor-columns", "lex").err
 
 
 def test_a_saved_ensemble_scores_as_the_columns_did(
@@ -197,10 +197,10 @@ def test_a_saved_ensemble_scores_as_the_columns_did(
 def test_a_saved_ensemble_is_a_metric_everywhere(saved: Path, scores: Path, cli: Run, tmp_path: Path) -> None:
     texts = scores.with_name("texts.tsv")
     out = tmp_path / "with.tsv"
-    done = cli("score", "--data", texts, "--metric", "ensemble:mine,chrf", "-o", out)
+    done = cli("score", texts, "--metrics", "ensemble:mine,chrf", "-o", out)
     assert done.status == 0, done.err
     assert list(columns(out))[-2:] == ["ensemble:mine", "chrf"]
-    done = cli("meta", "--data", texts, "--metric", "ensemble:mine,chrf", "--human", "human", "--format", "json")
+    done = cli("meta", texts, "--metrics", "ensemble:mine,chrf", "--human", "human", "--format", "json")
     assert done.status == 0, done.err
     assert "ensemble:mine" in done.out
     metric = bsx.get_metric("ensemble:mine")
@@ -209,7 +209,7 @@ def test_a_saved_ensemble_is_a_metric_everywhere(saved: Path, scores: Path, cli:
 
 def test_an_ensemble_is_never_replaced(saved: Path, scores: Path, cli: Run) -> None:
     before = saved.read_bytes()
-    command = ("ensemble", scores, "--column", MEMBERS, "--human", "human", "--resamples", "20", "--save")
+    command = ("ensemble", scores, "--columns", MEMBERS, "--human", "human", "--resamples", "20", "--save")
     for place in (("mine", "--registry", saved.parent.parent), (saved,)):
         done = cli(*command, *place)
         assert done.status == 2
@@ -219,14 +219,14 @@ def test_an_ensemble_is_never_replaced(saved: Path, scores: Path, cli: Run) -> N
 
 def test_a_saved_ensemble_remembers_what_its_members_were_scored_with(scores: Path, cli: Run, tmp_path: Path) -> None:
     table, file = tmp_path / "bert.tsv", tmp_path / "kept.yaml"
-    done = cli("score", "--data", scores, "--metric", "bertscore,bleu", "-m", "minilm", "-l", "zh", "-o", table)
+    done = cli("score", scores, "--metrics", "bertscore,bleu", "-m", "minilm", "-l", "zh", "-o", table)
     assert done.status == 0, done.err
-    members = ("--column", "bertscore,bleu,chrf", "--human", "human", "--resamples", "20")
+    members = ("--columns", "bertscore,bleu,chrf", "--human", "human", "--resamples", "20")
     assert cli("ensemble", table, *members, "--save", file).status == 0
     entry = yaml.safe_load(file.read_text())
     names = [member["metric"] for member in entry["combination"]["members"]]
     assert names == ["bertscore:model=minilm", "bleu:tokenize=zh", "chrf"]
-    done = cli("score", "--data", scores, "--metric", f"ensemble:{file}", "-o", tmp_path / "again.tsv")
+    done = cli("score", scores, "--metrics", f"ensemble:{file}", "-o", tmp_path / "again.tsv")
     assert done.status == 0, done.err
     assert "other settings" not in done.err
 
@@ -235,12 +235,12 @@ def test_a_saved_ensemble_refuses_another_model_language_or_precision(
     scores: Path, cli: Run, tmp_path: Path, tiny_model: Callable[[str], str]
 ) -> None:
     table, folder, other = tmp_path / "t.tsv", tiny_model("bert"), tiny_model("roberta")
-    done = cli("score", "--data", scores, "--metric", "bertscore:layer=1,bertr", "-m", folder, "-o", table)
+    done = cli("score", scores, "--metrics", "bertscore:layer=1,bertr", "-m", folder, "-o", table)
     assert done.status == 0, done.err
     file = tmp_path / "kept.yaml"
-    members = ("--column", "bertscore:layer=1,bertr", "--human", "human", "--resamples", "20", "--save", file)
+    members = ("--columns", "bertscore:layer=1,bertr", "--human", "human", "--resamples", "20", "--save", file)
     assert cli("ensemble", table, *members).status == 0
-    use = ("score", "--data", scores, "--metric", f"ensemble:{file}")
+    use = ("score", scores, "--metrics", f"ensemble:{file}")
     assert cli(*use, "-m", folder).status == 0
     done = cli(*use, "-m", other)
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
@@ -255,11 +255,11 @@ def test_a_saved_ensemble_refuses_another_model_language_or_precision(
 
 def test_a_saved_ensemble_refuses_another_tokenizer_of_words(scores: Path, cli: Run, tmp_path: Path) -> None:
     table, file = tmp_path / "t.tsv", tmp_path / "kept.yaml"
-    assert cli("score", "--data", scores, "--metric", "bleu,sentbleu", "-o", table).status == 0
-    done = cli("ensemble", table, "--column", "bleu,sentbleu", "--human", "human", "--resamples", "20", "--save", file)
+    assert cli("score", scores, "--metrics", "bleu,sentbleu", "-o", table).status == 0
+    done = cli("ensemble", table, "--columns", "bleu,sentbleu", "--human", "human", "--resamples", "20", "--save", file)
     assert done.status == 0, done.err
-    assert cli("score", "--data", scores, "--metric", f"ensemble:{file}").status == 0
-    done = cli("score", "--data", scores, "--metric", f"ensemble:{file}", "-l", "zh")
+    assert cli("score", scores, "--metrics", f"ensemble:{file}").status == 0
+    done = cli("score", scores, "--metrics", f"ensemble:{file}", "-l", "zh")
     assert done.status == 2
     assert "its member bleu was fitted with tokenize 13a (now zh)" in done.err
 
@@ -269,12 +269,12 @@ def test_ensembles_of_ranks_and_of_columns_with_other_names(scores: Path, cli: R
     lines = scores.read_text(encoding="utf-8").split("\n")
     renamed.write_text("\n".join([lines[0].replace("ter", "edits", 1) if "\tter" in lines[0] else "", *lines[1:]]))
     file = tmp_path / "ranks.yaml"
-    common = ["ensemble", renamed, "--column", "chrf,edits", "--human", "human", "--resamples", "20", "--save", file]
+    common = ["ensemble", renamed, "--columns", "chrf,edits", "--human", "human", "--resamples", "20", "--save", file]
     done = cli(*common, "--how", "rank", "--lower", "edits")
     assert (done.status, file.exists()) == (2, False)
     assert "unknown metric 'edits'" in done.err
-    assert "--member edits=METRIC" in done.err
-    done = cli(*common, "--how", "rank", "--lower", "edits", "--member", "edits=ter")
+    assert "members edits=METRIC" in done.err
+    done = cli(*common, "--how", "rank", "--lower", "edits", "--members", "edits=ter")
     assert done.status == 0, done.err
     metric = bsx.get_metric(f"ensemble:{file}")
     table = columns(renamed)
@@ -287,28 +287,28 @@ def test_ensembles_of_ranks_and_of_columns_with_other_names(scores: Path, cli: R
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--column", "chrf"], "at least two metrics"),
-        (["--column", "chrf,nosuch"], "nosuch"),
-        (["--column", MEMBERS, "--lower", "bleu"], "'bleu' is not one of the metrics"),
-        (["--column", MEMBERS, "--lower", "chrf", "--save", "x"], "--lower must not name chrf"),
-        (["--column", MEMBERS, "--save", "a/b:c"], "a name has letters"),
-        (["--column", MEMBERS, "--save", "nosuchfolder/x.yaml"], "does not exist"),
-        (["--column", MEMBERS, "--save", "x", "--member", "bleu=bleu"], "COLUMN=METRIC with one of the columns chrf"),
-        (["--column", "chrf,ter", "--save", "x", "--member", "ter=chrf"], "of chrf, higher is better"),
+        (["--columns", "chrf"], "at least two metrics"),
+        (["--columns", "chrf,nosuch"], "nosuch"),
+        (["--columns", MEMBERS, "--lower", "bleu"], "'bleu' is not one of the metrics"),
+        (["--columns", MEMBERS, "--lower", "chrf", "--save", "x"], "lower must not name chrf"),
+        (["--columns", MEMBERS, "--save", "a/b:c"], "a name has letters"),
+        (["--columns", MEMBERS, "--save", "nosuchfolder/x.yaml"], "does not exist"),
+        (["--columns", MEMBERS, "--save", "x", "--members", "bleu=bleu"], "COLUMN=METRIC with one of the columns chrf"),
+        (["--columns", "chrf,ter", "--save", "x", "--members", "ter=chrf"], "of chrf, higher is better"),
         (
             [
-                "--column",
+                "--columns",
                 "chrf,chrf:word_order=2,char_order=4",
                 "--save",
                 "x",
-                "--member",
+                "--members",
                 "chrf:word_order=2,char_order=4=chrf",
             ],
             "two members are the metric chrf",
         ),
-        (["--column", MEMBERS, "--member", "ter=ter"], "go with --save"),
-        (["--column", MEMBERS, "--how", "best"], "how"),
-        (["--column", MEMBERS, "--how", "weights", "--folds", "1"], "folds"),
+        (["--columns", MEMBERS, "--members", "ter=ter"], "go with save"),
+        (["--columns", MEMBERS, "--how", "best"], "how"),
+        (["--columns", MEMBERS, "--how", "weights", "--folds", "1"], "folds"),
     ],
 )
 def test_bad_input_leaves_nothing_behind(
@@ -331,7 +331,7 @@ def test_ensembles_that_are_not_there_or_not_right(saved: Path, tmp_path: Path, 
         bsx.get_metric("ensemble")
     with pytest.raises(InputError, match="there is no file nosuch/x.yaml"):
         bsx.get_metric("ensemble:nosuch/x.yaml")
-    done = cli("score", "--data", saved, "--metric", "ensemble:nosuch", "-c", "x")
+    done = cli("score", saved, "--metrics", "ensemble:nosuch", "-c", "x")
     assert done.status == 2
     content = yaml.safe_load(saved.read_text())
     content["combination"]["members"][0]["metric"] = "ensemble:mine"
@@ -359,16 +359,19 @@ def test_members_share_encoders_and_read_sources(tmp_path: Path, tiny_model: Cal
     }
     file = tmp_path / "mixed.yaml"
     file.write_text(yaml.safe_dump(content))
-    metric = bsx.get_metric(f"ensemble:{file}", run={"model": tiny_model("bert")})
+    metric = bsx.get_metric(f"ensemble:{file}", encoders=bsx.Encoders(model=tiny_model("bert")))
     assert metric.needs == {"candidate", "reference", "source"}
     texts = ["the cat sat", "a dog"], ["the cat is", "a man"], ["the cat was", "the rain"]
     got = metric.score(*texts)
     assert metric.encoders.sequences_encoded == 6
-    alone = [np.asarray(bsx.get_metric(spec, run={"model": tiny_model("bert")}).score(*texts)) for spec in specs]
+    alone = [
+        np.asarray(bsx.get_metric(spec, encoders=bsx.Encoders(model=tiny_model("bert"))).score(*texts))
+        for spec in specs
+    ]
     np.testing.assert_allclose(got, sum(0.5 * (one - 0.5) / 0.1 for one in alone), atol=1e-4)  # z blows rounding up
     table = tmp_path / "t.tsv"
     table.write_text("candidate\treference\nthe cat\ta cat\n")
-    done = cli("score", "--data", table, "--metric", f"ensemble:{file}", "--model", tiny_model("bert"))
+    done = cli("score", table, "--metrics", f"ensemble:{file}", "--model", tiny_model("bert"))
     assert done.status == 2
     assert "source" in done.err
 
@@ -401,7 +404,7 @@ def test_a_file_decides_on_no_code_to_run(
     table.write_text("candidate\treference\tsource\na\tb\tc\n")
     before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
     for spec, where in (("./nice.yaml", "nice.yaml"), ("nice", "registry/ensembles/nice.yaml")):
-        done = cli("score", "--data", table, "--metric", f"ensemble:{spec}", "--registry", "registry", "-o", "out.tsv")
+        done = cli("score", table, "--metrics", f"ensemble:{spec}", "--registry", "registry", "-o", "out.tsv")
         assert (done.status, done.out) == (2, "")
         assert f"{where}: the member '{name}:{setting}' sets {setting.partition('=')[0]}" in done.err
         assert done.err.count("\n") == 1
@@ -412,8 +415,27 @@ def test_an_ensemble_is_not_saved_with_what_a_file_may_not_set(cli: Run, tmp_pat
     table = tmp_path / "t.tsv"
     table.write_text("comet:python=x/bin/python\tchrf\th\n" + "".join(f"{i}\t{i * i}\t{i + 1}\n" for i in range(9)))
     done = cli(
-        "ensemble", table, "--column", "comet:python=x/bin/python,chrf", "--human", "h", "--save", tmp_path / "e.yaml"
+        "ensemble", table, "--columns", "comet:python=x/bin/python,chrf", "--human", "h", "--save", tmp_path / "e.yaml"
     )
     assert done.status == 2
-    assert "say which metric the column holds with --member comet:python=x/bin/python=METRIC" in done.err
+    assert "say which metric the column holds with members comet:python=x/bin/python=METRIC" in done.err
     assert not (tmp_path / "e.yaml").exists()
+
+
+def test_members_are_computed_where_no_column_holds_them(cli: Run, scores: Path, tmp_path: Path) -> None:
+    common = ("--human", "human", "--segment", "segment", "--how", "ridge", "--resamples", "20")
+    stored = cli("ensemble", scores, "--columns", "chrf,ter", *common, "--format", "json")
+    texts = tmp_path / "texts.tsv"
+    file = tmp_path / "computed.yaml"
+    done = cli("ensemble", texts, "--metrics", "chrf,ter", *common, "--save", file, "--format", "json")
+    assert done.status == 0, done.err
+    content, expected = json.loads(done.out), json.loads(stored.out)
+    assert (content["members"], content["lower"]) == (["chrf", "ter"], ["ter"])
+    assert content["groups"][0]["ensemble"] == pytest.approx(expected["groups"][0]["ensemble"], abs=1e-6)
+    assert content["provenance"]["signatures"] == expected["provenance"]["signatures"]
+    kept = yaml.safe_load(file.read_text(encoding="utf-8"))
+    assert [member["lower"] for member in kept["combination"]["members"]] == [False, True]
+    mixed = cli("ensemble", scores, "--columns", "chrf", "--metrics", "ter", *common, "--format", "json")
+    assert json.loads(mixed.out)["members"] == ["chrf", "ter"]
+    twice = cli("ensemble", scores, "--columns", "chrf,ter", "--metrics", "ter", *common)
+    assert (twice.status, "ter is asked for twice" in twice.err) == (2, True)

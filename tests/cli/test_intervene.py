@@ -18,7 +18,7 @@ ROWS = [
     ("Children usually believe that the film is true.", "The kids think the movie is real.", 0.7),
     ("We can nearly always buy more than 5 of them.", "One can buy 6 of them.", -0.4),
 ]
-COMMAND = ("intervene", "--metric", "chrf,ter", "--lang", "en")
+COMMAND = ("intervene", "--metrics", "chrf,ter", "--lang", "en")
 
 
 @pytest.fixture
@@ -38,24 +38,24 @@ def test_all_that_it_writes(cli: Callable[..., Outcome], table: Path, tmp_path: 
     content = json.loads(document.read_text(encoding="utf-8"))
     assert [fit["n_observed"] for fit in content["fits"]] == [5, 5]
     assert {row["factor"] for row in content["effects"]} == {"sem", "lex", "surface"}
-    assert content["left_out"]["voice"] == "needs parses of the texts: give --parses, or --parser and --lang"
+    assert content["left_out"]["voice"].startswith("needs parses of the texts")
     assert set(content["provenance"]["signatures"]) == {"chrf", "ter"}
     assert any("lower is better" in note for note in content["notes"])  # ter
     pairs = read_columns(kept, ["fall of lex", "fall of chrf"], texts=["original", "edited", "edit"])
     assert len(pairs["edit"]) == sum(row["n"] for row in content["edits"])
-    assert plot.read_text(encoding="utf-8").startswith("<?xml")
+    assert "<svg" in plot.read_text(encoding="utf-8")
     done = cli("report", document, "-o", page)
     assert done.status == 0, done.err
     assert "What metrics go with, and what they react to" in page.read_text(encoding="utf-8")
 
 
 def test_text_and_markdown(cli: Callable[..., Outcome], table: Path) -> None:
-    done = cli(*COMMAND, table, "--edit", "synonyms,typos,negation")
+    done = cli(*COMMAND, table, "--edits", "synonyms,typos,negation", "--full")
     assert done.status == 0, done.err
     assert ["negation", "sem"] in [line.split()[:2] for line in done.out.splitlines()]
-    done = cli(*COMMAND, table, "--edit", "synonyms,typos,negation", "--base", "candidate", "--candidate", "candidate")
+    done = cli(*COMMAND, table, "--edits", "synonyms,typos,negation", "--base", "candidate", "--candidate", "candidate")
     assert done.status == 0, done.err
-    done = cli(*COMMAND, table, "--edit", "synonyms,typos,negation", "--format", "markdown")
+    done = cli(*COMMAND, table, "--edits", "synonyms,typos,negation", "--format", "markdown")
     assert "| synonyms |" in done.out
 
 
@@ -85,18 +85,18 @@ def test_parses_let_grammar_be_edited(cli: Callable[..., Outcome], tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--metric", "chrf"], "say which it is with --lang"),
-        (["--metric", "chrf", "--lang", "en", "--human", "human"], "--human needs candidates"),
-        (["--metric", "chrf", "--lang", "en", "--base", "candidate"], "--base needs candidates"),
-        (["--metric", "chrf", "--lang", "en", "--meaning", "1"], "--meaning is in units of human scores"),
-        (["--metric", "chrf", "--lang", "en", "--edit", "shuffle"], "edit shuffle: it aims at no single factor"),
+        (["--metrics", "chrf"], "say which it is with lang"),
+        (["--metrics", "chrf", "--lang", "en", "--human", "human"], "human needs candidates"),
+        (["--metrics", "chrf", "--lang", "en", "--base", "candidate"], "base needs candidates"),
+        (["--metrics", "chrf", "--lang", "en", "--meaning", "1"], "meaning is in units of human scores"),
+        (["--metrics", "chrf", "--lang", "en", "--edits", "shuffle"], "edit shuffle: it aims at no single factor"),
         (
-            ["--metric", "chrf", "--lang", "en", "--edit", "voice"],
-            "edit voice needs parses of the texts: give --parses",
+            ["--metrics", "chrf", "--lang", "en", "--edits", "voice"],
+            "edit voice needs parses of the texts",
         ),
-        (["--metric", "chrf", "--lang", "en", "--factor", "mor"], "mor: needs word vectors: --vectors"),
-        (["--metric", "chrf", "--lang", "en", "--reference", "ref"], "no column 'ref'"),
-        (["--metric", "chrf", "--lang", "en", "--plot", "x.gif"], "cannot draw this format"),
+        (["--metrics", "chrf", "--lang", "en", "--factors", "mor"], "mor: needs word vectors: vectors"),
+        (["--metrics", "chrf", "--lang", "en", "--reference", "ref"], "no column 'ref'"),
+        (["--metrics", "chrf", "--lang", "en", "--plot", "x.gif"], "cannot draw this format"),
     ],
 )
 def test_wrong_use(cli: Callable[..., Outcome], table: Path, arguments: list[str], message: str) -> None:

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -22,7 +21,6 @@ import typer
 
 from bsx import Scorer
 from bsx.cli.commands import COMMANDS, build
-from bsx.cli.messages import spelled
 from tests.conftest import Outcome
 
 Cli = Callable[..., Outcome]
@@ -137,9 +135,9 @@ def tables(folder: Path) -> dict[str, Path]:
 
 def test_tables_of_every_format(cli: Cli, tmp_path: Path, minilm: Scorer) -> None:
     expected = minilm.score(CANDIDATES, REFERENCES).mean()["f1"]
-    columns = ("--candidate", "mt", "--reference", "ref", "--id", "sid", "-m", "minilm", "--format", "json")
+    columns = ("--candidate", "mt", "--reference", "ref", "--segment", "sid", "-m", "minilm", "--format", "json")
     for path in tables(tmp_path).values():
-        result = cli("score", "--data", path, *columns, "-o", tmp_path / "o.parquet")
+        result = cli("score", path, *columns, "-o", tmp_path / "o.parquet")
         assert result.status == 0, result.err
         assert json.loads(result.out)["f1"] == pytest.approx(expected, abs=1e-6)
     import pyarrow.parquet as pq
@@ -160,9 +158,7 @@ def test_standard_input(cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch) 
     assert json.loads(piped.out)["systems"][0]["name"] == "stdin"
     for kind in ("tsv", "jsonl"):
         feed(tables(files)[kind].read_bytes())
-        result = cli(
-            "score", "--data", "-", "--candidate", "mt", "--reference", "ref", "-m", "minilm", "--format", "json"
-        )
+        result = cli("score", "-", "--candidate", "mt", "--reference", "ref", "-m", "minilm", "--format", "json")
         assert json.loads(result.out)["f1"] == expected
     feed(b"")
     assert "standard input: is empty" in cli("score", "-c", "-", "-r", files / "refs.txt", "-m", "minilm").err
@@ -202,7 +198,7 @@ def test_all_layers(cli: Cli, files: Path) -> None:
 
 def test_match(cli: Cli, tmp_path: Path, minilm: Scorer) -> None:
     candidate, reference = "He paid $5 <b>", "She paid five \\dollars"
-    result = cli("match", candidate, reference, "-m", "minilm", "--json", "--plot", tmp_path / "a.html")
+    result = cli("match", candidate, reference, "-m", "minilm", "--format", "json", "--plot", tmp_path / "a.html")
     alignment = json.loads(result.out)
     scores = minilm.score([candidate], [reference])
     assert alignment["f1"] == pytest.approx(scores.f1[0], abs=1e-6)
@@ -258,40 +254,40 @@ BAD: list[tuple[list[str], str]] = [
     (["-c", "hyps.txt", "-r", "refs.txt", "-r", "short.txt"], "hyps.txt has 4, short.txt has 2"),
     (["-c", "latin1.txt", "-r", "refs.txt"], "latin1.txt: line 3 is not UTF-8 (byte 0xe9 at position 4)"),
     (["-c", "hyps.txt", "-r", "refs.txt", "-m", "minlm"], "unknown model 'minlm'. Near: minilm"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--layer", "7"], "layer 7 is out of range: minilm has layers 0 to 6"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--layer", "7"], "layer: 7 is too deep, minilm has layers 0 to 6"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--layer", "-1"], "layer"),
     (["-c", "hyps.txt", "-r", "refs.txt", "-l", "klingon"], "unknown language 'klingon'"),
     (["-c", "hyps.txt", "-r", "refs.txt", "-o", "missing/o.tsv"], "missing does not exist"),
     (["-c", "hyps.txt", "-r", "refs.txt", "-o", "o.docx"], "cannot tell the format"),
     (["-c", "hyps.txt", "-r", "refs.txt", "-o", "folder.tsv"], "is a folder"),
-    (["--data", "t.tsv", "--candidate", "mt", "--reference", "ref", "-o", "sub/../t.tsv"], "is an input of this run"),
-    (["--data", "t.tsv", "--candidate", "mt", "--reference", "ref", "--metric", "chrf", "-o", "t.tsv"], "is an input"),
+    (["t.tsv", "--candidate", "mt", "--reference", "ref", "-o", "sub/../t.tsv"], "is an input of this run"),
+    (["t.tsv", "--candidate", "mt", "--reference", "ref", "--metrics", "chrf", "-o", "t.tsv"], "is an input"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--cache", ""], "give the cache a folder of its own"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--cache-size", "1GB"], "--cache-size goes with --cache"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--encoder", "cache_size=1GB"], "cache_size goes with cache"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--device", "cpu:3"], "device 'cpu:3' is not available"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--rescale", "-l", "de"], "no rescaling baseline for minilm in 'de'"),
     (
-        ["-c", "hyps.txt", "-r", "refs.txt", "--strict", "-l", "sw"],
+        ["-c", "hyps.txt", "-r", "refs.txt", "--encoder", "strict=true", "-l", "sw"],
         "minilm was not trained on Swahili; bert-base-multilingual-cased was",
     ),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--metric", "chrf", "-l", "xx"], "unknown language 'xx'"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--metric", "chrf", "--idf"], "chrf has none of that name"),
-    (["-c", "hyps.txt"], "no references: give --references FILE"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--metrics", "chrf", "-l", "xx"], "unknown language 'xx'"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--metrics", "chrf", "--idf"], "chrf has none of that name"),
+    (["-c", "hyps.txt"], "no references: name files of references"),
     ([], "nothing to score"),
     (["-c", "hyps.txt", "-c", "sub/hyps.txt", "-r", "refs.txt"], "two candidate files are called 'hyps'"),
     (["-c", "-", "-r", "-"], "only one file can be standard input"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--data", "t.tsv"], "not both"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--id", "x"], "which is missing"),
-    (["--data", "t.tsv"], "--data needs --candidate COL; it has the columns mt, ref"),
-    (["--data", "t.tsv", "--candidate", "mtt", "--reference", "ref"], "no column 'mtt'; it has mt, ref. Near: mt"),
-    (["--data", "t.xlsx", "--candidate", "mt", "--reference", "ref"], "cannot tell the format"),
-    (["--data", "ragged.tsv", "--candidate", "mt", "--reference", "ref"], "line 3 has 1 fields, 2 are due"),
-    (["--data", "header.tsv", "--candidate", "mt", "--reference", "ref"], "has a header but no rows"),
-    (["--data", "twice.tsv", "--candidate", "mt", "--reference", "ref"], "'mt' stands twice"),
-    (["--data", "bad.jsonl", "--candidate", "mt", "--reference", "ref"], "line 2 is not JSON"),
-    (["--data", "null.jsonl", "--candidate", "mt", "--reference", "ref"], "line 1, column 'ref' is None"),
-    (["--data", "lack.jsonl", "--candidate", "mt", "--reference", "ref"], "line 2: has no 'ref'"),
-    (["--data", "fake.parquet", "--candidate", "mt", "--reference", "ref"], "is not a Parquet file"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "t.tsv"], "not both"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--segment", "x"], "which is missing"),
+    (["t.tsv"], "no candidates: there is no column 'candidate'"),
+    (["t.tsv", "--candidate", "mtt", "--reference", "ref"], "no column 'mtt'; it has mt, ref. Near: mt"),
+    (["t.xlsx", "--candidate", "mt", "--reference", "ref"], "cannot tell the format"),
+    (["ragged.tsv", "--candidate", "mt", "--reference", "ref"], "line 3 has 1 fields, 2 are due"),
+    (["header.tsv", "--candidate", "mt", "--reference", "ref"], "has a header but no rows"),
+    (["twice.tsv", "--candidate", "mt", "--reference", "ref"], "'mt' stands twice"),
+    (["bad.jsonl", "--candidate", "mt", "--reference", "ref"], "line 2 is not JSON"),
+    (["null.jsonl", "--candidate", "mt", "--reference", "ref"], "line 1, column 'ref' is None"),
+    (["lack.jsonl", "--candidate", "mt", "--reference", "ref"], "line 2: has no 'ref'"),
+    (["fake.parquet", "--candidate", "mt", "--reference", "ref"], "is not a Parquet file"),
     (["--nonsense"], "No such option: --nonsense"),
 ]
 
@@ -353,7 +349,7 @@ def test_a_full_disk_is_named_and_nothing_stays(name: str, cli: Cli, files: Path
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, limits[1]))
     try:
-        result = cli("score", "-c", many, "-r", many, "--metric", "chrf", "-o", files / name)
+        result = cli("score", "-c", many, "-r", many, "--metrics", "chrf", "-o", files / name)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert result.status == 2
@@ -365,7 +361,19 @@ def test_a_failure_while_scoring_leaves_an_old_output_alone(cli: Cli, files: Pat
     out = files / "o.tsv"
     out.write_text("precious")
     (files / "hyps.txt").write_text("word " * 700 + "\nb\nc\nd\n")
-    result = cli("score", "-c", files / "hyps.txt", "-r", files / "refs.txt", "-m", "minilm", "--strict", "-o", out)
+    result = cli(
+        "score",
+        "-c",
+        files / "hyps.txt",
+        "-r",
+        files / "refs.txt",
+        "-m",
+        "minilm",
+        "--encoder",
+        "strict=true",
+        "-o",
+        out,
+    )
     assert result.status == 2
     assert "segment 1 (candidate, 190 tokens too many)" in result.err
     assert out.read_text() == "precious"
@@ -405,6 +413,18 @@ def test_starting_imports_nothing_heavy(start: str) -> None:
     assert out.splitlines()[-1] == "[]"
 
 
+def test_scoring_imports_what_it_runs(tmp_path: Path) -> None:
+    """Nothing that analyses or shows; without a model, nothing that runs one."""
+    (tmp_path / "a.txt").write_text("a cat\n", encoding="utf-8")
+    words = ["bsx", "score", "-c", str(tmp_path / "a.txt"), "-r", str(tmp_path / "a.txt"), "--metrics", "chrf"]
+    out = run_python(
+        f"import sys; sys.argv = {words}\nfrom bsx.cli.main import _status\n_status()\nprint(*sys.modules)"
+    )
+    loaded = set(out.splitlines()[-1].split())
+    assert "bsx.metrics.run" in loaded
+    assert not {name for name in loaded if name.startswith(("bsx.analysis", "bsx.encode.light.embedder"))}
+
+
 def test_help_starts_fast() -> None:
     """Half a second of the processor, or as much longer as Python itself takes longer to start on this machine."""
     import resource
@@ -437,7 +457,7 @@ def test_options_are_the_scorers_settings(cli: Cli) -> None:
 
     text: Any = cli("score", "--help").out
     for name in ScorerConfig.model_fields:
-        assert f"--{name.replace('_', '-')}" in text
+        assert f"--{name.replace('_', '-')}" in text or f"{name}:" in text.partition("--encoder")[2], name
 
 
 def test_no_command_has_an_option_twice() -> None:
@@ -454,34 +474,6 @@ def test_no_command_has_an_option_twice() -> None:
     found = Counter(walk(get_command(build(list(COMMANDS))), "bsx"))
     assert len(found) > 100
     assert [place for place, times in found.items() if times > 1] == []
-
-
-def test_settings_that_the_library_names_are_spelled_as_options() -> None:
-    assert spelled("choose one with `layer=`, or all with `all_layers=True`") == (
-        "choose one with --layer, or all with --all-layers"
-    )
-    assert spelled("`dtype='fp32'`, `final_norm=False`, `model='a/b'`") == (
-        "--precision fp32, --no-final-norm, --model a/b"
-    )
-    assert spelled("`bsx.jobs.baseline('x', lang='de', corpus=FILE, write=True)` makes one") == (
-        "`bsx registry baseline x --lang de --corpus FILE --write` makes one"
-    )
-    assert spelled("`bsx.analysis.get_dataset(…, source=FOLDER)`") == "`bsx data get … --from FOLDER`"
-    assert spelled("the metric `bertscore` and layer=3 stay") == "the metric `bertscore` and layer=3 stay"
-
-
-def test_nothing_outside_the_command_line_names_an_option() -> None:
-    root = Path(__file__).resolve().parents[2]
-    option = re.compile(r"""(?:^|["'`\s(])--[a-z][a-z-]+""")
-    found = [
-        f"{file.relative_to(root)}:{number}"
-        for folder in ("bsx", "analysis")
-        for file in sorted((root / folder).rglob("*.py"))
-        if "cli" not in file.relative_to(root).parts
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
-        if option.search(re.sub(r"var\(--|--[a-z]+: light-dark\(|--no-deps", "", line))  # stylesheets, and pip's
-    ]
-    assert not found
 
 
 def test_the_list_of_commands_is_grouped_and_cuts_no_summary(cli: Cli) -> None:
@@ -509,10 +501,11 @@ def options() -> Iterator[tuple[str, str, Any]]:
 
 def test_an_option_means_the_same_in_every_command() -> None:
     found = list(options())
-    assert not [command for command, name, _ in found if name in ("--score", "--metrics", "--columns")]
-    for wanted in ("--metric", "--column", "--lower"):
+    assert not [command for command, name, _ in found if name in ("--score", "--metric", "--column")]
+    for wanted in ("--metrics", "--columns", "--lower"):
         taking = {command: option for command, name, option in found if name == wanted}
         assert len(taking) > 3
         assert all(option.multiple for option in taking.values()), wanted
-    assert len({option.help for _, name, option in found if name == "--column"}) == 1
+    # What is taken where nobody names any stands in brackets.
+    assert len({option.help.partition(" [")[0] for _, name, option in found if name == "--columns"}) == 1
     assert len({option.help for _, name, option in found if name == "--lower"}) == 1

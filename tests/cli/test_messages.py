@@ -1,103 +1,27 @@
-"""The library names no command and no option: the command line adds its own spelling."""
+"""What went wrong is told by the names of settings, and with a command to copy where one helps."""
 
 from __future__ import annotations
 
-import ast
-import inspect
-import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
-import bsx.jobs
-from bsx.analysis.agreement.settings import MetaSettings
-from bsx.analysis.agreement.systems.settings import CompareSettings
-from bsx.analysis.ensembles.settings import EnsembleSettings
-from bsx.analysis.factors.base import Resources
-from bsx.bertscore.config import ScorerConfig
-from bsx.cli.commands import COMMANDS
-from bsx.cli.messages import spelled, with_instead
+from bsx.cli.main import with_instead
 from bsx.cli.output import progress_bar
-from bsx.train.config import TrainConfig
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-NAMED = re.compile(rf"(?<![\w.])bsx (?:{'|'.join(COMMANDS)})\b|(?<![\w-])--[a-z]")
-
-
-def raised(file: Path) -> Iterator[str]:
-    """Yield the texts of the errors that a module raises."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Raise) and node.exc is not None:
-            for part in ast.walk(node.exc):
-                if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                    yield part.value
-
-
-def test_errors_of_the_library_name_no_command() -> None:
-    files = [*(ROOT / "bsx").rglob("*.py"), *(ROOT / "analysis").rglob("*.py")]
-    found = [
-        f"{file.relative_to(ROOT)}: {text}"
-        for file in files
-        if "cli" not in file.relative_to(ROOT).parts
-        for text in raised(file)
-        if NAMED.search(text) and "pip install" not in text
-    ]
-    assert not found
-
-
-def said(file: Path) -> Iterator[tuple[int, str]]:
-    """Yield the sentences in a module's code, docstrings left out; what is formatted into one stands as X."""
-    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
-    parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
-    parts |= {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    for node in nodes:
-        if isinstance(node, ast.JoinedStr):
-            yield node.lineno, "".join(str(v.value) if isinstance(v, ast.Constant) else "X" for v in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
-            yield node.lineno, node.value
-
-
-def test_settings_that_the_library_names_are_marked_for_the_command_line_to_spell() -> None:
-    """Settings of one metric, as ``tokenize=13a`` in `bleu:tokenize=13a`, are spelled so everywhere."""
-    kinds: list[type[BaseModel]] = [
-        MetaSettings,
-        CompareSettings,
-        EnsembleSettings,
-        TrainConfig,
-        ScorerConfig,
-        Resources,
-    ]
-    jobs = (inspect.signature(getattr(bsx.jobs, name)).parameters for name in dir(bsx.jobs))
-    settings = {name for kind in kinds for name in kind.model_fields} | {name for job in jobs for name in job}
-    unmarked = re.compile(rf"(?<![\w`.:,('])({'|'.join(settings)})=")
-    shown = re.compile(r"\(n=|signature=|^ *<")  # what a result is called in a notebook, and markup
-    files = [*(ROOT / "bsx").rglob("*.py"), *(ROOT / "analysis").rglob("*.py")]
-    found = [
-        f"{file.relative_to(ROOT)}:{line}: {text}"
-        for file in files
-        if not {"cli", "metrics", "workers"} & set(file.relative_to(ROOT).parts)
-        for line, text in said(file)
-        if {" ", "="} <= set(text) and "\n" not in text and not shown.search(text)
-        if unmarked.search(re.sub("`[^`]*`", "", text))
-    ]
-    assert not found
 
 
 def test_a_language_is_told_of_models_only_where_a_model_could_be_named(
     cli: Callable[..., Any], tmp_path: Path
 ) -> None:
     (tmp_path / "p.tsv").write_text("sentence1\tsentence2\na\tb\n")
-    done = cli("factors", tmp_path / "p.tsv", "-o", tmp_path / "o.tsv", "--factor", "lex", "--lang", "qq")
+    done = cli("factors", tmp_path / "p.tsv", "-o", tmp_path / "o.tsv", "--factors", "lex", "--lang", "qq")
     assert "unknown language 'qq'" in done.err
     assert "--model" not in done.err
-    done = cli(
-        "score", "--data", tmp_path / "p.tsv", "--candidate", "sentence1", "--reference", "sentence2", "-l", "qq"
-    )
-    assert "Without --lang, a model that is named with --model" in done.err
+    done = cli("score", tmp_path / "p.tsv", "--candidate", "sentence1", "--reference", "sentence2", "-l", "qq")
+    assert "Without lang, a model that is named" in done.err
 
 
 @pytest.mark.parametrize(
@@ -105,15 +29,18 @@ def test_a_language_is_told_of_models_only_where_a_model_could_be_named(
     [
         (
             ["score", "-c", "x", "-r", "x", "--layer", "3", "--all-layers"],
-            "--layer and --all-layers exclude each",
+            "layer and all_layers exclude each",
         ),
-        (["score", "-c", "x", "-r", "x", "--batch-tokens", "0"], "--batch-tokens"),
-        (["meta", "x.tsv", "--column", "a", "--human", "h", "--alpha", "2"], "--alpha: "),
-        (["meta", "x.tsv", "--column", "a", "--human", "h", "--test", "williams", "--statistic", "kendall"], "--test "),
-        (["disentangle", "x.tsv", "--column", "a", "--factor-column", "b", "--confidence", "2"], "--confidence: "),
+        (["score", "-c", "x", "-r", "x", "--encoder", "batch_tokens=0"], "batch_tokens"),
+        (["meta", "x.tsv", "--columns", "a", "--human", "h", "--alpha", "2"], "alpha: "),
         (
-            ["compare", "a", "b", "--metric", "chrf", "--resamples", "15"],
-            "--confidence 0.95 takes at least 20",
+            ["meta", "x.tsv", "--columns", "a", "--human", "h", "--test", "williams", "--statistic", "kendall"],
+            "test williams",
+        ),
+        (["disentangle", "x.tsv", "--columns", "a", "--factor-columns", "b", "--confidence", "2"], "confidence: "),
+        (
+            ["compare", "-c", "a", "-c", "b", "--metrics", "chrf", "--resamples", "15"],
+            "confidence=0.95 takes at least 20",
         ),
     ],
 )
@@ -121,20 +48,6 @@ def test_mistakes_are_named_as_they_were_made(cli: Callable[..., Any], arguments
     done = cli(*arguments)
     assert done.status == 2
     assert message in done.err
-
-
-def test_calls_that_the_library_names_are_spelled_as_commands() -> None:
-    for said, spelling in {
-        "`bsx.load_registry().models` lists all": "`bsx models` lists all",
-        "`bsx.load_registry().metrics` lists all": "`bsx metrics` lists all",
-        "`bsx.load_registry().languages` lists all": "`bsx models --languages` lists all",
-        "`bsx.Scorer('minilm')` fetches it": "`bsx models pull minilm` fetches it",
-        "`bsx.analysis.get_dataset('paws')` fetches it": "`bsx data get paws` fetches it",
-        "`bsx.jobs.fit_alignment(…)` fits one": "`bsx metrics fit-alignment` fits one",
-        "as to `bsx.score(…)`": "as to `bsx score`",
-        "`bsx.jobs.train(…, resume=True)` goes on": "`bsx train … --resume` goes on",
-    }.items():
-        assert spelled(said) == spelling
 
 
 def test_a_log_gets_a_line_of_progress_at_times(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
@@ -150,22 +63,22 @@ def test_a_log_gets_a_line_of_progress_at_times(capsys: pytest.CaptureFixture[st
 
 def test_too_few_rows_for_a_test_name_the_option(cli: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("m\ta\tb\n1\t2\t3\n2\t1\t5\n3\t4\t4\n")
-    done = cli("meta", tmp_path / "t.tsv", "--column", "a,b", "--human", "m")
+    done = cli("meta", tmp_path / "t.tsv", "--columns", "a,b", "--human", "m")
     assert done.status == 2
-    assert "which needs 4; --test none leaves it out" in done.err
+    assert "which needs 4; test none leaves it out" in done.err
 
 
 INSTEAD = {
     "score -c c.txt -r r.txt --lang sw": "score -c c.txt -r r.txt --lang sw --model me5-small-q4",
     "score -c c.txt --model=mt5-xl -r r.txt": "score -c c.txt -r r.txt --model me5-small-q4",
-    "score --metric bertr,chrf -m mt5-xl -c - -r r.txt": "score --metric bertr,chrf -c - -r r.txt --model me5-small-q4",
+    "score --metrics bertr,ter -m mt5-xl -c - -r r.txt": "score --metrics bertr,ter -c - -r r.txt --model me5-small-q4",
     "match 'a b' c -m mt5-xl --rescale": "match 'a b' c --rescale --model me5-small-q4",
     "models pull mt5-xl": None,
-    "score --metric bertscore:model=mt5-xl -c c.txt -r r.txt": None,
+    "score --metrics bertscore:model=mt5-xl -c c.txt -r r.txt": None,
 }
 WITHOUT_MODEL = {
-    "score -c c.txt -r r.txt --lang co -m mt5-xl": "score -c c.txt -r r.txt --lang co --metric chrf",
-    "score --rescale --layer 3 -c c.txt --metric bertr -r r.txt": "score -c c.txt -r r.txt --metric chrf",
+    "score -c c.txt -r r.txt --lang co -m mt5-xl": "score -c c.txt -r r.txt --lang co --metrics chrf",
+    "score --rescale --layer 3 -c c.txt --metrics bertr -r r.txt": "score -c c.txt -r r.txt --metrics chrf",
     "match a b --lang co": None,
 }
 
@@ -195,5 +108,5 @@ def test_what_works_without_a_hub_is_named_and_works(
     failed = cli(*given)
     assert failed.status == 2
     command = failed.err.strip().rpartition(" Here now: bsx ")[2]
-    assert command == shlex.join([*given, "--metric", "chrf"])
+    assert command == shlex.join([*given, "--metrics", "chrf"])
     assert "100.0000" in cli(*shlex.split(command)).out

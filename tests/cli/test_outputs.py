@@ -12,8 +12,8 @@ from bsx.support.folders import cache_folder
 from tests.conftest import Outcome
 from tests.fuzz.world import build
 
-TRAIN = "train esim --train train.tsv --valid valid.tsv -m ./bert --hidden 4 --epochs 1"
-EXPLAIN = "disentangle scores.tsv --column a,b --factor-column x1,x2"
+TRAIN = "train esim train.tsv --valid valid.tsv -m ./bert --hidden 4 --epochs 1"
+EXPLAIN = "disentangle scores.tsv --columns a,b --factor-columns x1,x2"
 
 
 @pytest.fixture(scope="module")
@@ -29,18 +29,18 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         (f"{TRAIN} -o train.tsv", "dir 'train.tsv' is a file"),
         (f"{TRAIN} -o train.tsv/x", "train.tsv is not a folder"),
-        (f"{TRAIN} -o ./bert", "is an input of this run, which would overwrite it: give --output another name"),
-        (f"{TRAIN} -o {{cache}}/models/x", "which bsx keeps for itself: give --output another name"),
-        (f"{TRAIN} -o {{home}}/x", "which bsx keeps for itself: give --output another name"),
+        (f"{TRAIN} -o ./bert", "is an input of this run, which would overwrite it: give output another name"),
+        (f"{TRAIN} -o {{cache}}/models/x", "which bsx keeps for itself: give output another name"),
+        (f"{TRAIN} -o {{home}}/x", "which bsx keeps for itself: give output another name"),
         (f"{EXPLAIN} -o scores.tsv", "scores.tsv is not a folder"),
-        ("disentangle f/disentangle.csv --column a,b --factor-column x1,x2 -o f", "is an input of this run"),
+        ("disentangle f/disentangle.csv --columns a,b --factor-columns x1,x2 -o f", "is an input of this run"),
         (
-            "ensemble scores.tsv --column a,b --human h --save scores.tsv.yaml -o scores.tsv",
-            "is an input of this run, which would overwrite it: give --output another name",
+            "ensemble scores.tsv --columns a,b --human h --save scores.tsv.yaml -o scores.tsv",
+            "is an input of this run, which would overwrite it: give output another name",
         ),
-        ("ensemble scores.tsv --column a,b --human h --save f/../no/x.yaml", "does not exist"),
-        ("probe first.te.txt -m bert --plot {home}/x.png", "keeps for itself: give --plot another name"),
-        ("meta scores.tsv --human h --column a --scores-out scores.tsv", "overwrite it: give --scores-out another"),
+        ("ensemble scores.tsv --columns a,b --human h --save f/../no/x.yaml", "does not exist"),
+        ("probe first.te.txt -m bert --plot {home}/x.png", "keeps for itself: give plot another name"),
+        ("meta scores.tsv --human h --columns a --scores-out scores.tsv", "overwrite it: give scores_out another"),
     ],
 )
 def test_outputs_are_refused_before_anything_is_computed(
@@ -57,7 +57,7 @@ def test_outputs_are_refused_before_anything_is_computed(
     monkeypatch.chdir(world)
     (tmp_path / "home").mkdir()
     monkeypatch.setattr("bsx.cli.output.user_folder", lambda: tmp_path / "home")
-    for job in ("training.run.TrainingJob.run", "explaining.regress", "combining.run.read_table"):
+    for job in ("training.train", "disentangling.regress", "combining.read_table"):
         monkeypatch.setattr(f"bsx.jobs.{job}", computed)
     (cache_folder() / "models").mkdir(exist_ok=True)
     before = sorted(world.rglob("*"))

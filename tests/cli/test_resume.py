@@ -76,8 +76,8 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
 
 
 def command(metric: str, model: str, data: Path, output: Path) -> list[object]:
-    chosen = ["--metric", metric] if metric else ["--layer", "2"]
-    return ["score", "-m", model, *chosen, "--data", data, "--id", "key", "-o", output]
+    chosen = ["--metrics", metric] if metric else ["--layer", "2"]
+    return ["score", "-m", model, *chosen, data, "--segment", "key", "-o", output]
 
 
 @pytest.mark.parametrize("kind", [".tsv", ".jsonl", ".parquet"])
@@ -108,7 +108,7 @@ def test_goes_on_where_it_stopped(
 
 def test_idf_and_several_layers(cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
     data = write_pairs(tmp_path, 120, ".tsv")
-    settings = ["score", "-m", tiny_model("bert"), "--all-layers", "--idf", "--data", data]
+    settings = ["score", "-m", tiny_model("bert"), "--all-layers", "--idf", data]
     assert cli(*settings, "-o", tmp_path / "whole.tsv").status == 0
     slow.stop(cli, 2, *settings, "-o", tmp_path / "parts.tsv")  # the first run need not be told that it will go on
     assert cli(*settings, "-o", tmp_path / "parts.tsv", "--resume").status == 0
@@ -174,11 +174,10 @@ def test_nothing_to_go_on_with(cli: Cli, tiny_model: Callable[[str], str], tmp_p
     assert cli(*command("", model, data, tmp_path / "out.tsv"), "--resume").status == 0
     without = cli(*command("", model, data, tmp_path / "out.tsv")[:-2], "--resume")
     assert without.status == 2
-    assert "--resume goes on with the file of -o" in without.err
+    assert "resume goes on with the file of output" in without.err
 
 
 def test_two_at_once(tmp_path: Path) -> None:
-    pytest.importorskip("fcntl")
     one, two = Journal(tmp_path / "out.tsv"), Journal(tmp_path / "out.tsv")
     one.start({"input": ["a"]}, {})
     for begin in (lambda: two.resume({"input": ["a"]}), lambda: two.start({"input": ["a"]}, {}), two.drop):
@@ -198,7 +197,7 @@ def test_killed_at_many_random_moments(kind: str, cli: Cli, monkeypatch: pytest.
     monkeypatch.setattr(bsx.metrics.run, "_BLOCK_TOKENS", 200)
     data = write_pairs(tmp_path, 600, kind)
     began = time.monotonic()
-    arguments = ["score", "--metric", "chrf", "--data", data, "--id", "key", "-o"]
+    arguments = ["score", "--metrics", "chrf", data, "--segment", "key", "-o"]
     assert cli(*arguments, tmp_path / f"whole{kind}").status == 0
     duration = time.monotonic() - began
     rng = np.random.default_rng(7)

@@ -29,7 +29,7 @@ def controls(output: bytes) -> set[str]:
 def test_names_are_spelled_out_and_tables_are_not_touched(tmp_path: Path) -> None:
     table = tmp_path / f"{EVIL}.tsv"
     table.write_text(f"system\tcandidate\treference\n{EVIL}\tx y\tx y z\nC\tx y z\tx y z\n", encoding="utf-8")
-    score = ("score", "--data", table, "--metric", "chrf")
+    score = ("score", table, "--metrics", "chrf")
     done = bsx(*score, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert SPELLED in done.stdout.decode()
@@ -38,7 +38,7 @@ def test_names_are_spelled_out_and_tables_are_not_touched(tmp_path: Path) -> Non
     assert not controls(done.stdout + done.stderr)
     assert json.loads(done.stdout)["systems"][0] == EVIL  # the spelling is JSON's own
     assert EVIL in bsx(*score, "-o", "-", cwd=tmp_path).stdout.decode()  # a table is data
-    for words in (("score", "--data", f"no{EVIL}.tsv", "--metric", "chrf"), ("score", f"--{EVIL}"), (EVIL,)):
+    for words in (("score", f"no{EVIL}.tsv", "--metrics", "chrf"), ("score", f"--{EVIL}"), (EVIL,)):
         done = bsx(*words, cwd=tmp_path)
         assert done.returncode == 2
         assert not controls(done.stdout + done.stderr)
@@ -78,7 +78,7 @@ def test_a_bar_on_a_terminal_names_nothing_raw(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text(f"system\tcandidate\treference\n{EVIL}\tx y\tx y z\nC\tx\tx\n", encoding="utf-8")
     main, terminal = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "bsx", "score", "--data", "t.tsv", "--metric", "chrf"],
+        [sys.executable, "-m", "bsx", "score", "t.tsv", "--metrics", "chrf"],
         cwd=tmp_path,
         stdout=terminal,
         stderr=terminal,

@@ -134,7 +134,7 @@ def test_the_command_line_writes_what_it_writes_without_ray(
     for name, column in lines.items():
         (tmp_path / name).write_text("\n".join(column) + "\n")
     inputs = ["-c", str(tmp_path / "a"), "-c", str(tmp_path / "b"), "-r", str(tmp_path / "ref")]
-    common = ["score", "--metric", "chrf,bleu", "--format", "json", *inputs]
+    common = ["score", "--metrics", "chrf,bleu", "--format", "json", *inputs]
     here = cli(*common, "-o", str(tmp_path / "here.tsv"))
     there = cli(*common, "-o", str(tmp_path / "there.tsv"), "--engine", "ray", "--workers", "2")
     assert there.status == here.status == 0
@@ -170,7 +170,7 @@ def test_bertscore_by_itself_runs_on_ray_too(
     for name, column in {"a": texts(60, 1), "b": texts(60, 3), "ref": texts(60, 2)}.items():
         (tmp_path / name).write_text("\n".join(column) + "\n")
     inputs = ["-c", str(tmp_path / "a"), "-c", str(tmp_path / "b"), "-r", str(tmp_path / "ref")]
-    common = ["score", "-m", "minilm", "--backend", "torch", *options, *inputs]
+    common = ["score", "-m", "minilm", "--encoder", "backend=torch", *options, *inputs]
     here = cli(*common, "-o", str(tmp_path / "here.tsv"))
     there = cli(*common, "-o", str(tmp_path / "there.tsv"), "--engine", "ray", "--workers", "2")
     assert there.status == here.status == 0
@@ -191,7 +191,7 @@ def test_a_run_that_was_stopped_goes_on_elsewhere(
 
     for name, seed in {"hyp": 1, "ref": 2}.items():
         (tmp_path / name).write_text("\n".join(texts(1300, seed)) + "\n")
-    common = ["score", "--metric", "chrf", "-c", str(tmp_path / "hyp"), "-r", str(tmp_path / "ref"), "-o"]
+    common = ["score", "--metrics", "chrf", "-c", str(tmp_path / "hyp"), "-r", str(tmp_path / "ref"), "-o"]
     ray_run = ["--engine", "ray", "--workers", "2", "--resume"]
     assert cli(*common, str(tmp_path / "whole.tsv")).status == 0
     append = Journal.append

@@ -140,6 +140,10 @@ def test_the_picture_shows_the_same_matrix(
     assert capsys.readouterr().out.endswith(f"Saved figure to file:  {tmp_path / 'x.png'}\n")
     with pytest.raises(bsx.InputError, match="no content to align"):
         scorer.plot_example("", "a")
+    monkeypatch.setattr("bsx.compat.bert_score.scorer._MOST_CELLS", 1)
+    with pytest.raises(bsx.InputError, match="at most 1 are drawn"):
+        scorer.plot_example(CANDIDATES[0], REFERENCES[0], fname=str(tmp_path / "y.png"))
+    assert not (tmp_path / "y.png").exists()
 
 
 def test_the_tables_are_theirs() -> None:
@@ -383,7 +387,7 @@ def test_weights_and_models_of_ones_own_are_theirs(folder: str) -> None:
             got, want = (module.get_model(folder, layer)(**ids)[0] for module in (compat, bert_score.utils))
             torch.testing.assert_close(got, want, atol=TOLERANCE, rtol=0)
     assert compat.get_model(folder, 1, all_layers=True)(**ids)[0].requires_grad
-    with pytest.raises(bsx.InputError, match="out of range"):
+    with pytest.raises(bsx.InputError, match="too deep"):
         compat.get_model(folder, 9)
 
 
@@ -397,7 +401,7 @@ def test_the_tokenizer_puts_the_space_that_scores_are_computed_with(
         "layers: 3\nlayer: unvalidated\nevidence: []\ndimensions: 32\nmax_tokens: 64\nleading_space: true\n"
     )
     monkeypatch.setenv("BSX_REGISTRY", str(tmp_path))
-    scorer = bsx.Scorer("spaced", layer=2)
+    scorer = bsx.Scorer(model="spaced", layer=2)
     assert scorer.tokenizer.leading_space
     counted = scorer.count_idf(REFERENCES)
     assert dict(compat.get_idf_dict(REFERENCES, compat.get_tokenizer("spaced"))) == dict(counted.weights)
@@ -504,7 +508,7 @@ def test_their_own_tests_pass_with_roberta_large() -> None:
 @pytest.mark.slow
 def test_their_own_tests_pass_with_a_model_that_is_here(tmp_path: Path) -> None:
     """Their figures are roberta-large's; here each call is made of both packages, on MiniLM, and compared."""
-    scorer = bsx.Scorer("minilm", rescale=True, lang="en")
+    scorer = bsx.Scorer(model="minilm", rescale=True, lang="en")
     folder, baselines = str(scorer.metric.located.checkpoint.folder), scorer.metric.baselines
     assert baselines is not None
     table = tmp_path / "b.csv"

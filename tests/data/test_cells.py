@@ -29,13 +29,10 @@ from bsx.data.files import LineFiles, TableFile
 from bsx.data.lines import NamedFile
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.combining.inputs import read_table
-from bsx.jobs.evaluating.columns import Wanted, read_scores
-from bsx.jobs.judged import read_judged
-from bsx.jobs.settings.combining import TrainingColumns
-from bsx.jobs.settings.layers import JudgedColumns
-from bsx.jobs.training.data import read_data
-from bsx.support.settings import complete
+from bsx.jobs.combining import read_table
+from bsx.jobs.evaluating import MetaRun, read_scores
+from bsx.jobs.layers import JudgedColumns, read_judged
+from bsx.jobs.training import TrainingColumns, read_data
 
 NAN, REFUSED = math.nan, None
 NUMBERS: dict[object, float | None] = {
@@ -79,9 +76,8 @@ SEVERAL = ("candidate", "reference", "human", "other")
 
 
 def meta(file: Path) -> list[float]:
-    return [
-        float(x) for x in read_scores(str(file), Wanted(["other"], ["human"], None, None, None, [])).values["human"]
-    ]
+    settings = MetaRun(columns=["other"], human=["human"])
+    return [float(x) for x in read_scores(str(file), settings).values["human"]]
 
 
 def table(file: Path) -> list[float]:
@@ -93,7 +89,7 @@ def metric(file: Path) -> list[float]:
 
 
 def tune(file: Path) -> list[float]:
-    return read_judged([str(file)], complete(JudgedColumns(), JudgedColumns), "en").human
+    return read_judged([str(file)], JudgedColumns(), "en").human
 
 
 def train(file: Path) -> list[float]:
@@ -117,7 +113,7 @@ def in_memory(file: Path) -> list[float]:
 def meta_in_memory(file: Path) -> list[float]:
     rows: list[Any] = [*Table(file).rows(), {"human": "5", "other": "1"}, {"human": "6", "other": "2"}]
     seen: dict[str, Any] = {name: [row[name] for row in rows] for name in ("human", "other")}
-    result = meta_evaluate(seen, metrics=["other"], human="human", nan="omit", test="none", resamples=20)
+    result = meta_evaluate(seen, ["other"], "human", nan="omit", test="none", resamples=20)
     human = number_column("human", seen["human"])
     assert result.groups[0].n == np.isfinite(human).sum()
     return human[np.isfinite(human)][:-2].tolist()

@@ -18,14 +18,13 @@ from bsx.analysis.datasets.challenge import load_challenge
 from bsx.analysis.datasets.mtme import load_mt_metrics_eval
 from bsx.analysis.factors.parses import ParseCache
 from bsx.data import lines
-from bsx.data.commit import Commit
 from bsx.data.lines import NamedFile
 from bsx.data.output import ScoreTable, atomic_text
 from bsx.data.sidecar import known_metrics
 from bsx.data.tables import Table
-from bsx.encode.cache.folder import VectorCache
+from bsx.encode.vector_cache import VectorCache
 from bsx.errors import InputError
-from bsx.jobs.carding.store import Store
+from bsx.jobs.cards.scoring import CardStore
 
 Cli = Callable[..., Any]
 needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -61,7 +60,7 @@ def test_pipes_in_a_folder_of_data_are_not_waited_for(tmp_path: Path, cli: Cli) 
     data = tmp_path / "data"
     data.mkdir()
     os.mkfifo(data / "p.tsv")
-    assert cli("card", "chrf", "--data", data, "--part", "cost").status == 2
+    assert cli("card", data, "--metrics", "chrf", "--parts", "cost").status == 2
     os.mkfifo(data / "p.json")
     with pytest.raises(InputError, match="is a pipe"):
         load_challenge(data)
@@ -133,7 +132,7 @@ def test_a_line_of_300_mb_takes_no_gigabytes(tmp_path: Path) -> None:
     # What getrusage says, a process inherits from the one that started it.
     code = "import pathlib; from bsx.cli.main import _status; status = _status(); "
     code += "print(status, pathlib.Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])"
-    call = ["score", "-c", "t.txt.gz", "-r", "t.txt.gz", "--metric", "chrf"]
+    call = ["score", "-c", "t.txt.gz", "-r", "t.txt.gz", "--metrics", "chrf"]
     done = subprocess.run([sys.executable, "-c", code, *call], cwd=tmp_path, capture_output=True, text=True, check=True)
     status, peak = map(int, done.stdout.split())
     assert status == 2
@@ -168,19 +167,15 @@ def test_a_link_is_written_through(there: bool, tmp_path: Path) -> None:
     assert [one.metric for name in (link, other, target) for one in known_metrics(name)] == ["chrf"] * 3
 
 
-def test_what_was_killed_while_it_wrote_through_a_link_is_completed(tmp_path: Path) -> None:
+def test_what_was_killed_while_it_wrote_through_a_link_is_removed(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     link = tmp_path / "link.tsv"
     link.symlink_to(tmp_path / "far" / "real.tsv")
-    commit = Commit(link)
-    with commit:
-        commit.new().write_text("id\nnew\n")
-    temporary = tmp_path / "far" / ".real.tsv.bsx-00000000-1-1-0.tmp"
-    temporary.write_text("id\nnewer\n")
-    record = tmp_path / "far" / ".real.tsv.bsx-commit"
-    record.write_text(f'{{"put": {{"real.tsv": "{temporary.name}"}}, "remove": []}}')
-    assert list(Table(link).rows()) == [{"id": "newer"}]
-    assert not record.exists()
+    (tmp_path / "far" / f".real.tsv.bsx-{0:016x}.tmp").write_text("id\nolder\n")
+    with atomic_text(link) as stream:
+        stream.write("id\nnew\n")
+    assert list(Table(link).rows()) == [{"id": "new"}]
+    assert [file.name for file in (tmp_path / "far").iterdir()] == ["real.tsv"]
 
 
 def test_a_link_that_leads_where_nothing_can_be_written_is_refused(tmp_path: Path) -> None:
@@ -210,10 +205,10 @@ def test_a_cache_is_known_again(tmp_path: Path) -> None:
         VectorCache(folder)
     (tmp_path / "file").write_text("")
     for taken in (tmp_path / "file", tmp_path):
-        for claim in (VectorCache, Store, functools.partial(ParseCache, identity={})):
+        for claim in (VectorCache, CardStore, functools.partial(ParseCache, identity={})):
             with pytest.raises(InputError, match="the cache"):
                 claim(taken)
-    Store(tmp_path / "cards").keep_part({"a": 1}, {})
-    Store(tmp_path / "cards")
+    CardStore(tmp_path / "cards").keep_part({"a": 1}, {})
+    CardStore(tmp_path / "cards")
     for _ in range(2):
         ParseCache(tmp_path / "parses", {})

@@ -159,22 +159,22 @@ def test_the_command_line_refuses_before_it_computes(cli: Callable[..., Any], tm
     for arguments, said in (
         ((*score, "-o", tmp_path / "l.tsv"), "is an input of this run"),
         ((*score, "--cache", tmp_path / "cache", "-o", tmp_path / "cache" / "o.tsv"), "bsx keeps for itself"),
-        ((*score, "--metric", f"moverscore:stop_words={table}", "-o", table), "is an input of this run"),
-        (("meta", table, "--column", "m", "--human", "human", "-o", table), "is an input of this run"),
+        ((*score, "--metrics", f"moverscore:stop_words={table}", "-o", table), "is an input of this run"),
+        (("meta", table, "--columns", "m", "--human", "human", "-o", table), "is an input of this run"),
         (
-            ("meta", table, "--column", "m", "--human", "human", "-o", "o.png", "--plot", "o.png"),
-            "give --output or --plot another",
+            ("meta", table, "--columns", "m", "--human", "human", "-o", "o.png", "--plot", "o.png"),
+            "give output or plot another",
         ),
         (
-            ("meta", table, "--column", "m", "--human", "human", "-o", "o.png", "--plot", "./o.png"),
-            "--output or --plot",
+            ("meta", table, "--columns", "m", "--human", "human", "-o", "o.png", "--plot", "./o.png"),
+            "give output or plot another",
         ),
-        (("meta", table, "--column", "m", "--human", "human", "-o", ""), "the name of a file to write is empty"),
+        (("meta", table, "--columns", "m", "--human", "human", "-o", ""), "the name of a file to write is empty"),
     ):
         result = cli(*arguments)
         assert (result.status, result.out) == (2, "")
         assert said in result.err
         assert result.err.count("\n") == 1
     assert (texts.read_text(), table.read_text().count("\n")) == ("a\nb\n", 4)
-    result = cli("meta", table, "--column", "m", "--human", "human", "-o", "-", "--format", "csv")
+    result = cli("meta", table, "--columns", "m", "--human", "human", "-o", "-", "--format", "csv")
     assert result.out.startswith("group,metric,")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bsx.catalog.catalog import shipped
-from bsx.data.scripts import other_script
+from bsx.data.detect import other_script
 from tests.cli.test_main import Cli
 
 TEXTS = [
@@ -40,7 +40,7 @@ def test_every_script_of_the_registry_is_known_to_unicode() -> None:
 def test_texts_in_another_script_are_counted(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "mt.zh").write_text("我们在这里\nhello there\n12 %\nПривет мир\n", encoding="utf-8")
     (tmp_path / "ref.zh").write_text("我们在这里\n你好\n12 %\n你好\n", encoding="utf-8")
-    files = ("-c", tmp_path / "mt.zh", "-r", tmp_path / "ref.zh", "--metric", "chrf")
+    files = ("-c", tmp_path / "mt.zh", "-r", tmp_path / "ref.zh", "--metrics", "chrf")
     result = cli("score", *files, "--lang", "chinese")
     assert result.status == 0
     note = "bsx: note: 2 of 4 candidates are not written in the script of Chinese (Hans): Latn 1, Cyrl 1\n"

@@ -21,26 +21,26 @@ WRITES = {
     *("ParquetWriter", "FileHandler", "urlretrieve", "memmap", "open_memmap", "copyfile", "copytree", "copy2", "move"),
     *("rename", "renames", "rmtree", "symlink_to", "hardlink_to", "touch", "fdopen"),
 }
-GATE = {"bsx/data/commit.py", "bsx/data/output.py"}
+GATE = {"bsx/data/output.py"}
 PAST_IT = {  # file -> what it calls, and why it may
     "bsx/bertscore/window_vectors.py": {"TemporaryFile"},  # has no name
     "bsx/encode/features.py": {"TemporaryFile", "memmap"},  # has no name
     "bsx/encode/shared.py": {"TemporaryFile", "memmap"},  # has no name
     "bsx/encode/light/weights.py": {"memmap"},  # is read only
-    "bsx/jobs/carding/store.py": {"open", "savez_compressed"},  # into a file of the gate
+    "bsx/jobs/cards/scoring.py": {"open", "savez_compressed"},  # into a file of the gate
     "bsx/metrics/learned/external.py": {"TemporaryFile"},  # has no name
     "bsx/metrics/learned/workers/serve.py": {"fdopen"},  # a pipe to the process that started this one
     "bsx/train/vectors.py": {"memmap"},  # is read only
     "bsx/models/e5s1.py": {"memmap"},  # is read only
     "bsx/models/conversion.py": {"open", "rename", "rmtree", "write_text"},  # a folder of the cache, whole under a lock
-    "bsx/data/journal.py": {"open", "savez"},  # the lock; an array into a file of the gate
-    "bsx/data/picture.py": {"savefig"},  # into a file of the gate
+    "bsx/data/journal.py": {"open", "savez"},  # an array into a file of the gate
+    "bsx/compat/bert_score/scorer.py": {"savefig"},  # into a file of the gate
+    "analysis/present/pictures.py": {"write_bytes"},  # into a file of the gate
     "bsx/support/tensors.py": {"open"},  # into a file of the gate, or of the cache
     "bsx/data/spool.py": {"TemporaryFile"},  # has no name
-    "bsx/encode/cache/file.py": {"replace"},  # new names only, whole by checksums
-    "bsx/encode/cache/folder.py": {"write_text"},  # a label that nothing reads
+    "bsx/encode/vector_cache.py": {"replace", "write_text"},  # new names only, whole by checksums; a label
     "bsx/train/run.py": {"rmtree"},  # of the folder that the training made
-    "analysis/datasets/fetch.py": {"replace", "rmtree", "copyfile"},  # what was downloaded, unpacked
+    "analysis/datasets/obtain.py": {"replace", "rmtree", "copyfile"},  # what was downloaded, unpacked
     "bsx/support/download.py": {"replace", "write_text", "open"},  # downloads that go on
     "analysis/factors/parses.py": {"open"},  # appends to its cache
     "bsx/jobs/scoring/input.py": {"TemporaryDirectory"},  # a test set as files, which go with the run
@@ -49,7 +49,8 @@ PAST_IT = {  # file -> what it calls, and why it may
 INPUTS = {  # options and arguments of commands that name a file or folder to read, or one that bsx keeps things in
     *("file", "files", "against", "parses", "parses1", "parses2", "dictionary", "lexicon", "vectors", "profiles"),
     *("fit", "cache", "registry", "data_dir", "source", "parser_dir", "folder", "baseline"),
-    *("data", "wmt17", "judged", "references", "treebank", "cards"),
+    *("data", "wmt17", "judged", "references", "treebank", "cards", "table", "tables"),
+    *("corpus", "links", "sources", "targets"),
 }
 
 

@@ -18,9 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bsx
-from bsx.encode.cache.encoding import sequence_key
-from bsx.encode.cache.file import SUFFIX, CacheFile, Damaged, write_segment
-from bsx.encode.cache.folder import VectorCache
+from bsx.encode.cached import sequence_key
+from bsx.encode.vector_cache import SUFFIX, CacheFile, Damaged, VectorCache, write_segment
 from bsx.errors import InputError
 from tests.helpers.damage import damaged
 
@@ -31,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 def scorer(model: str, folder: Path | None, **settings: Any) -> bsx.Scorer:
     # PyTorch, which computes the same bits for a batch; tests/encode/test_onnx.py has the cache over ONNX Runtime
-    return bsx.Scorer(model, **{"layer": 2, "cache": folder, "backend": "torch", **settings})
+    return bsx.Scorer(model=model, **{"layer": 2, "cache": folder, "backend": "torch", **settings})
 
 
 def flush(one: bsx.Scorer) -> None:

@@ -19,6 +19,7 @@ from bsx.catalog.catalog import shipped
 from bsx.encode import opening
 from bsx.encode.architecture import Architecture
 from bsx.encode.light.embedder import LightEmbedder, obstacle
+from bsx.encode.run_config import RunConfig
 from bsx.encode.torch_encoder import TransformerEmbedder
 from bsx.errors import InputError, MissingExtraError
 
@@ -56,7 +57,7 @@ TOLERANCE = 1e-5  # fp32
 
 
 def figures(folder: str, references: Any = REFERENCES, **settings: Any) -> np.ndarray:
-    scores = bsx.Scorer(folder, **settings).score(CANDIDATES, references)
+    scores = bsx.Scorer(model=folder, **settings).score(CANDIDATES, references)
     return np.stack([scores.precision, scores.recall, scores.f1])
 
 
@@ -118,7 +119,7 @@ def test_scores_are_those_of_pytorch(kind: str, tiny_model: Callable[[str], str]
 
 @pytest.mark.parametrize("dtype", ["fp32", "int8"])
 def test_batches_padding_and_order_do_not_matter(dtype: Any, tiny_model: Callable[[str], str]) -> None:
-    scorer = bsx.Scorer(tiny_model("bert"), layer=2, backend="onnx", dtype=dtype)
+    scorer = bsx.Scorer(model=tiny_model("bert"), layer=2, backend="onnx", dtype=dtype)
     together = scorer.score(CANDIDATES, REFERENCES).f1
     turned = scorer.score(CANDIDATES[::-1], REFERENCES[::-1]).f1[::-1]
     alone = [float(scorer.score([c], [r]).f1[0]) for c, r in zip(CANDIDATES, REFERENCES, strict=True)]
@@ -146,9 +147,9 @@ def backend(scorer: bsx.Scorer) -> str:
 
 def test_the_signature_names_the_precision_and_not_what_makes_no_difference(tiny_model: Callable[[str], str]) -> None:
     folder = tiny_model("bert")
-    fast = bsx.Scorer(folder, layer=2, backend="onnx")
-    small = bsx.Scorer(folder, layer=2, dtype="int8")
-    slow = bsx.Scorer(folder, layer=2, backend="torch")
+    fast = bsx.Scorer(model=folder, layer=2, backend="onnx")
+    small = bsx.Scorer(model=folder, layer=2, dtype="int8")
+    slow = bsx.Scorer(model=folder, layer=2, backend="torch")
     assert [backend(s) for s in (fast, small, slow)] == ["onnxruntime", "onnxruntime", "torch"]
     assert [s.signature()["dtype"] for s in (fast, small, slow)] == ["fp32", "int8", "fp32"]
     assert fast.signature() == slow.signature()
@@ -156,7 +157,7 @@ def test_the_signature_names_the_precision_and_not_what_makes_no_difference(tiny
 
 def test_auto_is_onnx_runtime_where_it_can_be(tiny_model: Callable[[str], str]) -> None:
     folder = tiny_model("bert")
-    scorer = bsx.Scorer(folder, layer=2)
+    scorer = bsx.Scorer(model=folder, layer=2)
     scores = scorer.score(CANDIDATES, REFERENCES)
     assert backend(scorer) == "onnxruntime"
     assert scores.signature == scorer.signature()
@@ -167,30 +168,29 @@ def test_auto_is_onnx_runtime_where_it_can_be(tiny_model: Callable[[str], str]) 
 def test_the_environment_says_what_auto_is(tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tiny_model("bert")
     monkeypatch.setenv("BSX_BACKEND", "torch")
-    assert backend(bsx.Scorer(folder, layer=2)) == "torch"
-    assert backend(bsx.Scorer(folder, layer=2, backend="onnx")) == "onnxruntime"
-    assert bsx.Scorer(folder, layer=2, dtype="int8").signature()["dtype"] == "int8"
+    assert backend(bsx.Scorer(model=folder, layer=2)) == "torch"
+    assert backend(bsx.Scorer(model=folder, layer=2, backend="onnx")) == "onnxruntime"
+    assert bsx.Scorer(model=folder, layer=2, dtype="int8").signature()["dtype"] == "int8"
     monkeypatch.setenv("BSX_BACKEND", "tpu")
     with pytest.raises(InputError, match="BSX_BACKEND is 'tpu': set it to auto, torch or onnx"):
-        bsx.Scorer(folder, layer=2)
+        bsx.Scorer(model=folder, layer=2)
 
 
 def test_on_a_cluster_auto_is_pytorch() -> None:
     from bsx.cluster.dataset import alike
 
-    assert alike({"device": "cpu"}) == {"device": "cpu", "backend": "torch"}
-    assert alike({"backend": "auto"}) == {"backend": "torch"}
-    assert alike({"backend": "onnx"}) == {"backend": "onnx"}
+    assert alike(RunConfig(device="cpu")) == RunConfig(device="cpu", backend="torch")
+    assert alike(RunConfig(backend="onnx")).backend == "onnx"
 
 
 def test_auto_falls_back_and_says_so(tiny_model: Callable[[str], str]) -> None:
     folder = tiny_model("longformer")
-    scorer = bsx.Scorer(folder, layer=2)
+    scorer = bsx.Scorer(model=folder, layer=2)
     assert backend(scorer) == "torch"
     why = "PyTorch runs the encoder, because ONNX Runtime cannot: bsx has no graph of the architecture longformer"
     assert scorer.notes == (why,)
-    with pytest.raises(InputError, match="no graph of the architecture longformer; use `backend='torch'`"):
-        bsx.Scorer(folder, layer=2, backend="onnx")
+    with pytest.raises(InputError, match="no graph of the architecture longformer; use backend=torch"):
+        bsx.Scorer(model=folder, layer=2, backend="onnx")
 
 
 def changed(folder: str, target: Path, **settings: object) -> str:
@@ -212,7 +212,7 @@ def test_what_the_graph_does_not_compute_is_left_to_pytorch(
     settings: dict[str, object], why: str, tiny_model: Callable[[str], str], tmp_path: Path
 ) -> None:
     folder = changed(tiny_model("bert"), tmp_path / "changed", **settings)
-    assert bsx.Scorer(folder, layer=2).notes == (f"PyTorch runs the encoder, because ONNX Runtime cannot: {why}",)
+    assert bsx.Scorer(model=folder, layer=2).notes == (f"PyTorch runs the encoder, because ONNX Runtime cannot: {why}",)
 
 
 def test_code_that_is_not_trusted_keeps_no_graph_from_being_built(
@@ -222,9 +222,9 @@ def test_code_that_is_not_trusted_keeps_no_graph_from_being_built(
     folder = changed(
         tiny_model("bert"), tmp_path / "own", auto_map=own, hidden_dropout_prob=0, attention_probs_dropout_prob=1
     )
-    plain = bsx.Scorer(tiny_model("bert"), layer=2, backend="onnx").score(["a cat"], ["a dog"])
+    plain = bsx.Scorer(model=tiny_model("bert"), layer=2, backend="onnx").score(["a cat"], ["a dog"])
     for name in ("onnx", "torch"):
-        found = bsx.Scorer(folder, layer=2, backend=name).score(["a cat"], ["a dog"])
+        found = bsx.Scorer(model=folder, layer=2, backend=name).score(["a cat"], ["a dog"])
         np.testing.assert_allclose(found.f1, plain.f1, atol=1e-5)
 
 
@@ -234,7 +234,7 @@ def test_damaged_and_foreign_weights_are_errors(tiny_model: Callable[[str], str]
     fast: dict[str, Any] = {"layer": 2, "backend": "onnx"}
     wide = changed(tiny_model("bert"), tmp_path / "wide", intermediate_size=80)
     with pytest.raises(InputError, match="their shapes are not those that its config.json says"):
-        bsx.Scorer(wide, **fast)
+        bsx.Scorer(model=wide, **fast)
     for name, change, message in (
         ("lacking", None, "lack .* encoder.layer.0.output.dense.weight"),
         ("infinite", float("nan"), "no finite number"),
@@ -249,13 +249,13 @@ def test_damaged_and_foreign_weights_are_errors(tiny_model: Callable[[str], str]
             weights[key][0, 0] = change
         save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
         with pytest.raises(InputError, match=message):
-            bsx.Scorer(str(folder), **fast).score(CANDIDATES, REFERENCES)
+            bsx.Scorer(model=str(folder), **fast).score(CANDIDATES, REFERENCES)
     cut = tmp_path / "cut"
     shutil.copytree(tiny_model("bert"), cut)
     whole = (cut / "model.safetensors").read_bytes()
     (cut / "model.safetensors").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match="model.safetensors.*it is not whole"):
-        bsx.Scorer(str(cut), **fast)
+        bsx.Scorer(model=str(cut), **fast)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -274,14 +274,14 @@ def test_weights_stored_in_few_bits_are_read(
 
 def test_a_filled_cache_opens_no_encoder(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
     folder = tiny_model("bert")
-    first = bsx.Scorer(folder, layer=2, cache=tmp_path / "vectors")
+    first = bsx.Scorer(model=folder, layer=2, cache=tmp_path / "vectors")
     scores = first.score(CANDIDATES, REFERENCES)
     first.encoders.flush()
-    again = bsx.Scorer(folder, layer=2, cache=tmp_path / "vectors")
+    again = bsx.Scorer(model=folder, layer=2, cache=tmp_path / "vectors")
     np.testing.assert_array_equal(again.score(CANDIDATES, REFERENCES).f1, scores.f1)
     assert again.signature() == first.signature()
     assert not again.metric.encoding.shared.loaded
-    torch_too = bsx.Scorer(folder, layer=2, cache=tmp_path / "vectors", backend="torch")
+    torch_too = bsx.Scorer(model=folder, layer=2, cache=tmp_path / "vectors", backend="torch")
     np.testing.assert_allclose(torch_too.score(CANDIDATES, REFERENCES).f1, scores.f1, atol=TOLERANCE)
     assert torch_too.encoders.sequences_encoded > 0  # vectors of another backend are others
 
@@ -289,7 +289,7 @@ def test_a_filled_cache_opens_no_encoder(tiny_model: Callable[[str], str], tmp_p
 def test_int8_has_vectors_of_its_own_in_a_cache(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
     counts = []
     for dtype in ("fp32", "int8", "int8"):
-        scorer = bsx.Scorer(tiny_model("bert"), layer=2, backend="onnx", dtype=dtype, cache=tmp_path)
+        scorer = bsx.Scorer(model=tiny_model("bert"), layer=2, backend="onnx", dtype=dtype, cache=tmp_path)
         scorer.score(CANDIDATES, REFERENCES)
         scorer.encoders.flush()
         counts.append(scorer.encoders.sequences_encoded)
@@ -299,22 +299,22 @@ def test_int8_has_vectors_of_its_own_in_a_cache(tiny_model: Callable[[str], str]
 def test_contradictions_are_errors(tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tiny_model("bert")
     with pytest.raises(InputError, match="int8 is computed by ONNX Runtime"):
-        bsx.Scorer(folder, layer=2, dtype="int8", backend="torch")
+        bsx.Scorer(model=folder, layer=2, dtype="int8", backend="torch")
     from bsx.encode.devices import choose_dtype
 
     with pytest.raises(InputError, match="int8 runs on the CPU only"):
         choose_dtype("int8", "cuda")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingExtraError, match=r"\[onnx\]"):
-        bsx.Scorer(folder, layer=2, backend="onnx")
-    assert backend(bsx.Scorer(folder, layer=2)) == "torch"
+        bsx.Scorer(model=folder, layer=2, backend="onnx")
+    assert backend(bsx.Scorer(model=folder, layer=2)) == "torch"
     monkeypatch.setattr(opening, "has_torch", lambda: False)
     with pytest.raises(MissingExtraError, match=r"needs ONNX Runtime or PyTorch: pip install 'bsx-eval\[onnx\]'"):
-        bsx.Scorer(folder, layer=2)
+        bsx.Scorer(model=folder, layer=2)
     with pytest.raises(MissingExtraError, match=r"t5 \(bsx has no graph of .* t5\) needs PyTorch.*'bsx-eval\[torch\]'"):
-        bsx.Scorer(tiny_model("t5"), layer=2)
+        bsx.Scorer(model=tiny_model("t5"), layer=2)
     with pytest.raises(MissingExtraError, match=r"^The backend torch needs PyTorch.*'bsx-eval\[torch\]'"):
-        bsx.Scorer(folder, layer=2, backend="torch")
+        bsx.Scorer(model=folder, layer=2, backend="torch")
 
 
 def test_int8_is_close_to_fp32(tiny_model: Callable[[str], str]) -> None:
@@ -336,7 +336,7 @@ candidates, references, folder, specs = CANDIDATES, REFERENCES, FOLDER, SPECS
 encoders = bsx.Encoders(model=folder)
 metrics = bsx.get_metrics(specs, encoders=encoders)
 rows = [metric.score(candidates, references).values for metric in metrics]
-rows.append(bsx.Scorer(folder, layer=2, idf=True).score(candidates, references).f1)
+rows.append(bsx.Scorer(model=folder, layer=2, idf=True).score(candidates, references).f1)
 np.save(TARGET, np.array(rows))
 for metric in ("chrf", "sentbleu"):
     assert len(bsx.get_metrics([metric])[0].score(candidates, references).values) == len(candidates)
@@ -357,5 +357,5 @@ def test_scores_are_the_same_where_pytorch_and_transformers_cannot_be_imported(
     assert done.returncode == 0, done.stderr
     encoders = bsx.Encoders(model=tiny_model(kind), backend="torch")
     rows: list[Any] = [m.score(CANDIDATES, REFERENCES).values for m in bsx.get_metrics(specs, encoders=encoders)]
-    rows.append(bsx.Scorer(tiny_model(kind), layer=2, idf=True, backend="torch").score(CANDIDATES, REFERENCES).f1)
+    rows.append(bsx.Scorer(model=tiny_model(kind), layer=2, idf=True, backend="torch").score(CANDIDATES, REFERENCES).f1)
     np.testing.assert_allclose(np.load(tmp_path / "rows.npy"), np.array(rows), atol=TOLERANCE)

@@ -74,7 +74,7 @@ def test_leading_space_reads_the_first_word_as_any_other(tiny_model: Callable[[s
 def test_limit_is_the_models_where_the_tokenizer_names_none(tiny_model: Callable[[str], str]) -> None:
     # RoBERTa's table of positions has two rows that no token can use.
     for kind, limit in (("bert", 64), ("roberta", 64), ("bart", 64), ("xlm", 64)):
-        scorer = Scorer(tiny_model(kind), layer=1)
+        scorer = Scorer(model=tiny_model(kind), layer=1)
         assert scorer.metric.located.architecture.position_limit == limit
         assert scorer.tokenizer.max_tokens == limit
         full = scorer.score(["cat " * 200], ["cat " * 200])  # the longest sequence runs through the model
@@ -138,7 +138,7 @@ def test_a_prefix_is_never_matched(backend: Literal["torch", "onnx"], tiny_model
     if backend == "onnx":
         pytest.importorskip("onnxruntime")
     folder = tiny_model("bert")
-    scorer = Scorer(folder, layer=2, prefix="the mat:", backend=backend)
+    scorer = Scorer(model=folder, layer=2, prefix="the mat:", backend=backend)
     inner, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
     sides = []
     for text in ("the old cat", "a cat sat on the mat"):
@@ -156,8 +156,8 @@ def test_a_prefix_is_never_matched(backend: Literal["torch", "onnx"], tiny_model
     assert alignment.cosines.shape == cosines.shape
     assert alignment.precision == pytest.approx(float(precision), abs=1e-5)
     assert "|prefix:the mat:|" in str(scorer.signature())
-    assert "prefix" not in str(Scorer(folder, layer=2, backend=backend).signature())
-    plain = Scorer(folder, layer=2, backend=backend).score(["the old cat"], ["a cat sat on the mat"])
+    assert "prefix" not in str(Scorer(model=folder, layer=2, backend=backend).signature())
+    plain = Scorer(model=folder, layer=2, backend=backend).score(["the old cat"], ["a cat sat on the mat"])
     assert abs(plain.f1[0] - scores.f1[0]) > 1e-6
     words = scorer.count_idf(["cat sat"])
-    assert words.digest == Scorer(folder, layer=2, backend=backend).count_idf(["cat sat"]).digest
+    assert words.digest == Scorer(model=folder, layer=2, backend=backend).count_idf(["cat sat"]).digest

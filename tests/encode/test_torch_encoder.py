@@ -42,13 +42,13 @@ def reword(folder: Path, **more: Any) -> str:
 def test_a_configuration_chooses_no_code(
     more: dict[str, Any], tmp_path: Path, tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = bsx.Scorer(tiny_model("bert"), layer=2, backend="torch").score(*TEXTS)
+    plain = bsx.Scorer(model=tiny_model("bert"), layer=2, backend="torch").score(*TEXTS)
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("it asked for the network")
 
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    scorer = bsx.Scorer(reword(tiny.build("bert", tmp_path / "bert"), **more), layer=2, backend="torch")
+    scorer = bsx.Scorer(model=reword(tiny.build("bert", tmp_path / "bert"), **more), layer=2, backend="torch")
     np.testing.assert_array_equal(scorer.score(*TEXTS).f1, plain.f1)
     assert scorer.metric.located.architecture.config._attn_implementation in (None, "eager", "sdpa")
 
@@ -56,13 +56,15 @@ def test_a_configuration_chooses_no_code(
 def test_quantised_weights_are_refused(tmp_path: Path) -> None:
     folder = reword(tiny.build("bert", tmp_path / "bert"), quantization_config={"quant_method": "finegrained_fp8"})
     with pytest.raises(InputError, match="its weights are quantised"):
-        bsx.Scorer(folder, layer=2)
+        bsx.Scorer(model=folder, layer=2)
 
 
 def test_a_signature_names_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tiny.build("bert", tmp_path / "my-bert")
     monkeypatch.chdir(folder)
-    signatures = {str(bsx.Scorer(name, layer=1).signature()) for name in (str(folder), "./", f"{folder}/../my-bert/")}
+    signatures = {
+        str(bsx.Scorer(model=name, layer=1).signature()) for name in (str(folder), "./", f"{folder}/../my-bert/")
+    }
     (signature,) = signatures
     assert "|model:my-bert@sha256-" in signature
     assert str(tmp_path) not in signature

@@ -17,26 +17,20 @@ import pytest
 from pydantic import BaseModel
 from typer.main import get_command
 
-import bsx.jobs.settings
-from bsx.analysis.agreement.settings import MetaSettings
-from bsx.analysis.agreement.systems.settings import CompareSettings
-from bsx.analysis.ensembles.settings import EnsembleSettings
-from bsx.bertscore.config import ScorerConfig
+import bsx.jobs
 from bsx.catalog.catalog import load_registry
 from bsx.cli.commands import COMMANDS, build
-from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
-from bsx.jobs.carding.desk import CardSettings
 from bsx.metrics.zoo import find_metric
-from bsx.support.settings import RANGES, as_model, check_ranges, in_range
+from bsx.support.settings import RANGES, BaseSettings, check_ranges, in_range
 from tests.fuzz.world import RIGHT, command
 
 WRONG = ["-1", "nan", "inf", "1e400", "1" + "0" * 300, str(2**63), "", "x"]
 SIZES = ["0", "-1", "nan", "inf", "1e400GB", f"{'9' * 400}GB", ""]
 # Options that are texts and hold numbers -> what is wrong for them.
 TEXTS = {
-    "--memory": SIZES,
-    "--cache-size": SIZES,
+    "--encoder": [f"{name}={size}" for name in ("memory", "cache_size") for size in SIZES]
+    + [f"batch_tokens={number}" for number in (*WRONG, "0")],
     "--layers": ["-1", "9" * 300, "", "1.5"],
     "--train-sizes": ["-1", "0"],
     "--sizes": ["0", "-1", "9" * 300, ""],
@@ -76,7 +70,7 @@ def cases() -> Iterator[tuple[str, str]]:
             continue
         seen.add(tuple(words))
         found = root
-        for word in words:
+        for word in [*words, *["ARCHITECTURE"] * (words == ["train"])]:
             found = found.commands[word]
         signature = inspect.signature(found.callback, eval_str=True).parameters
         for option in found.params:
@@ -101,7 +95,7 @@ def test_a_number_out_of_range_is_one_line(
     for _, option in (case for case in CASES if case[0] == name):
         out = tmp_path / "out"
         out.mkdir()
-        more = ["--cache", f"{out}/cache"] if option.startswith("--cache-size") else []
+        more = ["--cache", f"{out}/cache"] if option.startswith("--encoder=cache_size") else []
         done = cli(*command(name), *shlex.split(RIGHT[name].format(out=out)), *more, option)
         if done.status != 2 or done.err.count("\n") != 1 or len(done.err) > 500 or list(out.iterdir()):
             failed.append((option[:40], done.status, done.err[-200:]))
@@ -124,7 +118,7 @@ def test_resamples_too_few_for_an_interval_or_too_many_are_refused(
     done = cli(*command(name), *shlex.split(RIGHT[name].format(out=out)), DRAWN[name], draws)
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
     assert re.search(
-        f"takes at least 20 resamples, not {draws}|greater than or equal to [12]0|between [01] and 1000000", done.err
+        f"takes at least 20 resamples, not {draws}|must be at least [12]0|between [01] and 1000000", done.err
     ), done.err
     assert not list(out.iterdir())
 
@@ -145,16 +139,22 @@ def _commands(command: Any) -> Iterator[Any]:
         yield from _commands(one)
 
 
+def _below(kind: type) -> Iterator[type]:
+    inner: type
+    for inner in kind.__subclasses__():
+        yield inner
+        yield from _below(inner)
+
+
 def _settings() -> Iterator[tuple[type, str, Any]]:
-    """Yield what the settings classes of commands and of metrics hold: class, name, field."""
+    """Yield what the settings classes of functions, commands and metrics hold: class, name, field."""
+    for module in pkgutil.walk_packages(bsx.jobs.__path__, "bsx.jobs."):
+        importlib.import_module(module.name)
     catalog = load_registry(None)
-    kinds: list[type] = [find_metric(name, catalog)[0].Config for name in sorted(catalog.metrics)]
-    for module in pkgutil.iter_modules(bsx.jobs.settings.__path__, "bsx.jobs.settings."):
-        kinds += [one for one in vars(importlib.import_module(module.name)).values() if inspect.isclass(one)]
-    kinds += [ScorerConfig, MetaSettings, CompareSettings, CardSettings, EnsembleSettings, RunConfig]
+    kinds: list[type[BaseModel]] = [find_metric(name, catalog)[0].Config for name in sorted(catalog.metrics)]
+    kinds += [kind for kind in _below(BaseSettings) if kind.__module__.startswith("bsx.")]
     for kind in dict.fromkeys(kinds):
-        if typing.is_typeddict(kind) or issubclass(kind, BaseModel):
-            yield from ((kind, *item) for item in as_model(kind).model_fields.items())
+        yield from ((kind, *item) for item in kind.model_fields.items())
 
 
 def test_every_number_has_a_range() -> None:

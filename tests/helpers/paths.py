@@ -25,7 +25,7 @@ TOLERANCE = 1e-5
 
 @functools.lru_cache(maxsize=16)
 def scorer(model: str, backend: Any, device: str, batch_tokens: int | None) -> bsx.Scorer:
-    return bsx.Scorer(model, all_layers=True, backend=backend, device=device, batch_tokens=batch_tokens)
+    return bsx.Scorer(model=model, all_layers=True, backend=backend, device=device, batch_tokens=batch_tokens)
 
 
 def assert_equal(

@@ -1,12 +1,24 @@
-"""Documents of every kind that a report reads, small and in the shapes that the commands print."""
+"""Documents that a report reads: small results of the functions themselves, and a table of scores."""
 
 from __future__ import annotations
 
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+
+from bsx.analysis import challenge as judge_pairs
+from bsx.analysis import detect_pairs, meta_evaluate, prefer_paraphrase
+from bsx.analysis import disentangle as regress
+from bsx.analysis import ensemble as combine
+from bsx.analysis.adversarial.challenge import ChallengeExample
+from bsx.analysis.datasets.challenge import MinimalPair
+from bsx.analysis.datasets.triples import Triple
+from bsx.support.result import Result
 
 METRICS = ("bertscore", "chrf", "sentbleu")
 SYSTEMS = ("atlas", "brook")
@@ -25,6 +37,17 @@ OPEN = {
     "by",
     "by_factor",
     "p",
+    "p_adjusted",
+    "se",
+    "vif",
+    "statistic",
+    "importance",
+    "commonality",
+    "partial_r2",
+    "partial_r2_ci",
+    "semipartial_r2",
+    "semipartial_r2_ci",
+    "conditional_dominance",
 }
 
 
@@ -38,76 +61,27 @@ def provenance(kind: str) -> dict[str, Any]:
     }
 
 
+def document(result: Result, kind: str) -> dict[str, Any]:
+    return {**json.loads(json.dumps(result.to_dict())), "provenance": provenance(kind)}
+
+
+def judged(groups: int = 3, less: float = 1.0) -> dict[str, Any]:
+    """Human scores, and metrics that agree with them, each less than the one before unless ``less`` is 0."""
+    draw = np.random.default_rng(1)
+    rows = 200 * groups
+    human = draw.normal(size=rows)
+    table: dict[str, Any] = {"human": human, "lp": [GROUPS[place % groups] for place in range(rows)]}
+    return table | {name: human + (1 + less * k) * draw.normal(size=rows) for k, name in enumerate(METRICS)}
+
+
 def meta(groups: int = 3) -> dict[str, Any]:
-    draw = random.Random(1)  # noqa: S311 - a sample
-    parts = []
-    for place in range(groups):
-        values = {name: round(0.6 - 0.12 * k + draw.uniform(-0.08, 0.08), 6) for k, name in enumerate(METRICS)}
-        tests = [
-            {
-                "a": a,
-                "b": b,
-                "difference": values[a] - values[b],
-                "ci": [-0.1, 0.2],
-                "statistic": 1.0,
-                "p": 0.01 if values[a] > values[b] + 0.1 else 0.4,
-                "p_two_sided": 0.02,
-                "p_adjusted": None,
-                "method": "Williams",
-            }
-            for a in METRICS
-            for b in METRICS
-            if a != b
-        ]
-        figures = [
-            {
-                "metric": name,
-                "pearson": value,
-                "spearman": value - 0.02,
-                "kendall": value - 0.15,
-                "ci": [value - 0.09, value + 0.08],
-                "method": "Fisher's z",
-            }
-            for name, value in values.items()
-        ]
-        clusters = {"winners": ["bertscore"], "ranks": {"bertscore": 1, "chrf": 2, "sentbleu": 3}, "alpha": 0.05}
-        parts.append(
-            {
-                "group": GROUPS[place],
-                "n": 560,
-                "left_out": 0,
-                "metrics": figures,
-                "tests": tests,
-                "test": "williams",
-                "clusters": clusters,
-            }
-        )
-    means = [
-        {
-            "metric": name,
-            "pearson": 0.6 - 0.12 * k,
-            "spearman": 0.5,
-            "kendall": 0.4,
-            "ci": [0.5 - 0.12 * k, 0.7 - 0.12 * k],
-            "wins": 3 - k,
-        }
-        for k, name in enumerate(METRICS)
-    ]
-    return {
-        "groups": parts,
-        "average": {"groups": groups, "metrics": means},
-        "headline": "pearson",
-        "human": "human",
-        "settings": {"level": "seg", "alpha": 0.05, "correction": "none", "confidence": 0.95, "seed": 1},
-        "notes": ["ter: lower is better, so its sign is turned"],
-        "provenance": provenance("meta"),
-    }
+    result = meta_evaluate(judged(groups), list(METRICS), "human", group="lp")
+    return document(result, "meta")
 
 
-def judgments() -> dict[str, Any]:
-    """`bsx meta` with two columns of human scores."""
-    alone = [{key: value for key, value in meta(1).items() if key != "provenance"} for _ in range(2)]
-    return {"judgments": alone, "settings": {}, "notes": [], "provenance": provenance("meta-judgments")}
+def ensemble() -> dict[str, Any]:
+    result = combine(judged(less=0.1), list(METRICS), "human", group="lp", texts=(), resamples=100)
+    return document(result, "ensemble")
 
 
 def compare() -> dict[str, Any]:
@@ -141,48 +115,16 @@ def compare() -> dict[str, Any]:
 
 
 def disentangle(groups: int = 3) -> dict[str, Any]:
+    """A real regression of made-up scores, so that what a report reads is what the product writes."""
     factors = ["sem", "syn", "lex"]
-    results = []
+    rng = np.random.default_rng(3)
+    table: dict[str, Any] = {name: rng.normal(size=300) for name in factors}
     for k, name in enumerate(METRICS):
-        coef = {factor: round(0.5 - 0.2 * j + 0.15 * k * j, 4) for j, factor in enumerate(factors)}
-        results.append(
-            {
-                "metric": name,
-                "coef": coef,
-                "ci": {f: [v - 0.04, v + 0.04] for f, v in coef.items()},
-                "r2": 0.55 - 0.1 * k,
-                "p": dict.fromkeys(factors, 0.0001),
-                "significant": dict.fromkeys(factors, True),
-                "adj_r2": 0.54 - 0.1 * k,
-                "r2_share": {"sem": 0.3 - 0.1 * k, "syn": 0.05, "lex": 0.2},
-            }
-        )
-    whole = {
-        "n": 3000,
-        "factors": factors,
-        "results": results,
-        "se": "classic",
-        "confidence": 0.95,
-        "alpha": 0.05,
-        "correction": "none",
-        "bootstrap": 0,
-        "warnings": [{"name": "tiny-n", "message": "few rows"}],
-    }
-    pooled = [
-        {
-            "metric": name,
-            "groups": [*GROUPS[:groups]],
-            "statistic": 2.5,
-            "df1": 6,
-            "df2": 2991,
-            "p": 0.02,
-            "by_factor": dict.fromkeys(factors, 0.04),
-            "method": "Chow test",
-        }
-        for name in METRICS
-    ]
-    parts = [{**whole, "group": name, "n": 1000} for name in GROUPS[:groups]]
-    return {**whole, "groups": parts, "pooled": pooled, "seed": 1, "provenance": provenance("disentangle")}
+        table[name] = sum(weight * table[f] for weight, f in zip((0.9, 0.5, 0.3 + k / 9), factors, strict=True))
+        table[name] = table[name] + rng.normal(size=300)
+    table["lp"] = [GROUPS[place % groups] if groups else "one" for place in range(300)]
+    found = regress(table, METRICS, factors, se="classic", group="lp" if groups > 1 else None)
+    return {**document(found, "disentangle"), "seed": 1}
 
 
 TRIPLES = [
@@ -200,64 +142,20 @@ TRIPLES = [
 
 
 def triples() -> dict[str, Any]:
-    rates = {"bertscore": 0.4, "chrf": 0.05, "sentbleu": 0.0}
-    worst = [
-        {
-            "metric": name,
-            "row": row,
-            "anchor": a,
-            "paraphrase": b,
-            "nonparaphrase": c,
-            "score_paraphrase": 0.41 - 0.1 * k,
-            "score_nonparaphrase": 0.93,
-            "margin": -0.52 - 0.1 * k,
-        }
-        for row, (a, b, c) in enumerate(TRIPLES, start=1)
-        for k, name in enumerate(METRICS[: 4 - row])
-    ]
-    return {
-        "results": [
-            {
-                "metric": name,
-                "n": 60,
-                "prefers_paraphrase": round(60 * rate),
-                "ties": 0,
-                "rate": rate,
-                "ci": [max(0.0, rate - 0.1), rate + 0.12],
-                "mean_margin": rate - 0.5,
-            }
-            for name, rate in rates.items()
-        ],
-        "tests": [{"a": "bertscore", "b": "chrf", "only_a": 22, "only_b": 1, "p": 0.00002}],
-        "splits": [
-            {"metric": name, "low": low, "high": low + 0.3, "n": 20, "rate": rate - low / 2, "ci": [0.0, 0.5]}
-            for name, rate in rates.items()
-            for low in (0.0, 0.3)
-        ],
-        "worst": worst,
-        "settings": {"confidence": 0.95, "seed": 1},
-        "notes": [],
-        "provenance": provenance("adversarial-triples"),
-    }
+    """60 triples, of which the metrics get 24, 3 and none right, the first two worst."""
+    right = dict(zip(METRICS, (24, 3, *[0] * len(METRICS)), strict=False))
+    margins = {name: np.r_[-0.5, -0.4, np.full(58 - count, -0.1), np.full(count, 0.1)] for name, count in right.items()}
+    scores = {name: (0.8 + margin, np.full(60, 0.8)) for name, margin in margins.items()}
+    texts = [Triple(*TRIPLES[row % 2], row=row + 1) for row in range(60)]
+    result = prefer_paraphrase(scores, triples=texts, gap=np.linspace(0, 0.6, 60), bins=2, worst=2, resamples=100)
+    return document(result, "adversarial-triples")
 
 
 def pairs() -> dict[str, Any]:
-    return {
-        "results": [
-            {
-                "metric": name,
-                "n": 677,
-                "auc": 0.7 - 0.06 * k,
-                "ci": [0.66 - 0.06 * k, 0.74 - 0.06 * k],
-                "average_precision": {"estimate": 0.5, "ci": [0.4, 0.6]},
-            }
-            for k, name in enumerate(METRICS)
-        ],
-        "tests": [{"a": "bertscore", "b": "chrf", "difference": 0.06, "ci": [0.02, 0.1], "p": 0.003}],
-        "settings": {"label": "label"},
-        "notes": [],
-        "provenance": provenance("adversarial-pairs"),
-    }
+    draw = np.random.default_rng(2)
+    labels = np.arange(200) % 2
+    scores = {name: labels + (1 + k) * draw.normal(size=200) for k, name in enumerate(METRICS)}
+    return document(detect_pairs(labels, scores, resamples=100), "adversarial-pairs")
 
 
 def perturb() -> dict[str, Any]:
@@ -279,13 +177,20 @@ def perturb() -> dict[str, Any]:
                         "preserves": preserves,
                         "n": 480,
                         "unchanged": 20,
+                        "not_applicable": 0,
+                        "failed": 0,
+                        "nearer": 0,
+                        "mean_clean": 0.9,
                         "mean_score": 0.9 - drop,
                         "drop": drop,
                         "ci": [drop - 0.01, drop + 0.01],
                         "relative_drop": min(1.0, 1.4 * drop),
+                        "unnoticed": 0.1,
                         "excess": None if preserves else drop - 0.02,
+                        "excess_n": 0 if preserves else 450,
                         "excess_ci": [None, None] if preserves else [drop - 0.03, drop],
                         "p": None if preserves else 0.0005,
+                        "p_adjusted": None if preserves else 0.0005,
                     }
                 )
     worst = [
@@ -320,166 +225,32 @@ def perturb() -> dict[str, Any]:
     return {
         "results": results,
         "worst": worst,
+        "ranges": [
+            {"metric": name, "clean": 0.9, "unrelated": 0.9 - 1 / 1.4, "range": 1 / 1.4, "n": 500} for name in METRICS
+        ],
         "left_out": [{"perturbation": "noun swap", "why": "needs a parse"}],
+        "skipped": [],
         "settings": {"control": "lower case", "seed": 1},
-        "notes": [],
         "provenance": provenance("adversarial-perturb"),
     }
 
 
 def challenge() -> dict[str, Any]:
-    row = {"n": 40, "right": 30, "tied": 2, "items": 40, "rate": 0.75, "ci": [0.6, 0.86], "kendall": 0.5, "drop": 0.1}
-    phenomena = {
-        "negation": {"severity": "critical", **row, "sensitivity": 0.2},
-        "empty": {"severity": "base", **row, "right": 40, "rate": 1.0, "sensitivity": 1.0},
-    }
-    one = {"overall": row, "macro": 0.75, "weighted": 0.75, "severities": {"critical": row}, "phenomena": phenomena}
-    test = {"a": "bertscore", "b": "chrf", "n": 40, "only_a": 5, "only_b": 2, "both": 25, "p": 0.45, "p_better": 0.23}
-    return {
-        "metrics": {"bertscore": one, "chrf": one},
-        "tests": [test],
-        "anchor": "empty",
-        "weights": {"critical": 25.0},
-        "examples": [
-            {
-                "row": 7,
-                "phenomenon": "negation",
-                "reference": "The lift is working again.",
-                "source": "Der Aufzug geht wieder.",
-                "good": "The elevator is working again.",
-                "bad": "The lift is not working again.",
-                "scores": {"bertscore": [0.95, 0.9], "chrf": [70.0, 88.0]},
-            }
-        ],
-        "settings": {"confidence": 0.95},
-        "notes": ["40 rows of severity base are anchors"],
-        "provenance": provenance("adversarial-challenge"),
-    }
-
-
-def explain() -> dict[str, Any]:
-    return {
-        "by": "bertscore",
-        "method": {"candidate": "match"},
-        "calibrated": {"candidate": True},
-        "rows": [{"candidate": "He rang.", "risk": [0.1, 0.4], "reference": ["He called."]}],
-        "provenance": provenance("explain"),
-    }
-
-
-def card() -> dict[str, Any]:
-    names = ("agreement", "factors", "paraphrase", "perturbations", "challenge", "sentinels", "invariance", "cost")
-    test = {"data": "table.tsv", "figure": "pearson", "a": "chrf", "b": "length", "difference": 0.4, "ci": [0.3, 0.5]}
-    rows = {"data": "table.tsv", "level": "segment", "group": "cs-en", "statistic": "pearson", "value": 0.5, "ci": None}
-    check = {"name": "order", "what": "rows in reverse order", "n": 9, "changed": 0, "largest": 0.0, "holds": True}
-    return {
-        "schema_version": 1,
-        "metric": "chrf",
-        "kind": "metric",
-        "signature": "metric:chrf|refs:1|bsx:0.1.0",
-        "partial": True,
-        "data": [{"name": "table.tsv", "kind": "judged", "n": 40, "sha256": "1b" * 32}],
-        "status": {name: {"status": "left out", "reason": "no data"} for name in names}
-        | {"agreement": {"status": "made"}, "invariance": {"status": "made"}},
-        "parts": {
-            "agreement": {"rows": [rows], "tests": [{**test, "p": 0.01, "p_adjusted": 0.02}]},
-            "invariance": {"checks": [check], "tolerance": 1e-5},
-        },
-        "multiplicity": {"tests": 1, "correction": "holm", "alpha": 0.05, "significant": 1},
-        "provenance": provenance("card"),
-    }
-
-
-def reproduction() -> dict[str, Any]:
-    cells = [
-        {"at": {"pair": "cs-en", "metric": metric}, "published": 0.514, "ours": ours, "difference": ours - 0.514}
-        | {"tolerance": 0.001, "verdict": verdict, "reason": reason}
-        for metric, ours, verdict, reason in [("chrf", 0.5144, "met", ""), ("ter", 0.6, "exception", "other texts")]
+    """40 rows with a negation, of which the seventh fools chrf, and 40 empty translations."""
+    good, bad = "The elevator is working again.", "The lift is not working again."
+    sides = {"reference": "The lift is working again.", "source": "Der Aufzug geht wieder."}
+    kinds = [(bad, "negation", "critical")] * 40 + [("", "empty", "base")] * 40
+    rows = [
+        MinimalPair(good, text, **sides, phenomenon=name, severity=how, lang="", item=str(place % 40), where="")
+        for place, (text, name, how) in enumerate(kinds)
     ]
-    table = {"title": "Metrics", "source": "A paper", "data": ["a.tsv"], "settings": ["as printed"], "cells": cells}
-    return {
-        "ok": True,
-        "tables": {"wmt17": {**table, "left_out": [{"what": "Table 2", "reason": "no texts"}]}},
-        "left_out": [{"what": "paws", "reason": "no data"}],
-        "provenance": provenance("reproduce"),
-    }
-
-
-def ensemble() -> dict[str, Any]:
-    groups = []
-    for k, name in enumerate(("cs-en", "de-en", "zh-en")):
-        members = {metric: 0.6 - 0.1 * j + 0.02 * k for j, metric in enumerate(METRICS)}
-        test = {"a": "ensemble", "b": "bertscore", "test": "williams", "difference": 0.03, "p": 0.01}
-        groups.append(
-            {
-                "group": name,
-                "n": 560,
-                "members": members,
-                "ensemble": 0.63 + 0.02 * k,
-                "gain": 0.05,
-                "ci": [0.01, 0.09],
-                "tests": [test],
-            }
-        )
-    return {
-        "groups": groups,
-        "average_gain": 0.05,
-        "how": "z",
-        "members": list(METRICS),
-        "weights": dict.fromkeys(METRICS, 1 / 3),
-        "settings": {"seed": 1},
-        "notes": [],
-        "provenance": provenance("ensemble"),
-    }
-
-
-def intervene() -> dict[str, Any]:
-    effect = {"observed": 0.4, "observed_se": 0.05, "observed_ci": [0.3, 0.5], "observed_p": 0.001}
-    edited = {"edited": 0.1, "edited_se": 0.03, "edited_ci": [0.04, 0.16], "edited_p": 0.02, "edited_p_adjusted": 0.02}
-    test = {"difference": -0.3, "difference_ci": [-0.4, -0.2], "p": 0.001, "p_adjusted": 0.001}
-    return {
-        "base": "reference",
-        "factors": ["sem", "lex"],
-        "effects": [
-            {"metric": "chrf", "factor": "sem", **edited},
-            {"metric": "chrf", "factor": "lex", **effect, **edited, **test},
-        ],
-        "fits": [
-            {
-                "metric": "chrf",
-                "n_observed": 60,
-                "r2_observed": 0.7,
-                "n_edited": 40,
-                "r2_edited": 0.8,
-                "sd": 12.5,
-                "statistic": 9.0,
-                "df1": 1,
-                "df2": 59.0,
-                "p": 0.004,
-            }
-        ],
-        "edits": [
-            {
-                "edit": "negation",
-                "aim": "sem",
-                "preserves": False,
-                "strength": None,
-                "n": 40,
-                "unchanged": 0,
-                "not_applicable": 20,
-                "changes": {"sem": 1.0, "lex": 0.05},
-            }
-        ],
-        "drops": [{"metric": "chrf", "edit": "negation", "n": 40, "drop": 0.3, "ci": [0.2, 0.4], "expected": 0.28}],
-        "scales": [{"factor": "lex", "unit": 0.15, "source": "sd among the candidates", "inflation": 1.2}],
-        "left_out": {"voice": "needs parses of the texts"},
-        "confidence": 0.95,
-        "correction": "none",
-        "skipped": [],
-        "settings": {"seed": 1},
-        "notes": ["sem is declared"],
-        "provenance": provenance("intervene"),
-    }
+    scores = {"bertscore": np.full((2, 80), 0.95), "chrf": np.full((2, 80), 88.0)}
+    scores["bertscore"][1], scores["chrf"][1] = np.repeat([0.9, 0.1], 40), np.repeat([70.0, 0.0], 40)
+    scores["chrf"][:, 6] = 70, 88
+    result = judge_pairs(rows, {name: (both[0], both[1]) for name, both in scores.items()})
+    seventh = {name: (float(both[0, 6]), float(both[1, 6])) for name, both in scores.items()}
+    example = ChallengeExample(row=7, phenomenon="negation", **sides, good=good, bad=bad, scores=seventh)
+    return document(replace(result, examples=(example,)), "adversarial-challenge")
 
 
 MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
@@ -548,7 +319,7 @@ def spoiler(payload: str) -> Callable[[Any], Any]:
     def spoil(value: Any, key: str = "", *, inside: bool = False) -> Any:
         if isinstance(value, str):
             return value if key in fixed else value + payload
-        if isinstance(value, list):
+        if isinstance(value, list | tuple):
             return [spoil(item, key) for item in value]
         if not isinstance(value, dict):
             return value

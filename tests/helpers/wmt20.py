@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bsx.analysis.stats.systems.grid import Grid, grid
+from bsx.analysis.stats.systems.grouped import Grid, grid
 
 
 @cache

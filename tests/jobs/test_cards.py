@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import time
@@ -13,14 +14,12 @@ import numpy as np
 import pytest
 
 from bsx.analysis import compare_cards, metric_card, read_cards
-from bsx.analysis.documents.cards import CardDocument, CardParts
-from bsx.bertscore.config import ScorerConfig
+from bsx.analysis.cards.result import Card, CardParts, CardRun
 from bsx.catalog.catalog import shipped
 from bsx.catalog.entries.metrics import Check, MetricEntry
 from bsx.errors import InputError, UnknownNameError
-from bsx.jobs.carding import cost, scoring
-from bsx.jobs.carding.data import RowTexts
-from bsx.jobs.carding.store import Store
+from bsx.jobs.cards import cost, scoring
+from bsx.jobs.cards.data import SegmentTexts
 from bsx.metrics import zoo
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores
@@ -29,7 +28,7 @@ from tests.conftest import Outcome
 
 Cli = Callable[..., Outcome]
 WORDS = ["the", "old", "harbour", "bridge", "closed", "to", "lorries", "on", "rainy", "day", "by", "its", "council"]
-PARTS = list(CardParts.model_fields)
+PARTS = [one.name for one in dataclasses.fields(CardParts)]
 KINDS = ("judged", "pairs", "triples", "challenge")
 
 
@@ -122,16 +121,18 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Failing]]:
     Failing.broken = staticmethod(lambda block: False)
 
 
-def card(specs: str | list[str], data: object, tmp_path: Path, **how: Any) -> dict[str, Any]:
-    """Return the card of one metric as plain values."""
+def card(metrics: Sequence[str], tables: Sequence[Path], tmp_path: Path, **how: Any) -> dict[str, Any]:
+    """Return the card of one metric, or of several under ``cards``, as plain values."""
     how.setdefault("resamples", 50)
-    found: dict[str, Any] = metric_card(specs, data, store=tmp_path / "store", **how).to_dict()  # type: ignore[arg-type]
-    return json.loads(json.dumps(found))
+    run = metric_card(metrics=metrics, tables=tables, store=tmp_path / "store", **how)
+    found: dict[str, Any] = json.loads(json.dumps(run.to_dict()))
+    assert CardRun.from_dict(found).to_dict() == found
+    return found if len(run.cards) > 1 else found["cards"][0]
 
 
 def test_every_kind_of_table_makes_its_part(tables: dict[str, Path], tmp_path: Path) -> None:
     parts = [part for part in PARTS if part not in ("cost", "perturbations")]
-    found = card("chrf", [tables[kind] for kind in KINDS], tmp_path, parts=parts)
+    found = card(["chrf"], [tables[kind] for kind in KINDS], tmp_path, parts=parts)
     assert list(found["parts"]) == parts
     assert [one["kind"] for one in found["data"]] == list(KINDS)
     assert {name: one["status"] for name, one in found["status"].items()} == {
@@ -154,19 +155,19 @@ def test_every_kind_of_table_makes_its_part(tables: dict[str, Path], tmp_path: P
 
 
 def test_agreement_is_that_of_meta(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
-    found = card("chrf", tables["judged"], tmp_path, parts=["agreement"])
+    found = card(["chrf"], [tables["judged"]], tmp_path, parts=["agreement"])
     out = cli(
-        "meta", "--metric", "chrf", "--data", tables["judged"], "--human", "human", "--group", "lp",
+        "meta", tables["judged"], "--metrics", "chrf", "--human", "human", "--group", "lp",
         "--system", "system", "--segment", "segment", "--format", "json",
     )  # fmt: skip
     groups = {group["group"]: group["metrics"][0] for group in json.loads(out.out)["groups"]}
     for row in found["parts"]["agreement"]["rows"]:
         if row["level"] == "segment" and row["group"] != "average":
-            assert row["value"] == groups[row["group"]]["pearson"]
+            assert row["value"] == groups[row["group"]]["value"]
 
 
 def test_all_tests_of_a_card_are_one_family(tables: dict[str, Path], tmp_path: Path) -> None:
-    found = card(["chrf", "bleu"], tables["judged"], tmp_path, parts=["agreement", "factors", "sentinels"])
+    found = card(["chrf", "bleu"], [tables["judged"]], tmp_path, parts=["agreement", "factors", "sentinels"])
     for one in found["cards"]:
         tests = [test for part in one["parts"].values() for test in part.get("tests", [])]
         assert one["multiplicity"]["tests"] == len(tests) > 5
@@ -183,7 +184,7 @@ def test_a_metric_that_fails_on_one_row_is_scored_on_the_others(
 ) -> None:
     lost = tables["judged"].read_text().splitlines()[7].split("\t")[4]
     failing.broken = staticmethod(lambda block: lost in block.candidates)
-    found = card("failing", tables["judged"], tmp_path, parts=["agreement"])
+    found = card(["failing"], [tables["judged"]], tmp_path, parts=["agreement"])
     assert found["status"]["agreement"]["status"] == "made"
     assert any(
         "failed on 1 of 120 rows" in note and "half way" in note for note in found["parts"]["agreement"]["notes"]
@@ -209,30 +210,32 @@ def test_a_metric_that_fails_half_way_gives_a_partial_card(
 def test_finished_steps_are_not_computed_again(
     tables: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = card("chrf", tables["plain"], tmp_path, parts=["agreement"])
+    first = card(["chrf"], [tables["plain"]], tmp_path, parts=["agreement"])
 
     def never(*_: object) -> None:
         raise InputError("scored again")
 
     with monkeypatch.context() as patch:
         patch.setattr(scoring, "score_rows", never)
-        again = card("chrf", tables["plain"], tmp_path, parts=["agreement"])
+        again = card(["chrf"], [tables["plain"]], tmp_path, parts=["agreement"])
         assert again["parts"] == first["parts"]
-        other = card("chrf", tables["plain"], tmp_path, parts=["agreement"], seed=2)  # scores are kept by themselves
+        other = card(
+            ["chrf"], [tables["plain"]], tmp_path, parts=["agreement"], seed=2
+        )  # scores are kept by themselves
         assert other["parts"]["agreement"]["rows"][0]["value"] == first["parts"]["agreement"]["rows"][0]["value"]
-        fresh = card("chrf", tables["plain"], tmp_path, parts=["agreement"], fresh=True)
+        fresh = card(["chrf"], [tables["plain"]], tmp_path, parts=["agreement"], fresh=True)
         assert fresh["status"]["agreement"] == {"status": "failed", "reason": "scored again"}
 
 
 def test_texts_are_encoded_once_unless_that_is_what_is_tried(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
     spec = f"bertscore:model={tiny_model('bert')},layer=1"
-    lab = scoring.Lab([spec], ScorerConfig(), shipped(), Store(tmp_path), None)
-    texts = RowTexts(["a cat sat", "two dogs"], [("a cat sits",), ("dogs",)])
+    lab = scoring.CardMetrics([spec], {}, shipped(), scoring.CardStore(tmp_path), None)
+    texts = SegmentTexts(["a cat sat", "two dogs"], [("a cat sits",), ("dogs",)])
     metric = lab.build("en")[spec]
     assert isinstance(metric, Metric)
     found = [lab.score(lang, texts, [spec])[spec] for lang in ("en", "de")]
     assert metric.encoders.sequences_encoded == 4
-    moved = RowTexts(["two dogs", "a cat sat"], texts.references)
+    moved = SegmentTexts(["two dogs", "a cat sat"], texts.references)
     lab.score("en", moved, [spec])
     assert metric.encoders.sequences_encoded == 4
     again = lab.function("en", spec)(texts)
@@ -269,7 +272,7 @@ def test_changed_meanings_are_compared_pair_by_pair(tmp_path: Path) -> None:
         (f"The {place} was not open in {1990 + n}, they said.", "It was closed.", n) for n, place in enumerate(places)
     ]
     file = write(tmp_path / "texts.tsv", "reference candidate human", rows)
-    found = card(["chrf", "bleu", "overlap"], file, tmp_path, parts=["perturbations"])["cards"]
+    found = card(["chrf", "bleu", "overlap"], [file], tmp_path, parts=["perturbations"])["cards"]
     for one in found:
         part = one["parts"]["perturbations"]
         (whole,) = part["overall"]
@@ -279,7 +282,7 @@ def test_changed_meanings_are_compared_pair_by_pair(tmp_path: Path) -> None:
         )
         paired = [test for test in part["tests"] if test["method"].startswith("McNemar")]
         assert {test["b"] for test in paired} == {other["metric"] for other in found} - {one["metric"]}
-    board = compare_cards([CardDocument.model_validate(one) for one in found])
+    board = compare_cards([Card.from_dict(one) for one in found])
     assert [(figure.part, figure.tests["paired"]) for figure in board.figures] == [("perturbations", 3)]
 
 
@@ -288,8 +291,8 @@ def test_a_column_of_published_scores_has_a_card(tables: dict[str, Path], tmp_pa
     errors = ["ter", *(str(line.split("\t")[4].count("zzz")) for line in lines[1:])]
     file = tmp_path / "published.tsv"
     file.write_text("\n".join(f"{line}\t{count}" for line, count in zip(lines, errors, strict=True)) + "\n")
-    found = card([], file, tmp_path, columns=["ter"], lower=["ter"], parts=["agreement", "invariance"])
-    assert found["kind"] == "column"
+    found = card([], [file], tmp_path, columns=["ter"], lower=["ter"], parts=["agreement", "invariance"])
+    assert found["of"] == "column"
     assert all(row["value"] > 0.7 for row in found["parts"]["agreement"]["rows"])
     assert found["status"]["invariance"] == {
         "status": "left out",
@@ -300,7 +303,7 @@ def test_a_column_of_published_scores_has_a_card(tables: dict[str, Path], tmp_pa
 def test_data_without_people_makes_the_rest(tables: dict[str, Path], tmp_path: Path) -> None:
     rows = [line.split("\t")[3:5] for line in tables["judged"].read_text().splitlines()[1:]]
     file = write(tmp_path / "texts.tsv", "reference candidate", rows)
-    found = card("chrf", file, tmp_path, parts=["agreement", "languages"])
+    found = card(["chrf"], [file], tmp_path, parts=["agreement", "languages"])
     assert found["status"]["agreement"]["reason"] == "texts.tsv has no human scores (a column human)"
     assert found["status"]["languages"]["status"] == "made"
     assert found["partial"]
@@ -309,13 +312,13 @@ def test_data_without_people_makes_the_rest(tables: dict[str, Path], tmp_path: P
 def test_wrong_input_is_one_line(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
     nothing = write(tmp_path / "nothing.tsv", "one two", [(1, 2)])
     for arguments, message in (
-        (["chrf", "--data", nothing], "nothing.tsv: has the columns one, two, by which a card knows no table"),
-        (["chrff", "--data", tables["judged"]], "unknown metric 'chrff'"),
-        (["chrf", "--data", tmp_path / "none.tsv"], "none.tsv"),
-        (["chrf", "--data", tables["judged"], "--part", "cots"], "--part cots: there is no such part of a card"),
-        (["chrf", "--lang", "sw"], "the shipped examples hold no texts in sw"),
+        ([nothing, "--metrics", "chrf"], "nothing.tsv: has the columns one, two, by which a card knows no table"),
+        ([tables["judged"], "--metrics", "chrff"], "unknown metric 'chrff'"),
+        ([tmp_path / "none.tsv", "--metrics", "chrf"], "none.tsv"),
+        ([tables["judged"], "--metrics", "chrf", "--parts", "cots"], "parts: must be 'agreement'"),
+        (["--metrics", "chrf", "--lang", "sw"], "the shipped examples hold no texts in sw"),
         ([], "name at least one metric"),
-        (["--column", "humann", "--data", tables["judged"]], "no table has a column 'humann'. Near: human."),
+        (["--columns", "humann", tables["judged"]], "no table has a column 'humann'. Near: human."),
         (["--compare", nothing], "nothing.tsv"),
     ):
         out = cli("card", *arguments)
@@ -325,7 +328,7 @@ def test_wrong_input_is_one_line(tables: dict[str, Path], tmp_path: Path, cli: C
 
 
 def test_a_limit_draws_whole_segments_of_systems(tables: dict[str, Path], tmp_path: Path) -> None:
-    found = card(["chrf"], tables["judged"], tmp_path, parts=["agreement"], limit=40)
+    found = card(["chrf"], [tables["judged"]], tmp_path, parts=["agreement"], limit=40)
     assert found["data"][0]["n"] == 40
     rows = [row for row in found["parts"]["agreement"]["rows"] if row["level"] == "system"]
     assert {row["group"] for row in rows} == {"de-en", "fr-en", "average"}
@@ -337,7 +340,7 @@ def test_a_limit_draws_whole_segments_of_systems(tables: dict[str, Path], tmp_pa
 def test_a_folder_is_read_table_by_table(tables: dict[str, Path], tmp_path: Path) -> None:
     folder = tables["judged"].parent
     write(folder / "zz-unknown.tsv", "one two", [(1, 2)])
-    found = card("chrf", folder, tmp_path, parts=["challenge"])
+    found = card(["chrf"], [folder], tmp_path, parts=["challenge"])
     (folder / "zz-unknown.tsv").unlink()
     assert {one["kind"] for one in found["data"]} == set(KINDS)
     assert any(note.startswith("left out: ") and "zz-unknown.tsv" in note for note in found["notes"])
@@ -345,7 +348,7 @@ def test_a_folder_is_read_table_by_table(tables: dict[str, Path], tmp_path: Path
 
 def test_examples_are_marked(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BSX_CACHE", str(tmp_path))
-    out = cli("card", "chrf", "--part", "languages", "--format", "json")
+    out = cli("card", "--metrics", "chrf", "--parts", "languages", "--format", "json")
     found = json.loads(out.out)
     assert found["metric"] == "chrf"
     assert all(one["examples"] for one in found["data"])
@@ -357,25 +360,17 @@ def test_pages_are_escaped_and_whole(tables: dict[str, Path], tmp_path: Path, cl
     evil = tmp_path / "<script>.tsv"
     evil.write_text(tables["judged"].read_text())
     for ending in ("html", "md", "txt"):
-        out = cli("card", "chrf", "--data", evil, "--part", "languages", "-o", tmp_path / f"card.{ending}")
+        out = cli("card", evil, "--metrics", "chrf", "--parts", "languages", "-o", tmp_path / f"card.{ending}")
         assert out.status == 0, out.err
         page = (tmp_path / f"card.{ending}").read_text()
         assert "Languages" in page
         assert ending == "txt" or "<script>.tsv" not in page
 
 
-def test_a_card_has_one_column_of_human_scores(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
-    for several in (["--human", "a,b"], ["--human", "a", "--human", "b"]):
-        out = cli("card", "chrf", "--data", tables["judged"], *several, "-o", tmp_path / "card.json")
-        assert (out.status, out.err.count("\n")) == (2, 1)
-        assert out.err.endswith("make a card for each of a, b\n")
-        assert not (tmp_path / "card.json").exists()
-
-
 def test_cards_side_by_side(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
-    how = ["--data", tables["plain"], "--part", "agreement", "-o"]
+    how = [tables["plain"], "--parts", "agreement", "-o"]
     for name in ("chrf", "bleu"):
-        cli("card", name, *how, tmp_path / f"{name}.json")
+        cli("card", "--metrics", name, *how, tmp_path / f"{name}.json")
     out = cli("card", "--compare", tmp_path / "chrf.json", tmp_path / "bleu.json", "--format", "json")
     board = json.loads(out.out)
     assert board["metrics"] == ["chrf", "bleu"]
@@ -385,33 +380,33 @@ def test_cards_side_by_side(tables: dict[str, Path], tmp_path: Path, cli: Cli) -
         assert values == sorted(values, reverse=True)
         assert figure["standings"][0]["rank"] == 1
     both = tmp_path / "both.json"
-    cli("card", "chrf", "bleu", *how, both)
+    cli("card", "--metrics", "chrf,bleu", *how, both)
     assert len(read_cards([both])) == 2
     assert {figure.tests["paired"] for figure in compare_cards(read_cards([both])).figures} == {1}
-    assert "Leaderboard" in cli("card", "--compare", both).out
+    assert "Figures of all cards" in cli("card", "--compare", both).out
 
 
 def test_a_card_of_another_version_is_refused(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
-    found = card("chrf", tables["plain"], tmp_path, parts=["agreement"])
+    found = card(["chrf"], [tables["plain"]], tmp_path, parts=["agreement"])
     old = tmp_path / "old.json"
     old.write_text(json.dumps({**found, "schema_version": 0}))
     out = cli("card", "--compare", old, old)
     assert out.status == 2
-    assert "old.json: is a card of version 0, and this bsx reads version 1" in out.err
+    assert "old.json: is a card of version 0, and this bsx reads version 3" in out.err
     (tmp_path / "new.json").write_text(json.dumps(found))
     with pytest.raises(InputError, match="two cards of chrf"):
         compare_cards(read_cards([tmp_path / "new.json"] * 2))
 
 
 def test_the_run_knows_its_cards(tables: dict[str, Path], tmp_path: Path) -> None:
-    run = metric_card("chrf", tables["judged"], store=tmp_path, parts=["languages"])
+    run = metric_card(metrics=["chrf"], tables=[tables["judged"]], store=tmp_path, parts=["languages"])
     assert run["chrf"].metric == "chrf"
     with pytest.raises(UnknownNameError, match="there is no card of 'bleu'"):
         run["bleu"]
 
 
 def test_cost_is_measured_beside_chrf(tables: dict[str, Path], tmp_path: Path) -> None:
-    cost = card("chrf", tables["judged"], tmp_path, parts=["cost"], timed=10)["parts"]["cost"]
+    cost = card(["chrf"], [tables["judged"]], tmp_path, parts=["cost"], timed=10)["parts"]["cost"]
     assert cost["metric"]["seconds"] > 0
     assert cost["metric"]["memory"] > cost["metric"]["memory_before"] > 10
     assert cost["times_chrf"] == 1
@@ -423,20 +418,19 @@ def test_compare_says_how_often_people_agreed(tables: dict[str, Path], tmp_path:
         rows = [line.split("\t")[3] for line in tables["judged"].read_text().splitlines()[1:30]]
         (tmp_path / f"{name}.txt").write_text("".join(damaged(draw, row.split(), wrong) + "\n" for row in rows))
         (tmp_path / "references.txt").write_text("".join(f"{row}\n" for row in rows))
-    arguments = [tmp_path / "one.txt", tmp_path / "two.txt", "-r", tmp_path / "references.txt", "--metric", "chrf"]
+    files = ["-c", tmp_path / "one.txt", "-c", tmp_path / "two.txt", "-r", tmp_path / "references.txt"]
+    arguments = [*files, "--metrics", "chrf"]
     out = cli("compare", *arguments, "--judged", tables["judged"], "--format", "json")
     found = json.loads(out.out)
-    curves = {curve["group"]: curve for curve in found["people"]}
+    curves = {curve["group"]: curve for curve in found["human"]}
     assert list(curves) == ["all", "de-en", "fr-en"]
     assert (curves["all"]["pairs"], curves["de-en"]["pairs"]) == (12, 6)  # of four systems each; none across pairs
     test = found["metrics"][0]["tests"][0]
     step = curves["all"]["steps"][0]
     expected = step if abs(test["difference"]) <= step["high"] else None
-    assert test.get("people") == expected
-    text = cli("compare", *arguments, "--judged", tables["judged"]).out
-    assert ("people agreed on" in text) == (expected is not None)
-    assert "judged.tsv" in text
-    assert "people" not in json.loads(cli("compare", *arguments, "--format", "json").out)
+    assert test.get("human") == expected
+    assert "judged.tsv" in [file["name"] for file in found["provenance"]["files"]]
+    assert "human" not in json.loads(cli("compare", *arguments, "--format", "json").out)
     out = cli("compare", *arguments, "--judged", tables["pairs"])
     assert (out.status, out.err.count("\n")) == (2, 1)
-    assert "--judged needs texts that people judged" in out.err
+    assert "judged needs texts with human scores" in out.err

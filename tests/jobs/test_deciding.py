@@ -42,7 +42,7 @@ def decisions(path: Path) -> list[dict[str, Any]]:
 def test_every_layout_gives_the_decisions_of_python(cli: Cli, tmp_path: Path, name: str) -> None:
     file, out, matrix = write(tmp_path / name), tmp_path / "out.jsonl", tmp_path / "matrix.jsonl"
     by_score = [] if name.endswith(".nbest") else ["--model-score", "score"]
-    command = ["mbr", file, "--metric", "chrf", *by_score, "--temperature", "0.5", "-o", out, "--matrix-out", matrix]
+    command = ["mbr", file, "--metrics", "chrf", *by_score, "--temperature", "0.5", "-o", out, "--matrix-out", matrix]
     done = cli(*command, "--format", "json")
     assert done.status == 0, done.err
     expected = bsx.mbr(
@@ -66,7 +66,7 @@ def test_every_layout_gives_the_decisions_of_python(cli: Cli, tmp_path: Path, na
 
 
 def test_decisions_go_to_standard_output_unless_a_file_is_named(cli: Cli, tmp_path: Path) -> None:
-    done = cli("mbr", write(tmp_path / "lists.tsv"), "--metric", "chrf")
+    done = cli("mbr", write(tmp_path / "lists.tsv"), "--metrics", "chrf")
     assert done.out.splitlines()[0] == "id\tcandidate\texpected\trank\tn\tdistinct\tloss"
     assert done.out.splitlines()[1].startswith("s1\tthe cat sat\t")
     assert "mean rank in the list" in done.err
@@ -74,12 +74,12 @@ def test_decisions_go_to_standard_output_unless_a_file_is_named(cli: Cli, tmp_pa
 
 def test_what_pruning_loses_is_stated(cli: Cli, tmp_path: Path) -> None:
     file = write(tmp_path / "lists.tsv")
-    done = cli("mbr", file, "--metric", "ter", "--method", "prune", "--keep", 1, "--check", 2, "--format", "json")
+    done = cli("mbr", file, "--metrics", "ter", "--method", "prune", "--keep", 1, "--check", 2, "--format", "json")
     checked = json.loads(done.err.splitlines()[0])["checked"]
     assert checked["lists"] == 2
     assert checked["ci"][0] <= checked["share"] <= checked["ci"][1]
     assert done.out.count("\tnan") == 1
-    none = cli("mbr", file, "--metric", "chrf", "--method", "aggregate", "--check", 0, "--format", "json")
+    none = cli("mbr", file, "--metrics", "chrf", "--method", "aggregate", "--check", 0, "--format", "json")
     assert json.loads(none.err.splitlines()[0])["checked"] is None
 
 
@@ -88,12 +88,12 @@ def test_references_in_a_file_of_their_own(cli: Cli, tmp_path: Path) -> None:
     others = [{"id": i, "candidate": "it rains", "weight": 2} for i in LISTS]
     beside = write(tmp_path / "refs.tsv", others)
     out = tmp_path / "out.jsonl"
-    done = cli("mbr", file, "-r", beside, "--metric", "chrf", "--weight", "weight", "-o", out)
+    done = cli("mbr", file, "-r", beside, "--metrics", "chrf", "--weight", "weight", "-o", out)
     assert done.status == 0, done.err
     assert decisions(out)[0]["candidate"] == "it rains"
-    short = cli("mbr", file, "-r", write(tmp_path / "less.tsv", others[:2]), "--metric", "chrf")
+    short = cli("mbr", file, "-r", write(tmp_path / "less.tsv", others[:2]), "--metrics", "chrf")
     assert (short.status, "ends before the list 's3'" in short.err) == (2, True)
-    wrong = cli("mbr", file, "-r", write(tmp_path / "other.tsv", others[::-1]), "--metric", "chrf")
+    wrong = cli("mbr", file, "-r", write(tmp_path / "other.tsv", others[::-1]), "--metrics", "chrf")
     assert "other.tsv: line 2: is of the list 's3'" in wrong.err
 
 
@@ -104,7 +104,7 @@ def test_wrong_files_are_refused_with_file_and_row(cli: Cli, tmp_path: Path) -> 
             path.write_text(rows, encoding="utf-8")
         else:
             write(path, rows)
-        done = cli("mbr", path, "--metric", "chrf", *more, "-o", tmp_path / "out.tsv")
+        done = cli("mbr", path, "--metrics", "chrf", *more, "-o", tmp_path / "out.tsv")
         assert done.status == 2
         assert done.out == ""
         assert done.err.count("\n") == 1
@@ -116,23 +116,23 @@ def test_wrong_files_are_refused_with_file_and_row(cli: Cli, tmp_path: Path) -> 
     assert "holds no candidates" in refused("id\tcandidate\n")
     assert "has no column 'candidate'" in refused("id\ttext\na\tb\n")
     assert "has no column 'lp'" in refused(ROWS, "--model-score", "lp")
-    assert "--temperature weights by the model's scores" in refused(ROWS, "--temperature", "1")
+    assert "temperature weighs by the model's scores" in refused(ROWS, "--temperature", "1")
     assert "line 2, column 'score'" in refused([{"id": 1, "candidate": "a", "score": "high"}], "--model-score", "score")
     assert "a weight is at least 0, not -1" in refused([ROWS[0] | {"score": -1}], "--weight", "score")
     assert "line 2 is not of the form id ||| text" in refused("1 ||| a ||| f ||| 1\nx\n", name="bad.nbest")
     assert "line 2 has no score, unlike" in refused("1 ||| a ||| f ||| 1\n1 ||| b\n", name="bad.nbest")
     assert "weights and sources need a table" in refused("1 ||| a\n", "--weight", "w", name="bad.nbest")
-    assert "--matrix-out writes the scores of all pairs" in refused(
+    assert "matrix_out writes the scores of all pairs" in refused(
         ROWS, "--method", "aggregate", "--matrix-out", str(tmp_path / "m.jsonl")
     )
     assert "the name must end in .jsonl" in refused(ROWS, "--matrix-out", str(tmp_path / "m.npz"))
-    assert "this takes one metric, not 3" in refused(ROWS, "--metric", "chrf,ter")
+    assert "one metric decides, not 3" in refused(ROWS, "--metrics", "chrf,ter")
 
 
 def test_a_stopped_run_goes_on(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"id": f"s{i}", "candidate": f"{word} {i % 7}"} for i in range(40) for word in ("a b", "a c", "q")]
     file, whole, out = write(tmp_path / "many.tsv", rows), tmp_path / "whole.tsv", tmp_path / "out.tsv"
-    command = ["mbr", file, "--metric", "ter", "--method", "prune", "--keep", 2, "--check", 9]
+    command = ["mbr", file, "--metrics", "ter", "--method", "prune", "--keep", 2, "--check", 9]
     assert cli(*command, "-o", whole).status == 0
     append, left = Journal.append, [2]
 

@@ -21,6 +21,7 @@ from bsx.models.ranking import select_model
 from tests.conftest import Outcome
 
 Cli = Callable[..., Outcome]
+MORE = {"groups": [], "examples": False}
 
 
 def card(path: Path, metric: str, model: str, *, auc: float, r: float, lang: str = "de", **more: Any) -> Path:
@@ -28,14 +29,16 @@ def card(path: Path, metric: str, model: str, *, auc: float, r: float, lang: str
     kind = metric.partition(":")[0]
     tables = [("judged.tsv", "judged", "a"), ("pairs.tsv", "pairs", "b"), ("pairs.json", "challenge", "c")]
     content: dict[str, Any] = {
-        "schema_version": 1,
+        "schema_version": 3,
         "metric": metric,
-        "kind": "metric",
+        "of": "metric",
         "signature": f"metric:{kind}|model:{model}@sha256-1",
         "signatures": {lang: f"metric:{kind}|model:{model}@sha256-1"},
+        "higher_is_better": True,
         "partial": True,
+        "against": [],
         "data": [
-            {"name": name, "kind": kind, "n": 50, "sha256": letter * 64, "languages": [lang]}
+            {"name": name, "kind": kind, "n": 50, "sha256": letter * 64, "languages": [lang]} | MORE
             for name, kind, letter in tables
         ],
         "status": {},
@@ -50,6 +53,7 @@ def card(path: Path, metric: str, model: str, *, auc: float, r: float, lang: str
                         "statistic": "pearson",
                         "value": r,
                         "ci": [r - 0.1, r + 0.1],
+                        **{"rank": None, "of": None, "others": {}, "method": ""},
                     }
                 ]
             },
@@ -60,6 +64,8 @@ def card(path: Path, metric: str, model: str, *, auc: float, r: float, lang: str
                         "group": lang,
                         "metric": metric,
                         "n": 50,
+                        "positives": 20,
+                        "p": 0.01,
                         "auc": auc,
                         "ci": [auc - 0.1, auc + 0.1],
                     }
@@ -83,7 +89,8 @@ def card(path: Path, metric: str, model: str, *, auc: float, r: float, lang: str
                 "n": 50,
                 "data": "judged.tsv",
                 "group": lang,
-                "metric": {"seconds": 3.5, "start_seconds": 1.0, "memory": 9.0, "runs": 3},
+                "metric": {"seconds": 3.5, "seconds_range": [3.0, 4.0], "processor": None, "processor_range": None}
+                | {"start_seconds": 1.0, "memory": 9.0, "memory_before": 1.0, "runs": 3},
                 "times_chrf": 7.0,
                 "times_chrf_range": [6.5, 7.5],
                 "machine": {"processor": "A chip", "threads": "1"},
@@ -107,7 +114,7 @@ def test_figures_go_into_the_overlay_and_rank(tmp_path: Path, cli: Cli) -> None:
     own = tmp_path / "registry"
     for model, auc, r in (("me5-small-q4", 0.8, 0.3), ("bert-base-multilingual-cased", 0.7, 0.5)):
         file = card(tmp_path / f"{model}.json", f"bertscore:model={model}", model, auc=auc, r=r)
-        out = cli("registry", "evidence", model, "--from", file, "--registry", own)
+        out = cli("registry", "evidence", model, "--cards", file, "--registry", own)
         assert out.status == 0, out.err
         assert re.search(rf"ROC AUC of bertscore +{auc:.3f}", out.out)
     entry = yaml.safe_load((own / "models" / "me5-small-q4.yaml").read_text())
@@ -141,17 +148,17 @@ def test_a_file_with_several_cards_gives_those_that_fit(tmp_path: Path) -> None:
     both = tmp_path / "both.json"
     both.write_text(json.dumps({"cards": [json.loads(file.read_text()) for file in (one, other)]}))
     for name, auc in (("me5-small-q4", 0.8), ("chrf", 0.5)):
-        added = add_evidence(name, [both], registry=tmp_path / "registry")
+        added = add_evidence(name=name, cards=[both], registry=tmp_path / "registry")
         assert [e.value for e in added.evidence if e.aspect == "semantics"] == [auc]
     with pytest.raises(InputError, match="the card is of chrf, not of bleu"):
-        add_evidence("bleu", [both], registry=tmp_path / "registry")
+        add_evidence(name="bleu", cards=[both], registry=tmp_path / "registry")
 
 
 def test_the_same_test_is_replaced(tmp_path: Path) -> None:
     own = tmp_path / "registry"
     for auc in (0.6, 0.9):
         file = card(tmp_path / "card.json", "bertscore:model=me5-small-q4", "me5-small-q4", auc=auc, r=0.1)
-        add_evidence("me5-small-q4", [file], registry=own)
+        add_evidence(name="me5-small-q4", cards=[file], registry=own)
     figures = [e for e in load_registry(own).models["me5-small-q4"].evidence if e.aspect == "semantics"]
     shipped_ones = [e for e in shipped().models["me5-small-q4"].evidence if e.aspect == "semantics"]
     assert [e.value for e in figures if e not in shipped_ones] == [0.9]
@@ -202,7 +209,7 @@ def test_speed_is_better_low(tmp_path: Path) -> None:
 
 def test_a_metric_s_own_card(tmp_path: Path) -> None:
     file = card(tmp_path / "card.json", "chrf", "none", auc=0.5, r=0.2)
-    added = add_evidence("chrf", [file], registry=tmp_path / "registry")
+    added = add_evidence(name="chrf", cards=[file], registry=tmp_path / "registry")
     assert {(one.aspect, one.statistic) for one in added.evidence} == {
         ("agreement", "Pearson r"),
         ("semantics", "ROC AUC"),
@@ -217,7 +224,7 @@ def test_a_metric_s_own_card(tmp_path: Path) -> None:
 
 def test_wrong_cards_are_one_line(tmp_path: Path, cli: Cli) -> None:
     file = card(tmp_path / "card.json", "bertscore:model=minilm", "minilm", auc=0.5, r=0.2)
-    table = {"name": "en-systems.tsv", "kind": "judged", "n": 9, "sha256": "a" * 64, "languages": ["de"]}
+    table = {"name": "en-systems.tsv", "kind": "judged", "n": 9, "sha256": "a" * 64, "languages": ["de"], "groups": []}
     rests = [{**table, "examples": True}]
     examples = card(tmp_path / "examples.json", "chrf", "none", auc=0.5, r=0.2, data=rests)
     for name, path, message in (
@@ -226,10 +233,10 @@ def test_wrong_cards_are_one_line(tmp_path: Path, cli: Cli) -> None:
         ("nobody", file, "the registry has no model and no metric 'nobody'"),
         ("chrf", examples, "rests on the shipped examples, which are no evidence"),
     ):
-        out = cli("registry", "evidence", name, "--from", path, "--registry", tmp_path / "own")
+        out = cli("registry", "evidence", name, "--cards", path, "--registry", tmp_path / "own")
         assert (out.status, out.out, out.err.count("\n")) == (2, "", 1)
         assert message in out.err
     assert not list((tmp_path / "own").rglob("*.yaml"))
     with pytest.raises(UnknownNameError):
-        add_evidence("nobody", [file])
+        add_evidence(name="nobody", cards=[file])
     assert read_cards([file])[0].metric == "bertscore:model=minilm"

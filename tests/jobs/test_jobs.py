@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 
 import bsx.jobs
 from bsx.analysis.agreement.result import MetaResult
-from bsx.analysis.ensembles.settings import EnsembleSettings
-from bsx.bertscore.config import ScorerConfig
+from bsx.analysis.present.forms import save
 from bsx.catalog.catalog import load_registry
-from bsx.cli.messages import spelled
 from bsx.errors import InputError
-from bsx.jobs.settings import combining, factors, fooling, layers
-from bsx.jobs.settings.layers import ProbePlan
-from bsx.support.provenance import provenance
-from bsx.support.settings import as_model, complete
-from bsx.train.config import TrainConfig
+from bsx.support.provenance import Provenance, provenance
 
 Model = Callable[[str], str]
 
@@ -53,49 +48,25 @@ def test_every_job_shows_its_settings() -> None:
         bsx.jobs.scorre  # type: ignore[attr-defined]  # noqa: B018
 
 
-SETTINGS: list[tuple[Callable[..., object], type]] = [
-    (bsx.jobs.tune, layers.TuneSettings),
-    (bsx.jobs.baseline, layers.BaselineSettings),
-    (bsx.jobs.sweep_layers, layers.SweepSettings),
-    (bsx.jobs.ablate, layers.AblationSettings),
-    (bsx.jobs.probe, layers.PeopleColumns),
-    (bsx.jobs.factors, factors.FactorSettings),
-    (bsx.jobs.disentangle, factors.DisentangleSettings),
-    (bsx.jobs.perturb, fooling.PerturbSettings),
-    (bsx.jobs.mbr, combining.MbrSettings),
-    (bsx.jobs.ensemble, combining.EnsembleColumns),
-]
-
-
-@pytest.mark.parametrize(("job", "kind"), SETTINGS, ids=lambda value: value.__name__)
-def test_a_setting_is_declared_once(job: Callable[..., object], kind: type) -> None:
-    shown = inspect.signature(job).parameters
-    fields = as_model(kind).model_fields
-    assert {name: shown[name].default for name in fields} == {name: field.default for name, field in fields.items()}
-    assert all(field.description for field in fields.values())
-    with pytest.raises(InputError, match="there is no setting 'humn'. Did you mean|there is no setting 'humn'"):
-        complete(cast(Any, {"humn": "grade"}), kind)
-
-
 def test_settings_out_of_range_are_refused_before_anything_is_read() -> None:
     for run in (
-        lambda: bsx.jobs.tune("minilm", ["absent.tsv"], "en", resamples=1),
-        lambda: bsx.jobs.baseline("minilm", lang="en", corpus="absent.txt", pairs=1),
-        lambda: bsx.jobs.disentangle(Path("absent.tsv"), ["a"], ["b"], confidence=1.5),
-        lambda: bsx.jobs.perturb("absent.tsv", ["chrf"], seed=-1),
+        lambda: bsx.jobs.tune(model="minilm", tables=["absent.tsv"], lang="en", resamples=1),
+        lambda: bsx.jobs.baseline(model="minilm", lang="en", corpus="absent.txt", pairs=1),
+        lambda: bsx.jobs.disentangle(table="absent.tsv", columns=["a"], factor_columns=["b"], confidence=1.5),
+        lambda: bsx.jobs.perturb(table="absent.tsv", metrics=["chrf"], seed=-1),
     ):
-        with pytest.raises(InputError, match="`(resamples|pairs|confidence|seed)=`: "):
+        with pytest.raises(InputError, match="(resamples|pairs|confidence|seed)(=`)?: "):
             run()
 
 
 def test_tune_and_write(judged: str, tmp_path: Path) -> None:
     done: list[str] = []
     found = bsx.jobs.tune(
-        "minilm",
-        [judged],
-        "en",
+        model="minilm",
+        tables=[judged],
+        lang="en",
         resamples=20,
-        settings=ScorerConfig(device="cpu"),
+        device="cpu",
         progress=lambda phase, *_: done.append(phase),
     )
     assert found.to_dict()["best_layer"] == found.agreement.best_layer
@@ -107,149 +78,152 @@ def test_tune_and_write(judged: str, tmp_path: Path) -> None:
 
 
 def test_baseline(judged: str) -> None:
-    found = bsx.jobs.baseline("minilm", lang="en", corpus=judged, pairs=20)
+    found = bsx.jobs.baseline(model="minilm", lang="en", corpus=judged, pairs=20)
     assert (found.pairs, found.language, found.file) == (20, "English", None)
     assert found.standard_error.shape == (len(found.entry.f1), 3)
 
 
 def test_layers_and_ablation(judged: str, tiny_model: Model) -> None:
-    swept = bsx.jobs.sweep_layers(["bertscore"], [judged], tiny_model("bert"), resamples=20)
+    swept = bsx.jobs.sweep_layers(tables=[judged], model=tiny_model("bert"), resamples=20)
     assert [row["layer"] for row in swept.rows()] == [0, 1, 2, 3]
     with pytest.raises(InputError, match="a sweep needs a metric with a setting layer"):
-        bsx.jobs.sweep_layers(["chrf"], [judged], tiny_model("bert"))
-    with pytest.raises(InputError, match="`long_idf=x`: write GROUP=FILE with one of the groups all"):
-        bsx.jobs.ablate(judged, tiny_model("bert"), long_idf={"x": Path(judged)})
+        bsx.jobs.sweep_layers(metrics=["chrf"], tables=[judged], model=tiny_model("bert"))
+    with pytest.raises(InputError, match="long_idf"):
+        bsx.jobs.ablate(table=judged, model=tiny_model("bert"), long_idf={"x": Path(judged)})
 
 
-def test_probe_beside_people(judged: str, tiny_model: Model, tmp_path: Path) -> None:
+def test_probe_beside_human_judgments(judged: str, tiny_model: Model, tmp_path: Path) -> None:
     words = ["cat", "dog", "rain", "train"]
     rng = np.random.default_rng(0)
     lines = [f"{'the old' if i % 2 else 'one young'} {' '.join(rng.choice(words, 3))}\tL{i % 2}" for i in range(60)]
     (tmp_path / "first.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     found = bsx.jobs.probe(
-        [str(tmp_path / "first.txt")],
-        ProbePlan(layers=(0, 3), repeats=1, resamples=20, control=False),
+        tasks=[str(tmp_path / "first.txt")],
+        layers=(3, 0),
+        repeats=1,
+        resamples=20,
+        control=False,
         judged=judged,
-        settings=ScorerConfig(model=tiny_model("bert")),
+        model=tiny_model("bert"),
     )
-    assert found.results[0].layers == (0, 3)
-    assert found.people is not None
+    assert [one.layer for one in found.tasks[0].layers] == [0, 3]
+    assert found.agreement is not None
 
 
 def test_train(judged: str, tiny_model: Model, tmp_path: Path) -> None:
     lines: list[str] = []
-    small = TrainConfig(hidden=4, epochs=1)
-    given: tuple[Any, ...] = ("bilstm", [judged], [judged], tmp_path / "metric", tiny_model("bert"))
-    record = bsx.jobs.train(*given, seeds=[3], config=small, notify=lines.append)
+    given: dict[str, Any] = {"tables": [judged], "valid": [judged], "output": tmp_path / "metric"}
+    given |= {"architecture": "bilstm", "model": tiny_model("bert"), "seeds": [3], "hidden": 4, "epochs": 1}
+    record = bsx.jobs.train(**given, say=lines.append)
     assert [member.seed for member in record.members] == [3]
     assert any(line.startswith("seed 3, epoch 1") for line in lines)
-    with pytest.raises(InputError, match="`resume=True` goes on with it"):
-        bsx.jobs.train(*given, seeds=[3], config=small)
+    with pytest.raises(InputError, match="holds a training already"):
+        bsx.jobs.train(**given)
+    with pytest.raises(InputError, match="every layer is scored"):
+        bsx.jobs.tune(model="minilm", tables=[judged], lang="en", layer=3)
 
 
 def test_perturb(judged: str) -> None:
-    found = bsx.jobs.perturb(judged, ["chrf"], perturbations=["drop-words"], strengths=[0.3], resamples=20)
-    assert found.column == "reference"
-    assert found.to_dict()["skipped"] == []
-    with pytest.raises(InputError, match="`lang='auto'`: perturbations have rules by language"):
-        bsx.jobs.perturb(judged, ["chrf"], settings=ScorerConfig(lang="auto"))
+    found = bsx.jobs.perturb(
+        table=judged, metrics=["chrf"], perturbations=["drop-words"], strengths=[0.3], resamples=20
+    )
+    assert found.settings["column"] == "reference"
+    assert found.skipped == ()
+    with pytest.raises(InputError, match="perturbations have rules by language"):
+        bsx.jobs.perturb(table=judged, metrics=["chrf"], lang="auto")
 
 
 def test_ensemble(judged: str) -> None:
-    found = bsx.jobs.ensemble(Path(judged), ["a", "b"], "human", settings=EnsembleSettings(resamples=20))
-    assert found.saved is None
-    assert found.result.combination.members
-    with pytest.raises(InputError, match="`member=` and `registry=` go with `save=`"):
-        bsx.jobs.ensemble(Path(judged), ["a", "b"], "human", member=["a=chrf"])
+    found = bsx.jobs.ensemble(table=judged, columns=["a", "b"], human="human", resamples=20)
+    assert found.members == ("a", "b")
+    with pytest.raises(InputError, match="members and registry go with save"):
+        bsx.jobs.ensemble(table=judged, columns=["a", "b"], members=["a=chrf"])
 
 
-def test_fooled_by_pairs_and_triples(judged: str, tmp_path: Path) -> None:
+def test_pairs_and_triples(judged: str, tmp_path: Path) -> None:
     lines = ["label\tsentence1\tsentence2\ta\tb"]
     for i in range(24):
         anchor = f"the {'old' if i % 4 < 2 else 'young'} man number {i // 2} sat down"
         lines.append(f"{i % 2}\t{anchor}\t{anchor} {'again' if i % 2 else 'there'}\t{(i * 7) % 5}\t{i % 3 + i % 2}")
     file = tmp_path / "pairs.tsv"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = bsx.jobs.fool_pairs(file, columns=["a", "b"], metrics=["chrf"], lower=["a"], against=file, resamples=20)
-    assert [one.metric for one in found.results[0].results] == ["a", "b", "chrf"]
+    curves = tmp_path / "curves.tsv"
+    found = bsx.jobs.detect_paraphrases(
+        table=file,
+        against=file,
+        curves=curves,
+        columns=["a", "b"],
+        metrics=["chrf"],
+        lower=["a"],
+        resamples=20,
+    )
+    assert [one.metric for one in found.results] == ["a", "b", "chrf"]
     assert list(found.signatures) == ["chrf"]
     assert found.to_dict()["settings"] == {**found.settings}
-    found.save_curves(tmp_path / "curves.tsv")
-    assert (tmp_path / "curves.tsv").read_text(encoding="utf-8").startswith("metric\tthreshold\tprecision\trecall\na\t")
-    with pytest.raises(InputError, match="`device=` goes with `metrics=`"):
-        bsx.jobs.fool_pairs(file, columns=["a"], settings=ScorerConfig(device="cpu"))
-    triples = bsx.jobs.fool_triples(file, columns=["b"], bins=0, resamples=20)
-    assert triples.to_text().startswith("metric")
+    assert curves.read_text(encoding="utf-8").startswith("metric\tthreshold\tprecision\trecall\na\t")
+    with pytest.raises(InputError, match="device has no effect without metrics"):
+        bsx.jobs.detect_paraphrases(table=file, columns=["a"], device="cpu")
+    triples = bsx.jobs.prefer_paraphrases(table=file, columns=["b"], bins=0, resamples=20)
+    assert [one.metric for one in triples.results] == ["b"]
     file.write_text("label\tsentence1\tsentence2\n1\tshe rested\tshe sat down\n0\tshe sat down\tdown she sat not\n")
-    built = bsx.jobs.build_triples(file, tmp_path / "triples.tsv", keep=5)
+    built = bsx.jobs.build_triples(table=file, output=tmp_path / "triples.tsv", keep=5)
     assert built.to_text().startswith("1 triples")
     assert built.triples[0].anchor == "she sat down"
 
 
 def test_meta_of_columns_and_of_scores_made_here(judged: str, tmp_path: Path) -> None:
-    wanted = bsx.jobs.Wanted(["a", "b"], ["human"])
-    found = bsx.jobs.meta(wanted, file=judged, resamples=20)
-    assert isinstance(found.result, MetaResult)
-    assert [one.metric for one in found.result.average] == ["a", "b"]
-    texts, scores = bsx.jobs.Input(data=judged), tmp_path / "scores.tsv"
-    scored = bsx.jobs.meta(wanted, metrics=["chrf"], texts=texts, scores_out=scores, resamples=20)
-    assert isinstance(scored.result, MetaResult)
-    assert [one.metric for one in scored.result.average] == ["chrf", "a", "b"]
+    found = bsx.jobs.meta(table=judged, columns=["a", "b"], human=["human"], resamples=20)
+    assert isinstance(found, MetaResult)
+    assert found.metrics == ("a", "b")
+    scores = tmp_path / "scores.tsv"
+    scored = bsx.jobs.meta(table=judged, metrics=["chrf"], columns=["a", "b"], scores_out=scores, resamples=20)
+    assert isinstance(scored, MetaResult)
+    assert scored.metrics == ("chrf", "a", "b")
     assert scores.read_text(encoding="utf-8").startswith("source\treference\tcandidate\thuman\ta\tb\tchrf\n")
-    with pytest.raises(InputError, match="`scores_out=` goes with `metrics=`"):
-        bsx.jobs.meta(wanted, file=judged, scores_out=scores)
+    with pytest.raises(InputError, match="scores_out goes with metrics"):
+        bsx.jobs.meta(table=judged, columns=["a"], scores_out=scores)
 
 
 def test_compare(judged: str) -> None:
-    found = bsx.jobs.compare(["chrf"], bsx.jobs.Input(data=judged, candidate=["candidate", "source"]))
-    assert (found.result.segments, found.files, list(found.signatures)) == (24, [judged], ["chrf"])
-    with pytest.raises(InputError, match="name at least two systems"):
-        bsx.jobs.compare(["chrf"], bsx.jobs.Input(data=judged))
+    found = bsx.jobs.compare(table=judged, candidate=["candidate", "source"], metrics=["chrf"])
+    assert (found.segments, list(found.signatures)) == (24, ["chrf"])
+    with pytest.raises(InputError, match="holds one system"):
+        bsx.jobs.compare(table=judged, metrics=["chrf"])
 
 
 def test_factors_then_disentangle_then_report(judged: str, tmp_path: Path) -> None:
     table = tmp_path / "factors.tsv"
-    found = bsx.jobs.factors(Path(judged), table, "lex", sentence1="reference", sentence2="candidate")
+    found = bsx.jobs.factors(table=judged, output=table, factors=["lex"])
     assert found.summary["written"] == found.summary["pairs"] == 24
-    together = bsx.jobs.ensemble(table, ["a", "lex"], "human")  # beside the table lies what factors says of its columns
-    assert (together.signatures, list(together.result.combination.weights)) == ({}, ["a", "lex"])
+    # beside the table lies what factors says of its columns
+    together = bsx.jobs.ensemble(table=str(table), columns=["a", "lex"])
+    assert (together.signatures, list(together.weights)) == ({}, ["a", "lex"])
+    asked: dict[str, Any] = {"table": table, "columns": ["a", "b"]}
     explained = bsx.jobs.disentangle(
-        table, ["a", "b"], ["lex", "human"], checks=True, add=[["human"]], compare=("a", "b")
+        **asked, factor_columns=["lex", "human"], checks=True, add=["human", "lex+human"], compare=["a", "b"]
     )
-    assert explained.form("text", {}).count("adding human to lex") == 2
-    explained.save(tmp_path, provenance("disentangle", [table]))
-    with pytest.raises(InputError, match="`compare=a,a`: name two of the metrics a, b, as A,B"):
-        bsx.jobs.disentangle(table, ["a", "b"], ["lex"], compare=("a", "a"))
+    assert [("human",) in [tuple(test.added) for test in own] for own in explained.tests.values()] == [True, True]
+    assert [test.added for test in explained.tests["a"][:2]] == [("human",), ("lex", "human")]
+    origin = Provenance.read(provenance("disentangle", [table]))
+    save(replace(explained, provenance=origin), tmp_path, "disentangle")
+    with pytest.raises(InputError, match="^compare: a,a: name two of the metrics a, b"):
+        bsx.jobs.disentangle(**asked, factor_columns=["lex"], compare=["a", "a"])
     document, page = tmp_path / "disentangle.json", tmp_path / "report.md"
-    assert bsx.jobs.report([document], page, align="minilm") == ["no document has examples to align"]
+    assert bsx.jobs.report(files=[document], output=page, align="minilm") == ["no document has examples to align"]
     assert page.read_text(encoding="utf-8").startswith("# Evaluation report")
 
 
 def test_scoring_refuses_what_it_would_ignore(judged: str, tmp_path: Path) -> None:
-    texts, out = bsx.jobs.Input(data=judged), tmp_path / "scores.tsv"
-    for run, message, spelling in (
-        (
-            lambda: bsx.jobs.score_files(texts, ["bertscore"], settings=ScorerConfig(idf=True)),
-            "with `metrics=[…]`, `idf=` is a setting of one metric: write it as bertscore:idf=…",
-            "with --metric, --idf is a setting of one metric: write it as bertscore:idf=…",
-        ),
-        (
-            lambda: bsx.jobs.score_files(texts, ["chrf"], resume=True),
-            "`resume=True` goes on with the file of `output=FILE`: name it",
-            "--resume goes on with the file of -o: name it",
-        ),
-        (
-            lambda: bsx.jobs.score_files(bsx.jobs.Input(data=judged, source="source")),
-            "BERTScore reads no sources; `metrics=[…]` names metrics that do "
-            "(`bsx.load_registry().metrics` lists them)",
-            "BERTScore reads no sources; --metric names metrics that do (`bsx metrics` lists them)",
-        ),
+    out = tmp_path / "scores.tsv"
+    texts: dict[str, Any] = {"table": judged}
+    for settings, message in (
+        ({"metrics": ["bertscore"], "idf": True}, "idf: .* write it as bertscore:idf=…"),
+        ({"metrics": ["chrf"], "resume": True}, "resume goes on with the file of output"),
+        ({"source": "source"}, "BERTScore reads no sources"),
+        ({"metrics": ["chrf"], "workers": 2}, "workers goes with the engine ray"),
     ):
-        with pytest.raises(InputError) as refused:
-            run()
-        assert (str(refused.value), spelled(message)) == (message, spelling)
-    with pytest.raises(InputError, match="`idf=` is a setting of one metric"):
-        bsx.jobs.compare(["chrf"], bsx.jobs.Input(data=judged, candidate=["a", "b"]), settings=ScorerConfig(idf=True))
+        with pytest.raises(InputError, match=message):
+            bsx.jobs.score_files(**texts, **settings)
     assert not out.exists()
-    found = bsx.jobs.score_files(texts, ["chrf"], output=out, settings=ScorerConfig(lang="en")).to_dict()
+    found = bsx.jobs.score_files(table=judged, metrics=["chrf"], output=out, lang="en").to_dict()
     assert [one["metric"] for one in found["metrics"]] == ["chrf"]

@@ -12,7 +12,7 @@ import pytest
 
 import bsx
 from bsx.data.long import rows_by_system
-from bsx.jobs.comparing import ScoresFile, compare
+from bsx.jobs import compare
 from bsx.jobs.scoring.input import Input
 from tests.conftest import Outcome
 
@@ -44,9 +44,9 @@ LONG = ("--system", "mt", "--segment", "sid")
 
 @pytest.mark.parametrize("metric", ["chrf", "bleu", "ter"])
 def test_a_long_table_compares_as_a_wide_one(tables: Path, cli: Callable[..., Outcome], metric: str) -> None:
-    how = ("--metric", metric, "--all-pairs", "--format", "json")
-    wide = json.loads(cli("compare", *SYSTEMS, "--data", tables / "wide.tsv", *how).out)
-    long = json.loads(cli("compare", *SYSTEMS, "--data", tables / "long.tsv", *LONG, *how).out)
+    how = ("--metrics", metric, "--all-pairs", "--format", "json")
+    wide = json.loads(cli("compare", tables / "wide.tsv", "--candidate", ",".join(SYSTEMS), *how).out)
+    long = json.loads(cli("compare", tables / "long.tsv", "--systems", ",".join(SYSTEMS), *LONG, *how).out)
     for document in (wide, long):
         del document["provenance"]
     # The long table's segments come in another order, and with them the resamples; what is no draw is equal.
@@ -63,12 +63,13 @@ def test_scores_on_disk_compare_as_scores_computed_now(
     tables: Path, cli: Callable[..., Outcome], tmp_path: Path
 ) -> None:
     scores = tmp_path / "scores.tsv"
-    texts = ("--data", tables / "long.tsv", *LONG)
-    scored = cli("score", *texts, "--metric", "sentbleu,ter", "-o", scores)
+    table = tables / "long.tsv"
+    scored = cli("score", table, *LONG, "--metrics", "sentbleu,ter", "-o", scores)
     assert scored.status == 0
     assert "the column 'mt' names 3 systems" in scored.err
-    now = json.loads(cli("compare", "atlas", "brook", *texts, "--metric", "sentbleu", "--format", "json").out)
-    kept = cli("compare", "atlas", "brook", "--scores", scores, *LONG, "--format", "json")
+    chosen = ("--systems", "atlas,brook")
+    now = json.loads(cli("compare", table, *LONG, *chosen, "--metrics", "sentbleu", "--format", "json").out)
+    kept = cli("compare", scores, *LONG, *chosen, "--format", "json")
     then = json.loads(kept.out)
     kept_scores, new_scores = then["metrics"][0], now["metrics"][0]
     assert kept_scores["signature"] == new_scores["signature"]
@@ -78,49 +79,37 @@ def test_scores_on_disk_compare_as_scores_computed_now(
     assert kept_scores["tests"][0]["p"] == new_scores["tests"][0]["p"]
     assert [found["higher_is_better"] for found in then["metrics"]] == [True, False]  # as the sidecar says
     assert "ter: systems are compared by the mean of their segments' scores" in kept.err
-    chosen = compare(scores=ScoresFile(str(scores), ["ter"], ["ter"], "mt", "sid"), all_pairs=True)
-    assert [score.system for score in chosen.result.metrics[0].systems] != []
-    assert len(chosen.result.metrics[0].tests) == 3
+    found = compare(table=str(scores), columns=["ter"], lower=["ter"], system="mt", segment="sid", all_pairs=True)
+    assert len(found.metrics[0].systems) == len(found.metrics[0].tests) == 3
 
 
 def test_what_is_written_of_files_is_compared_without_options(cli: Callable[..., Outcome], tmp_path: Path) -> None:
     for name, lines in {"a": "the cat\na dog\n", "b": "a cat\nthe dog\n", "r": "the cat\nthe dog\n"}.items():
         (tmp_path / f"{name}.txt").write_text(lines)
     files = ("-c", tmp_path / "a.txt", "-c", tmp_path / "b.txt", "-r", tmp_path / "r.txt")
-    assert cli("score", *files, "--metric", "chrf", "-o", tmp_path / "s.tsv").status == 0
-    assert cli("compare", "--scores", tmp_path / "s.tsv").status == 0
+    assert cli("score", *files, "--metrics", "chrf", "-o", tmp_path / "s.tsv").status == 0
+    assert cli("compare", tmp_path / "s.tsv").status == 0
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("--data", "long.tsv", "--metric", "chrf"), "a column --system COL"),
-        (("atlas", "nosuch", "--data", "long.tsv", *LONG, "--metric", "chrf"), "no system 'nosuch'"),
-        (("atlas", "--data", "long.tsv", *LONG, "--metric", "chrf"), "only the system atlas is there"),
+        (("long.tsv", "--metrics", "chrf"), "the column of systems, system"),
+        (("long.tsv", "--systems", "atlas,nosuch", *LONG, "--metrics", "chrf"), "no system 'nosuch'"),
+        (("long.tsv", "--systems", "atlas", *LONG, "--metrics", "chrf"), "only the system atlas is there"),
         (
-            (
-                "--data",
-                "long.tsv",
-                "--system",
-                "mt",
-                "--segment",
-                "reference",
-                "--metric",
-                "chrf",
-                "--candidate",
-                "nosuch",
-            ),
+            ("long.tsv", "--system", "mt", "--segment", "reference", "--metrics", "chrf", "--candidate", "nosuch"),
             "no column 'nosuch'",
         ),
-        (("--scores", "long.tsv", *LONG), "--column names the columns of scores"),
-        (("--scores", "long.tsv", *LONG, "--column", "candidate"), "candidate"),
-        (("--scores", "wide.tsv", "--system", "atlas", "--column", "brook"), "column 'brook'"),
-        (("--scores", "nameless.tsv", "--column", "chrf"), "--segment COL names the column"),
-        (("--scores", "long.tsv", *LONG, "--column", "sid", "--metric", "chrf"), "leave out --metric"),
-        (("--scores", "long.tsv", *LONG, "--column", "sid", "--reference", "sid"), "leave out --reference"),
-        (("--scores", "nosuch.tsv", "--column", "chrf"), "there is no such file"),
-        (("--metric", "chrf", "--column", "chrf", "a", "b"), "--scores, which is missing"),
-        (("a.txt", "b.txt"), "name what to compare by"),
+        (("long.tsv", *LONG), "columns names the scores"),
+        (("long.tsv", *LONG, "--columns", "candidate"), "candidate"),
+        (("wide.tsv", "--system", "atlas", "--columns", "brook"), "column 'brook'"),
+        (("nameless.tsv", "--columns", "chrf"), "segment names the column of segments"),
+        (("long.tsv", *LONG, "--columns", "sid", "--metrics", "chrf"), "columns and lower name scores"),
+        (("long.tsv", *LONG, "--columns", "sid", "--reference", "sid"), "reference goes with metrics"),
+        (("nosuch.tsv", "--columns", "chrf"), "there is no such file"),
+        (("-c", "a.txt", "-c", "b.txt"), "candidates goes with metrics"),
+        ((), "name what to compare by"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -144,12 +133,12 @@ def test_rows_that_do_not_fit_are_refused() -> None:
 
 def test_segments_of_a_long_table_keep_their_names(tables: Path, tmp_path: Path, cli: Callable[..., Outcome]) -> None:
     (tmp_path / "t.tsv").write_text("system\tsegment\tcandidate\treference\nx\ts7\ta cat\ta cat\ny\ts7\ta dog\ta cat\n")
-    assert cli("score", "-m", "minilm", "--data", tmp_path / "t.tsv", "-o", tmp_path / "o.tsv").status == 0
+    assert cli("score", "-m", "minilm", tmp_path / "t.tsv", "-o", tmp_path / "o.tsv").status == 0
     rows = [line.split("\t")[:2] for line in (tmp_path / "o.tsv").read_text().splitlines()]
     assert rows == [["id", "system"], ["s7", "x"], ["s7", "y"]]
     with (
         pytest.raises(bsx.InputError, match="are the systems already"),
-        Input(data=str(tables / "wide.tsv"), candidate=["atlas", "brook"], system="id").open(
+        Input(table=str(tables / "wide.tsv"), candidate=["atlas", "brook"], system="id").open(
             frozenset({"reference"}), keep_rows=False
         ),
     ):

@@ -10,11 +10,9 @@ import torch
 
 from bsx.encode.rows import normalise
 from bsx.match.greedy import greedy_match
-from bsx.match.pairs import FlatVectors, match_pairs
-from bsx.match.product import match_product
+from bsx.match.pairs import FlatVectors, match_pairs, match_product
 from bsx.metrics.embedding.sentence import products
-from bsx.risk.features import best_matches
-from bsx.risk.reading import ReadText
+from bsx.risk.explainer import ReadText, best_matches
 
 TOKENS, TEXTS = 12, 4
 LENGTH = np.float32(1 + 2**-22)  # what rounding leaves of 1, at most

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bsx.match.greedy import greedy_match
-from bsx.match.references import reduce_references
+from bsx.match.pairs import reduce_references
 from tests.helpers.oracle import bertscore
 
 

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bsx
-from bsx.match.pairs import BATCH_NUMBERS, FlatVectors, match_pairs
-from bsx.match.product import match_product
+from bsx.match.pairs import BATCH_NUMBERS, FlatVectors, match_pairs, match_product
 
 TEXTS = ["the cat sat on the mat", "a dog", "", "rain at the old station bridge", "the bank", "  ", "river " * 20]
 pytestmark = pytest.mark.usefixtures("one_thread")

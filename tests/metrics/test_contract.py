@@ -87,7 +87,7 @@ def make(tiny_model: Callable[[str], str], request: pytest.FixtureRequest) -> Ma
             # A metric whose model is a folder of its own says so by its unnamed setting.
             field = "model" if "model" in CONFIGS[name].model_fields else CONFIGS[name].positional
             own[str(field)] = tiny_model(check.model)
-        return get_metric(name, run={**backend, **(run or {})}, **{**own, **settings})
+        return get_metric(name, encoders=Encoders(**{**backend, **(run or {})}), **{**own, **settings})
 
     return build
 
@@ -305,7 +305,7 @@ def test_the_matrix_holds_the_scores_of_all_pairs(name: str, make: Make, monkeyp
     pairs = [(c, o) for c in candidates for o in others]
     expected = np.asarray(score(metric, [c for c, _ in pairs], [o for _, o in pairs])).reshape(n, m)
     np.testing.assert_allclose(values, expected, atol=1e-5)
-    monkeypatch.setattr("bsx.metrics.matrix._SIDE", 3)
+    monkeypatch.setattr("bsx.metrics.base._SIDE", 3)
     np.testing.assert_allclose(matrix(metric, candidates, others), expected, atol=1e-5)
     assert metric.encoders.sequences_encoded - before == (n + m if encodes else 0)
 
@@ -321,7 +321,7 @@ def test_five_metrics_on_one_encoder_encode_each_distinct_text_once(tiny_model: 
     distinct = {text for text in [*candidates, *references, TEXTS[0]] if text}
     assert encoders.sequences_encoded == len(distinct)
     for spec in specs:
-        alone = get_metric(spec, run={"model": tiny_model("bert")}).score(candidates, several)
+        alone = get_metric(spec, encoders=Encoders(model=tiny_model("bert"))).score(candidates, several)
         np.testing.assert_allclose(together[spec]["candidate"], alone, atol=1e-5)
         assert together[spec]["candidate"].signature == alone.signature
 
@@ -484,7 +484,7 @@ def test_the_signature_tells_how_many_references(name: str, make: Make) -> None:
 def test_unknown_names_list_near_ones() -> None:
     with pytest.raises(UnknownNameError, match=r"unknown metric 'moverscor'.*Near: .*moverscore"):
         get_metric("moverscor")
-    with pytest.raises(UnknownNameError, match=r"bsx\.load_registry\(\)\.metrics"):
+    with pytest.raises(UnknownNameError, match="'nothing-like-it'"):
         get_metric("nothing-like-it")
 
 
@@ -528,7 +528,7 @@ def test_a_setting_may_go_with_a_default_of_the_entry(tiny_model: Callable[[str]
 
     assert config("sentbleu:variant=moses").system == "mean"
     assert config("sentbleu", variant="moses").system == "mean"
-    mover = config("moverscore-v2:layer=1", run={"model": tiny_model("bert")})
+    mover = config("moverscore-v2:layer=1", encoders=Encoders(model=tiny_model("bert")))
     assert (mover.layer, mover.pmeans, mover.cost) == (1, False, "euclidean")
     assert config("chrf++:word_order=1").word_order == 1
 
@@ -582,15 +582,15 @@ def test_a_language_that_contradicts_is_noted_or_with_strict_refused(spec: str, 
     for signature in (metric.signature(), again.signature()):
         assert signature.notes == (() if note is None else (note,))
         assert str(signature).partition("|note:")[2] == (note or "")
-    plain = get_metric(spec, run={"lang": "en"}).signature()
+    plain = get_metric(spec, encoders=Encoders(lang="en")).signature()
     assert plain.notes == ()
     assert (plain.digest, plain.differs(signature)) == (signature.digest, [])
     if note is not None:
-        with pytest.raises(InputError, match=f"{note}.*drop `strict=True`"):
-            get_metric(spec, run={"lang": "sw", "strict": True})
-    get_metric(spec, run={"lang": "en-GB", "strict": True})
+        with pytest.raises(InputError, match=f"{note}.*leave out strict"):
+            get_metric(spec, encoders=Encoders(lang="sw", strict=True))
+    get_metric(spec, encoders=Encoders(lang="en-GB", strict=True))
     with pytest.raises(UnknownNameError, match="unknown language 'xx'"):
-        get_metric(spec, run={"lang": "xx"})
+        get_metric(spec, encoders=Encoders(lang="xx"))
 
 
 def test_the_language_of_an_ensemble_is_that_of_its_members(tmp_path: Path) -> None:
@@ -599,32 +599,33 @@ def test_the_language_of_an_ensemble_is_that_of_its_members(tmp_path: Path) -> N
     members = [first.model_copy(update={"metric": "sentence"}), *others]
     entry = saved.model_copy(update={"combination": saved.combination.model_copy(update={"members": members})})
     file = write_ensemble(entry, file=tmp_path / "mixed.yaml")
-    metric = get_metric(f"ensemble:{file}", run={"lang": "sw"})
+    metric = get_metric(f"ensemble:{file}", encoders=Encoders(lang="sw"))
     assert metric.signature().notes[0] == "minilm was not trained on Swahili; bert-base-multilingual-cased was"
     assert "rouge-l is made for en, the texts are Swahili" in metric.signature().notes
-    english = get_metric(f"ensemble:{file}", run={"lang": "en"}).signature()
+    english = get_metric(f"ensemble:{file}", encoders=Encoders(lang="en")).signature()
     assert (english.notes, english.digest) == ((), metric.signature().digest)
-    with pytest.raises(InputError, match=r"not trained on Swahili.*drop `strict=True`"):
-        get_metric(f"ensemble:{file}", run={"lang": "sw", "strict": True})
+    with pytest.raises(InputError, match=r"not trained on Swahili.*leave out strict"):
+        get_metric(f"ensemble:{file}", encoders=Encoders(lang="sw", strict=True))
 
 
 @pytest.mark.parametrize("name", ["bleurt", "comet", "comet-qe", "laser", "laser-qe"])
 def test_metrics_with_models_of_their_own_know_their_languages(name: str) -> None:
-    for run in ({"lang": "bar"}, {"lang": "bar", "model": "minilm"}):  # the run's model is not theirs
+    runs: list[dict[str, Any]] = [{"lang": "bar"}, {"lang": "bar", "model": "minilm"}]
+    for run in runs:  # the run's model is not theirs
         with pytest.raises(InputError, match=rf"^{name} is made for \d+ other languages, the texts are Bavarian"):
-            get_metric(name, run={**run, "strict": True})
+            get_metric(name, encoders=Encoders(**{**run, "strict": True}))
 
 
 def test_strict_refuses_texts_that_any_model_cuts_off() -> None:
     encoders = bsx.Encoders(model="minilm", strict=True)
     for spec in ("bertr", "sentence", "bertscore"):
         assert len(get_metric(spec, encoders=encoders).score(["a cat"], ["the cat"])) == 1
-        with pytest.raises(InputError, match=r"segment 2.*drop `strict=True`"):
+        with pytest.raises(InputError, match=r"segment 2.*leave out strict"):
             get_metric(spec, encoders=encoders).score(["a cat", "cat " * 600], ["the cat", "a dog"])
 
 
 def test_bertr_chooses_its_model_by_language() -> None:
-    with pytest.raises(InputError, match=r"lang=.*model="):
+    with pytest.raises(InputError, match=r"lang.*model"):
         get_metric("bertr")
 
 
@@ -700,7 +701,7 @@ def test_an_installed_package_adds_a_metric(plugin: None) -> None:
     assert together["chrf"]["candidate"].values[0] == pytest.approx(100)
     # One candidate, one reference and the source, which all pairs of a matrix share.
     assert metric.score_matrix(["ab", "c"], ["abc", ""], sources="x").tolist() == [[12.0, 6.0], [10.0, 4.0]]
-    with pytest.raises(InputError, match="give `sources=` one text"):
+    with pytest.raises(InputError, match="sources"):
         metric.score_matrix(["ab"], ["abc"])
     with pytest.raises(InputError, match="sources"):
         metric.score(["ab"], ["abc"])

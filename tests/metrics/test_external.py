@@ -23,6 +23,7 @@ import pytest
 
 from bsx.catalog.catalog import load_registry
 from bsx.cluster.dataset import ClusterWorker
+from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
 from bsx.metrics.learned.comet import Comet
 from bsx.metrics.learned.external import Package, Worker
@@ -34,7 +35,7 @@ BUILDER = Path(__file__).parents[1] / "helpers" / "external_models.py"
 CANDIDATES = ["the cat sat on the mat", "a man walked to the bridge", "the old train", "dog", "rain was slow " * 12, ""]
 REFERENCES = ["the cat is on the mat", "the man walked to the river", "a new report", "a dog", "the rain", "the house"]
 SOURCES = ["die katze", "der mann", "ein neuer bericht", "hund", "der regen war langsam", "haus"]
-CPU = {"device": "cpu"}
+CPU: dict[str, Any] = {"device": "cpu"}
 
 
 def interpreter(name: str) -> str:
@@ -102,7 +103,7 @@ def test_a_missing_package_names_the_command(name: str, package: str, command: s
     cases: tuple[dict[str, Any], ...] = ({}, {"python": sys.executable})
     for settings in cases:
         with pytest.raises(MissingExtraError) as caught:
-            get_metric(name, run=CPU, **settings)
+            get_metric(name, encoders=Encoders(**CPU), **settings)
         message = str(caught.value)
         assert message.startswith(f"{name} needs the package {package}, which {sys.executable} has not")
         assert command in message
@@ -130,7 +131,7 @@ def script(folder: Path, text: str) -> Path:
 def test_what_is_no_interpreter_is_one_clear_line(tmp_path: Path, text: str | None, message: str) -> None:
     python = tmp_path / "python" if text is None else script(tmp_path, text)
     with pytest.raises(InputError, match=message) as caught:
-        get_metric("comet", run=CPU, python=python)
+        get_metric("comet", encoders=Encoders(**CPU), python=python)
     assert "\n" not in str(caught.value)
 
 
@@ -139,12 +140,12 @@ def test_a_file_that_cannot_be_run(tmp_path: Path) -> None:
     file.write_bytes(b"\x00\x01 no program")
     file.chmod(0o755)
     with pytest.raises(InputError, match=r"python cannot be run: Exec format error"):
-        get_metric("laser", run=CPU, python=file)
+        get_metric("laser", encoders=Encoders(**CPU), python=file)
 
 
 def test_source_lang_needs_sources() -> None:
     with pytest.raises(InputError, match="laser: source_lang goes with laser-qe: laser reads no sources"):
-        get_metric("laser", run=CPU, source_lang="deu_Latn")
+        get_metric("laser", encoders=Encoders(**CPU), source_lang="deu_Latn")
 
 
 # The worker, with a package that is here: a stand-in adapter in another folder
@@ -321,7 +322,7 @@ def test_this_environments_paths_do_not_reach_another(
 def test_comet_equals_the_package(comet: tuple[str, Path], name: str, model: str) -> None:
     python, home = comet
     with_references = name == "comet"
-    metric = get_metric(name, run=CPU, python=python, model=str(home / model))
+    metric = get_metric(name, encoders=Encoders(**CPU), python=python, model=str(home / model))
     scores = metric.score(CANDIDATES, REFERENCES if with_references else None, SOURCES)
     expected = said(python, "comet-scores", str(home / model), given=samples(with_references))
     np.testing.assert_allclose(scores.values, expected, atol=1e-6)
@@ -338,7 +339,7 @@ def test_comet_on_a_named_model(comet: tuple[str, Path]) -> None:
     model = os.environ.get("BSX_COMET_MODEL")
     if not model:
         pytest.skip("BSX_COMET_MODEL names no model")
-    metric = get_metric("comet", run=CPU, python=comet[0], model=model)
+    metric = get_metric("comet", encoders=Encoders(**CPU), python=comet[0], model=model)
     expected = said(comet[0], "comet-scores", model, given=samples(True))
     np.testing.assert_allclose(metric.score(CANDIDATES, REFERENCES, SOURCES).values, expected, atol=1e-5)
 
@@ -347,11 +348,11 @@ def test_comet_with_several_references(comet: tuple[str, Path]) -> None:
     python, home = comet
     given: dict[str, Any] = {"python": python, "model": str(home / "comet")}
     both = [[a, b, " "] for a, b in zip(REFERENCES, REFERENCES[::-1], strict=True)]
-    best = get_metric("comet", run=CPU, **given)
+    best = get_metric("comet", encoders=Encoders(**CPU), **given)
     one = best.score(CANDIDATES, REFERENCES, SOURCES).values
     other = best.score(CANDIDATES, REFERENCES[::-1], SOURCES).values
     np.testing.assert_allclose(best.score(CANDIDATES, both, SOURCES).values, np.maximum(one, other), atol=1e-6)
-    mean = get_metric("comet", run=CPU, **given, multi_ref="mean")
+    mean = get_metric("comet", encoders=Encoders(**CPU), **given, multi_ref="mean")
     np.testing.assert_allclose(mean.score(CANDIDATES, both, SOURCES).values, (one + other) / 2, atol=1e-6)
     matrix = best.score_matrix(CANDIDATES[:2], REFERENCES[:3], sources=SOURCES[0])
     direct = best.score([CANDIDATES[1]] * 3, REFERENCES[:3], [SOURCES[0]] * 3).values
@@ -360,7 +361,7 @@ def test_comet_with_several_references(comet: tuple[str, Path]) -> None:
 
 def test_comet_counts_what_its_limit_cuts_off(comet: tuple[str, Path]) -> None:
     python, home = comet
-    metric = get_metric("comet", run=CPU, python=python, model=str(home / "comet"))
+    metric = get_metric("comet", encoders=Encoders(**CPU), python=python, model=str(home / "comet"))
     long = " ".join(
         ["cat"] * 50
     )  # 50 words of one token each, two special tokens; 42 positions less 2, less 2, are read
@@ -393,7 +394,7 @@ def test_comet_models_that_do_not_fit(
     monkeypatch.setenv("HOME", str(tmp_path))
     settings: dict[str, Any] = {"model": str(comet[1] / model)} if model else {}
     with pytest.raises(kind, match=message) as caught:
-        get_metric(name, run=CPU, python=comet[0], **settings)
+        get_metric(name, encoders=Encoders(**CPU), python=comet[0], **settings)
     assert "\n" not in str(caught.value)
 
 
@@ -405,7 +406,7 @@ def test_a_comet_model_whose_encoder_is_not_here(
     (home / "encoder").rename(home / "elsewhere")
     try:
         with pytest.raises(BsxError, match=r"comet is here, but not all that it loads") as caught:
-            get_metric("comet", run=CPU, python=python, model=str(home / "comet"))
+            get_metric("comet", encoders=Encoders(**CPU), python=python, model=str(home / "comet"))
     finally:
         (home / "elsewhere").rename(home / "encoder")
     assert "\n" not in str(caught.value)
@@ -427,7 +428,7 @@ def test_laser_equals_the_package(
     laser: tuple[str, Path], name: str, settings: dict[str, Any], langs: tuple[str, str]
 ) -> None:
     python, home = laser
-    metric = get_metric(name, run=CPU, python=python, model_dir=home, **settings)
+    metric = get_metric(name, encoders=Encoders(**CPU), python=python, model_dir=home, **settings)
     others = REFERENCES if name == "laser" else SOURCES
     scores = metric.score(CANDIDATES, others if name == "laser" else None, others if name == "laser-qe" else None)
     pairs = list(zip(CANDIDATES, others, strict=True))[:-1]  # the last candidate is blank
@@ -448,13 +449,13 @@ def test_laser_without_its_models(laser: tuple[str, Path], tmp_path: Path, monke
     for variable in ("https_proxy", "HTTPS_PROXY"):
         monkeypatch.setenv(variable, "http://127.0.0.1:9")  # nothing answers there
     with pytest.raises(ModelUnavailableError, match=r"laser: laser2.pt, laser2.spm, laser2.cvocab: not in") as caught:
-        get_metric("laser", run=CPU, python=laser[0], model_dir=tmp_path)
+        get_metric("laser", encoders=Encoders(**CPU), python=laser[0], model_dir=tmp_path)
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir())
     with pytest.raises(InputError, match="LASER knows no language 'tlh'"):
-        get_metric("laser", run=CPU, python=laser[0], model_dir=tmp_path, lang="tlh")
+        get_metric("laser", encoders=Encoders(**CPU), python=laser[0], model_dir=tmp_path, lang="tlh")
     with pytest.raises(ModelUnavailableError, match="there is no folder"):
-        get_metric("laser", run=CPU, python=laser[0], model_dir=tmp_path / "none")
+        get_metric("laser", encoders=Encoders(**CPU), python=laser[0], model_dir=tmp_path / "none")
 
 
 def test_laser_does_not_keep_a_servers_refusal(laser: tuple[str, Path], tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bsx
-from bsx.jobs import Input, score_files
+from bsx.jobs import score_files
 from bsx.metrics.gates import read_gates
 from tests.conftest import Outcome
 
@@ -38,7 +38,7 @@ def test_bounds_are_read() -> None:
 
 
 def test_the_command_exits_with_1_and_says_by_how_much(cli: Callable[..., Outcome]) -> None:
-    words = ("score", "-c", "good.txt", "-c", "bad.txt", "-r", "r.txt", "--metric", "chrf,ter")
+    words = ("score", "-c", "good.txt", "-c", "bad.txt", "-r", "r.txt", "--metrics", "chrf,ter")
     plain = cli(*words, "--format", "json")
     score = {
         (entry["metric"], row["system"]): row["score"]
@@ -56,7 +56,7 @@ def test_the_command_exits_with_1_and_says_by_how_much(cli: Callable[..., Outcom
 
 
 def test_every_system_of_a_long_table_must_reach_it(cli: Callable[..., Outcome]) -> None:
-    missed = cli("score", "--data", "long.tsv", "--metric", "chrf", "--fail-under", "chrf=99")
+    missed = cli("score", "long.tsv", "--metrics", "chrf", "--fail-under", "chrf=99")
     assert missed.status == 1
     assert "chrf of y is" in missed.err
     assert "chrf of x is" not in missed.err
@@ -71,12 +71,13 @@ def test_figures_of_bertscore_have_its_name(cli: Callable[..., Outcome]) -> None
     for wrong in ("chrf=5", "bertscore.f1"):
         outcome = cli(*words, "--fail-under", wrong)
         assert (outcome.status, outcome.out) == (2, "")
-        assert "--fail-under" in outcome.err
+        assert "fail_under" in outcome.err
     assert cli(*words, "--all-layers", "--fail-under", "bertscore.f1=.1").status == 2
 
 
 def test_from_python() -> None:
-    given = Input(["good.txt", "bad.txt"], ["r.txt"])
-    scored = score_files(given, ["chrf"], fail_under=["chrf=60"])
+    scored = score_files(
+        candidates=["good.txt", "bad.txt"], references=["r.txt"], metrics=["chrf"], fail_under=["chrf=60"]
+    )
     (said,) = scored.shortfalls(scored.to_dict())
     assert said.startswith("chrf of bad is ")

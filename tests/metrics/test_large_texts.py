@@ -22,7 +22,7 @@ LARGE = "the cat sat on a mat " * 100_000  # 2 MB, which a tokenizer takes 440 M
 def test_a_text_beyond_the_budget_is_refused(spec: str, tiny_model: Callable[[str], str]) -> None:
     pytest.importorskip("rouge_score")
     model = f":model={tiny_model('bleurt')}" if spec == "bleurt" else ":layer=2" if spec == "bertscore" else ""
-    metric = bsx.get_metric(spec + model, run={"memory": "100MB", "model": tiny_model("bert")})
+    metric = bsx.get_metric(spec + model, encoders=bsx.Encoders(memory="100MB", model=tiny_model("bert")))
     for texts in (["a", LARGE], ["a", "b"]), (["a", "b"], ["a", LARGE]):
         start = time.process_time()
         with pytest.raises(InputError, match=r"51[0-9]\.[0-9] MiB of memory, and 100\.0 MiB may be used") as raised:
@@ -34,18 +34,18 @@ def test_a_text_beyond_the_budget_is_refused(spec: str, tiny_model: Callable[[st
 
 def test_a_quarter_of_a_mebibyte_is_always_read(tiny_model: Callable[[str], str]) -> None:
     text = LARGE[:250_000]
-    small = bsx.Scorer(tiny_model("bert"), layer=2, memory="1MB")
+    small = bsx.Scorer(model=tiny_model("bert"), layer=2, memory="1MB")
     scores = small.score([text, "rain"] * 3, [REFERENCE] * 6)
     assert scores.truncated.tolist() == [0, 2, 4]
-    large = bsx.Scorer(tiny_model("bert"), layer=2).score([text, "rain"] * 3, [REFERENCE] * 6)
+    large = bsx.Scorer(model=tiny_model("bert"), layer=2).score([text, "rain"] * 3, [REFERENCE] * 6)
     assert scores.f1 == pytest.approx(large.f1, abs=1e-5)
 
 
 def test_windows_pairs_and_idf(tiny_model: Callable[[str], str]) -> None:
-    every = bsx.Scorer(tiny_model("bert"), all_layers=True, long="window", memory="1MB")
+    every = bsx.Scorer(model=tiny_model("bert"), all_layers=True, long="window", memory="1MB")
     with pytest.raises(InputError, match=r"a text of 100,000 tokens takes about 97.7 MiB .* 64.0 MiB may be used"):
         every.score(["a " * 100_000], [REFERENCE])
-    one = bsx.Scorer(tiny_model("bert"), layer=1, long="window", memory="1MB")
+    one = bsx.Scorer(model=tiny_model("bert"), layer=1, long="window", memory="1MB")
     with pytest.raises(InputError, match=r"matching 4,002 with 3,002 tokens takes about 91\.7 MiB"):
         one.score(["rain", "a " * 4_000], ["rain", "a " * 3_000])
     with pytest.raises(InputError, match="matching 4,002 with 3,002 tokens"):
@@ -53,7 +53,9 @@ def test_windows_pairs_and_idf(tiny_model: Callable[[str], str]) -> None:
     with pytest.raises(InputError, match=r"2\.0 MiB"):
         one.count_idf([LARGE])
     # With room for it, what was refused is scored.
-    assert bsx.Scorer(tiny_model("bert"), layer=1, long="window", memory="200MB").score(["a " * 4_000], ["a " * 3_000])
+    assert bsx.Scorer(model=tiny_model("bert"), layer=1, long="window", memory="200MB").score(
+        ["a " * 4_000], ["a " * 3_000]
+    )
 
 
 def test_quadratic_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,9 +63,9 @@ def test_quadratic_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "one two three four five six seven " * 400
     for spec, message in (("ter", "754"), ("rouge-l", "73")):
         with pytest.raises(InputError, match=rf"segment 2: .* 13\.3 KiB with {spec} takes about {message}"):
-            bsx.get_metric(spec, run={"memory": "1MB"}).score(["a", text], ["a", text])
+            bsx.get_metric(spec, encoders=bsx.Encoders(memory="1MB")).score(["a", text], ["a", text])
     with pytest.raises(InputError, match="with ter takes about"):
-        bsx.get_metric("ter", run={"memory": "1MB"}).score_matrix([text], [text])
+        bsx.get_metric("ter", encoders=bsx.Encoders(memory="1MB")).score_matrix([text], [text])
     monkeypatch.setattr(memory, "free_memory", lambda: 2**20)
     monkeypatch.setattr("bsx.analysis.factors.base.free_memory", lambda: 2**20)
     with pytest.raises(InputError, match=r"row 2: comparing sentences of 13,600 and 13,600 letters takes about"):
@@ -80,15 +82,9 @@ def test_a_model_without_a_limit_compares_all_tokens(tiny_model: Callable[[str],
 
 
 def test_large_pictures_are_refused(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    from bsx.bertscore.alignment_plot import draw_alignment
-    from bsx.data.picture import picture
-
-    scorer = bsx.Scorer(tiny_model("bert"), layer=1, long="window")
+    scorer = bsx.Scorer(model=tiny_model("bert"), layer=1, long="window")
     alignment = scorer.align("a " * 150, "the " * 100)
     with pytest.raises(InputError, match=r"152 x 102 tokens make 15,504 cells, and at most 10,000 .* or write \.html"):
-        draw_alignment(alignment, tmp_path / "a.png")
-    draw_alignment(alignment, str(tmp_path / "a.html"))
-    with pytest.raises(InputError, match="million pixels"), picture(tmp_path / "b.png", 100, 100):
-        pass
+        bsx.draw_alignment(alignment, tmp_path / "a.png")
+    bsx.draw_alignment(alignment, str(tmp_path / "a.html"))
     assert [file.name for file in tmp_path.iterdir()] == ["a.html"]

@@ -178,7 +178,7 @@ def test_wrong_files_are_clear_errors(tmp_path: Path) -> None:
         ("nothing.npz", "clp", DIM): "is not a NumPy array",
         ("sparse.npy", "clp", DIM): "too large",
         ("claims.npy", "clp", DIM): "is not a NumPy array",
-        ("absent.npy", "clp", DIM): "there is no such file.*fit_alignment",
+        ("absent.npy", "clp", DIM): "there is no such file.*fit-alignment",
         ("matrix.npy", "umd", DIM): r"shape \(12, 12\); a umd map of this model has \(12,\)",
         ("vector.npy", "clp", DIM): r"shape \(12,\); a clp map of this model has \(12, 12\)",
         ("matrix.npy", "clp", DIM + 1): r"shape \(12, 12\); a clp map of this model has \(13, 13\)",

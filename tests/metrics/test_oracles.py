@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from bsx.encode.rows import normalise
+from bsx.encode.session import Encoders
 from bsx.match.ngrams import Units, ngram_units, power_means
 from bsx.match.pairs import FlatVectors, match_pairs
 from bsx.match.transport import Cost, _batched, _sliced, transport_costs
@@ -905,8 +906,8 @@ def test_bleu_without_effective_order_and_of_segments() -> None:
 
 
 def test_the_language_of_the_run_chooses_the_tokenizer() -> None:
-    run = {"lang": "zh"}
-    got = get_metric("bleu", run=run).score(WORDS, OTHERS)
+    run: dict[str, Any] = {"lang": "zh"}
+    got = get_metric("bleu", encoders=Encoders(**run)).score(WORDS, OTHERS)
     assert got.system == pytest.approx(peer_metric("BLEU", tokenize="zh").corpus_score(WORDS, STREAMS).score, abs=1e-9)
     assert got.signature["tokenize"] == "zh"
 

@@ -410,9 +410,9 @@ def test_a_damaged_encoder(
     name: str, backend: str, score: Callable[..., Outcome], tiny_model: Callable[[str], str], tmp_path: Path
 ) -> None:
     folder = damaged(tiny_model("bert"), CORRUPTIONS[name], tmp_path)
-    result = score("-m", folder, "--layer", "2", "--backend", backend)
+    result = score("-m", folder, "--layer", "2", "--encoder", f"backend={backend}")
     if backend == "auto" and name in HARMLESS:
-        whole = score("-m", tiny_model("bert"), "--layer", "2", "--backend", "onnx")
+        whole = score("-m", tiny_model("bert"), "--layer", "2", "--encoder", "backend=onnx")
         assert (result.status, result.out.splitlines()[:2]) == (0, whole.out.splitlines()[:2])
     else:
         check(result, folder)
@@ -436,12 +436,12 @@ def test_a_damaged_sentence_encoder(
     (whole / DENSE).write_text(json.dumps({"activation_function": "torch.nn.modules.activation.Tanh"}))
     weights = {"linear.weight": torch.eye(tiny.DIM), "linear.bias": torch.zeros(tiny.DIM)}
     save_file(weights, whole / "2_Dense/model.safetensors")
-    assert score("--metric", f"sentence:model={whole}").status == 0
+    assert score("--metrics", f"sentence:model={whole}").status == 0
     folder = damaged(whole, SENTENCE_CORRUPTIONS[name], tmp_path)
-    check(score("--metric", f"sentence:model={folder}"), folder)
+    check(score("--metrics", f"sentence:model={folder}"), folder)
 
 
 @pytest.mark.parametrize("name", BLEURT_CORRUPTIONS)
 def test_a_damaged_bleurt(name: str, score: Callable[..., Outcome], tmp_path: Path) -> None:
     folder = damaged(tiny.build_bleurt(tmp_path / "whole"), BLEURT_CORRUPTIONS[name], tmp_path)
-    check(score("--metric", f"bleurt:model={folder}"), folder)
+    check(score("--metrics", f"bleurt:model={folder}"), folder)

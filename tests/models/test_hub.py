@@ -51,14 +51,14 @@ def test_a_model_is_fetched_once_and_scores_as_its_folder_does(hub: Hub, tiny_mo
     (hub.models[NAME] / "onnx").mkdir()
     (hub.models[NAME] / "onnx" / "model.onnx").write_bytes(b"not wanted")
     (hub.models[NAME] / "tf_model.h5").write_bytes(b"not wanted")
-    scores = bsx.Scorer(NAME, layer=2).score(["the cat sat"], ["a cat sat"])
-    there = bsx.Scorer(tiny_model("bert"), layer=2).score(["the cat sat"], ["a cat sat"])
+    scores = bsx.Scorer(model=NAME, layer=2).score(["the cat sat"], ["a cat sat"])
+    there = bsx.Scorer(model=tiny_model("bert"), layer=2).score(["the cat sat"], ["a cat sat"])
     assert scores.f1.tolist() == there.f1.tolist()
     assert scores.signature["model"] == f"{NAME}@hub-{COMMIT[:12]}"
     assert {"config.json", "model.safetensors"} <= downloaded(hub)
     assert not downloaded(hub) & {"onnx/model.onnx", "tf_model.h5"}
     before = len(hub.asked)
-    assert bsx.Scorer(NAME, layer=2).score(["the cat sat"], ["a cat sat"]).f1.tolist() == scores.f1.tolist()
+    assert bsx.Scorer(model=NAME, layer=2).score(["the cat sat"], ["a cat sat"]).f1.tolist() == scores.f1.tolist()
     assert len(hub.asked) == before
 
 
@@ -70,7 +70,7 @@ def test_the_hub_is_not_asked_where_that_was_forbidden_late(
     monkeypatch.delenv("HF_HUB_OFFLINE")
     monkeypatch.setenv(variable, "1")
     with pytest.raises(ModelUnavailableError, match=f"{variable} is set"):
-        bsx.Scorer(NAME, layer=2)
+        bsx.Scorer(model=NAME, layer=2)
     with pytest.raises(ModelUnavailableError, match=f"{variable} is set"):
         resolve_commit(Source(hub=NAME, revision="main"))
     assert hub.asked == []
@@ -83,12 +83,12 @@ def test_weights_of_pytorch_are_fetched_where_there_are_no_others(hub: Hub) -> N
     weights = hub.models[NAME] / "model.safetensors"
     torch.save(load_file(weights), hub.models[NAME] / "pytorch_model.bin")
     weights.unlink()
-    assert 0 < bsx.Scorer(NAME, layer=2).score(["the cat sat"], ["a cat sat"]).f1[0] < 1
+    assert 0 < bsx.Scorer(model=NAME, layer=2).score(["the cat sat"], ["a cat sat"]).f1[0] < 1
     assert "pytorch_model.bin" in downloaded(hub)
     (hub.models[NAME] / "pytorch_model.bin").rename(hub.models[NAME] / "flax_model.msgpack")
     hub.models["someone/other"] = hub.models[NAME]
     with pytest.raises(ModelUnavailableError, match="someone/other holds neither safetensors nor PyTorch weights"):
-        bsx.Scorer("someone/other", layer=2)
+        bsx.Scorer(model="someone/other", layer=2)
 
 
 def test_the_modules_of_a_sentence_encoder_come_too(hub: Hub) -> None:

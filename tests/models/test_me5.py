@@ -37,7 +37,7 @@ def _no_export(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def me5() -> Any:
-    scorer = bsx.Scorer("me5-small-q4", backend="torch")
+    scorer = bsx.Scorer(model="me5-small-q4", backend="torch")
     scorer.score(TEXTS[:1], TEXTS[:1])  # loads
     return scorer
 
@@ -88,21 +88,21 @@ def test_what_minilm_can_do_works(me5: bsx.Scorer, tmp_path: Path) -> None:
     me5.loss(vectors, [TEXTS[0]]).backward()
     assert vectors.grad is not None
     expected = me5.score(TEXTS, TEXTS[::-1]).f1
-    cached = bsx.Scorer("me5-small-q4", cache=tmp_path / "cache", long="window")
+    cached = bsx.Scorer(model="me5-small-q4", cache=tmp_path / "cache", long="window")
     assert np.allclose(cached.score(TEXTS, TEXTS[::-1]).f1, expected, atol=1e-6)
     long = " ".join(TEXTS) * 30
     assert cached.score([long, long], [long, TEXTS[0]]).f1[0] == pytest.approx(1, abs=1e-6)
-    cached = bsx.Scorer("me5-small-q4", cache=tmp_path / "cache", long="window")
+    cached = bsx.Scorer(model="me5-small-q4", cache=tmp_path / "cache", long="window")
     assert np.allclose(cached.score(TEXTS, TEXTS[::-1]).f1, expected, atol=1e-6)
 
 
 def test_it_is_tuned_and_has_baselines(tmp_path: Path) -> None:
     rows = "".join(f"{a}\t{b}\t{len(a)}\n" for a in TEXTS for b in TEXTS)
     (tmp_path / "judged.tsv").write_text(f"candidate\treference\thuman\n{rows}", encoding="utf-8")
-    tuned = bsx.jobs.tune("me5-small-q4", [str(tmp_path / "judged.tsv")], "ru", resamples=20)
+    tuned = bsx.jobs.tune(model="me5-small-q4", tables=[str(tmp_path / "judged.tsv")], lang="ru", resamples=20)
     assert len(tuned.agreement.mean) == 13
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 2), encoding="utf-8")
-    baseline = bsx.jobs.baseline("me5-small-q4", lang="ru", corpus=tmp_path / "texts.txt", pairs=20)
+    baseline = bsx.jobs.baseline(model="me5-small-q4", lang="ru", corpus=tmp_path / "texts.txt", pairs=20)
     assert len(baseline.entry.f1) == 13
 
 
@@ -112,7 +112,7 @@ def test_scores_are_rescaled_in_nine_languages(me5: bsx.Scorer) -> None:
     assert sorted(f1) == NINE
     assert all(0.4 < value < 0.52 for value in f1.values()), "random pairs of short sentences"
     raw = me5.score(TEXTS, TEXTS[::-1]).f1
-    turkish = bsx.Scorer("me5-small-q4", lang="tr", rescale=True, backend="torch")
+    turkish = bsx.Scorer(model="me5-small-q4", lang="tr", rescale=True, backend="torch")
     expected = (raw - f1["tr"]) / (1 - f1["tr"])
     assert np.allclose(turkish.score(TEXTS, TEXTS[::-1]).f1, expected, atol=1e-5)
 
@@ -140,8 +140,8 @@ def test_onnx_and_int8_give_its_numbers(me5: bsx.Scorer) -> None:
     pytest.importorskip("onnxruntime")
     expected = me5.score(TEXTS, TEXTS[::-1]).f1
     for scorer, off in (
-        (bsx.Scorer("me5-small-q4", backend="onnx"), 1e-5),
-        (bsx.Scorer("me5-small-q4", backend="onnx", dtype="int8"), 0.01),
+        (bsx.Scorer(model="me5-small-q4", backend="onnx"), 1e-5),
+        (bsx.Scorer(model="me5-small-q4", backend="onnx", dtype="int8"), 0.01),
     ):
         scores = scorer.score(TEXTS, TEXTS[::-1])
         assert np.abs(scores.f1 - expected).max() < off

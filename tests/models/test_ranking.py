@@ -15,8 +15,17 @@ import yaml
 import bsx
 from bsx.catalog.catalog import Catalog, load_registry, overlay_folders, shipped, shipped_folder
 from bsx.errors import InputError, RegistryError, UnknownNameError
-from bsx.models.constraints import PERMISSIVE, Constraints, parse_count
-from bsx.models.ranking import cost, knows, list_models, rank, select_model, unseen
+from bsx.models.ranking import (
+    PERMISSIVE,
+    Constraints,
+    cost,
+    knows,
+    list_models,
+    parse_count,
+    rank,
+    select_model,
+    unseen,
+)
 from tests.cli.test_main import Cli
 from tests.conftest import REPOSITORY
 
@@ -142,15 +151,15 @@ def test_speed_ranks_by_cost() -> None:
 def test_without_a_language_constraints_narrow_too(overlay: Path) -> None:
     everything = list_models(shipped())
     assert everything == list(shipped().models.values())
-    small = list_models(shipped(), prefer="speed", constraints=Constraints("30M", None, "permissive"))
+    small = list_models(shipped(), prefer="speed", constraints=Constraints(max_parameters="30M", licence="permissive"))
     assert 0 < len(small) < len(everything)
     assert {entry.name for entry in small} == {
         entry.name for entry in everything if (entry.parameters or 1e12) <= 3e7 and entry.licence in PERMISSIVE
     }
     assert [cost(entry) for entry in small] == sorted(cost(entry) for entry in small)
-    with pytest.raises(InputError, match="no model is left: .*loosen `max_parameters='1'`"):
-        list_models(shipped(), constraints=Constraints("1"))
-    with pytest.raises(InputError, match=r"in a language: name it with `lang=`"):
+    with pytest.raises(InputError, match="no model is left: .*loosen max_parameters 1"):
+        list_models(shipped(), constraints=Constraints(max_parameters="1"))
+    with pytest.raises(InputError, match="name it with lang"):
         list_models(shipped(), prefer="quality")
     assert bsx.select_model("de", registry=overlay).name == bsx.select_model("de").name
     assert bsx.select_model("de", registry=str(overlay)).name == bsx.select_model("de").name
@@ -159,20 +168,16 @@ def test_without_a_language_constraints_narrow_too(overlay: Path) -> None:
 def test_constraints_narrow_and_explain() -> None:
     small = select_model("en", max_parameters="70M", prefer="quality", registry=shipped())
     assert all(r.entry.parameters is not None and r.entry.parameters <= 70e6 for r in small.ranking)
-    assert "roberta-large, is left out (`max_parameters='70M'`)" in small.notes[0]
+    assert "roberta-large, is left out (max_parameters 70M)" in small.notes[0]
     free = select_model("de", licence="permissive", registry=shipped())
     assert all(r.entry.licence in ("MIT", "Apache-2.0", "BSD-3-Clause") for r in free.ranking)
     fits = select_model("en", max_memory="200MB", registry=shipped())
     assert all(r.entry.parameters is not None and r.entry.parameters * 4 <= 200 * 2**20 for r in fits.ranking)
     here = select_model("en", available=True, registry=shipped())
     assert here.name == OFFLINE_ENGLISH
-    with pytest.raises(
-        InputError, match=r"no model for German is left: `max_parameters='1K'` excludes \d+; loosen `max"
-    ):
+    with pytest.raises(InputError, match=r"no model for German is left: max_parameters 1K excludes \d+; loosen max"):
         select_model("de", max_parameters="1K", registry=shipped())
-    with pytest.raises(
-        InputError, match=r"`licence='permissive'` excludes \d+, `max_memory='1MB'` excludes \d+; loosen `max_m"
-    ):
+    with pytest.raises(InputError, match=r"licence permissive excludes \d+, max_memory 1MB excludes \d+; loosen max_m"):
         select_model("de", licence="permissive", max_memory="1MB", registry=shipped())
 
 
@@ -180,7 +185,7 @@ def test_wrong_requests_are_named() -> None:
     for text in ("lots", "-3M", "0"):
         with pytest.raises(InputError, match="number of parameters"):
             parse_count(text)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'size'"):
+    with pytest.raises(InputError, match="no setting 'size'"):
         select_model("en", size=3)  # type: ignore[call-arg]
     with pytest.raises(InputError, match="use paper, quality or speed"):
         select_model("en", prefer="best")  # type: ignore[arg-type]
@@ -197,7 +202,7 @@ def test_unvalidated_models_are_never_chosen_and_need_a_layer() -> None:
     names = {r.entry.name for r in select_model("en", registry=catalog).ranking}
     assert not names & set(unvalidated)
     with pytest.raises(InputError, match="no best layer is known for bge-m3"):
-        bsx.Scorer("bge-m3")
+        bsx.Scorer(model="bge-m3")
 
 
 def test_listing_as_json(cli: Cli) -> None:
@@ -246,7 +251,7 @@ def test_overlays_win_in_order(overlay: Path, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("BSX_REGISTRY", os.pathsep.join([str(second), str(overlay)]))
     assert load_registry().model("minilm").layer == 2
     assert str(overlay / "models" / "minilm.yaml") in cli("models", "show", "minilm").out
-    assert bsx.Scorer("minilm", registry=second).layers == (3,)
+    assert bsx.Scorer(model="minilm", registry=second).layers == (3,)
     assert shipped().model("minilm").layer == 4
 
 
@@ -260,7 +265,7 @@ def test_the_users_own_folder_is_an_overlay(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_missing_overlays_are_errors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="registry=`: there is no folder"):
+    with pytest.raises(InputError, match="registry: there is no folder"):
         load_registry(tmp_path / "none")
     monkeypatch.setenv("BSX_REGISTRY", str(tmp_path / "none"))
     with pytest.raises(InputError, match="BSX_REGISTRY: there is no folder"):
@@ -292,7 +297,7 @@ def test_relative_paths_are_relative_to_the_overlay(overlay: Path, tiny_model: o
     shutil.copytree(tiny_model("bert"), overlay / "weights")
     changes = {"name": "tiny", "aliases": [], "source": {"path": "weights"}, "layers": 3, "layer": 2, "dimensions": 32}
     write_minilm(overlay, **changes)
-    scorer = bsx.Scorer("tiny", registry=overlay)
+    scorer = bsx.Scorer(model="tiny", registry=overlay)
     assert scorer.layers == (2,)
     assert scorer.score(["the cat"], ["the cat"]).f1[0] == pytest.approx(1, abs=1e-5)
 
@@ -300,7 +305,7 @@ def test_relative_paths_are_relative_to_the_overlay(overlay: Path, tiny_model: o
 def test_an_entry_that_contradicts_its_checkpoint_is_an_error(overlay: Path) -> None:
     write_minilm(overlay, layers=12)
     with pytest.raises(InputError, match="the registry says 12 layers, the checkpoint in .* has 6"):
-        bsx.Scorer("minilm", registry=overlay)
+        bsx.Scorer(model="minilm", registry=overlay)
 
 
 def test_pinning_writes_the_commit(

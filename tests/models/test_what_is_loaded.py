@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def scores(folder: Path, backend: Any, **settings: Any) -> Any:
-    return Scorer(str(folder), layer=2, backend=backend, **settings).score(*TEXTS)
+    return Scorer(model=str(folder), layer=2, backend=backend, **settings).score(*TEXTS)
 
 
 def change(folder: Path, **said: Any) -> None:
@@ -131,12 +131,12 @@ def test_another_configuration_is_another_model(said: dict[str, Any], folder: Pa
     before = identified(Source(path=str(folder)), folder, "model")
     pinned = Source(path=str(folder), sha256=before.identity.partition(":")[2], config=before.config)
     assert identified(pinned, folder, "pinned").label == before.label[: len("sha256-") + 12]
-    first = Scorer(str(folder), layer=2)
+    first = Scorer(model=str(folder), layer=2)
     change(folder, **said)
     after = identified(Source(path=str(folder)), folder, "model")
     assert after.identity == before.identity
     assert after.label != before.label
-    assert Scorer(str(folder), layer=2).score(*TEXTS).signature != first.score(*TEXTS).signature
+    assert Scorer(model=str(folder), layer=2).score(*TEXTS).signature != first.score(*TEXTS).signature
     with pytest.raises(InputError, match=r"configuration .*pins"):
         identified(pinned, folder, "pinned")
 

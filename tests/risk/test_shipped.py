@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 import bsx
-from bsx.bertscore.config import ScorerConfig
 from bsx.errors import RegistryError
-from bsx.risk.inference import TrainedNetwork
+from bsx.risk.explainer import TrainedNetwork
 from bsx.support.provenance import file_digest
 from bsx.support.tensors import load_arrays
 
@@ -51,7 +50,7 @@ def test_trained_risks_find_marked_words_of_real_translations(shared: Path) -> N
     found = bsx.explain(
         [row["candidate"] for row in rows],
         sources=[row["source"] for row in rows],
-        settings=ScorerConfig(model="me5-small-q4"),
+        model="me5-small-q4",
         marks={"candidate": marks},
     )
     assert found.method == {"candidate": "trained", "source": "trained"}

@@ -39,9 +39,9 @@ START = re.compile(
     r"|(?<=\bos\.)(?:system|popen|exec[lv]\w*|posix_spawn\w*|spawn\w*|startfile)\b"
 )
 STARTS = [
-    "card chrf --data judged.tsv --human human -l en --part cost --timed 10 -o {out}/card.html",
-    "score -c cand.txt -r ref.txt -s src.txt --metric comet",
-    "score -c cand.txt -r ref.txt --metric laser",
+    "card judged.tsv --metrics chrf --human human -l en --parts cost --timed 10 -o {out}/card.html",
+    "score -c cand.txt -r ref.txt -s src.txt --metrics comet",
+    "score -c cand.txt -r ref.txt --metrics laser",
 ]
 """Calls that start a further process, beside what `tests.fuzz.world.RIGHT` has."""
 
@@ -120,7 +120,7 @@ def test_python_m_bsx_imports_nothing_late_from_the_working_folder(planted: Path
     for name in NAMES:  # what Python itself imports before it comes to bsx is out of anybody's hands
         if name not in ("secrets", "multiprocessing", "numpy", "csv", "torch"):
             (planted / "world" / f"{name}.py").unlink()
-    call = ["score", "-c", "cand.txt", "-r", "ref.txt", "--metric", "chrf"]
+    call = ["score", "-c", "cand.txt", "-r", "ref.txt", "--metrics", "chrf"]
     done = subprocess.run([sys.executable, "-m", "bsx", *call], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert ran(planted) == []

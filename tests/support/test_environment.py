@@ -35,10 +35,10 @@ sys.addaudithook(refuse)
 """
 
 COMMANDS = [
-    "score -c c.txt -r r.txt -m minilm --backend onnx -o o.tsv",
-    "score -c c.txt -r r.txt --metric chrf,bleu,rouge-l,ter -o m.tsv",
+    "score -c c.txt -r r.txt -m minilm --encoder backend=onnx -o o.tsv",
+    "score -c c.txt -r r.txt --metrics chrf,bleu,rouge-l,ter -o m.tsv",
     "match 'a cat' 'the cat' -m minilm --plot picture.png",
-    "meta t.tsv --human human --column a,b --resamples 20",
+    "meta t.tsv --human human --columns a,b --resamples 20",
     "report m.tsv -o report.html",
     "models",
 ]
@@ -131,7 +131,7 @@ def test_nobody_is_asked_where_the_network_is_forbidden(whole: bool, tmp_path: P
     catalog = load_registry()
     tokenizers = [f"bleu:tokenize={name}" for name in sacrebleu.BLEU.TOKENIZERS]
     score = "score -c c.txt -r c.txt -s c.txt --device cpu -o o.tsv"
-    calls = [f"{score} --metric {spec} -l en" for spec in (*catalog.metrics, *tokenizers)]
+    calls = [f"{score} --metrics {spec} -l en" for spec in (*catalog.metrics, *tokenizers)]
     calls += [f"models pull {name}" for name, entry in catalog.models.items() if entry.source.hub is not None]
     calls += [f"data get {name}" for name, entry in load_dataset_catalog().entries.items() if entry.files]
     calls += [
@@ -140,15 +140,15 @@ def test_nobody_is_asked_where_the_network_is_forbidden(whole: bool, tmp_path: P
         "models pull --lang de",
         "models pin somebody/model",
         "models pull somebody/model",
-        "registry tune roberta-large --data t.tsv -l en --resamples 20",
+        "registry tune roberta-large t.tsv -l en --resamples 20",
         "registry baseline roberta-large --corpus c.txt -l en --pairs 4 --registry overlay",
-        "factors t.tsv -o f.tsv --factor syn --sentence1 anchor --sentence2 paraphrase -l en --download",
+        "factors t.tsv -o f.tsv --factors syn --reference anchor --candidate paraphrase -l en --download",
         "adversarial build-triples t.tsv -o x.tsv --how nouns --download",
         "adversarial build-triples t.tsv -o x.tsv --how nouns --tagger nltk",
-        "card chrf --data t.tsv --part cost",
+        "card t.tsv --metrics chrf --parts cost",
     ]
     if not whole:
-        quick = ("models pull", "data get", f"{score} --metric bleu:tokenize=flores200", f"{score} -m")
+        quick = ("models pull", "data get", f"{score} --metrics bleu:tokenize=flores200", f"{score} -m")
         calls = [next(call for call in calls if call.startswith(kind)) for kind in quick]
     program = [sys.executable, "-c", f"import io, sys; sys.stdin = io.StringIO({json.dumps(calls)!r})\n{MANY}"]
     said, made = run(program, tmp_path, HF_HUB_OFFLINE="1")

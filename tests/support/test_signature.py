@@ -15,7 +15,7 @@ CANDIDATES, REFERENCES = ["the cat", "a dog"], ["a cat", "rain"]
 
 def signature(folder: str, references: Any = REFERENCES, **settings: Any) -> str:
     base: dict[str, Any] = {} if settings.get("all_layers") else {"layer": 2}
-    return str(Scorer(folder, **{**base, **settings}).score(CANDIDATES, references).signature)
+    return str(Scorer(model=folder, **{**base, **settings}).score(CANDIDATES, references).signature)
 
 
 def test_every_setting_shows(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
@@ -53,14 +53,14 @@ def test_other_weights_or_tokenizer_show(tiny_model: Callable[[str], str], tmp_p
     from tests.helpers import tiny
 
     folder = tiny_model("bert")
-    fields = Scorer(folder, layer=2).signature()
-    other = Scorer(str(tiny.build("bert", tmp_path / "other", seed=8)), layer=2).signature()
+    fields = Scorer(model=folder, layer=2).signature()
+    other = Scorer(model=str(tiny.build("bert", tmp_path / "other", seed=8)), layer=2).signature()
     assert fields["model"].partition("@")[2] != other["model"].partition("@")[2]
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
     config = copy / "tokenizer_config.json"
     config.write_text(config.read_text().replace("{", '{"extra": 1,', 1))
-    changed = Scorer(str(copy), layer=2).signature()
+    changed = Scorer(model=str(copy), layer=2).signature()
     assert changed["model"].partition("@")[2] == fields["model"].partition("@")[2]
     assert changed["tokenizer"] != fields["tokenizer"]
     assert isinstance(fields, Signature)
@@ -78,11 +78,11 @@ def test_versions_are_in(tiny_model: Callable[[str], str]) -> None:
 
     import bsx
 
-    fields = Scorer(tiny_model("bert"), layer=2).signature()
+    fields = Scorer(model=tiny_model("bert"), layer=2).signature()
     assert fields["bsx"] == bsx.__version__
     assert fields["tokenizer"].startswith(f"tokenizers-{tokenizers.__version__}@")
     assert fields["dtype"] == "fp32"
-    assert Scorer(tiny_model("xlm"), layer=2).signature()["tokenizer"].startswith("python-")
+    assert Scorer(model=tiny_model("xlm"), layer=2).signature()["tokenizer"].startswith("python-")
 
 
 @pytest.mark.parametrize("value", ["a|b", "c:d"])

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bsx.train.config import ARCHITECTURES, TrainConfig
-from bsx.train.losses import ranking_loss, squared_error
-from bsx.train.modules import BiLstm, dropped
-from bsx.train.networks import Network, build_network
+from bsx.train.networks import BiLstm, Network, build_network, dropped
+from bsx.train.trainer import ranking_loss, squared_error
 from tests.helpers import oracle_train
 
 LAYERS, DIM = 3, 7

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 
 from bsx.analysis.factors.parses import Parse
-from bsx.analysis.perturbations.base import Change, Item, Need, Perturbation
+from bsx.analysis.perturbations.base import Change, Item, Need, register
 from bsx.analysis.perturbations.grammar.inflections import as_features, inflected
 from bsx.analysis.perturbations.grammar.swaps import OBJECT_FORM
 from bsx.analysis.perturbations.names import word_spans
@@ -25,10 +25,10 @@ Edit = tuple[int, str]  # which word, and what it becomes
 def _replacing(edits: Iterator[Edit], item: Item, parse: Parse, rng: random.Random) -> str | None:
     """Return the text with one of the edits, drawn at random."""
     spans = word_spans(item.text, parse)
-    found = [(span, new) for at, new in edits if (span := spans[at]) is not None]
-    if not found:
+    results = [(span, new) for at, new in edits if (span := spans[at]) is not None]
+    if not results:
         return None
-    (start, end), new = rng.choice(found)
+    (start, end), new = rng.choice(results)
     return item.text[:start] + new + item.text[end:]
 
 
@@ -119,35 +119,43 @@ def _change(edits: Callable[[Item, Parse], Iterator[Edit]]) -> Change:
 
 _NEEDS: frozenset[Need] = frozenset({"parse", "inflections"})
 
-NOUN_NUMBER = Perturbation(
+register(
     "noun-number",
     "a noun becomes plural, or singular",
     False,
     _change(_nouns),
     acts_on="texts with a noun whose number shows in no other word",
     needs=_NEEDS,
+    aim="mor",
+    place=10,
 )
-TENSE = Perturbation(
+register(
     "tense",
     "a present verb becomes past, or a past one present",
     False,
     _change(_tenses),
     acts_on="texts with a finite verb of which the other tense is known",
     needs=_NEEDS,
+    aim="mor",
+    place=20,
 )
-AGREEMENT = Perturbation(
+register(
     "agreement",
     "a verb no longer agrees with its subject in number: they goes",
     True,
     _change(_agreements),
     acts_on="texts with a finite verb in the third person that shows its number",
     needs=_NEEDS,
+    aim="mor",
+    place=190,
 )
-CASE = Perturbation(
+register(
     "case",
     "a pronoun, article or noun takes a wrong case: for he",
     True,
     _change(_cases),
     acts_on="texts with an English personal pronoun, or a word of which a treebank has another case",
     needs=_NEEDS,
+    aim="mor",
+    place=200,
 )

@@ -51,7 +51,7 @@ class Inflections:
                 if len(fields) == 10 and fields[0].isdecimal() and "_" not in (fields[2], fields[5]):
                     words.append((fields[1], fields[2], fields[3], fields[5]))
             if len(words) == before:
-                raise InputError(f"{file}: has no words with lemmas and features, as CoNLL-U treebanks have them")
+                raise InputError("has no words with lemmas and features, as CoNLL-U treebanks have them", file=file)
         return cls(words)
 
     def form(self, word: str, tag: str, feats: str, changes: Features) -> str | None:
@@ -66,14 +66,14 @@ class Inflections:
             changes: features to change, and to what.
         """
         wanted = as_features(feats) | dict(changes)
-        found: list[tuple[int, int, str]] = []
+        results: list[tuple[int, int, str]] = []
         for lemma in self._lemmas.get((word.lower(), tag), ()):
             for (form, spelled), count in self._forms[lemma, tag].items():
                 has = as_features(spelled)
                 fits = all(has.get(name) == value for name, value in changes.items())
                 if fits and all(has.get(name, value) == value for name, value in wanted.items()):
-                    found.append((sum(name in has for name in wanted), count, form))
-        return max(found)[2] if found else None
+                    results.append((sum(name in has for name in wanted), count, form))
+        return max(results)[2] if results else None
 
 
 def inflected(
@@ -84,10 +84,10 @@ def inflected(
     >>> inflected("Was", "AUX", "Number=Sing|Person=3|Tense=Past", {"Tense": "Pres"}, lang="en", treebanks=None)
     'Is'
     """
-    found = treebanks.form(word, tag, feats, changes) if treebanks is not None else None
-    if found is None and lang == "en":
+    result = treebanks.form(word, tag, feats, changes) if treebanks is not None else None
+    if result is None and lang == "en":
         now = as_features(feats)
-        found = english_form(word, tag, now | dict(changes), now)
-    if found is None or found == word.lower():
+        result = english_form(word, tag, now | dict(changes), now)
+    if result is None or result == word.lower():
         return None
-    return found[0].upper() + found[1:] if word[0].isupper() else found
+    return result[0].upper() + result[1:] if word[0].isupper() else result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from bsx.analysis.factors.parses import Parse
-from bsx.analysis.perturbations.base import Item, Perturbation
+from bsx.analysis.perturbations.base import Item, register
 from bsx.analysis.perturbations.grammar.inflections import as_features, inflected
 from bsx.analysis.perturbations.grammar.swaps import BREAK, clause_forms, keeps_capital, phrase, phrase_of, swapped
 from bsx.analysis.perturbations.names import Span, word_spans
@@ -23,13 +23,13 @@ def _reorder(item: Item, strength: float, rng: random.Random) -> str | None:
     if parse is None or not parse.deprels:
         return None
     spans = word_spans(item.text, parse)
-    found = [*_coordinated(item, parse, spans), *(_fronted(item, parse, spans) if item.lang in _FRONTING else [])]
-    return rng.choice(found) if found else None
+    results = [*_coordinated(item, parse, spans), *(_fronted(item, parse, spans) if item.lang in _FRONTING else [])]
+    return rng.choice(results) if results else None
 
 
 def _coordinated(item: Item, parse: Parse, spans: list[Span | None]) -> list[str]:
     """Return the text with two coordinated words exchanged, for each pair of them: *dogs and cats*."""
-    found = []
+    results = []
     for at in range(len(parse.words) - 2):
         head, last = at, at + 2
         joined = parse.deprels[at + 1] == "cc" and parse.deprels[last] == "conj" and parse.heads[last] == head + 1
@@ -45,8 +45,8 @@ def _coordinated(item: Item, parse: Parse, spans: list[Span | None]) -> list[str
                 parse.upos[place] in ("ADP", "DET", "PUNCT") and parse.words[place].lower() not in ("a", "an")
                 for place in shared
             ):
-                found.append(swapped(item, first, second))
-    return found
+                results.append(swapped(item, first, second))
+    return results
 
 
 def _fronted(item: Item, parse: Parse, spans: list[Span | None]) -> list[str]:
@@ -56,7 +56,7 @@ def _fronted(item: Item, parse: Parse, spans: list[Span | None]) -> list[str]:
         return []
     text = item.text
     body = text.rstrip().rstrip(".!")
-    found = []
+    results = []
     for at, (head, relation) in enumerate(zip(parse.heads, parse.deprels, strict=True)):
         if head != roots[0] or relation not in _MOVES:
             continue
@@ -74,8 +74,8 @@ def _fronted(item: Item, parse: Parse, spans: list[Span | None]) -> list[str]:
         if opens and rest:
             front = text[start].upper() + text[start + 1 : end]
             kept = rest if keeps_capital(item, (0, 1)) else rest[0].lower() + rest[1:]
-            found.append(f"{front}, {kept}{text[len(body) :]}")
-    return found
+            results.append(f"{front}, {kept}{text[len(body) :]}")
+    return results
 
 
 def _voice(item: Item, strength: float, rng: random.Random) -> str | None:
@@ -83,7 +83,7 @@ def _voice(item: Item, strength: float, rng: random.Random) -> str | None:
     if parse is None or not parse.deprels:
         return None
     spans = word_spans(item.text, parse)
-    found = []
+    results = []
     for at in range(len(parse.words)):
         has, place = as_features(parse.feats[at]), spans[at]
         tense = has.get("Tense")
@@ -96,7 +96,9 @@ def _voice(item: Item, strength: float, rng: random.Random) -> str | None:
         ):
             continue
         around = [parse.deprels[i] for i, head in enumerate(parse.heads) if head == at + 1]
-        if any(one.startswith(("aux", "iobj", "ccomp", "xcomp", "expl", "compound", "cop", "conj")) for one in around):
+        if any(
+            each.startswith(("aux", "iobj", "ccomp", "xcomp", "expl", "compound", "cop", "conj")) for each in around
+        ):
             continue
         subject, thing = (phrase(parse, at + 1, relations, spans) for relations in (("nsubj",), ("obj",)))
         if subject is None or thing is None:
@@ -114,8 +116,8 @@ def _voice(item: Item, strength: float, rng: random.Random) -> str | None:
             continue
         first = forms[1].lower() == "i"
         being = {"Past": ("was", "were"), "Pres": ("am" if first else "is", "are")}[tense][number == "Plur"]
-        found.append(swapped(item, (start, before), (after, end), forms, f" {being} {participle} by "))
-    return rng.choice(found) if found else None
+        results.append(swapped(item, (start, before), (after, end), forms, f" {being} {participle} by "))
+    return rng.choice(results) if results else None
 
 
 def _number(parse: Parse, at: int) -> str:
@@ -126,15 +128,17 @@ def _number(parse: Parse, at: int) -> str:
     return "Plur" if joined or many else as_features(parse.feats[at]).get("Number", "Sing")
 
 
-REORDER = Perturbation(
+register(
     "reorder",
     "an adverbial moves from the end to the front, or two words joined by and change places",
     True,
     _reorder,
     acts_on="texts with two such words; in en, es, fr, it and pt those with an adverbial at the end",
     needs=frozenset({"parse"}),
+    aim="syn",
+    place=170,
 )
-VOICE = Perturbation(
+register(
     "voice",
     "an active clause becomes passive",
     True,
@@ -142,4 +146,6 @@ VOICE = Perturbation(
     languages=("en",),
     acts_on="texts with a verb in present or past between its subject and its object",
     needs=frozenset({"parse"}),
+    aim="syn",
+    place=180,
 )

@@ -6,7 +6,7 @@ import random
 from itertools import combinations
 
 from bsx.analysis.factors.parses import Parse
-from bsx.analysis.perturbations.base import Item, Perturbation
+from bsx.analysis.perturbations.base import Item, register
 from bsx.analysis.perturbations.names import Span, named, word_spans
 
 # Where a noun's form or article tells subject from object, their order does not: a swap would keep the meaning.
@@ -77,7 +77,7 @@ def _subject_object(item: Item, strength: float, rng: random.Random) -> str | No
     if parse is None or not parse.deprels:
         return None
     spans = word_spans(item.text, parse)
-    found = []
+    results = []
     for verb in range(1, len(parse.words) + 1):
         subject, thing = (phrase(parse, verb, relations, spans) for relations in (_SUBJECT, _OBJECT))
         if subject is None or thing is None:
@@ -85,10 +85,10 @@ def _subject_object(item: Item, strength: float, rng: random.Random) -> str | No
         forms = clause_forms(item, subject, thing)
         apart = subject[0][1] <= thing[0][0] or thing[0][1] <= subject[0][0]
         if forms is not None and apart and forms[0].lower() != forms[1].lower():
-            found.append((subject[0], thing[0], forms))
-    if not found:
+            results.append((subject[0], thing[0], forms))
+    if not results:
         return None
-    first, second, forms = rng.choice(found)
+    first, second, forms = rng.choice(results)
     if first > second:
         first, second, forms = second, first, (forms[1], forms[0])
     return swapped(item, first, second, forms)
@@ -158,10 +158,10 @@ def _entities(item: Item, strength: float, rng: random.Random) -> str | None:
     for kind, name in item.names:
         if name.lower() not in text.lower():
             others.setdefault(kind, []).append(name)
-    found = sorted({(text[slice(*span)], kind) for span, kind in runs if kind in others})
-    if not found:
+    result = sorted({(text[slice(*span)], kind) for span, kind in runs if kind in others})
+    if not result:
         return None
-    old, kind = rng.choice(found)
+    old, kind = rng.choice(result)
     new = rng.choice(others[kind])
     for (start, end), _ in reversed(runs):
         if text[start:end] == old:
@@ -169,15 +169,17 @@ def _entities(item: Item, strength: float, rng: random.Random) -> str | None:
     return text
 
 
-NOUN_SWAP = Perturbation(
+register(
     "noun-swap",
     "two nouns, of the same number if there are such, change places",
     False,
     _noun_swap,
     acts_on="texts with two different nouns",
     needs=frozenset({"parse"}),
+    aim="syn",
+    place=30,
 )
-SUBJECT_OBJECT = Perturbation(
+register(
     "subject-object",
     "subject and object of a verb change places, with all that belongs to them; English pronouns change their form",
     False,
@@ -185,12 +187,16 @@ SUBJECT_OBJECT = Perturbation(
     languages=_NO_CASE,
     acts_on="texts with a verb that has both, each in one piece",
     needs=frozenset({"parse"}),
+    aim="syn",
+    place=40,
 )
-ENTITIES = Perturbation(
+register(
     "entities",
     "a name, every time it occurs, becomes a name of the same kind from another text",
     False,
     _entities,
     acts_on="texts with a proper noun, if other texts have others of its kind: person, weekday, month, number, acronym",
     needs=frozenset({"parse", "corpus"}),
+    aim="sem",
+    place=100,
 )

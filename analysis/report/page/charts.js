@@ -6,6 +6,7 @@
   const axis = {
     labelColor: "var(--ink-soft)", titleColor: "var(--ink-soft)", gridColor: "var(--line)", domainColor: "var(--line-strong)",
     tickColor: "var(--line-strong)", labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", titlePadding: 8,
+    labelSeparation: 6,
   };
   const config = { font, background: null, view: { stroke: null }, axis, axisX: { titleAnchor: "end" }, axisY: { grid: false }, mark: { aria: false } };
 

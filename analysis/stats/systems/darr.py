@@ -1,19 +1,19 @@
-"""WMT's relative rankings from direct assessment (DARR): Kendall's tau over pairs that people clearly told apart."""
+"""WMT's relative rankings from direct assessment (DARR): Kendall's tau over pairs that were clearly told apart."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared, percentile_interval
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.validate import grids, settings, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
+from bsx.support.result import Shown
 
 Ties = Literal["discordant", "drop", "half"]
 Unit = Literal["segment", "judgment"]
@@ -21,15 +21,15 @@ TIES = ("discordant", "drop", "half")
 UNITS = ("segment", "judgment")
 
 
-@dataclass(frozen=True)
-class DarrTau(FewNumbers):
+@dataclass(frozen=True, repr=False)
+class DarrTau(Shown):
     """A metric's tau over human preferences.
 
     Attributes:
         tau: (C - D) / (C + D), where ties of the metric count as the ``ties`` setting says.
         low: lower end of the bootstrap interval.
         high: upper end.
-        concordant: pairs for which the metric strictly prefers what people prefer.
+        concordant: pairs for which the metric strictly prefers what human judgments prefer.
         discordant: pairs for which it strictly prefers the other.
         ties: pairs it scores alike.
         n: all pairs, the sum of the three.
@@ -37,8 +37,6 @@ class DarrTau(FewNumbers):
         method: how ties count and what was resampled, in words.
         confidence: level of the interval.
     """
-
-    DRAWN: ClassVar[Drawn] = {"tau": ("low", "high")}
 
     tau: float
     low: float
@@ -54,7 +52,7 @@ class DarrTau(FewNumbers):
 
 @dataclass(frozen=True)
 class Preferences:
-    """Pairs of systems that people told apart on a segment.
+    """Pairs of systems that human judgments tell apart on a segment.
 
     Attributes:
         better: row of the preferred system (pairs,).
@@ -86,7 +84,7 @@ def preferences(human: ArrayLike, *, threshold: float = 25.0, nan: NanPolicy = "
     """
     (scores,) = grids({"human": human}, nan=nan)
     if not threshold > 0:
-        raise InputError(f"`threshold={threshold}`: it must be above 0, or equal scores would count as preferences")
+        raise InputError(f"threshold={threshold}: it must be above 0, or equal scores would count as preferences")
     i, j = np.triu_indices(len(scores), k=1)
     difference = scores[i] - scores[j]  # (system pairs, segments)
     pair, segment = np.nonzero(np.abs(difference) >= threshold)  # NaN is never
@@ -144,7 +142,7 @@ def darr_from_pairs(
     more honest intervals than resampling judgments, which is WMT's practice.
 
     Args:
-        better: metric score of the side people prefer (pairs,).
+        better: metric score of the side that human judgments prefer (pairs,).
         worse: metric score of the other side (pairs,).
         segment: segment of each pair (pairs,), numbers or names; needed for ``unit="segment"``.
         ties: a pair the metric scores alike is ``discordant`` (WMT's practice), left out (``drop``), or ``half``
@@ -233,7 +231,7 @@ def _outcomes(
         columns[f"{name}better"], columns[f"{name}worse"] = better, worse
     pairs = len(np.atleast_1d(np.asarray(columns[next(iter(columns))])))
     if segment is None and unit == "segment":
-        raise InputError("segment is missing: give the segment of each pair, or `unit='judgment'`")
+        raise InputError("segment is missing: give the segment of each pair, or unit=judgment")
     labels = np.arange(pairs) if segment is None else np.asarray(segment)
     numbers = np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.float64)
     *scores, kept = vectors({**columns, "segment": numbers}, nan=nan, minimum=1)

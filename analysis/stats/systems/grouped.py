@@ -1,15 +1,17 @@
-"""Correlation of matrices (systems, segments): pooled, per item, per system, or of system means."""
+"""Correlation of matrices (systems, segments): pooled, per item, per system, or of system means.
+
+In a matrix, a cell that nobody judged is NaN.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.resample import (
     SAMPLED,
     Indices,
@@ -27,6 +29,64 @@ from bsx.analysis.stats.rowwise import ROWS, accuracy_of_drawn, ratio, variance
 from bsx.analysis.stats.validate import grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
+from bsx.support.result import Shown
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Scores by system and segment.
+
+    Attributes:
+        systems: names of the rows, in order of first appearance.
+        segments: names of the columns, in order of first appearance.
+        columns: name -> (systems, segments); NaN where the table has no row or no value.
+    """
+
+    systems: tuple[Hashable, ...]
+    segments: tuple[Hashable, ...]
+    columns: dict[str, Array]
+
+    def complete(self) -> Grid:
+        """Return only the segments for which every system has every value."""
+        keep = ~np.any([np.isnan(values).any(axis=0) for values in self.columns.values()], axis=0)
+        segments = tuple(name for name, kept in zip(self.segments, keep, strict=True) if kept)
+        return Grid(self.systems, segments, {name: values[:, keep] for name, values in self.columns.items()})
+
+
+def grid(system: Sequence[Hashable], segment: Sequence[Hashable], columns: Mapping[str, ArrayLike]) -> Grid:
+    """Arrange the rows of a table, one per system and segment, as matrices.
+
+    Args:
+        system: system of each row (n,).
+        segment: segment of each row (n,).
+        columns: name -> values (n,); NaN for a missing value.
+
+    Raises:
+        InputError: if sizes differ or a system x segment occurs twice.
+    """
+    systems, segments = list(dict.fromkeys(system)), list(dict.fromkeys(segment))
+    row_of = {name: i for i, name in enumerate(systems)}
+    column_of = {name: i for i, name in enumerate(segments)}
+    values = {name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}
+    for name, column in [("segment", np.empty(len(segment))), *values.items()]:
+        if column.shape != (len(system),):
+            raise InputError(
+                f"columns differ in size: system {len(system)}, {name} {' x '.join(map(str, column.shape))}"
+            )
+    cells = np.array([row_of[name] for name in system], dtype=np.int64) * len(segments)
+    cells += np.array([column_of[name] for name in segment], dtype=np.int64)
+    first, counts = np.unique(cells, return_counts=True)
+    if (counts > 1).any():
+        i, j = divmod(int(first[counts > 1][0]), len(segments))
+        raise InputError(
+            f"system {systems[i]!r} has segment {segments[j]!r} more than once: leave one row of it, or name a column "
+            "that tells such rows apart, segment or group"
+        )
+    matrices = {name: np.full((len(systems), len(segments)), np.nan) for name in values}
+    for name, column in values.items():
+        matrices[name].flat[cells] = column
+    return Grid(tuple(systems), tuple(segments), matrices)
+
 
 SegmentsToSystems = Callable[[Array], Array]
 By = Literal["none", "item", "sys", "means"]
@@ -38,7 +98,7 @@ POOLING = {"none": "pooled", "item": "by segment", "sys": "by system", "means": 
 
 
 @dataclass(frozen=True, repr=False)
-class GroupedEstimate(FewNumbers):
+class GroupedEstimate(Shown):
     """A correlation averaged over groups.
 
     Attributes:
@@ -54,8 +114,6 @@ class GroupedEstimate(FewNumbers):
         method: statistic, grouping and interval in words.
         confidence: level of the interval.
     """
-
-    DRAWN: ClassVar[Drawn] = {"estimate": ("low", "high")}
 
     estimate: float
     low: float
@@ -82,7 +140,7 @@ def grouped(
     seed: Seed = 1,
     nan: NanPolicy = "error",
 ) -> GroupedEstimate:
-    """Correlate a metric with people within groups and average.
+    """Correlate a metric with human judgments within groups and average.
 
     Source: the groupings of WMT's metrics task and Deutsch et al. 2023, section 3: ``none`` flattens the matrix,
     ``item`` correlates the systems of each segment, ``sys`` the segments of each system. ``means`` is the system
@@ -268,7 +326,7 @@ def resampled_scores(
     Args:
         x: from how often each segment was drawn (b, segments) to the systems' scores (b, systems), such as the means of
             segments or the corpus scores of a metric.
-        y: the same of people.
+        y: the same of human judgments.
         shape: systems and segments.
         statistic: as for `grouped`.
         resample: ``segments``, ``systems`` or ``both``.
@@ -299,8 +357,8 @@ def means_of_drawn(scores: Array) -> SegmentsToSystems:
 
     def means(counts: Array) -> Array:
         with np.errstate(invalid="ignore"):
-            found: Array = (counts @ filled.T) / (counts @ present.T)
-        return found
+            result: Array = (counts @ filled.T) / (counts @ present.T)
+        return result
 
     return means
 

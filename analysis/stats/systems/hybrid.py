@@ -36,7 +36,7 @@ def hybrid_systems(
 ) -> Hybrids:
     """Build hybrid systems: each takes every segment from a system drawn at random.
 
-    A hybrid's scores are the means over its segments. The draws are the same for people and all metrics.
+    A hybrid's scores are the means over its segments. The draws are the same for human scores and all metrics.
 
     Source: Graham & Liu 2016, section 4.
 
@@ -167,7 +167,7 @@ def compare_hybrid_limits(
 def _limits(scores: Array, resamples: int, seed: Seed) -> tuple[list[float], Array]:
     """Return each metric's limit, and its values (metrics, resamples) over resampled segments.
 
-    ``scores`` are those of people and metrics (1 + metrics, systems, segments).
+    ``scores`` are human scores and those of metrics (1 + metrics, systems, segments).
     """
     h, *metrics = scores - np.nanmean(scores, axis=1, keepdims=True)
     size = np.nanmean(scores**2, axis=1).sum(axis=-1)

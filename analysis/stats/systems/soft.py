@@ -1,4 +1,4 @@
-"""Soft pairwise accuracy: are metric and people equally sure of which of two systems is better?"""
+"""Soft pairwise accuracy: are metric and human judgments equally sure of which of two systems is better?"""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def soft_pairwise_accuracy(
 
     p is the one-sided mid-p-value of a paired permutation test on segment scores: permutations that repeat the observed
     difference count half, so that it does not matter which system of a pair comes first, and two equal systems have
-    1/2. The same permutations serve all pairs, and people and metric alike.
+    1/2. The same permutations serve all pairs, and human judgments and metric alike.
 
     Source: Thompson, Mathur, Deutsch & Khayrallah 2024, equations 2 and 3.
 
@@ -67,7 +67,7 @@ def soft_pairwise_accuracy(
     x, y = grids({"metric": metric, "human": human}, nan=nan)
     if method == "wmt" and np.isnan(x).any():
         raise InputError(
-            "`method='wmt'` needs every system's score of every segment: drop segments or use `method='permutation'`"
+            "method=wmt needs every system's score of every segment: drop segments or use method=permutation"
         )
     i, j = np.triu_indices(len(x), k=1)
     differences = [z[i] - z[j] for z in (x, y)]  # each (pairs, segments)

@@ -1,19 +1,19 @@
-"""Does the metric order pairs of outputs as people do? Pairwise accuracy with ties, their calibration, a test."""
+"""Does the metric order pairs of outputs as human judgments do? Pairwise accuracy with ties, calibrated; a test."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared, percentile_interval, permuted, swaps
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.validate import grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
+from bsx.support.result import Shown
 
 Grouping = Literal["item", "sys", "none"]
 GROUPINGS = ("item", "sys", "none")
@@ -23,9 +23,9 @@ MOST_PAIRS = 2_000_000  # above, pairs are drawn at random
 _OVER = {"item": "segments", "sys": "systems", "none": "all cells"}
 
 
-@dataclass(frozen=True)
-class TiedAccuracy(FewNumbers):
-    """How often metric and people agree on a pair of outputs, a tie being a verdict of its own.
+@dataclass(frozen=True, repr=False)
+class TiedAccuracy(Shown):
+    """How often metric and human judgments agree on a pair of outputs, a tie being a verdict of its own.
 
     Attributes:
         acc_eq: (C + T_hm) / all pairs, mean over groups.
@@ -36,7 +36,7 @@ class TiedAccuracy(FewNumbers):
         chance: what a score that says nothing can reach: calling every pair a tie, or none, whichever is better.
         concordant: pairs ordered alike, C.
         discordant: pairs ordered the opposite way, D.
-        tied_human: pairs tied by people only, T_h.
+        tied_human: pairs tied by human judgments only, T_h.
         tied_metric: pairs tied by the metric only, T_m.
         tied_both: pairs tied by both, T_hm.
         n: all pairs.
@@ -44,8 +44,6 @@ class TiedAccuracy(FewNumbers):
         method: in words.
         confidence: level of the interval.
     """
-
-    DRAWN: ClassVar[Drawn] = {"acc_eq": ("low", "high")}
 
     acc_eq: float
     low: float
@@ -209,10 +207,10 @@ def compare_ties(
     choice("swap", swap, ("segments", "pairs"))
     settings(resamples=resamples, confidence=confidence)
     x, y, h = grids({"a": a, "b": b, "human": human}, nan=nan)
-    found = [TiedPairs.of(z, h, by, human_epsilon) for z in (x, y)]
-    both = zip(found, (epsilon_a, epsilon_b), strict=True)
+    results = [TiedPairs.of(z, h, by, human_epsilon) for z in (x, y)]
+    both = zip(results, (epsilon_a, epsilon_b), strict=True)
     right = np.stack([one.alike(one.best_epsilon() if given is None else given) for one, given in both])
-    values, pairs = [found[0].mean(one) for one in right], found[0]
+    values, pairs = [results[0].mean(one) for one in right], results[0]
     drawn = pairs.resampled(right, resamples, seed)
     if by != "item" or test == "bootstrap":
         method = f"difference of acc_eq ({_OVER[by]}), paired bootstrap over segments"
@@ -283,7 +281,7 @@ class TiedPairs:
         return len(np.unique(np.concatenate([self.first, self.second])))
 
     def alike(self, epsilon: float) -> NDArray[np.bool_]:
-        """Return which pairs the metric, with ties up to epsilon, judges as people do (pairs,)."""
+        """Return which pairs the metric, with ties up to epsilon, judges as human judgments do (pairs,)."""
         tied = np.abs(self.metric) <= epsilon
         right: NDArray[np.bool_] = np.where(tied, self.human == 0, np.sign(self.metric) == np.sign(self.human))
         return right
@@ -297,7 +295,7 @@ class TiedPairs:
         size = np.abs(self.metric)
         agrees = (np.sign(self.metric) == np.sign(self.human)).astype(np.float64)
         order = np.argsort(size, kind="stable")
-        # Raising epsilon past a pair's difference makes the pair a tie: right if people tie it, wrong otherwise.
+        # Raising epsilon past a pair's difference makes the pair a tie: right if it is one for human judgments.
         gain = ((self.human == 0) - agrees) * self.weight
         value = (agrees * self.weight).sum() + np.cumsum(gain[order])
         ends = np.append(np.flatnonzero(np.diff(size[order])), len(order) - 1)  # the last pair of each size
@@ -313,7 +311,7 @@ class TiedPairs:
         """
         n = self.columns
         if (self.first == self.second).all():
-            hits = np.stack([np.bincount(self.first, weights=one * self.weight, minlength=n) for one in right])
+            hits = np.stack([np.bincount(self.first, weights=item * self.weight, minlength=n) for item in right])
             every = np.bincount(self.first, weights=self.weight, minlength=n)
             used = np.flatnonzero(every)  # a segment without a pair is not drawn
             draws = bootstrap_counts(resamples, len(used), seed)
@@ -327,7 +325,7 @@ class TiedPairs:
             # NumPy's stubs call all counts integers, though weighted ones are float64.
             return across, within  # type: ignore[return-value]
 
-        tables = [sums(self.weight), *(sums(one * self.weight) for one in right)]
+        tables = [sums(self.weight), *(sums(item * self.weight) for item in right)]
         blocks = []
         for counts in bootstrap_counts(resamples, n, seed):
             totals = [((counts @ across) * counts).sum(axis=1) + counts @ within for across, within in tables]

@@ -44,4 +44,4 @@ def validate(kind: type[EntryT], value: object, file: Path | str, where: str = "
         for problem in error.errors():
             field = ".".join(str(part) for part in ([where] if where else []) + list(problem["loc"]))
             problems.append(f"{field or 'entry'}: {problem['msg']}")
-        raise RegistryError(f"{file}: {'; '.join(problems)}") from error
+        raise RegistryError(f"{'; '.join(problems)}", file=file) from error

@@ -216,20 +216,20 @@ def bert_cos_score_idf(
         vectors, mask, weights = get_bert_embedding(
             batch, model, tokenizer, idf_dict, device=device, all_layers=all_layers
         )
-        for text, one, weight, length in zip(batch, vectors.cpu(), weights, mask.sum(1).tolist(), strict=True):
-            encoded[text] = (one[:length], weight[:length])
+        for text, vector, weight, length in zip(batch, vectors.cpu(), weights, mask.sum(1).tolist(), strict=True):
+            encoded[text] = (vector[:length], weight[:length])
 
     def side(batch: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         vectors, weights = ([encoded[text][part] for text in batch] for part in (0, 1))
-        mask = pad_sequence([torch.ones(len(one)) for one in weights], batch_first=True)
+        mask = pad_sequence([torch.ones(len(weight)) for weight in weights], batch_first=True)
         return pad_sequence(vectors, batch_first=True), mask, pad_sequence(weights, batch_first=True)
 
-    found = []
+    results = []
     if verbose:
         print("computing greedy matching.")
     for start in tqdm(range(0, len(refs), batch_size), disable=not verbose):
         pairs = refs[start : start + batch_size], hyps[start : start + batch_size]
         figures = torch.stack(greedy_cos_idf(*side(pairs[0]), *side(pairs[1]), all_layers), dim=-1)
         empty = torch.tensor([bool(blank & {*pair}) for pair in zip(*pairs, strict=True)])
-        found.append(torch.where(empty[:, None], 0, figures))
-    return torch.cat(found, dim=1 if all_layers else 0)
+        results.append(torch.where(empty[:, None], 0, figures))
+    return torch.cat(results, dim=1 if all_layers else 0)

@@ -30,7 +30,7 @@ from bsx.compat.bert_score.utils import model2layers as model2layers
 from bsx.compat.bert_score.utils import own_layers, own_models, spelled
 from bsx.compat.bert_score.utils import sent_encode as sent_encode
 from bsx.data.corpus import as_list, as_texts
-from bsx.data.picture import label, picture
+from bsx.data.output import atomic_path, check_picture
 from bsx.encode.idf import Idf
 from bsx.errors import InputError
 from bsx.support.optional import need
@@ -46,6 +46,8 @@ Triple = tuple["torch.Tensor", "torch.Tensor", "torch.Tensor"]
 
 _HEAVIEST = 1e30
 """Largest weight of a token: sums of larger ones are no fp32 numbers any more."""
+_MOST_CELLS = 5_000
+"""Cells of a picture: half a GiB while it is drawn."""
 
 
 class BERTScorer:
@@ -103,7 +105,7 @@ class BERTScorer:
             "final_norm": not all_layers,
             "device": device or "auto",
         }
-        self._scorer = Scorer(model_type, idf=bool(idf), **settings)
+        self._scorer = Scorer(model=model_type, idf=bool(idf), **settings)
         entry = self._scorer.metric.choice.entry
         self.batch_size, self.nthreads, self.all_layers = batch_size, nthreads, all_layers
         self._model_type = model_type or (self._scorer.model if entry is None else spelled(entry))
@@ -205,12 +207,12 @@ class BERTScorer:
 
         metric, depth = self._scorer.metric, self._scorer.depth
         catalog, identity = self._scorer.encoders.catalog, metric.located.identity
-        found = metric.baselines
-        if found is None and self.baseline_path is not None:
-            found = read_baseline(Path(self.baseline_path), depth, metric.choice, catalog, identity)
-        elif found is None:
-            found = find_baseline(metric.choice, catalog, depth, identity)
-        figures = torch.from_numpy(found.figures)
+        result = metric.baselines
+        if result is None and self.baseline_path is not None:
+            result = read_baseline(Path(self.baseline_path), depth, metric.choice, catalog, identity)
+        elif result is None:
+            result = find_baseline(metric.choice, catalog, depth, identity)
+        figures = torch.from_numpy(result.figures)
         return figures[:, None] if self.all_layers else figures[self.num_layers]
 
     @property
@@ -298,14 +300,14 @@ class BERTScorer:
             )
         texts = [text for group in several for text in group]
         copies = [text for text, group in zip(cands, several, strict=True) for _ in group]
-        found = bert_cos_score_idf(
+        result = bert_cos_score_idf(
             self._model, texts, copies, self._tokenizer, weights, verbose, self.batch_size, all_layers=self.all_layers
         )
-        best = torch.stack([part.amax(-2) for part in torch.split(found, [*map(len, several)], dim=-2)], dim=-2)
+        best = torch.stack([part.amax(-2) for part in torch.split(result, [*map(len, several)], dim=-2)], dim=-2)
         if self.rescale_with_baseline:
             baseline = self.baseline_vals
             best = torch.where(best.any(-1, keepdim=True), (best - baseline) / (1 - baseline), best)
-        p, r, f1 = (one.contiguous().numpy() for one in best.float().unbind(-1))
+        p, r, f1 = (item.contiguous().numpy() for item in best.float().unbind(-1))
         return p, r, f1
 
     def plot_example(self, candidate: str, reference: str, fname: str = "") -> None:
@@ -322,7 +324,7 @@ class BERTScorer:
         """
         from bsx.bertscore.scorer import Scorer
 
-        plain = Scorer(self.model_type, lang=self.lang, layer=self.num_layers, encoders=self._scorer.encoders)
+        plain = Scorer(model=self.model_type, lang=self.lang, layer=self.num_layers, encoders=self._scorer.encoders)
         alignment = plain.align(candidate, reference)
         rows, columns = alignment.candidate.weights > 0, alignment.reference.weights > 0
         cosines, title = alignment.cosines[rows][:, columns], "Similarity Matrix"
@@ -333,14 +335,22 @@ class BERTScorer:
             [token for token, wanted in zip(side.tokens, chosen, strict=True) if wanted]
             for side, chosen in ((alignment.candidate, rows), (alignment.reference, columns))
         )
-        size = (2 + 0.7 * len(right), 1.5 + 0.7 * len(left))
+        if cosines.size > _MOST_CELLS:
+            raise InputError(
+                f"{len(left)} x {len(right)} tokens make {cosines.size:,} cells, and at most {_MOST_CELLS:,} are drawn"
+            )
+        look: Settings = {"figsize": (2 + 0.7 * len(right), 1.5 + 0.7 * len(left)), "layout": "constrained"}
         if fname:
-            with picture(Path(fname), *size, about=str(alignment.signature)) as figure:
-                _draw(figure, left, right, cosines, title)
+            path = Path(fname)
+            check_picture(path)
+            figure = need("matplotlib.figure", "plot_example").Figure(**look)
+            _draw(figure, left, right, cosines, title)
+            with atomic_path(path) as temporary:
+                figure.savefig(temporary, format=path.suffix[1:], dpi=150)
             print("Saved figure to file: ", fname)
         else:
-            pyplot = need("matplotlib.pyplot", "showing a picture")
-            _draw(pyplot.figure(figsize=size, layout="constrained"), left, right, cosines, title)
+            pyplot = need("matplotlib.pyplot", "plot_example")
+            _draw(pyplot.figure(**look), left, right, cosines, title)
             pyplot.show()
 
     def __repr__(self) -> str:
@@ -351,8 +361,8 @@ class BERTScorer:
 def _draw(figure: Figure, left: list[str], right: list[str], cosines: NDArray[np.float32], title: str) -> None:
     axes = figure.add_subplot()
     image = axes.imshow(cosines, cmap="Blues", vmin=0, vmax=1)
-    axes.set_xticks(range(len(right)), map(label, right), rotation=45, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(len(left)), map(label, left))
+    axes.set_xticks(range(len(right)), right, rotation=45, ha="right", rotation_mode="anchor", parse_math=False)
+    axes.set_yticks(range(len(left)), left, parse_math=False)
     axes.set_xlabel("Reference (tokenized)", fontsize=14)
     axes.set_ylabel("Candidate (tokenized)", fontsize=14)
     axes.set_title(title, fontsize=14)

@@ -52,10 +52,10 @@ class _Models(Mapping[str, str]):
         from bsx.models.choice import choose
 
         try:
-            found = choose(None, lang, load_registry())
+            result = choose(None, lang, load_registry())
         except UnknownNameError as error:
             raise KeyError(str(error)) from error
-        return found.name if found.entry is None else spelled(found.entry)
+        return result.name if result.entry is None else spelled(result.entry)
 
     def __iter__(self) -> Iterator[str]:
         return iter(load_registry().languages)

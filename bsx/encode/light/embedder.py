@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from bsx.encode.architecture import Architecture
 from bsx.encode.devices import threads
-from bsx.encode.light.disentangled import places
-from bsx.encode.light.graph import Encoder
+from bsx.encode.light.graph import Encoder, places
 from bsx.encode.light.names import NAMES
 from bsx.encode.light.proto import Graph
 from bsx.encode.light.settings import filled, known, oddity
@@ -38,7 +37,7 @@ def obstacle(architecture: Architecture) -> str | None:
 
 
 class LightEmbedder:
-    """An encoder cut at its highest wanted layer; see `bsx.encode.protocol.Embedder` for its attributes.
+    """An encoder cut at its highest wanted layer; see `bsx.encode.batching.Embedder` for its attributes.
 
     Args:
         architecture: what `Architecture.read` says of the checkpoint, without `obstacle`.
@@ -70,7 +69,7 @@ class LightEmbedder:
         self._wanted = [put.name for put in self._session.get_inputs()]
 
     def encode(self, ids: NDArray[np.int64], mask: NDArray[np.int64] | None) -> NDArray[np.float32]:
-        """Encode a padded batch; see `bsx.encode.protocol.Embedder.encode`."""
+        """Encode a padded batch; see `bsx.encode.batching.Embedder.encode`."""
         words = self._words[ids]
         self._architecture.check_vectors(words[None], mask)
         given = {"words": words, **inputs(self._settings, ids, mask)}

@@ -50,9 +50,9 @@ def read_pieces(file: Path) -> Pieces:
             elif field == 3 and isinstance(value, bytes):
                 charsmap = next((part for name, part in _fields(value) if name == 2 and isinstance(part, bytes)), b"")
     except (OSError, ValueError, IndexError, struct.error) as error:
-        raise InputError(f"{file}: cannot be read, or is no file of SentencePiece: {error}") from error
+        raise InputError(f"cannot be read, or is no file of SentencePiece: {error}", file=file) from error
     if not scored:
-        raise InputError(f"{file}: holds no pieces of SentencePiece")
+        raise InputError("holds no pieces of SentencePiece", file=file)
     return Pieces(scored, added, charsmap)
 
 

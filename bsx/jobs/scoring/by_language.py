@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
-from bsx.bertscore.config import ScorerConfig
+from bsx.bertscore.metric import by_itself
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.languages import find_language
 from bsx.data.corpus import Corpus, InContext, Segment
@@ -19,15 +18,14 @@ from bsx.data.run import as_one_run
 from bsx.data.sidecar import carried
 from bsx.data.tables import Row
 from bsx.errors import BsxError, InputError
-from bsx.jobs.scoring.input import Input
-from bsx.jobs.scoring.metrics import build_bertscore, build_metrics, check_sides, wanted_sides
+from bsx.jobs.scoring.metrics import build_metrics, check_sides, wanted_sides
 from bsx.jobs.scoring.rows import column_types, rows_of
-from bsx.jobs.scoring.run import ScoredFiles
-from bsx.metrics.plan import survey
-from bsx.metrics.run import ScoredBlock, prepare, stream
+from bsx.jobs.scoring.run import ScoredFiles, ScoreRun
+from bsx.metrics.base import Metric
+from bsx.metrics.run import ScoredBlock, prepare, stream, survey
 from bsx.metrics.summary import Tally
-from bsx.support.progress import Say, Watch, told
-from bsx.support.settings import set_fields
+from bsx.support.progress import told
+from bsx.support.settings import settled
 from bsx.support.untyped import JsonObject
 
 
@@ -75,7 +73,7 @@ def _languages(corpus: Corpus, column: str, catalog: Catalog) -> dict[str, list[
     Raises:
         InputError: naming the row of an unknown language.
     """
-    found: dict[str, list[str]] = {}
+    results: dict[str, list[str]] = {}
     known: set[str] = set()
     for segment in corpus:
         spelling = _language(segment, column)
@@ -87,63 +85,49 @@ def _languages(corpus: Corpus, column: str, catalog: Catalog) -> dict[str, list[
             where = segment.row.where if isinstance(segment.row, Row) else segment.id
             raise InputError(f"{where}, column {column!r}: {error}") from error
         known.add(spelling)
-        found.setdefault(code, []).append(spelling)
-    return found
+        results.setdefault(code, []).append(spelling)
+    return results
 
 
+@settled(ScoreRun)
 @as_one_run
-def score_languages(
-    given: Input,
-    metrics: Sequence[str] | None = None,
-    *,
-    output: Path | None = None,
-    progress: Watch = None,
-    say: Say = lambda note: None,
-    settings: ScorerConfig | None = None,
-) -> ScoredLanguages:
+def score_languages(settings: ScoreRun) -> ScoredLanguages:
     """Score a table each row of which names its language, which decides on model, baseline and tokeniser.
 
     One language is scored after the other, so that one model is in memory at a time. The output has the order of the
     input, and a column for the language; the scores of all rows are held in memory until it is written.
 
     Args:
-        given: the table; its ``lang_column`` holds tags or English names.
-        metrics: names or ``name:field=value``; None: BERTScore by itself, all three figures.
-        output: a table to write, one row a segment.
-        progress: called with a phase's name, segments done and segments in all; True draws bars.
-        say: told what the user should know while it runs.
-        settings: of BERTScore and where it runs, as of `score_files`, but for the language.
+        settings: see `bsx.jobs.scoring.run.ScoreRun`; ``lang_column`` holds tags or English names.
 
     Raises:
         InputError: if the table, settings or metrics are wrong or do not fit together.
     """
-    progress = told(progress)
-    run, column = set_fields(settings), given.lang_column
-    given.check_context(run.get("context"))
-    if column is None or given.data is None:
-        raise InputError("`lang_column=COL` names a column of a table: give `data=FILE` too")
-    if run.get("lang") is not None:
-        raise InputError("`lang=` and `lang_column=` exclude each other")
+    progress, metrics, column = told(settings.progress), settings.metrics, settings.lang_column
+    output = settings.table_out
+    if column is None or settings.table is None:
+        raise InputError("lang_column names a column of a table: give the table too")
     if output is not None:
         check_table(output)
-    catalog = load_registry(run.get("registry"))
-    wants = frozenset({"reference"}) if metrics is None else wanted_sides(metrics, run)
+    catalog = load_registry(settings.registry)
+    wants = wanted_sides(metrics, settings) if metrics else frozenset({"reference"})
     with contextlib.ExitStack() as stack:
-        corpus = stack.enter_context(given.open(wants, keep_rows=True))
-        assert isinstance(corpus, TableFile)  # noqa: S101 - for the type checker; `data` names a table
+        corpus = stack.enter_context(settings.open(wants, keep_rows=True))
+        assert isinstance(corpus, TableFile)  # noqa: S101 - for the type checker; the table is one
         corpus.table.require(column)
-        check_sides(metrics or (), run, corpus)
-        types = {} if output is None else column_types(corpus, metrics, output, layers=bool(run.get("all_layers")))
-        texts = InContext(corpus, run["context"]) if run.get("context") else corpus
+        check_sides(metrics, settings, corpus)
+        types = {} if output is None else column_types(corpus, metrics or None, output, layers=settings.all_layers)
+        texts = InContext(corpus, settings.context) if settings.context else corpus
         spelled = _languages(texts, column, catalog)
         table = None if output is None else stack.enter_context(ScoreTable(output, types))
-        found: dict[str, ScoredFiles] = {}
+        results: dict[str, ScoredFiles] = {}
         blocks: dict[str, list[ScoredBlock]] = {}
         for code, spellings in spelled.items():
             part = _OfLanguage(texts, column, spellings)
             plan = survey(part)
-            alone = build_bertscore({**run, "lang": code}) if metrics is None else None
-            made = [alone] if alone is not None else build_metrics(metrics or (), {**run, "lang": code})
+            own = settings.model_copy(update={"lang": code})
+            alone = None if metrics else by_itself(own)
+            made: Sequence[Metric] = build_metrics(metrics, own) if alone is None else [alone]
             prepared = prepare(made, part, plan=plan, progress=progress)
             tally = Tally(prepared)
             blocks[code] = []
@@ -152,21 +136,21 @@ def score_languages(
                 if table is not None:
                     blocks[code].append(replace(block, segments=[]))
             odd = tally.pairing.notes()
-            found[code] = ScoredFiles(
-                prepared, tally.totals, alone, given.files(), tally.by_system, column=given.system, odd=odd
+            results[code] = ScoredFiles(
+                prepared, tally.totals, alone, settings.files(), tally.by_system, column=settings.system, odd=odd
             )
-        result = ScoredLanguages(found)
+        result = ScoredLanguages(results)
         if table is not None:
             codes = {spelling: code for code, spellings in spelled.items() for spelling in spellings}
-            for row in _in_order(texts, column, codes, found, blocks):
+            for row in _in_order(texts, column, codes, results, blocks):
                 table.write(row)
-            if metrics is None:
-                signatures = (f"{code}: {one.prepared.signature(0)}" for code, one in found.items())
+            if not metrics:
+                signatures = (f"{code}: {scored.prepared.signature(0)}" for code, scored in results.items())
                 table.signature = "\n".join(signatures)
-                before = carried(given.data)
+                before = carried(settings.table)
                 table.sidecar = {"metrics": before} if before else None
             else:
-                table.sidecar = {"metrics": [*carried(given.data), *_joined(result)], **result.to_dict()}
+                table.sidecar = {"metrics": [*carried(settings.table), *_joined(result)], **result.to_dict()}
     return result
 
 
@@ -174,7 +158,7 @@ def _in_order(
     corpus: Corpus,
     column: str,
     codes: Mapping[str, str],
-    found: Mapping[str, ScoredFiles],
+    scored: Mapping[str, ScoredFiles],
     blocks: Mapping[str, Sequence[ScoredBlock]],
 ) -> Iterator[dict[str, object]]:
     """Yield the rows of the table in the order of the input."""
@@ -187,9 +171,9 @@ def _in_order(
         code = codes[_language(segment, column)]
         block, at = next(places[code])
         rows = np.arange(at, at + wide)
-        one = ScoredBlock([segment], [part.select(rows) for part in block.scores], block.undefined)
-        alone = found[code].alone
-        for row in rows_of(one, found[code].prepared, alone):
+        single = ScoredBlock([segment], [part.select(rows) for part in block.scores], block.undefined)
+        alone = scored[code].alone
+        for row in rows_of(single, scored[code].prepared, alone):
             yield row if alone is None else {"id": row["id"], column: code} | row | {column: code}
 
 

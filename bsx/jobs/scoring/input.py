@@ -5,67 +5,46 @@ from __future__ import annotations
 import contextlib
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Self
+
+from pydantic import Field, PrivateAttr, model_validator
 
 from bsx.data.corpus import Corpus
 from bsx.data.open import open_corpus
-from bsx.data.output import atomic_text
 from bsx.errors import InputError
-from bsx.support.progress import Say
+from bsx.jobs.tables import TableSettings, TestSets, TextColumns, TextFiles
+from bsx.support.progress import Say, nothing
+from bsx.support.untyped import Settings
 
 if TYPE_CHECKING:
     from bsx.analysis.datasets.judged import JudgedTable
 
 
-@dataclass(frozen=True)
-class Input:
-    """Files of texts: line files, or one table and its columns.
+class Input(TestSets, TextColumns, TableSettings, TextFiles):
+    """The texts: line files, or one table and its columns, or a public test set.
 
-    Attributes:
-        candidates: line files, one a system.
-        references: line files.
-        sources: line file.
-        data: the table.
-        candidate: its columns of candidates, one a system.
-        reference: its columns of references.
-        source: its column of sources.
-        id: its column that names the segments; ``segment``, if there is one beside systems.
-        system: its column of systems whose rows stand one below the other; ``system``, if there is one.
-        document: its column that names the documents, for BERTScore's ``context``.
-        lang_column: its column that names each row's language, for `score_languages`.
-        test_set: a public test set by name instead of the table, or, beside candidates, of the references and sources.
-        data_dir: the folder of all data sets; see `bsx.analysis.load_test_set`.
-        read: the files that a test set was read from; set by `Input.opened`.
-
-    Raises:
-        InputError: for a ``data_dir`` without a ``test_set``.
+    A test set by itself is the table; beside candidates it has the references and sources.
     """
 
-    candidates: Sequence[str] = ()
-    references: Sequence[str] = ()
-    sources: str | None = None
-    data: str | None = None
-    candidate: Sequence[str] = ()
-    reference: Sequence[str] = ()
-    source: str | None = None
-    id: str | None = None
-    system: str | None = None
-    document: str | None = None
-    lang_column: str | None = None
-    test_set: str | None = None
-    data_dir: Path | str | None = None
-    read: Sequence[str] = ()
+    document: Annotated[str | None, Field(description="Column that names the documents, for BERTScore's context.")] = (
+        None
+    )
+    lang_column: Annotated[str | None, Field(description="Column that names each row's language, instead of lang.")] = (
+        None
+    )
+    _read: tuple[str, ...] = PrivateAttr(())
+    """The files that a test set was read from."""
 
-    def __post_init__(self) -> None:
-        """Refuse a folder of data sets without the name of one."""
+    @model_validator(mode="after")
+    def _folder_of_something(self) -> Self:
         if self.data_dir is not None and self.test_set is None:
-            raise InputError("`data_dir=` has no effect without `test_set=`: leave it out")
+            raise ValueError("data_dir has no effect without test_set: leave it out")
+        return self
 
     @contextlib.contextmanager
-    def opened(self, say: Say = lambda note: None) -> Iterator[Input]:
+    def opened(self, say: Say = nothing) -> Iterator[Self]:
         """Yield the same with a test set as files, which are there until the context ends.
 
         Args:
@@ -79,46 +58,45 @@ class Input:
         if self.test_set is None:
             yield self
             return
-        if self.data is not None or self.references or self.sources is not None:
-            raise InputError("`test_set=` has the texts: leave out `data=`, `references=` and `sources=`")
-        from bsx.analysis.datasets.testsets import find_test_set, load_test_set
+        if self.table is not None or self.references or self.sources is not None:
+            raise InputError("test_set has the texts: leave out table, references and sources")
+        from bsx.analysis.datasets.testsets import load_test_set
 
         table = load_test_set(self.test_set, self.data_dir)
-        read = [str(path) for path in find_test_set(self.test_set).files(self.data_dir)]
         for note in table.notes:
             say(f"{self.test_set}: {note}")
         with tempfile.TemporaryDirectory(prefix="bsx-test-set-") as folder:
             stem = Path(folder) / self.test_set.replace("/", "-")
             if self.candidates:
-                lines = _line_files(table, stem)
-                yield replace(
-                    self, references=lines[1:], sources=lines[0] or None, test_set=None, data_dir=None, read=read
-                )
-                return
-            table.save(path := stem.with_name(f"{stem.name}.jsonl"))
-            references = self.reference or ([name for name in table.columns if re.fullmatch(r"reference\d*", name)])
-            yield replace(self, data=str(path), reference=references, test_set=None, data_dir=None, read=read)
-
-    def check_context(self, context: int | None) -> None:
-        """Raise InputError if there are sentences of context but no column of documents, or the reverse."""
-        if bool(context) != (self.document is not None):
-            raise InputError("`context=` and `document=` go together: `document=COL` names the column of documents")
+                sources, *references = _line_files(table, stem)
+                made: Settings = {"references": references, "sources": sources or None}
+            else:
+                table.save(path := stem.with_name(f"{stem.name}.jsonl"))
+                columns = self.reference or [name for name in table.columns if re.fullmatch(r"reference\d*", name)]
+                made = {"table": str(path), "reference": columns}
+            files = self.model_copy(update={**made, "test_set": None, "data_dir": None})
+            files._read = tuple(self.files()[len(self.candidates) :])
+            yield files
 
     def files(self) -> list[str]:
         """Return the names of all files."""
-        if self.read:
-            return [*self.candidates, *self.read]
-        return [name for name in (*self.candidates, *self.references, self.sources, self.data) if name is not None]
+        if self.test_set is not None:
+            from bsx.analysis.datasets.testsets import find_test_set
+
+            return [*self.candidates, *(str(path) for path in find_test_set(self.test_set).files(self.data_dir))]
+        if self._read:
+            return [*self.candidates, *self._read]
+        return [name for name in (*self.candidates, *self.references, self.sources, self.table) if name is not None]
 
     def open(self, wants: frozenset[str], *, keep_rows: bool) -> contextlib.AbstractContextManager[Corpus]:
         """Open them as a corpus; see `bsx.data.open.open_corpus`."""
         return open_corpus(
             self.candidates,
             self.references,
-            self.data,
+            self.table,
             self.candidate,
             self.reference,
-            self.id,
+            self.segment,
             source_file=self.sources,
             source_column=self.source,
             system_column=self.system,
@@ -136,14 +114,16 @@ def _line_files(table: JudgedTable, stem: Path) -> list[str]:
     """
     names = [name for name in table.columns if re.fullmatch(r"reference\d*", name)]
     if not names:
-        raise InputError(f"{table.name}: has no references to hold candidates against")
+        raise InputError("has no references to hold candidates against", file=table.name)
     segments = table.texts("segment") if "segment" in table else [str(row) for row in range(len(table))]
     rows = list({segment: row for row, segment in reversed(list(enumerate(segments)))}.values())[::-1]
+    from bsx.data.output import atomic_text
+
     written = []
     for name in ("source", *names):
         texts = [table.texts(name)[row] for row in rows] if name in table else []
         if any("\n" in text for text in texts):
-            raise InputError(f"{table.name}: a text has several lines, which files with a line a segment cannot hold")
+            raise InputError("a text has several lines, which files with a line a segment cannot hold", file=table.name)
         path = stem.with_name(f"{stem.name}.{name}.txt")
         with atomic_text(path, own=True) as stream:
             stream.writelines(f"{text}\n" for text in texts)

@@ -4,44 +4,40 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_language
 from bsx.catalog.specs import naming, read_spec
 from bsx.data.corpus import Corpus
-from bsx.encode.run_config import RunConfig
+from bsx.encode.run_config import EncoderSettings
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.metrics.base import Metric
-from bsx.metrics.plan import Plan, survey
-from bsx.metrics.run import lacking
+from bsx.metrics.run import Plan, lacking, survey
 from bsx.metrics.zoo import find_metric, get_metrics, needs_of
-from bsx.support.progress import Say
-from bsx.support.settings import build_config
-from bsx.support.untyped import Settings
+from bsx.support.progress import Say, nothing
+from bsx.support.settings import part, set_fields
 
-if TYPE_CHECKING:
-    from bsx.bertscore.metric import BertScore
-
-SHARED = frozenset({*RunConfig.model_fields, "model", "lang"})
+Run = TypeVar("Run", bound=EncoderSettings)
+SHARED = frozenset(EncoderSettings.model_fields)
 """Settings that all metrics of a run share; others are one metric's."""
 
 
-def wanted_sides(specs: Sequence[str], settings: Settings) -> frozenset[str]:
+def wanted_sides(specs: Sequence[str], settings: EncoderSettings) -> frozenset[str]:
     """Return what these metrics compare candidates with, without loading any model.
 
     Raises:
-        InputError: for a setting that the metrics do not share.
+        InputError: for a setting of BERTScore, which the metrics do not share.
     """
-    catalog = load_registry(settings.get("registry"))
-    foreign = [name for name in settings if name not in SHARED]
+    catalog = load_registry(settings.registry)
+    foreign = [name for name in set_fields(settings) if name in ScorerConfig.model_fields and name not in SHARED]
     if specs and foreign:
         named = [read_spec(spec)[0] for spec in specs]
         own = [name for name in named if foreign[0] in find_metric(name, catalog)[0].Config.model_fields]
         hint = f"write it as {own[0]}:{foreign[0]}=…" if own else f"{', '.join(named)} has none of that name"
-        raise InputError(f"with `metrics=[…]`, `{foreign[0]}=` is a setting of one metric: {hint}")
+        raise InputError(f"{foreign[0]}: with metrics this is a setting of one of them: {hint}")
     sides: frozenset[str] = frozenset()
     for spec in specs:
         with naming(spec, among=len(specs)):
@@ -49,7 +45,7 @@ def wanted_sides(specs: Sequence[str], settings: Settings) -> frozenset[str]:
     return sides - {"candidate"}
 
 
-def check_sides(specs: Sequence[str], settings: Settings, corpus: Corpus) -> None:
+def check_sides(specs: Sequence[str], settings: EncoderSettings, corpus: Corpus) -> None:
     """Raise InputError for the first metric that reads what a corpus has not."""
     for spec in specs:
         for kind in sorted(wanted_sides([spec], settings) - corpus.has):
@@ -57,55 +53,47 @@ def check_sides(specs: Sequence[str], settings: Settings, corpus: Corpus) -> Non
 
 
 def load_metrics(
-    specs: Sequence[str], settings: Settings, corpus: Corpus, say: Say = lambda note: None
+    specs: Sequence[str], settings: EncoderSettings, corpus: Corpus, say: Say = nothing
 ) -> tuple[list[Metric], Plan]:
     """Check the whole input, then build the metrics; returns what is known of the input, too."""
     plan = survey(corpus)  # malformed input is found before a model is loaded
     return build_metrics(specs, detected(settings, corpus, say)), plan
 
 
-def detected(settings: Settings, corpus: Corpus, say: Say) -> Settings:
+def detected(settings: Run, corpus: Corpus, say: Say) -> Run:
     """Return the settings with the language of the texts in place of ``auto``."""
-    if settings.get("lang") != "auto":
-        return dict(settings)
+    if settings.lang != "auto":
+        return settings
     from bsx.data.detect import detect_language
 
-    found = detect_language(text for segment in corpus for text in segment.references or segment.candidates)
-    say(f"language detected from the {'references' if 'reference' in corpus.has else 'texts'}: {found}")
-    return {**settings, "lang": found.code}
+    detection = detect_language(text for segment in corpus for text in segment.references or segment.candidates)
+    say(f"language detected from the {'references' if 'reference' in corpus.has else 'texts'}: {detection}")
+    return settings.model_copy(update={"lang": detection.code})
 
 
-def look_at_scripts(settings: Settings, corpus: Corpus, say: Say) -> None:
+def look_at_scripts(settings: EncoderSettings, corpus: Corpus, say: Say) -> None:
     """Tell how many texts are written in another script than the language that the user named."""
-    if settings.get("lang") is None:
+    if settings.lang is None:
         return
-    from bsx.data.scripts import other_script
+    from bsx.data.detect import other_script
 
-    language = find_language(settings["lang"], load_registry(settings.get("registry")))
+    language = find_language(settings.lang, load_registry(settings.registry))
     counts: dict[str, Counter[str]] = {"candidates": Counter(), "references": Counter()}
     totals = Counter[str]()
     for segment in corpus:
         for kind, texts in (("candidates", segment.candidates), ("references", segment.references)):
             totals[kind] += len(texts)
             counts[kind].update(other for text in texts if (other := other_script(text, language.script)) is not None)
-    for kind, found in counts.items():
-        if found:
-            which = ", ".join(f"{script} {count}" for script, count in found.most_common())
+    for kind, scripts in counts.items():
+        if scripts:
+            which = ", ".join(f"{script} {count}" for script, count in scripts.most_common())
             say(
-                f"{found.total()} of {totals[kind]} {kind} are not written in the script of {language.name} "
+                f"{scripts.total()} of {totals[kind]} {kind} are not written in the script of {language.name} "
                 f"({language.script}): {which}"
             )
 
 
-def build_metrics(specs: Sequence[str], settings: Settings) -> list[Metric]:
+def build_metrics(specs: Sequence[str], settings: EncoderSettings) -> list[Metric]:
     """Build metrics that share encoders."""
-    run = {name: value for name, value in settings.items() if name in SHARED - {"registry"}}
-    encoders = Encoders(registry=load_registry(settings.get("registry")), remember=False, **run)
+    encoders = Encoders(remember=False, **part(settings, EncoderSettings))
     return get_metrics(specs, encoders=encoders)
-
-
-def build_bertscore(settings: Settings) -> BertScore:
-    """Build BERTScore by itself, of three figures."""
-    from bsx.bertscore.metric import by_itself
-
-    return by_itself(build_config(settings, ScorerConfig, spelling="`{}=`"))

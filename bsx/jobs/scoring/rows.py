@@ -79,6 +79,6 @@ def _figures(block: ScoredBlock, metric: BertScore, corpus: Corpus) -> Iterator[
                 row |= segment.row or {}
                 if len(corpus.systems) > 1:
                     row = {**row, **{name: cell for name, cell in _long(segment, k).items() if name not in row}}
-                if metric.settings.all_layers:
+                if metric.every_layer:
                     row["layer"] = layer
                 yield {**row, "precision": precision, "recall": recall, "f1": f1}

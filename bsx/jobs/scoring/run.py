@@ -6,48 +6,92 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+from pydantic import Field, model_validator
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.corpus import InContext
-from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run, is_stream
-from bsx.data.sidecar import carried
 from bsx.errors import InputError
 from bsx.jobs.scoring.input import Input
 from bsx.jobs.scoring.metrics import (
-    build_bertscore,
     build_metrics,
     check_sides,
     detected,
     look_at_scripts,
     wanted_sides,
 )
-from bsx.jobs.scoring.resume import keeping, kept_blocks
-from bsx.jobs.scoring.rows import column_types, rows_of
-from bsx.metrics.gates import read_gates, shortfalls
-from bsx.metrics.plan import survey
-from bsx.metrics.run import Prepared, ScoredBlock, block_tokens, prepare, stream
+from bsx.jobs.tables import Reported
+from bsx.metrics.base import Metric
+from bsx.metrics.run import Prepared, ScoredBlock, Totals, block_tokens, prepare, stream, survey
 from bsx.metrics.summary import Tally, about, flags, summarise, to_text
-from bsx.metrics.totals import Totals
-from bsx.support.progress import Say, Watch, told
+from bsx.support.progress import told
 from bsx.support.provenance import provenance
-from bsx.support.settings import check_ranges, set_fields
+from bsx.support.settings import Option, settled
 from bsx.support.untyped import JsonObject
 
+# What writes tables, goes on with runs and runs BERTScore is imported where it is wanted.
 if TYPE_CHECKING:
     from bsx.bertscore.metric import BertScore
+    from bsx.data.output import ScoreTable
 
 
-@dataclass(frozen=True)
-class Cluster:
-    """Where else than here to score: the address of a Ray cluster, None for one on this machine, and its workers."""
+class ScoreRun(Reported, ScorerConfig, Input):
+    """What is scored, by which metrics or by BERTScore with which settings, where, and what is written."""
 
-    address: str | None = None
-    workers: int = 1
+    metrics: Annotated[
+        Sequence[str],
+        Field(
+            description="Metrics instead of BERTScore's three figures: NAME[:field=value,…][,NAME…]; see bsx metrics."
+        ),
+    ] = ()
+    output: Annotated[
+        Path | str | None,
+        Field(description="Write one row per segment: .tsv, .csv, .jsonl or .parquet."),
+        Option(("-o",), writable=True),
+    ] = None
+    resume: Annotated[bool, Field(description="Go on where a run that was stopped with the same output left off.")] = (
+        False
+    )
+    fail_under: Annotated[
+        Sequence[str],
+        Field(
+            description="Exit with 1 if a system scores worse: SCORE=VALUE, a metric as it is printed, or bertscore.f1 "
+            "and its like."
+        ),
+        Option(whole=True),
+    ] = ()
+    engine: Annotated[
+        Literal["local", "ray"], Field(description="Where to score: in this process, or on a Ray cluster.")
+    ] = "local"
+    address: Annotated[
+        str | None, Field(description="Ray cluster, host:port or ray://host:port; one on this machine unless given.")
+    ] = None
+    workers: Annotated[int, Field(ge=1, description="Processes that score, with the engine ray.")] = 1
 
-    def __post_init__(self) -> None:
-        check_ranges(vars(self))
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        if self.engine == "local" and (self.address is not None or self.workers > 1):
+            raise ValueError(f"{'workers' if self.address is None else 'address'} goes with the engine ray")
+        if self.resume and (self.output is None or is_stream(self.output)):
+            raise ValueError("resume goes on with the file of output: name it")
+        if self.lang_column is not None:
+            other = "resume" if self.resume else "fail_under" if self.fail_under else "the engine ray"
+            if self.resume or self.fail_under or self.engine == "ray":
+                raise ValueError(f"lang_column does not go with {other}")
+            if self.lang is not None:
+                raise ValueError("lang and lang_column exclude each other")
+        if not self.metrics and (self.sources is not None or self.source is not None):
+            raise ValueError("BERTScore reads no sources: name metrics that do")
+        if bool(self.context) != (self.document is not None):
+            raise ValueError("context and document go together: document names the column of documents")
+        return self
+
+    @property
+    def table_out(self) -> Path | None:
+        """The table to write."""
+        return None if self.output is None else Path(self.output)
 
 
 @dataclass(frozen=True)
@@ -88,6 +132,10 @@ class ScoredFiles:
 
     def shortfalls(self, result: JsonObject) -> list[str]:
         """Return one sentence for each score of a summary that `to_dict` made that is worse than it had to be."""
+        if not self.gates:
+            return []
+        from bsx.metrics.gates import shortfalls
+
         return shortfalls(result, self.gates)
 
     def notes(self) -> list[str]:
@@ -98,98 +146,94 @@ class ScoredFiles:
         return [*below, *self.odd, *about(self.prepared.metrics), *flags(self.prepared, self.totals)]
 
 
+@settled(ScoreRun)
 @as_one_run
-def score_files(
-    given: Input,
-    metrics: Sequence[str] | None = None,
-    *,
-    output: Path | None = None,
-    resume: bool = False,
-    fail_under: Sequence[str] = (),
-    cluster: Cluster | None = None,
-    progress: Watch = None,
-    say: Say = lambda note: None,
-    settings: ScorerConfig | None = None,
-) -> ScoredFiles:
-    """Score files of any size, within the memory budget.
+def score_files(settings: ScoreRun) -> ScoredFiles:
+    """Score files of any size, within the memory budget, with metrics or with BERTScore by itself.
 
     Args:
-        given: the files.
-        metrics: names or ``name:field=value``; None: BERTScore by itself, all three figures.
-        output: a table to write, one row a segment.
-        resume: go on where a run with the same output was stopped.
-        fail_under: scores that must be reached, ``chrf=55``, ``bertscore.f1=0.8``; see `ScoredFiles.shortfalls`.
-        cluster: score on a Ray cluster.
-        progress: called with a phase's name, segments done and segments in all; True draws bars.
-        say: told what the user should know while it runs.
-        settings: of BERTScore and where it runs; with ``metrics``, model, language, and where and within what limits.
+        settings: see `ScoreRun`.
 
     Raises:
         InputError: if files, settings or metrics are wrong or do not fit together, before anything is scored.
     """
-    progress = told(progress)
-    if resume and (output is None or is_stream(output)):
-        raise InputError("`resume=True` goes on with the file of `output=FILE`: name it")
-    if metrics is None and (given.sources is not None or given.source is not None):
-        raise InputError(
-            "BERTScore reads no sources; `metrics=[…]` names metrics that do (`bsx.load_registry().metrics` lists them)"
-        )
-    run = set_fields(settings)
-    given.check_context(run.get("context"))
-    if given.lang_column is not None:
-        raise InputError("`lang_column=` goes with `bsx.jobs.score_languages(…)`")
-    gates = read_gates(fail_under, metrics)
-    if gates and run.get("all_layers"):
-        raise InputError("`fail_under=` is about one layer: choose it with `layer=`")
-    if cluster is not None:
+    progress, say, metrics, output = told(settings.progress), settings.say, settings.metrics, settings.table_out
+    if settings.lang_column is not None:
+        raise InputError("lang_column goes with bsx.jobs.score_languages")
+    gates = {}
+    if settings.fail_under:
+        from bsx.metrics.gates import read_gates
+
+        gates = read_gates(settings.fail_under, metrics or None)
+    if gates and settings.all_layers:
+        raise InputError("fail_under is about one layer: choose it with layer")
+    elsewhere = settings.engine == "ray"
+    if elsewhere:
         from bsx.cluster.dataset import alike
 
-        run = alike(run)
+        settings = alike(settings)
     if output is not None:
+        from bsx.data.output import ScoreTable, check_table
+        from bsx.jobs.scoring.resume import keeping, kept_blocks
+        from bsx.jobs.scoring.rows import column_types, rows_of
+
         check_table(output)
-    wants = frozenset({"reference"}) if metrics is None else wanted_sides(metrics, run)
+    wants = wanted_sides(metrics, settings) if metrics else frozenset({"reference"})
     with contextlib.ExitStack() as stack:
-        given = stack.enter_context(given.opened(say))
-        corpus = stack.enter_context(given.open(wants, keep_rows=output is not None))
-        check_sides(metrics or (), run, corpus)
+        settings = stack.enter_context(settings.opened(say))
+        corpus = stack.enter_context(settings.open(wants, keep_rows=output is not None))
+        check_sides(metrics, settings, corpus)
         texts = corpus
-        if run.get("context"):
-            corpus = InContext(corpus, run["context"])
+        if settings.context:
+            corpus = InContext(corpus, settings.context)
         plan = survey(corpus)  # malformed input is found before a model is loaded
-        run = detected(run, texts, say)
-        journal = stack.enter_context(keeping(output, resume, say))
-        types = {} if output is None else column_types(texts, metrics, output, layers=bool(run.get("all_layers")))
-        table = None if output is None else stack.enter_context(ScoreTable(output, types))
-        alone = build_bertscore(run) if metrics is None else None
-        made = [alone] if alone is not None else build_metrics(metrics or (), run)
-        look_at_scripts(run, texts, say)
+        settings = detected(settings, texts, say)
+        journal = table = None
+        if output is not None:
+            journal = stack.enter_context(keeping(output, settings.resume, say))
+            types = column_types(texts, metrics or None, output, layers=settings.all_layers)
+            table = stack.enter_context(ScoreTable(output, types))
+        alone = None if metrics else _by_itself(settings)
+        made: Sequence[Metric] = build_metrics(metrics, settings) if alone is None else [alone]
+        look_at_scripts(settings, texts, say)
         prepared = prepare(made, corpus, plan=plan, progress=progress)
         tally = Tally(prepared)
 
         def blocks(start: int, tokens: int) -> Iterator[ScoredBlock]:
-            if cluster is None:
+            if not elsewhere:
                 return stream(prepared, progress=progress, start=start, tokens=tokens)
-            from bsx.cluster.corpus import stream as elsewhere
+            from bsx.cluster.corpus import stream as there
 
-            there = elsewhere(
-                prepared, address=cluster.address, workers=cluster.workers, progress=progress, start=start
-            )
-            return stack.enter_context(contextlib.closing(there))
+            away = there(prepared, address=settings.address, workers=settings.workers, progress=progress, start=start)
+            return stack.enter_context(contextlib.closing(away))
 
-        for block in kept_blocks(journal, resume, prepared, block_tokens(made), blocks, say):
+        tokens = block_tokens(made)
+        scored = blocks(0, tokens)
+        if output is not None:
+            scored = kept_blocks(journal, settings.resume, prepared, tokens, blocks, say)
+        for block in scored:
             tally.add(block)
             if table is not None:
                 for row in rows_of(block, prepared, alone):
                     table.write(row)
         odd = tally.pairing.notes()
-        result = ScoredFiles(prepared, tally.totals, alone, given.files(), tally.by_system, gates, given.system, odd)
+        files, column = settings.files(), settings.system
+        result = ScoredFiles(prepared, tally.totals, alone, files, tally.by_system, gates, column, odd)
         if table is not None:
-            _describe(table, result, given.data)
+            _describe(table, result, settings.table)
     return result
+
+
+def _by_itself(settings: ScorerConfig) -> BertScore:
+    from bsx.bertscore.metric import by_itself
+
+    return by_itself(settings)
 
 
 def _describe(table: ScoreTable, result: ScoredFiles, data: str | None) -> None:
     """Say beside a table what its scores are, those that its input had among them."""
+    from bsx.data.sidecar import carried
+
     before = carried(data)
     if result.alone is not None:
         table.signature = str(result.prepared.signature(0))

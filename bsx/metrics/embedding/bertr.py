@@ -43,9 +43,7 @@ class BertR(EncoderMetric[BertRConfig]):
         default = None
         if self.config.model is None and self.encoders.model is None:
             if self.encoders.language is None:
-                raise InputError(
-                    "bertr: say which language the texts are in (`lang=`) or which model to use (`model=`)"
-                )
+                raise InputError("bertr: say which language the texts are in (lang) or which model to use (model)")
             default = _MODELS.get(self.encoders.language.code, "bert-base-multilingual-cased")
         self.open_model(default=default)
         self.use_layers([self.depth if self.config.layer is None else self.config.layer])

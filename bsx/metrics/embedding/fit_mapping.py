@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
+from pydantic import Field
 
 from bsx.data.lines import NamedFile
 from bsx.encode.rows import normalise
@@ -20,6 +21,7 @@ from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
 from bsx.metrics.embedding.mapping import Kind, Mapping, fit_clp, fit_umd
 from bsx.support.arrays import beside, fetch
+from bsx.support.settings import BaseSettings
 
 Links = list[tuple[int, int]]
 _BLOCK = 128  # sentence pairs encoded at once
@@ -27,21 +29,15 @@ _LINK = re.compile(r"^(\d+)-(\d+)$")
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]")
 
 
-@dataclass(frozen=True)
-class MappingSettings:
-    """How to fit a map.
+class MappingSettings(BaseSettings):
+    """How a map is fitted."""
 
-    Attributes:
-        kind: ``clp`` or ``umd``.
-        layer: the encoder's layer; None for the top one.
-        pairs: sentence pairs to use, the first ones.
-        max_words: pairs of which a side has more white-space words are left out.
-    """
-
-    kind: Kind
-    layer: int | None = None
-    pairs: int = 2000
-    max_words: int = 100
+    kind: Annotated[Kind, Field(description="An orthogonal matrix, or one direction to remove.")] = "clp"
+    layer: Annotated[int | None, Field(ge=0, description="The encoder's layer; the top one unless given.")] = None
+    pairs: Annotated[int, Field(ge=1, description="Use this many sentence pairs, the first ones.")] = 2000
+    max_words: Annotated[
+        int, Field(ge=1, description="Leave out pairs of which a side has more white-space words.")
+    ] = 100
 
 
 def read_links(file: NamedFile, texts: Sequence[tuple[str, str]]) -> list[Links]:
@@ -52,19 +48,19 @@ def read_links(file: NamedFile, texts: Sequence[tuple[str, str]]) -> list[Links]
     """
     lines = list(file.lines())
     if len(lines) != len(texts):
-        raise InputError(f"{file.name}: has {len(lines)} lines, the parallel text {len(texts)}; line i links pair i")
+        raise InputError(f"has {len(lines)} lines, the parallel text {len(texts)}; line i links pair i", file=file.name)
     links = []
     for number, (line, (source, target)) in enumerate(zip(lines, texts, strict=True), start=1):
-        found = []
+        results = []
         for part in line.split():
             match = _LINK.match(part)
             if match is None:
-                raise InputError(f"{file.name}: line {number}: {part!r} is not a link like 3-4")
+                raise InputError(f"{part!r} is not a link like 3-4", file=file.name, line=number)
             i, j = int(match[1]), int(match[2])
             if i >= len(source.split()) or j >= len(target.split()):
-                raise InputError(f"{file.name}: line {number}: {part} points beyond the sentence's words")
-            found.append((i, j))
-        links.append(found)
+                raise InputError(f"{part} points beyond the sentence's words", file=file.name, line=number)
+            results.append((i, j))
+        links.append(results)
     return links
 
 
@@ -129,7 +125,7 @@ def fit(
             "many; give more parallel text"
         )
     if not len(x):
-        raise InputError("no word is aligned with any other: give other text or `links=`")
+        raise InputError("no word is aligned with any other: give other text or links")
     array = fit_clp(x, z) if settings.kind == "clp" else fit_umd(x, z)
     digest = hashlib.sha256("".join(f"{a}\t{b}\n" for a, b in (texts[i] for i in chosen)).encode()).hexdigest()
     facts = {
@@ -155,7 +151,7 @@ def _words(texts: list[str], tokenizer: Tokenizer, view: LayerView, *, apart: bo
     """
     distinct = list(dict.fromkeys(texts))
     states = encode_texts(distinct, tokenizer, view)
-    found = {}
+    results = {}
     for i, text in enumerate(distinct):
         rows = slice(int(states.offsets[i]), int(states.offsets[i] + states.lengths[i]))
         vectors = states.vectors[0, rows][beside(~tokenizer.is_special[states.ids[rows]], states.vectors)]
@@ -167,8 +163,8 @@ def _words(texts: list[str], tokenizer: Tokenizer, view: LayerView, *, apart: bo
         whole = int(word_of.max()) + 1 if len(word_of) else 0
         sums = segment_sum(vectors, word_of, whole)
         sizes = np.maximum(np.bincount(word_of, minlength=whole), 1)
-        found[text] = (fetch(sums) / sizes[:, None]).astype(np.float32)
-    return [found[text] for text in texts]
+        results[text] = (fetch(sums) / sizes[:, None]).astype(np.float32)
+    return [results[text] for text in texts]
 
 
 def _mutual(source: NDArray[np.float32], target: NDArray[np.float32]) -> Links:

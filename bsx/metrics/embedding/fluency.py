@@ -67,8 +67,8 @@ class LanguageModel:
         scored = [i for i, tokens in enumerate(ids) if len(tokens) > 1]
         for batch in plan_batches([len(ids[i]) for i in scored], _BATCH_TOKENS):
             rows = [scored[i] for i in batch]
-            found, present = pad([ids[i] for i in rows], 0, self._device)
-            padded = tensor(found)
+            token_ids, present = pad([ids[i] for i in rows], 0, self._device)
+            padded = tensor(token_ids)
             mask = torch.ones_like(padded) if present is None else tensor(present)
             with torch.inference_mode():
                 logits = self._model(input_ids=padded, attention_mask=mask).logits[:, :-1]

@@ -72,7 +72,7 @@ def check_mapping(mapping: str, file: Path | None) -> None:
         ValueError: as a validator of settings does.
     """
     if (mapping == "none") != (file is None):
-        raise ValueError("mapping (clp or umd) and mapping_file go together: `bsx.jobs.fit_alignment(…)` fits one")
+        raise ValueError("mapping (clp or umd) and mapping_file go together: `bsx metrics fit-alignment` fits one")
 
 
 def check_model(mapping: Mapping, identity: str, file: Path | None) -> None:
@@ -90,8 +90,9 @@ def check_model(mapping: Mapping, identity: str, file: Path | None) -> None:
     fitted_on = mapping.facts.get("model", "")
     if other_weights(fitted_on, identity):
         raise InputError(
-            f"{file}: this map was fitted on the vectors of {fitted_on}, the model is {identity}: fit one for it with "
-            "`bsx.jobs.fit_alignment(…)`"
+            f"this map was fitted on the vectors of {fitted_on}, the model is {identity}: fit one for it with "
+            "`bsx metrics fit-alignment`",
+            file=file,
         )
 
 
@@ -149,11 +150,11 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
         InputError: if there is no such file, or it holds another kind or size of map, or zeros.
     """
     if not path.is_file():
-        raise InputError(f"{path}: there is no such file; `bsx.jobs.fit_alignment(…)` makes one")
+        raise InputError("there is no such file; `bsx metrics fit-alignment` makes one", file=path)
     wanted = (dimensions, dimensions) if kind == "clp" else (dimensions,)
     most = 2**20 + 64 * math.prod(wanted)  # a header, and numbers of any width
     if path.stat().st_size > most:
-        raise InputError(f"{path}: is too large a file for a {kind} map of this model, whose shape is {wanted}")
+        raise InputError(f"is too large a file for a {kind} map of this model, whose shape is {wanted}", file=path)
     facts: dict[str, str] = {}
     if path.suffix == ".safetensors":
         array, facts = _from_safetensors(path, kind)
@@ -164,19 +165,19 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
     if kind == "umd" and array.ndim == 2 and 1 in array.shape:
         array = array.reshape(-1)
     if array.shape != wanted:
-        raise InputError(f"{path}: holds an array of shape {array.shape}; a {kind} map of this model has {wanted}")
+        raise InputError(f"holds an array of shape {array.shape}; a {kind} map of this model has {wanted}", file=path)
     if array.dtype.kind not in "fiu":
-        raise InputError(f"{path}: holds an array of {array.dtype}, not of real numbers")
+        raise InputError(f"holds an array of {array.dtype}, not of real numbers", file=path)
     with np.errstate(over="ignore"):
         numbers = array.astype(np.float32)
     if not finite(numbers):
-        raise InputError(f"{path}: is no map: not all of its numbers are finite")
+        raise InputError("is no map: not all of its numbers are finite", file=path)
     if not numbers.any():
-        raise InputError(f"{path}: is no map: it holds nothing but zeros")
+        raise InputError("is no map: it holds nothing but zeros", file=path)
     written = facts.pop("digest", None)
     mapping = Mapping(kind, numbers, facts)
     if written not in (None, mapping.digest):
-        raise InputError(f"{path}: is damaged: its map is not the one that was written; fit it again")
+        raise InputError("is damaged: its map is not the one that was written; fit it again", file=path)
     return mapping
 
 
@@ -185,7 +186,7 @@ def _from_safetensors(path: Path, kind: Kind) -> tuple[NDArray[np.floating], dic
 
     tensors, facts = load_arrays(path)
     if kind not in tensors:
-        raise InputError(f"{path}: holds {', '.join(tensors)}, not a {kind} map")
+        raise InputError(f"holds {', '.join(tensors)}, not a {kind} map", file=path)
     return tensors[kind], facts
 
 
@@ -193,10 +194,10 @@ def _from_numpy(path: Path) -> NDArray[Untyped]:
     try:
         loaded = np.load(path, allow_pickle=False, mmap_mode="r")  # a shape that it only claims takes no memory
     except (ValueError, OSError, EOFError, OverflowError, SyntaxError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: is not a NumPy array ({' '.join(str(error).split())[:80]})") from error
+        raise InputError(f"is not a NumPy array ({' '.join(str(error).split())[:80]})", file=path) from error
     if not isinstance(loaded, np.ndarray):
         loaded.close()
-        raise InputError(f"{path}: holds several arrays; save the map alone, as .npy")
+        raise InputError("holds several arrays; save the map alone, as .npy", file=path)
     return loaded
 
 
@@ -207,8 +208,8 @@ def _from_torch(path: Path) -> NDArray[np.floating]:
     with blaming(f"{path}: is not an array saved by PyTorch"):
         loaded = load_saved(path)
     if not isinstance(loaded, torch.Tensor):
-        raise InputError(f"{path}: holds {type(loaded).__name__}, not an array")
+        raise InputError(f"holds {type(loaded).__name__}, not an array", file=path)
     if loaded.is_complex() or loaded.is_sparse or loaded.is_quantized:
-        raise InputError(f"{path}: holds an array that is complex, sparse or quantised, not of plain real numbers")
+        raise InputError("holds an array that is complex, sparse or quantised, not of plain real numbers", file=path)
     numbers: NDArray[np.floating] = loaded.detach().float().numpy()
     return numbers

@@ -31,7 +31,7 @@ def _encoder() -> Untyped:
     with blaming(f"{folder}: cannot be used"):
         if digest_of([folder / "sp.model", folder / "weights.npz"]) != _DIGEST:
             raise InputError(
-                f"{folder}: is damaged, or of another version than {_VERSION}: install {_PACKAGE}=={_VERSION} anew"
+                f"is damaged, or of another version than {_VERSION}: install {_PACKAGE}=={_VERSION} anew", file=folder
             )
         encoder = package.USE(threads=threads())
         encoder.encode("")  # reads the files

@@ -83,8 +83,9 @@ class Recipe:
         for layer in self.dense:
             if layer.weight.shape[1] != size:
                 raise InputError(
-                    f"{folder}: a layer that its modules.json names takes vectors of {layer.weight.shape[1]} numbers, "
-                    f"and gets {size}"
+                    f"a layer that its modules.json names takes vectors of {layer.weight.shape[1]} numbers, "
+                    f"and gets {size}",
+                    file=folder,
                 )
             size = layer.weight.shape[0]
 
@@ -113,7 +114,7 @@ class Recipe:
         with blaming(f"{folder}: its modules.json, or a file that it names, cannot be used"):
             prompts = folder / "config_sentence_transformers.json"
             if prompts.is_file() and json.loads(prompts.read_text(encoding="utf-8")).get("default_prompt_name"):
-                raise InputError(f"{folder}: puts a prompt before every text, which bsx does not do")
+                raise InputError("puts a prompt before every text, which bsx does not do", file=folder)
             for module in json.loads(listing.read_text(encoding="utf-8")):
                 kind = str(module["type"]).rpartition(".")[2]
                 if Path(module["path"]).is_absolute() or ".." in Path(module["path"]).parts:
@@ -121,11 +122,13 @@ class Recipe:
                 at = folder / module["path"]
                 check_folder(at)
                 if kind in ("Pooling", "Dense") and not (at / "config.json").is_file():
-                    raise InputError(f"{folder}: lacks {module['path']}, which its modules.json names: fetch it whole")
+                    raise InputError(
+                        f"lacks {module['path']}, which its modules.json names: fetch it whole", file=folder
+                    )
                 if kind == "Transformer":
                     if module["path"]:
                         raise InputError(
-                            f"{folder}: keeps its encoder in {module['path']}: name that folder as the model"
+                            f"keeps its encoder in {module['path']}: name that folder as the model", file=folder
                         )
                     limits = folder / "sentence_bert_config.json"
                     if limits.is_file():
@@ -174,9 +177,9 @@ def _dense(folder: Path) -> Dense:
     bias = weights.get("linear.bias")
     shape = tuple(weights["linear.weight"].shape)
     if len(shape) != 2 or 0 in shape or (bias is not None and tuple(bias.shape) != shape[:1]):
-        raise InputError(f"{folder}: its weights (model.safetensors) are no matrix with a bias: {shape}")
+        raise InputError(f"its weights (model.safetensors) are no matrix with a bias: {shape}", file=folder)
     if not all(finite(fetch(array)) for array in weights.values()):
-        raise InputError(f"{folder}: the weights of its layer (model.safetensors) are no finite numbers")
+        raise InputError("the weights of its layer (model.safetensors) are no finite numbers", file=folder)
     return Dense(as_fp32(fetch(weights["linear.weight"])), None if bias is None else as_fp32(fetch(bias)), name)
 
 
@@ -282,8 +285,8 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
         (left, left_full), (right, right_full) = self._unit(candidates), self._unit(references)
         full = weights * right_full
         empty = float(self.entry.empty or 0.0)
-        found = within(left @ (right * full[:, None]).sum(axis=0) + (1 - full.sum()) * empty)
-        return np.where(left_full, found, empty)
+        result = within(left @ (right * full[:, None]).sum(axis=0) + (1 - full.sum()) * empty)
+        return np.where(left_full, result, empty)
 
     def _unit(self, texts: Sequence[str]) -> tuple[Values, NDArray[np.bool_]]:
         """Return unit sentence vectors (texts, dim), 0 for blank texts, and which are not blank (texts,)."""

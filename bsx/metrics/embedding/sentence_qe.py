@@ -48,7 +48,7 @@ class SentenceQe(SentenceCosine):
         self._mapping = None
         if config.mapping != "none" and config.mapping_file is not None:
             if len(self._pooling) > 1:
-                raise InputError(f"{self.located.choice.name}: pools in several ways; a map is for one: say `pooling=`")
+                raise InputError(f"{self.located.choice.name}: pools in several ways; a map is for one: say pooling")
             self._mapping = load_mapping(config.mapping_file, config.mapping, self._view.dimensions)
             check_model(self._mapping, self.located.identity, config.mapping_file)
 

@@ -59,7 +59,7 @@ class Comet(Metric[CometConfig]):
         else:
             return
         self._worker.close()
-        raise InputError(f"{self.name}: {problem}")
+        raise InputError(f"{problem}", file=self.name)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ def read_ensemble(named: str | None, catalog: Catalog) -> EnsembleEntry:
     """
     if named is None:
         raise InputError(
-            "say which ensemble: ensemble:NAME, or ensemble:FILE.yaml; `bsx.jobs.ensemble(…, save=NAME)` makes one"
+            "say which ensemble: ensemble:NAME, or ensemble:FILE.yaml; `bsx ensemble … --save NAME` makes one"
         )
     file = Path(named).expanduser()
     if file.suffix in (".yaml", ".yml") or len(file.parts) > 1:
@@ -131,8 +131,8 @@ class Ensemble(Metric[EnsembleConfig]):
             "how": self._combination.how,
             "normalise": self._combination.normalise,
             "members": " + ".join(
-                f"{said.weight:.6g} * ({str(member.signature(one).without_notes()).replace('|', ' ')})"
-                for said, member, one in members
+                f"{said.weight:.6g} * ({str(member.signature(place).without_notes()).replace('|', ' ')})"
+                for said, member, place in members
             ),
         }
 

@@ -108,10 +108,10 @@ class Worker:
         self._package, self._metric = package, metric
         self._own = python is None
         wanted = sys.executable if python is None else str(python.expanduser())
-        found = shutil.which(wanted)
-        if found is None:
+        result = shutil.which(wanted)
+        if result is None:
             raise InputError(f"{metric}: there is no interpreter {wanted}: {package.advice}")
-        self._python = found
+        self._python = result
         self._options = {**options, "device": device, "strict": strict, "offline": forbidden()}
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
@@ -135,7 +135,7 @@ class Worker:
             InputError: see `ask`; or if the reply lacks one of them, or holds anything else or another number of them.
         """
         reply = self.ask(request)
-        found = []
+        results = []
         for name in names:
             try:
                 array = np.asarray(reply.get(name), dtype=np.float64)
@@ -143,8 +143,8 @@ class Worker:
                 array = np.empty(0)
             if array.shape != (count,):
                 raise self._no_answer(f"it lacks {count} numbers as {name!r}")
-            found.append(array)
-        return found
+            results.append(array)
+        return results
 
     def told(self, name: str) -> Untyped:
         """Return what the worker said about itself when it started.
@@ -226,7 +226,7 @@ class Worker:
         if status is None:
             how = "answered what is no answer"
         elif status < 0:
-            names = {one.value: one.name for one in signal.Signals}
+            names = {Signal.value: Signal.name for Signal in signal.Signals}
             how = f"was killed by {names.get(-status, f'signal {-status}')}"
             how += " (out of memory?)" if -status == signal.SIGKILL else ""
         else:

@@ -52,6 +52,6 @@ def locate_resource(name: str, purpose: str) -> Resource:
             folder = fetch(source)
         except ModelUnavailableError as error:
             raise ModelUnavailableError(f"{purpose}: the model {name} is not on this machine: {error}") from error
-    found = identified(source, folder, name)
+    result = identified(source, folder, name)
     shown = name if source.path is None else Path(os.path.realpath(folder)).name
-    return Resource(name, folder, f"{shown}@{found.label}")
+    return Resource(name, folder, f"{shown}@{result.label}")

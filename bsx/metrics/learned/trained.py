@@ -46,7 +46,7 @@ class TrainedConfig(MetricConfig):
 
 def _open(folder: Path | None) -> SavedModel:
     if folder is None:
-        raise InputError("trained: say which folder, one that `bsx.jobs.train(…)` made: trained:FOLDER")
+        raise InputError("trained: say which folder, one that `bsx train` made: trained:FOLDER")
     return SavedModel.open(folder.expanduser())
 
 
@@ -66,9 +66,7 @@ class Trained(EncoderMetric[TrainedConfig]):
         self.saved = _open(config.folder)
         record = self.saved.record
         if config.report == "spread" and len(record.members) < 2:
-            raise InputError(
-                f"{self.spec}: has one network; a spread needs two or more (`bsx.jobs.train(…, seeds=[1, 2, 3])`)"
-            )
+            raise InputError(f"{self.spec}: has one network; a spread needs two or more (`bsx train … --seeds 1,2,3`)")
         self.located = find_again(record.encoder, self.encoders, self.spec)
         self.depth = self.located.architecture.depth
         self.tokenizer = limited_tokenizer(self.located, record.encoder.max_pieces)

@@ -117,7 +117,7 @@ class Bleu(Metric[BleuConfig]):
         as_they_are = config.variant != "sacrebleu"
         if as_they_are and config.tokenize not in (None, "none"):
             raise InputError(
-                f"{self.name}: variant={config.variant} reads tokens as they are: tokenize does not go with it"
+                f"variant={config.variant} reads tokens as they are: tokenize does not go with it", file=self.name
             )
         self._tokenize = "none" if as_they_are else config.tokenize or sacrebleu_tokenizer(self.encoders)
         settings: dict[str, object] = {

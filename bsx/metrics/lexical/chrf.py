@@ -83,10 +83,10 @@ class Chrf(Metric[ChrfConfig]):
 
     def _counts(self, text: str) -> list[Counter[str]]:
         """Return the n-grams of a text, order by order."""
-        found: list[Counter[str]] = self._chrf._extract_reference_info([self._chrf._preprocess_segment(text)])[
+        result: list[Counter[str]] = self._chrf._extract_reference_info([self._chrf._preprocess_segment(text)])[
             "ref_ngrams"
         ][0]
-        return found
+        return result
 
     def _compared(self, counts: list[Counter[str]], other: Sequence[Mapping[str, float]]) -> float:
         pairs = zip(counts, other, strict=True)

@@ -101,15 +101,15 @@ class Rouge(PairMetric[RougeConfig]):
         figure = {"f1": "fmeasure"}.get(self.config.measure, self.config.measure)
         texts = pairs.texts
         rows = zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)
-        found = [self._scorer.score(texts[j], texts[i])[self._kind] for i, j in rows]
+        results = [self._scorer.score(texts[j], texts[i])[self._kind] for i, j in rows]
         if self.config.variant == "coco":
-            return PairScores(_coco(found, pairs.rows, self.config.measure))
+            return PairScores(_coco(results, pairs.rows, self.config.measure))
         words = np.array([bool(self._tokenizer.tokenize(text)) for text in texts])
-        values = [getattr(one, figure) for one in found]
+        values = [getattr(item, figure) for item in results]
         return PairScores(np.where(words[pairs.left] & words[pairs.right], values, np.nan))
 
 
-def _coco(found: Sequence[Untyped], rows: NDArray[np.int64], measure: str) -> Values:
+def _coco(scores: Sequence[Untyped], rows: NDArray[np.int64], measure: str) -> Values:
     """Return a row's score at each of its pairs: the highest precision and recall over its references count.
 
     Source: Lin 2004 for the F measure; Chen et al. 2015, Microsoft COCO Captions, for beta and the references.
@@ -117,7 +117,7 @@ def _coco(found: Sequence[Untyped], rows: NDArray[np.int64], measure: str) -> Va
     _, row = np.unique(rows, return_inverse=True)
     best = np.zeros((2, row.max(initial=-1) + 1))
     for side, name in zip(best, ("precision", "recall"), strict=True):
-        np.maximum.at(side, row, [getattr(one, name) for one in found])
+        np.maximum.at(side, row, [getattr(item, name) for item in scores])
     precision, recall = best
     weighted = recall + _BETA**2 * precision
     f = np.divide((1 + _BETA**2) * precision * recall, weighted, out=np.zeros_like(weighted), where=weighted > 0)

@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("scipy")
 pytest.importorskip("sacrebleu")
 import bsx.analysis as analysis
+from bsx.analysis.adversarial.challenge import ChallengeResult
 from bsx.analysis.datasets.challenge import MinimalPair, load_challenge
 from bsx.analysis.stats.preference import wilson_interval
 from bsx.errors import InputError, UnknownNameError
@@ -49,10 +50,10 @@ def test_counts_by_hand() -> None:
     good = np.array([2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2.0])
     bad = np.array([1, 1, 2, 3, 1, 1, 1, 2, 0, 0, 0, 0.0])
     found = analysis.challenge(pairs, {"m": (good, bad), "never": (bad, bad)}, correction="holm")
-    one, never = found.results
+    one, never = found.metrics.values()
     a, b = one.phenomena["a"], one.phenomena["b"]
     assert (a.n, a.right, a.tied, a.rate, a.kendall, a.drop) == (4, 2, 1, 0.5, 0, 0.25)
-    assert (a.low, a.high) == wilson_interval(2, 4)
+    assert a.ci == wilson_interval(2, 4)
     assert (b.right, b.tied) == (3, 1)
     assert a.sensitivity == pytest.approx(0.25 / 2)
     assert one.overall is not None
@@ -62,13 +63,27 @@ def test_counts_by_hand() -> None:
     assert set(one.severities) == {"critical", "minor", "base"}
     assert never.overall is not None
     assert (never.overall.right, never.overall.tied) == (0, 8)
-    test = found.tests["m", "never"]
+    (test,) = found.tests
     assert (test.only_a, test.only_b) == (5, 0)
     # Sentences are clusters (Durkalski et al. 2003): z = (2 + 2 + 1 + 0) / sqrt(4 + 4 + 1 + 0).
     assert test.p == pytest.approx(math.erfc(5 / 3 / math.sqrt(2)))
     single = analysis.challenge(pairs[4:8], {"m": (good[4:8], bad[4:8]), "never": (bad[4:8], bad[4:8])})
-    assert single.tests["m", "never"].p == pytest.approx(2 / 8)  # exact: one row a sentence
-    assert found.p_corrected["m", "never"] == pytest.approx(test.p)
+    assert single.tests[0].p == pytest.approx(2 / 8)  # exact: one row a sentence
+    assert test.p_corrected == pytest.approx(test.p)
+
+
+def test_a_best_is_named_only_where_a_test_says_so() -> None:
+    pairs = [pair("p", item=str(i)) for i in range(40)]
+    bad = np.zeros(40)
+    seen = [np.where(np.arange(40) < right, 1.0, -1.0) for right in (38, 36, 10)]
+    said = {}
+    for names in ((0, 1), (0, 2), (0, 1, 2)):
+        found = analysis.challenge(pairs, {f"m{i}": (seen[i], bad) for i in names})
+        said[names] = found.to_text().splitlines()[0]
+    assert "m0 and m1 are not told apart." in said[0, 1]
+    assert "ahead" not in said[0, 1]
+    assert "m0 is significantly ahead of m2." in said[0, 2]
+    assert "m0 and m1 are not told apart; m0 is significantly ahead of m2." in said[0, 1, 2]
 
 
 def test_rows_about_one_sentence_are_worth_less() -> None:
@@ -76,10 +91,10 @@ def test_rows_about_one_sentence_are_worth_less() -> None:
     hits = np.repeat(rng.random(40) < 0.7, 10).astype(float)  # each sentence is right or wrong in all its ten rows
     shared = analysis.challenge([pair("p", item=str(i // 10)) for i in range(400)], {"m": (hits, np.full(400, 0.5))})
     apart = analysis.challenge([pair("p", item=str(i)) for i in range(400)], {"m": (hits, np.full(400, 0.5))})
-    wide, narrow = shared.results[0].phenomena["p"], apart.results[0].phenomena["p"]
-    assert (narrow.low, narrow.high) == wilson_interval(int(hits.sum()), 400)
+    wide, narrow = shared.metrics["m"].phenomena["p"], apart.metrics["m"].phenomena["p"]
+    assert narrow.ci == wilson_interval(int(hits.sum()), 400)
     low, high = wilson_interval(int(hits.sum()) // 10, 40)  # forty independent ones
-    assert (wide.low, wide.high) == pytest.approx((low, high), abs=0.005)  # 40 / (40 - 1) more variance
+    assert wide.ci == pytest.approx((low, high), abs=0.005)  # 40 / (40 - 1) more variance
 
 
 @pytest.mark.slow
@@ -91,8 +106,8 @@ def test_intervals_cover() -> None:
     for _ in range(runs):
         chance = np.repeat(rng.beta(1.6, 0.4, size=30), 8)
         hits = (rng.random(240) < chance).astype(float)
-        found = analysis.challenge(pairs, {"m": (hits, np.full(240, 0.5))}).results[0].phenomena["p"]
-        covered += found.low <= 0.8 <= found.high
+        found = analysis.challenge(pairs, {"m": (hits, np.full(240, 0.5))}).metrics["m"].phenomena["p"]
+        covered += found.ci[0] <= 0.8 <= found.ci[1]
         low, high = wilson_interval(int(hits.sum()), 240)
         naive += low <= 0.8 <= high
     assert covered / runs == pytest.approx(0.95, abs=0.03)  # 0.011 is the standard error of a share of 400
@@ -173,11 +188,12 @@ def test_wrong_files_are_named(table: Path, tmp_path: Path) -> None:
 
 
 def test_the_command(cli: Run, table: Path, tmp_path: Path) -> None:
-    done = cli("adversarial", "challenge", table, "--metric", "chrf,bleu", "--format", "json")
+    done = cli("adversarial", "challenge", table, "--metrics", "chrf,bleu", "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)
-    keys = {"metrics", "tests", "anchor", "weights", "examples", "settings", "notes", "provenance"}
+    keys = {"metrics", "tests", "anchor", "weights", "examples", "settings", "signatures", "notes", "provenance"}
     assert keys == set(content)
+    assert ChallengeResult.from_dict(content).to_dict() == content
     for row in content["examples"]:  # of each phenomenon one row that fools a metric, with what all make of it
         assert set(row["scores"]) == {"chrf", "bleu"}
         assert any(good <= bad for good, bad in row["scores"].values())
@@ -194,10 +210,10 @@ def test_the_command(cli: Run, table: Path, tmp_path: Path) -> None:
     assert content["metrics"]["chrf"]["phenomena"]["empty"]["sensitivity"] == 1
     assert content["provenance"]["kind"] == "adversarial-challenge"
     assert set(content["provenance"]["signatures"]) == {"chrf", "bleu"}
-    text = cli(
-        "adversarial", "challenge", table, "--metric", "chrf", "--weight", "minor=2", "--plot", tmp_path / "p.png"
-    )
+    command = ("adversarial", "challenge", table, "--metrics", "chrf", "--weights", "minor=2")
+    text = cli(*command, "--full", "--plot", tmp_path / "p.png")
     assert text.status == 0, text.err
+    assert len(cli(*command).out) < len(text.out) / 2
     assert "Sensitivity: mean drop, that of 'empty' being 1" in text.out
     assert (tmp_path / "p.png").stat().st_size > 1000
     result = tmp_path / "c.json"
@@ -214,7 +230,7 @@ def test_columns_are_called_as_elsewhere_or_named(cli: Run, tmp_path: Path) -> N
     file.write_text("".join("\t".join(cells) + "\n" for cells in (head, row)), encoding="utf-8")
     options = ("--reference", "--source", "--good", "--bad", "--phenomenon", "--severity", "--lang-column")
     named = [word for both in zip(options, head[:-1], strict=True) for word in both]
-    done = cli("adversarial", "challenge", file, "--metric", "chrf", "--format", "json", *named)
+    done = cli("adversarial", "challenge", file, "--metrics", "chrf", "--format", "json", *named)
     assert done.status == 0, done.err
     found = json.loads(done.out)
     assert found["metrics"]["chrf"]["phenomena"]["typo"]["severity"] == "minor"
@@ -223,13 +239,12 @@ def test_columns_are_called_as_elsewhere_or_named(cli: Run, tmp_path: Path) -> N
     (pair,) = load_challenge(file, (), dict(zip(kinds, head[:-1], strict=True))).pairs
     assert (pair.good, pair.source, pair.severity, pair.item) == ("g", "s", "minor", "de 7")  # sid is a usual name
     for wrong, said in {
-        (): "has no column 'good'; --good COL names it; it has gold, src",
-        ("--good", "right", "--bad", "wrong"): "neither a column reference nor a column source to compare with; "
-        "--reference COL or --source COL names one",
+        (): "has no column 'good'; say which it is (good); it has gold, src",
+        ("--good", "right", "--bad", "wrong"): "neither a column reference nor a column source",
         ("--good", "rigth"): "has no column 'rigth'",
         ("--segment", "no"): "has no column 'no'",
     }.items():
-        done = cli("adversarial", "challenge", file, "--metric", "chrf", *wrong)
+        done = cli("adversarial", "challenge", file, "--metrics", "chrf", *wrong)
         assert (done.status, said in done.err) == (2, True), done.err
     (tmp_path / "d.json").write_text("[{}]", encoding="utf-8")
     with pytest.raises(InputError, match="name columns of tables only"):
@@ -245,18 +260,20 @@ def test_scores_of_the_file(cli: Run, tmp_path: Path) -> None:
         "p\tr\tg\tb\t0.9\t0.1\t10\t30\nq\tr\tg\tb\t0.5\t0.5\t10\tNA\n",
         encoding="utf-8",
     )
-    done = cli("adversarial", "challenge", file, "--column", "a,t", "--lower", "t", "--nan", "omit", "--format", "json")
+    done = cli(
+        "adversarial", "challenge", file, "--columns", "a,t", "--lower", "t", "--nan", "omit", "--format", "json"
+    )
     assert done.status == 0, done.err
     content = json.loads(done.out)
     assert content["metrics"]["a"]["overall"]["n"] == 1
     assert content["metrics"]["t"]["phenomena"]["p"]["right"] == 1
     assert any("1 of 2 pairs miss a score" in note for note in content["notes"])
     for wrong, said in {
-        ("--column", "a,t"): "missing",
-        ("--column", "b"): "has no column 'b-good'",
-        ("--column", "a", "--weight", "minor"): "--weight minor: write each severity once with its weight",
-        ("--column", "a", "--lower", "z"): "--lower z: is none of the columns of scores",
-        (): "give --column COL,… for columns of scores, or --metric METRICS to compute them",
+        ("--columns", "a,t"): "missing",
+        ("--columns", "b"): "has no column 'b-good'",
+        ("--columns", "a", "--weights", "minor"): "minor: write each severity once with its weight",
+        ("--columns", "a", "--lower", "z"): "none of the columns of scores",
+        (): "name columns of scores",
     }.items():
         done = cli("adversarial", "challenge", file, *wrong)
         assert done.status == 2, wrong
@@ -266,7 +283,7 @@ def test_scores_of_the_file(cli: Run, tmp_path: Path) -> None:
 def test_a_metric_gets_what_it_needs(cli: Run, tmp_path: Path) -> None:
     file = tmp_path / "s.tsv"
     file.write_text("phenomenon\tsource\tgood\tbad\np\tr\tg\tb\n", encoding="utf-8")
-    done = cli("adversarial", "challenge", file, "--metric", "chrf")
+    done = cli("adversarial", "challenge", file, "--metrics", "chrf")
     assert (done.status, "chrf needs a reference, and" in done.err, "line 2 has none" in done.err) == (2, True, True)
 
 
@@ -285,7 +302,7 @@ def test_demetr(shared: Path) -> None:
         [metric.sentence_score(text, [str(p.reference)]).score for text, p in zip(side, pairs, strict=True)]
         for side in sides
     ]
-    one = analysis.challenge(pairs, {"chrf": (scores[0], scores[1])}).results[0]
+    one = analysis.challenge(pairs, {"chrf": (scores[0], scores[1])}).metrics["chrf"]
     for severity in ("critical", "major", "minor"):
         rows = [i for i, p in enumerate(pairs) if p.severity == severity]
         assert one.severities[severity].right == sum(scores[0][i] > scores[1][i] for i in rows)

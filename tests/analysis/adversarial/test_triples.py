@@ -23,11 +23,11 @@ from bsx.analysis.adversarial.build_triples import (
     overlaps,
     permute_nouns,
 )
-from bsx.analysis.adversarial.pairs import detect_pairs, easy_to_hard
-from bsx.analysis.adversarial.triples import prefer_paraphrase, score_pairs, score_triples
+from bsx.analysis.adversarial.pairs import PairsResult, detect_pairs, easy_to_hard
+from bsx.analysis.adversarial.triples import TriplesResult, prefer_paraphrase, score_pairs, score_triples
 from bsx.analysis.datasets.pairs import load_pairs
 from bsx.analysis.datasets.triples import Triple, load_triples
-from bsx.analysis.stats.detection.roc import roc_auc
+from bsx.analysis.stats.detection import roc_auc
 from bsx.errors import InputError, ModelUnavailableError, UnknownNameError
 
 Array = np.ndarray
@@ -43,7 +43,7 @@ def test_any_callable_is_a_metric() -> None:
     assert scores["words"][0].tolist() == [1, 2, 1]
     assert scores["words"][1].tolist() == [3, 0, 1]
     found = prefer_paraphrase(scores, worst=2).results[0]
-    assert (found.preference.first, found.preference.ties, found.preference.n) == (1, 1, 3)
+    assert (found.prefers_paraphrase, found.ties, found.n) == (1, 1, 3)
     assert (found.mean_paraphrase, found.mean_nonparaphrase) == pytest.approx((4 / 3, 4 / 3))
     with pytest.raises(InputError, match=r"half: returned scores of shape \(1,\) for 2 pairs"):
         score_pairs({"half": lambda c, r: [1.0]}, ["a", "b"], ["a", "b"])
@@ -69,13 +69,36 @@ def test_triples_tests_worst_and_what_is_left_out() -> None:
     with pytest.raises(InputError, match="a of the paraphrase: 1 missing values"):
         prefer_paraphrase(scores)
     result = prefer_paraphrase(scores, nan="omit", worst=2, correction="holm")
-    assert result.kept.tolist() == [0, 1, 2, 3]
-    test = result.tests["a", "b"]
+    assert [one.n for one in result.results] == [4, 4]
+    (test,) = result.tests
     assert (test.n, test.only_a, test.only_b, test.both) == (4, 1, 1, 1)
-    assert result.p_corrected["a", "b"] == test.p
-    assert result.worst == {"a": (1, 3), "b": (0, 1)}
+    assert test.p_corrected == test.p
+    assert [(one.metric, one.row) for one in result.worst] == [("a", 2), ("a", 4), ("b", 1), ("b", 2)]
     later = prefer_paraphrase({"a": (good["a"][::-1], bad["a"][::-1])}, nan="omit", worst=1)
-    assert later.worst == {"a": (3,)}  # a place among the given triples, not among those kept
+    assert [one.row for one in later.worst] == [4]  # a place among the given triples, not among those kept
+    assert TriplesResult.from_dict(json.loads(json.dumps(result.to_dict()))).to_dict() == result.to_dict()
+
+
+def test_a_best_is_named_only_where_a_test_says_so() -> None:
+    rng = np.random.default_rng(5)
+    labels = np.arange(80) % 2
+    noise = rng.normal(size=(3, 80))
+    detected = {"good": labels * 3 + noise[0], "alike": labels * 3 + noise[1], "poor": noise[2]}
+    triples = {name: (values[1::2], values[::2]) for name, values in detected.items()}
+    for made in (lambda held: detect_pairs(labels, held, resamples=50), None):
+        found = [
+            (
+                made(held)
+                if made is not None
+                else prefer_paraphrase({name: triples[name] for name in held}, resamples=50)
+            )
+            for held in (detected, {name: detected[name] for name in ("good", "alike")})
+        ]
+        several, two = (one.to_text().splitlines()[0] for one in found)
+        assert "are not told apart; " in several
+        assert "is significantly ahead of poor." in several
+        assert "are not told apart." in two
+        assert "ahead" not in two
 
 
 def test_splits_hold_every_triple_once() -> None:
@@ -89,7 +112,7 @@ def test_splits_hold_every_triple_once() -> None:
         inside = (gap >= s.low) & ((gap <= s.high) if last else (gap < s.high))
         assert s.n == inside.sum()
         assert s.rate == pytest.approx((good > bad)[inside].mean())
-        assert s.rate_low < s.rate < s.rate_high
+        assert s.ci[0] < s.rate < s.ci[1]
     one = prefer_paraphrase({"m": (good, bad)}, gap=np.ones(83), bins=4).splits
     assert [(s.low, s.high, s.n) for s in one] == [(1, 1, 83)]
 
@@ -100,11 +123,12 @@ def test_pairs_and_the_drop_to_a_hard_set() -> None:
     easy = {"a": labels * 2 + rng.normal(size=100), "b": rng.normal(size=100)}
     hard = {"b": rng.normal(size=80), "a": rng.normal(size=80)}
     result = detect_pairs(labels, easy, resamples=50, correction="holm")
-    assert [one.auc.estimate for one in result.results] == [roc_auc(labels, v).estimate for v in easy.values()]
-    assert set(result.tests) == {("a", "b")}
-    assert result.p_corrected["a", "b"] == result.tests["a", "b"].p_two_sided
+    assert [one.auc for one in result.results] == [roc_auc(labels, v).estimate for v in easy.values()]
+    assert [(test.a, test.b) for test in result.tests] == [("a", "b")]
+    assert result.tests[0].p_corrected == result.tests[0].p_two_sided
+    assert PairsResult.from_dict(json.loads(json.dumps(result.to_dict()))).to_dict() == result.to_dict()
     drops = easy_to_hard((labels, easy), (labels[:80], hard))
-    assert drops["a"].a == result.results[0].auc.estimate
+    assert drops["a"].a == result.results[0].auc
     assert drops["a"].difference == pytest.approx(drops["a"].a - roc_auc(labels[:80], hard["a"]).estimate)
     assert drops["a"].p < 0.001 < drops["b"].p
     near = easy_to_hard((labels, {"a": labels + easy["b"] / 9}), (labels, {"a": easy["b"] / 9 - labels}))["a"]
@@ -133,10 +157,13 @@ def test_published_preferences(shared: Path) -> None:
         name, n, metric = key.split("_", 2)
         good, bad = (side[: int(n)] for side in tables[name].scores[metric])
         found = prefer_paraphrase({metric: (good, bad)}, resamples=50).results[0]
-        one = found.preference
-        assert (one.first, one.ties, one.n) == (expected["prefers_B"], expected["ties"], expected["n"])
-        assert [one.rate, one.low, one.high] == pytest.approx([expected["rate"], *expected["wilson95"]], abs=1e-8)
-        means = [found.mean_paraphrase, found.mean_nonparaphrase, one.margin]
+        assert (found.prefers_paraphrase, found.ties, found.n) == (
+            expected["prefers_B"],
+            expected["ties"],
+            expected["n"],
+        )
+        assert [found.rate, *found.ci] == pytest.approx([expected["rate"], *expected["wilson95"]], abs=1e-8)
+        means = [found.mean_paraphrase, found.mean_nonparaphrase, found.mean_margin]
         assert means == pytest.approx([expected[k] for k in ("mean_B", "mean_C", "mean_diff")], abs=1e-8)
         checked += 1
     assert checked == 27
@@ -172,7 +199,7 @@ def test_paws_triples_follow_the_rule(shared: Path) -> None:
     assert (low < high).all()
     assert (np.diff(high - low) <= 1e-12).all()
     rows = load_pairs(shared / "data/paws/paws-wiki-test.tsv")
-    pairs = list(zip(rows.texts("candidate"), rows.texts("reference"), map(int, rows.numbers("label")), strict=True))
+    pairs = list(zip(rows.texts("reference"), rows.texts("candidate"), map(int, rows.numbers("label")), strict=True))
     built = build_paws(pairs, overlap=overlap)
     assert len(built) == 300
     ours_low, ours_high = overlaps(built, overlap)
@@ -287,7 +314,7 @@ def test_the_published_permutations_are_those_of_seed_42(shared: Path) -> None:
 
 def test_taggers(tmp_path: Path) -> None:
     pytest.importorskip("nltk")
-    from bsx.analysis.adversarial.taggers import conllu_tagger, nltk_tagger
+    from bsx.analysis.adversarial.build_triples import conllu_tagger, nltk_tagger
 
     rows = [("The", "DET"), ("dog", "NOUN"), ("saw", "VERB"), ("cats", "NOUN"), (".", "PUNCT")]
     lines = [f"{i}\t{w}\t_\t{tag}\t_\t_\t{0 if i == 3 else 3}\t_\t_\t_" for i, (w, tag) in enumerate(rows, start=1)]
@@ -309,7 +336,7 @@ def test_taggers(tmp_path: Path) -> None:
 
 def test_stanza_finds_nouns(shared: Path) -> None:
     pytest.importorskip("stanza")
-    from bsx.analysis.adversarial.taggers import stanza_tagger
+    from bsx.analysis.adversarial.build_triples import stanza_tagger
 
     tagger = stanza_tagger("en", folder=shared / "data/models/stanza_en")
     first, blank = tagger(["The teacher praised the parents for their patience.", ""])
@@ -349,8 +376,8 @@ def test_loading_triples(tmp_path: Path) -> None:
 def test_loading_pairs(tmp_path: Path) -> None:
     file = write(tmp_path / "p.tsv", "id\tquestion1\tquestion2\tis_duplicate\tm", "1\ta\tb\t1\t2", "2\tc\tNS\t0\t")
     table = load_pairs(file, metrics=["m"])
-    assert table.texts("candidate") == ["a", "c"]
-    assert table.texts("reference") == ["b", "NS"]
+    assert table.texts("reference") == ["a", "c"]
+    assert table.texts("candidate") == ["b", "NS"]
     assert table.numbers("m") == pytest.approx([2, np.nan], nan_ok=True)
     assert any("1 rows with the placeholder 'NS'" in note for note in table.notes)
     bare = load_pairs(write(tmp_path / "q.tsv", "L\tm", "1\t2", "0\t3"), label="L", metrics=["m"])

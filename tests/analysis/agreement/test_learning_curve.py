@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bsx.analysis.agreement.learning_curve import Sample, draw_learning_curve, learning_curve
+from bsx.analysis.agreement.learning_curve import LearningCurve, Sample, learning_curve
+from bsx.analysis.present.forms import parts_of
+from bsx.analysis.present.parts import TablePart
 from bsx.errors import InputError
 
 RNG = np.random.default_rng(1)
@@ -85,26 +88,23 @@ def test_one_seed_has_no_interval(tmp_path: Path) -> None:
     found = curve(seeds=(1,))
     assert np.isnan(found.points[0].low)
     assert found.to_dict()["points"][0]["low"] is None
-    assert "to" not in found.to_text().splitlines()[1]
+    assert "[" not in found.to_text()
     for suffix in ("png", "svg"):
-        draw_learning_curve(found, tmp_path / f"curve.{suffix}", title="cost $1 & more")
+        found.plot(tmp_path / f"curve.{suffix}")
         assert (tmp_path / f"curve.{suffix}").stat().st_size > 1000
 
 
-def test_ticks_are_numbers_of_instances(tmp_path: Path) -> None:
-    draw_learning_curve(curve(seeds=(1,)), tmp_path / "curve.svg", title="")
-    drawn = (tmp_path / "curve.svg").read_text(encoding="utf-8")
-    assert "<!-- 10 -->" in drawn
-    assert r"\times" not in drawn
-    assert "mathdefault" not in drawn
+def test_json_is_the_curve() -> None:
+    for found in (curve(seeds=(1,)), curve(per_instance=(1, 2), seeds=(1, 2))):
+        held = found.to_dict()
+        assert LearningCurve.from_dict(json.loads(json.dumps(held))).to_dict() == held
 
 
 def test_tables() -> None:
     found = curve(per_instance=(1, 2), seeds=(1, 2))
-    text = found.to_text().splitlines()
-    assert len(text) == 6
-    assert text[1].split()[:2] == ["10", "1"]
-    assert text[-1].endswith("40 test instances, 2 seeds")
+    (table,) = (part for part in parts_of(found) if isinstance(part, TablePart))
+    assert [row[0].value for row in table.rows] == [point.instances for point in found.points]
+    assert [row[2].value for row in table.rows] == [point.estimate for point in found.points]
     rows = found.to_csv().splitlines()
     assert rows[0] == "instances,judgments,seed,r,mean,low,high"
     assert len(rows) == 9

@@ -11,7 +11,7 @@ import pytest
 
 from bsx import get_metric
 from bsx.analysis import calibrate_ties, grouped, soft_pairwise_accuracy
-from bsx.analysis.stats.systems.grid import grid
+from bsx.analysis.stats.systems.grouped import grid
 from bsx.data.tables import Table
 from bsx.support.checks import Array
 from tests.helpers import wmt20

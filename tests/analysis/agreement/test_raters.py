@@ -35,7 +35,7 @@ def long(matrix: np.ndarray) -> dict[str, list[Any]]:
 
 
 def test_a_published_example() -> None:
-    found = rater_agreement(long(OBSERVERS), item=["segment"], resamples=100)
+    found = rater_agreement(long(OBSERVERS), items=["segment"], resamples=100)
     assert found.alpha == pytest.approx(0.849, abs=5e-4)  # interval metric, as published
     assert (found.items, found.single, found.ratings) == (11, 1, 40)
     assert found.alpha_ci[0] < found.alpha < found.alpha_ci[1]
@@ -52,7 +52,7 @@ def test_definitions_by_brute_force() -> None:
         values
     )
     expected = np.mean([(a - b) ** 2 for a, b in permutations(values, 2)])
-    found = rater_agreement(long(matrix), item=["segment"], resamples=20)
+    found = rater_agreement(long(matrix), items=["segment"], resamples=20)
     assert found.alpha == pytest.approx(1 - observed / expected)
     sizes, n = np.array([len(unit) for unit in units]), len(units)
     between = sum(len(unit) * (unit.mean() - values.mean()) ** 2 for unit in units) / (n - 1)
@@ -67,10 +67,10 @@ def test_known_reliability_and_severity() -> None:
     rng = np.random.default_rng(1)
     truth, severity = rng.normal(size=(1, 1500)), np.array([[0.0], [0.0], [1.0]])
     matrix = truth + rng.normal(size=(3, 1500)) - severity
-    plain = rater_agreement(long(matrix + severity), item=["segment"], resamples=50)
+    plain = rater_agreement(long(matrix + severity), items=["segment"], resamples=50)
     assert plain.one == pytest.approx(0.5, abs=0.04)
     assert plain.mean == pytest.approx(0.75, abs=0.04)
-    found = rater_agreement(long(matrix), item=["segment"], resamples=50)
+    found = rater_agreement(long(matrix), items=["segment"], resamples=50)
     assert found.raters[0].name == "r2"
     assert found.raters[0].severity == pytest.approx(1, abs=0.1)
     assert found.raters[0].r == pytest.approx(1 / np.sqrt(2 * 1.5), abs=0.05)
@@ -79,20 +79,20 @@ def test_known_reliability_and_severity() -> None:
 def test_what_cannot_be_measured() -> None:
     columns = long(OBSERVERS)
     with pytest.raises(InputError, match="no translation has two ratings"):
-        rater_agreement({**columns, "own": [str(i) for i in range(41)]}, item=["own"])
+        rater_agreement({**columns, "own": [str(i) for i in range(41)]}, items=["own"])
     with pytest.raises(InputError, match=r"rater 'r0' judged .* twice"):
-        rater_agreement({**columns, "same": ["x"] * 41}, item=["same"])
+        rater_agreement({**columns, "same": ["x"] * 41}, items=["same"])
     with pytest.raises(InputError, match="all ratings are 1"):
-        rater_agreement({**columns, "human": [1.0] * 41}, item=["segment"])
+        rater_agreement({**columns, "human": [1.0] * 41}, items=["segment"])
     with pytest.raises(UnknownNameError, match="there is no column 'rater'"):
-        rater_agreement(columns, judge="rater", item=["segment"])
+        rater_agreement(columns, judge="rater", items=["segment"])
 
 
 def test_the_command(cli: Run, tmp_path: Path) -> None:
     file = write(tmp_path / "r.tsv", long(OBSERVERS))
-    done = cli("data", "raters", file, "--item", "segment", "--resamples", 50)
+    done = cli("data", "raters", file, "--items", "segment", "--resamples", 50)
     assert done.status == 0, done.err
     assert "0.849" in done.out
     assert "40 ratings of 11 translations, 1 with one rating left out" in done.out
-    wrong = cli("data", "raters", file, "--item", "unit")
+    wrong = cli("data", "raters", file, "--items", "unit")
     assert (wrong.status, wrong.err.count("\n")) == (2, 1)

@@ -85,7 +85,7 @@ def test_broken_summeval(tmp_path: Path) -> None:
         load_summeval(file)
     assert len(load_summeval(file, skip_malformed=True)) == 1
     assert len(load_summeval(file, annotators="turker")) == 2
-    with pytest.raises(UnknownNameError, match="`human=relevence`: there are mean, .* Near: relevance"):
+    with pytest.raises(UnknownNameError, match="human=relevence: there are mean, .* Near: relevance"):
         load_summeval(file, human="relevence")
     rows[1]["expert_annotations"] = 3
     with pytest.raises(InputError, match="is not a list of annotations"):

@@ -64,9 +64,9 @@ def test_tests_and_comparisons_use_the_same_clusters() -> None:
     assert linearity_checks(table, "m", FACTORS) == linearity_checks(named, "m", FACTORS, cluster="doc")
     clustered = compare_coefficients(table, "m", "k", FACTORS, resamples=50)
     assert clustered == compare_coefficients(named, "m", "k", FACTORS, resamples=50, cluster="doc")
-    assert clustered["sem"].method.endswith("clusters")
+    assert clustered.by["sem"].method.endswith("clusters")
     rows = compare_coefficients(table, "m", "k", FACTORS, resamples=50, se="hc3")
-    assert rows["sem"].method.endswith("rows")
+    assert rows.by["sem"].method.endswith("rows")
     again = disentangle(table, ["m"], FACTORS, bootstrap=50)["m"].ci_bootstrap
     assert again == disentangle(named, ["m"], FACTORS, cluster="doc", bootstrap=50)["m"].ci_bootstrap
 
@@ -85,5 +85,5 @@ def test_too_few_sets_and_lonely_rows_are_said() -> None:
     with pytest.raises(InputError, match="no rows share a segment or a text"):
         disentangle(flags, ["m"], ["flag"], se="cluster")
     one_large = {**make(90), "doc": ["a"] * 61 + [f"d{i}" for i in range(29)]}
-    said = {w.name: w.message for w in disentangle(one_large, ["m"], FACTORS, cluster="doc").warnings}
-    assert "30 clusters, of such sizes that they count as 2: " in said["few-clusters"]
+    said = {w.name: w.values for w in disentangle(one_large, ["m"], FACTORS, cluster="doc").warnings}
+    assert said["few-clusters"] == {"clusters": 30, "effective": pytest.approx(90**2 / (61**2 + 29))}

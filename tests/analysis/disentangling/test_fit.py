@@ -16,10 +16,10 @@ import pytest
 
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangling.bootstrap import bootstrap_regressions, compare_coefficients
-from bsx.analysis.disentangling.checks import linearity_checks, nested_test
+from bsx.analysis.disentangling.checks import linearity_checks, nested_test, residuals
 from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.disentangling.plots import draw_coefficients, draw_residuals, draw_shares
-from bsx.analysis.render.numbers import figure
+from bsx.analysis.disentangling.result import DisentangleResult
+from bsx.analysis.present.families.disentangling import worded
 from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
 from bsx.analysis.stats.regression import pooled_test
 from bsx.data.columns import read_columns, standardise
@@ -283,15 +283,14 @@ def test_groups_get_their_own_fits_and_unfit_ones_are_named() -> None:
     result = disentangle(table, ["m", "k"], FACTORS, group="lp", se="classic")
     assert list(result.groups) == ["de-en", "zh-en"]
     assert result.groups["zh-en"]["m"].coef == disentangle(b, ["m"], FACTORS)["m"].coef
-    assert "'ru-en': 2 rows are too few" in next(w.message for w in result.warnings if w.name == "group-left-out")
+    left = next(w for w in result.warnings if w.name == "group-left-out")
+    assert (left.about, left.values["column"]) == ("ru-en", "lp")
     by_metric = {test.metric: test for test in result.pooled}
     assert by_metric["m"].p < 1e-6
     assert by_metric["m"].by_factor["sem"] < 1e-6 < by_metric["k"].by_factor["sem"]
-    shown = result.to_text()
-    assert "group zh-en" in shown
-    assert "Chow test" in shown
+    assert "Chow test" in result.to_text(full=True)
     content: dict[str, Any] = result.to_dict()
-    assert [part["group"] for part in content["groups"]] == ["de-en", "zh-en"]
+    assert list(content["groups"]) == ["de-en", "zh-en"]
     with pytest.raises(InputError, match="no group can be fitted by itself"):
         disentangle({**a, "lp": [str(i) for i in range(80)]}, ["m"], FACTORS, group="lp")
 
@@ -302,27 +301,27 @@ def test_a_fit_without_degrees_of_freedom_is_refused_and_a_small_group_is_named(
     table["lp"] = ["de-en"] * 80 + ["zh-en"] * 3 + ["ru-en"] * 9
     result = disentangle(table, ["m"], ["sem", "lex"], group="lp")
     assert list(result.groups) == ["de-en", "ru-en"]
-    said = {notice.name: notice.message for notice in result.warnings}
-    assert "'zh-en': 3 rows are too few for 2 standardised factors" in said["group-left-out"]
-    assert "'ru-en' (9): under 10 rows a factor" in said["tiny-n"]
-    assert said["tiny-n"] in result.to_text()
+    said = {notice.name: notice for notice in result.warnings}
+    assert said["group-left-out"].about == "zh-en"
+    assert said["tiny-n"].values == {"groups": {"ru-en": 9}}
+    assert worded(said["tiny-n"]) in result.to_text()
     with pytest.raises(InputError, match="no degree of freedom is left; at least 4 are needed"):
         disentangle(b, ["m"], ["sem", "lex"])
 
 
 def test_two_metrics_are_compared_over_the_same_resamples() -> None:
     table = make(300)
-    found = compare_coefficients(table, "m", "k", FACTORS, resamples=500, seed=2)
-    m, k = disentangle(table, ["m", "k"], FACTORS)
+    found = compare_coefficients(table, "m", "k", FACTORS, resamples=500, seed=2).by
+    m, k = disentangle(table, ["m", "k"], FACTORS).results
     for name in FACTORS:
         assert found[name].difference == pytest.approx(m.coef[name] - k.coef[name])
         assert found[name].low < found[name].difference < found[name].high
     assert found["r2"].a == pytest.approx(m.r2)
     assert found["sem"].p_two_sided < 0.05
-    swapped = compare_coefficients(table, "k", "m", FACTORS, resamples=500, seed=2)
+    swapped = compare_coefficients(table, "k", "m", FACTORS, resamples=500, seed=2).by
     assert swapped["sem"].difference == pytest.approx(-found["sem"].difference)
     assert swapped["sem"].high == pytest.approx(-found["sem"].low)
-    same = compare_coefficients({**table, "twin": table["m"] * 3 + 1}, "m", "twin", FACTORS, resamples=100)
+    same = compare_coefficients({**table, "twin": table["m"] * 3 + 1}, "m", "twin", FACTORS, resamples=100).by
     assert same["sem"].difference == pytest.approx(0, abs=1e-12)
 
 
@@ -331,8 +330,8 @@ def test_correction_runs_over_the_whole_table() -> None:
 
     table = make(60)
     result = disentangle(table, ["m", "k"], FACTORS, correction="holm")
-    raw = [p for fit in result for p in fit.p.values()]
-    assert [p for fit in result for p in fit.p_adjusted.values()] == pytest.approx(adjust(raw, "holm"))
+    raw = [p for fit in result.results for p in fit.p.values()]
+    assert [p for fit in result.results for p in fit.p_adjusted.values()] == pytest.approx(adjust(raw, "holm"))
     content: dict[str, Any] = result.to_dict()
     assert "p_adjusted" in content["results"][0]
     assert "Holm" in result.to_text()
@@ -345,8 +344,8 @@ def test_warnings_are_named() -> None:
     assert {"collinearity", "tiny-n"} <= names
     table = make(300)
     table["m"][0], table["sem"][0] = -300, 300
-    found = {w.name: w.message for w in disentangle(table, ["m"], FACTORS).warnings}
-    assert "row 1 of those fitted decides" in found["influential-rows"]
+    found = {w.name: w for w in disentangle(table, ["m"], FACTORS).warnings}
+    assert (found["influential-rows"].about, found["influential-rows"].values) == ("m", {"rows": [1]})
     few = disentangle({**make(60), "doc": list("abcdef") * 10}, ["m"], FACTORS, se="cluster", cluster="doc")
     assert "few-clusters" in {w.name for w in few.warnings}
     flags = {"m": make(12)["m"], "flag": [0] * 11 + [1]}
@@ -357,8 +356,9 @@ def test_warnings_are_named() -> None:
 def test_the_outlier_case_of_mlqe_moves_a_star(shared: Path) -> None:
     table = read_columns(shared / "data/kaster2021/mlqe-de.tsv", ["labse", "sem", "syn", "bleu_s", "morph"])
     result = disentangle(table, ["labse"], ["sem", "syn", "bleu_s", "morph"], se="classic")
-    message = next(w.message for w in result.warnings if w.name == "stars-depend-on-se")
-    assert "labse syn (p 0.00038, with HC3 0.17)" in message
+    found = next(w.values["changed"] for w in result.warnings if w.name == "stars-depend-on-se")
+    moved = next(one for one in found if one["factor"] == "syn")
+    assert (moved["p"], moved["hc3"]) == pytest.approx((0.00038, 0.17), rel=0.03)
     assert "influential-rows" in {w.name for w in result.warnings}
 
 
@@ -401,13 +401,17 @@ def test_published_scores_give_the_reference_figures(shared: Path, table: str) -
 
 
 def test_json_has_the_agreed_shape() -> None:
-    result = disentangle(make(), ["m", "k"], FACTORS, bootstrap=50)
+    result = disentangle(make(), ["m", "k"], FACTORS, bootstrap=50, spline=["sem"])
     content = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert DisentangleResult.from_dict(content).to_dict() == content
+    with pytest.raises(InputError, match="n: is missing"):
+        DisentangleResult.from_dict({name: value for name, value in content.items() if name != "n"})
+    with pytest.raises(InputError, match="no key of this result"):
+        DisentangleResult.from_dict({**content, "confidance": 0.9})
     assert list(content)[:3] == ["n", "factors", "results"]
     assert content["n"] == 200
     assert content["factors"] == FACTORS
     first = content["results"][0]
-    assert list(first)[:9] == ["metric", "coef", "se", "p", "ci", "r2", "adj_r2", "vif", "r2_share"]
     for key in ("coef", "se", "p", "ci", "vif", "r2_share"):
         assert list(first[key]) == FACTORS
     assert len(first["ci"]["sem"]) == 2
@@ -423,35 +427,33 @@ def test_tables_mark_what_is_significant() -> None:
     assert not fit.significant["syn"]
     cells = [f"{fit.coef[name]:.2f}{'†' if fit.significant[name] else ''}" for name in factors]
     markdown = result.to_markdown().splitlines()
-    assert markdown[0] == "| metric | sem | syn | bleu_s | R² |"
-    assert markdown[2] == "| " + " | ".join(["m", *cells, f"{fit.r2:.2f}"]) + " |"
+    place = markdown.index("| metric | sem | syn | bleu_s | R² |")
+    assert markdown[place + 2].startswith("| " + " | ".join(["m", *cells, f"{fit.r2:.2f}"]))
+    assert "syn" not in result.to_text().splitlines()[0]  # the answer names what is significant alone
     latex = result.to_latex()
     assert r"metric & sem & syn & bleu\_s & $R^2$ \\" in latex
     assert r"\rlap{$^\dagger$}" in latex
-    assert f"{fit.coef['sem']:.3f}†" in result.to_text()
-    assert f"{fit.coef['syn']:.3f}†" not in result.to_text()
+    assert f"{fit.coef['sem']:.2f}†" in result.to_text()
+    assert f"{fit.coef['syn']:.2f}†" not in result.to_text()
     rows = list(csv.DictReader(io.StringIO(result.to_csv())))
     assert [row["factor"] for row in rows if not row["variant"]] == factors
     assert float(rows[0]["coef"]) == fit.coef["sem"]
-    assert figure(0.29, 2, truncate=True) == "0.29"
-    assert figure(float("nan"), 2) == "nan"
     with pytest.raises(UnknownNameError, match="no metric 'x'; there are m"):
         result["x"]
-    with pytest.raises(InputError, match="decimals=0"):
-        result.to_latex(decimals=0)
 
 
 def test_pictures_are_drawn(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("vl_convert")
     result = disentangle(make(), ["m", "k"], FACTORS, bootstrap=20)
-    draw_coefficients(result, tmp_path / "c.png", title="$5")
-    draw_shares(result, tmp_path / "s.svg")
-    # The second and third factor are hatched, each in its own way, so that neighbours differ without colour.
-    assert (tmp_path / "s.svg").read_text(encoding="utf-8").count("<pattern ") == len(FACTORS) - 1
-    draw_residuals(result, "m", tmp_path / "r.png")
-    assert all((tmp_path / name).stat().st_size > 3000 for name in ("c.png", "s.svg", "r.png"))
+    result.plot(tmp_path / "c.png")
+    result.plot(tmp_path / "s.svg", chart="How much each factor explains")
+    assert all(f">{name}<" in (tmp_path / "s.svg").read_text(encoding="utf-8") for name in FACTORS)
+    residuals(make(), "m", FACTORS).plot(tmp_path / "r.pdf")
+    assert all((tmp_path / name).stat().st_size > 3000 for name in ("c.png", "s.svg", "r.pdf"))
     with pytest.raises(InputError, match=r"must end in \.png, \.svg, \.pdf"):
-        draw_shares(result, tmp_path / "s.gif")
+        result.plot(tmp_path / "s.gif")
+    with pytest.raises(UnknownNameError, match="no chart 'shares'"):
+        result.plot(chart="shares")
 
 
 def test_a_dataframe_and_missing_numbers() -> None:
@@ -460,11 +462,11 @@ def test_a_dataframe_and_missing_numbers() -> None:
     frame = pandas.DataFrame(table)
     assert disentangle(frame, ["m"], FACTORS)["m"].coef == disentangle(table, ["m"], FACTORS)["m"].coef
     frame.loc[4, "syn"] = None
-    with pytest.raises(InputError, match=r"column 'syn': 1 missing values, the first in row 5; `nan='omit'`"):
+    with pytest.raises(InputError, match=r"column 'syn': 1 missing values, the first in row 5; nan=omit"):
         disentangle(frame, ["m"], FACTORS)
     result = disentangle(frame, ["m"], FACTORS, nan="omit")
     assert (result.n, result.omitted) == (49, 1)
-    assert "1 rows left out" in result.to_text()
+    assert "1 rows are left out" in result.to_text()
 
 
 BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
@@ -477,10 +479,10 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "collinear": ({"syn": make()["sem"] * 2 + 1}, {}, r"column 'syn' is a linear combination of sem"),
     "twice": ({}, {"factors": ["sem", "m"]}, r"column 'm' is named twice"),
     "none": ({}, {"factors": []}, r"factors: name at least one column"),
-    "string": ({}, {"factors": "sem"}, r"factors='sem': give a list"),
-    "se": ({}, {"se": "hc9"}, r"se='hc9': use one of auto, classic, hc3, cluster"),
-    "cluster": ({}, {"se": "cluster"}, r"needs a column of clusters, `cluster=COLUMN`: no rows share"),
-    "clusters": ({"d": ["a"] * 200}, {"se": "hc3", "cluster": "d"}, r"`cluster=d` goes with `se='cluster'`, not with"),
+    "string": ({}, {"factors": "sem"}, r"factors"),
+    "se": ({}, {"se": "hc9"}, r"^se: .*hc9"),
+    "cluster": ({}, {"se": "cluster"}, r"se cluster needs a column of clusters"),
+    "clusters": ({"d": ["a"] * 200}, {"se": "hc3", "cluster": "d"}, r"cluster goes with se cluster"),
     "one cluster": ({"d": ["a"] * 200}, {"se": "cluster", "cluster": "d"}, r"at least 2 clusters, 'a' is the only one"),
     "label": ({"lp": [None] * 200}, {"group": "lp"}, r"column 'lp', row 1 is empty"),
     "confidence": ({}, {"confidence": 95}, r"between 0 and 1"),
@@ -498,7 +500,7 @@ def test_wrong_input_is_explained(case: str) -> None:
     columns, settings, message = BAD[case]
     arguments: dict[str, Any] = {"metrics": ["m"], "factors": FACTORS, **settings}
     with pytest.raises((InputError, UnknownNameError), match=message):
-        disentangle({**make(), **columns}, **arguments)
+        disentangle({**make(), **columns}, **arguments)  # type: ignore[call-arg]
 
 
 def test_fewer_rows_than_factors() -> None:
@@ -530,7 +532,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_the_command_prints_the_json(cli: Run, file: Path) -> None:
-    arguments = ("disentangle", file, "--column", "m,k", "--factor-column", "sem, syn,lex")
+    arguments = ("disentangle", file, "--columns", "m,k", "--factor-columns", "sem, syn,lex")
     done = cli(*arguments, "--se", "hc3", "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)
@@ -554,25 +556,27 @@ def test_the_command_prints_the_json(cli: Run, file: Path) -> None:
 
 
 def test_an_intercept_is_asked_for_or_declined(cli: Run, file: Path) -> None:
-    base = ("disentangle", file, "--column", "m", "--factor-column", "sem,syn", "--format", "json")
+    base = ("disentangle", file, "--columns", "m", "--factor-columns", "sem,syn", "--format", "json")
     plain, declined, fitted = (json.loads(cli(*base, *more).out) for more in ([], ["--no-intercept"], ["--intercept"]))
     assert (plain["intercept"], declined["intercept"], fitted["intercept"]) == (False, False, True)
     assert declined["results"] == plain["results"]
 
 
 def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp_path: Path) -> None:
-    base = ("disentangle", file, "--column", "m,k", "--factor-column", "sem,syn,lex")
+    base = ("disentangle", file, "--columns", "m,k", "--factor-columns", "sem,syn,lex")
     more = ("--add", "syn", "--checks", "--compare", "m,k", "--bootstrap", "60", "--group", "lp")
     done = cli(*base, *more, "-o", tmp_path / "out", "--plot")
     assert done.status == 0, done.err
-    for part in ("adding syn to sem + lex", "m against k", "group de-en", "60 resamples", "interactions"):
-        assert part in done.out
+    assert "more tables: " in done.out
+    whole = cli(*base, *more, "--full").out
+    for part in ("m compared with k", "de-en", "60 resamples", "interactions"):
+        assert part in whole
     for ending, form in (("json", "json"), ("tex", "latex"), ("txt", "text"), ("html", "html"), ("csv", "csv")):
         for _ in range(2 if form == "json" else 1):  # written anew
             done = cli(*base, *more, "-o", tmp_path / f"one.{ending}")
             assert (done.status, done.out) == (0, ""), done.err
         written = (tmp_path / f"one.{ending}").read_text(encoding="utf-8")
-        assert "one." in written if form == "json" else written == cli(*base, *more, "--format", form).out
+        assert "one." in written if form == "json" else written == cli(*base, *more, "--format", form, "--full").out
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {
         "disentangle.txt",
@@ -581,19 +585,18 @@ def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp
         "disentangle.tex",
         "disentangle.md",
         "disentangle.html",
-        "coefficients.png",
-        "shares.png",
-        "residuals-m.png",
-        "residuals-k.png",
-        "forest-m.png",
-        "forest-k.png",
-        "tipping-sem.png",
+        "what-each-metric-goes-with.png",
+        "what-each-metric-goes-with-group-by-group.png",
+        "how-much-each-factor-explains.png",
+        "residuals-of-m.png",
+        "residuals-of-k.png",
+        "coefficients-without-the-noise-of-sem.png",
     }
     content = json.loads((tmp_path / "out/disentangle.json").read_text(encoding="utf-8"))
     assert content["tests"]["m"][0]["added"] == ["syn"]
     assert set(content["comparison"]["by"]) == {*FACTORS, "r2"}
-    for form, start in (("csv", "group,n,metric"), ("latex", r"\begin{table}"), ("markdown", "| metric")):
-        assert "m against k" in (text := cli(*base, *more, "--format", form).out) or form == "csv"
+    for form, start in (("csv", "group,n,metric"), ("latex", r"\begin{table}"), ("markdown", "On 80 rows")):
+        assert "m compared with k" in (text := cli(*base, *more, "--format", form).out) or form == "csv"
         assert "further terms" in text or form == "csv"
         assert cli(*base, "--format", form).out.startswith(start)
     german = cli(*base, "--lang", "de", "--format", "json")
@@ -606,23 +609,23 @@ def test_the_command_explains_wrong_input(cli: Run, file: Path) -> None:
         assert done.status == 2
         return str(done.err)
 
-    missing = error(file, "--column", "m", "--factor-column", "sem,morph")
+    missing = error(file, "--columns", "m", "--factor-columns", "sem,morph")
     assert "has no column 'morph'; it has text, lp, m, k, sem, syn, lex" in missing
     assert "line 2, column 'text' is '\"quoted', not a finite number" in error(
-        file, "--column", "m", "--factor-column", "text"
+        file, "--columns", "m", "--factor-columns", "text"
     )
-    assert "--plot draws into a folder" in error(file, "--column", "m", "--factor-column", "sem", "--plot")
+    assert "plot draws into a folder" in error(file, "--columns", "m", "--factor-columns", "sem", "--plot")
     assert "name two of the metrics m, as A,B" in error(
-        file, "--column", "m", "--factor-column", "sem", "--compare", "m,k"
+        file, "--columns", "m", "--factor-columns", "sem", "--compare", "m,k"
     )
     assert "no row of column 'lp' goes into fr; there are de-en, en-de" in error(
-        file, "--column", "m", "--factor-column", "sem", "--lang", "fr"
+        file, "--columns", "m", "--factor-columns", "sem", "--lang", "fr"
     )
     short = file.with_name("short.tsv")
     short.write_text("m\tsem\tsyn\n1\t2\t3\n2\t3\t5\n", encoding="utf-8")
-    assert "2 rows are too few for 2 coefficients" in error(short, "--column", "m", "--factor-column", "sem,syn")
+    assert "2 rows are too few for 2 coefficients" in error(short, "--columns", "m", "--factor-columns", "sem,syn")
     short.write_text("m\tsem\n", encoding="utf-8")
-    assert "has no rows" in error(short, "--column", "m", "--factor-column", "sem")
+    assert "has no rows" in error(short, "--columns", "m", "--factor-columns", "sem")
 
 
 def test_columns_named_after_settings_are_one_name() -> None:
@@ -666,3 +669,25 @@ def test_the_published_regression_of_stack_loss() -> None:
         raw = fit.coef[name] * table["STACKLOSS"].std() / table[name].std()
         assert raw == pytest.approx(coefficient, abs=5e-5), name
         assert fit.p[name] == pytest.approx(p, rel=0.01), name
+
+
+def test_scores_are_computed_where_no_column_holds_them(cli: Run, tmp_path: Path) -> None:
+    pytest.importorskip("sacrebleu")
+    rng = np.random.default_rng(3)
+    words = ["a", "big", "dog", "saw", "the", "small", "cat", "in", "our", "old", "house"]
+    lines = ["lp\tcandidate\treference\tsem"]
+    lines += [
+        "\t".join([("de-en", "en-de")[i % 2], *(" ".join(rng.choice(words, 6)) for _ in "cr"), f"{rng.normal():.3f}"])
+        for i in range(60)
+    ]
+    (tmp_path / "t.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert cli("score", tmp_path / "t.tsv", "--metrics", "chrf,ter", "-o", tmp_path / "s.tsv").status == 0
+    more = ("--factor-columns", "sem", "--lang", "en", "--format", "json")
+    stored = json.loads(cli("disentangle", tmp_path / "s.tsv", *more).out)
+    computed = json.loads(cli("disentangle", tmp_path / "t.tsv", "--metrics", "chrf,ter", *more).out)
+    assert computed["n"] == 30
+    for one, other in zip(stored["results"], computed["results"], strict=True):
+        assert (one["metric"], one["coef"]) == (other["metric"], pytest.approx(other["coef"], abs=1e-6))
+    assert set(computed["provenance"]["signatures"]) == {"chrf", "ter"}
+    idle = cli("disentangle", tmp_path / "s.tsv", "--factor-columns", "sem", "--reference", "reference")
+    assert (idle.status, "reference" in idle.err) == (2, True)

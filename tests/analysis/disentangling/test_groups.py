@@ -37,9 +37,10 @@ def test_simpsons_paradox_is_warned_of_and_equal_slopes_are_not() -> None:
     within, between = result.variant("within-groups")["m"], result.variant("between-groups")["m"]
     assert abs(within.coef["lex"]) < 0.1
     assert between.coef["lex"] > 0.8
-    said = {w.name: w.message for w in result.warnings}
-    assert "Simpson" in said["simpson"]
-    assert "lex 0." in said["simpson"]
+    moved = next(w.values["differences"] for w in result.warnings if w.name == "simpson")
+    moved = next(one for one in moved if one["factor"] == "lex")
+    assert moved["pooled"] > 0.4 > moved["within"]
+    assert result.to_text().startswith("Careful, Simpson's paradox: over all rows m ")
     assert result.pooled[0].p > 0.05  # groups standardised by themselves look alike
     assert within.details["groups"]["intercepts"] < 1e-10
     assert "simpson" not in {w.name for w in disentangle(grouped(1.0, 2.0), ["m"], FACTORS, group="lp").warnings}

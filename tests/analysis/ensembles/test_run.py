@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +17,8 @@ pytest.importorskip("scipy")
 from scipy import optimize, stats
 
 from bsx.analysis.ensembles.fit import Training, Weights, fit_members, learn_weights, out_of_fold, weighted
-from bsx.analysis.ensembles.run import ensemble
+from bsx.analysis.ensembles.result import EnsembleResult
+from bsx.analysis.ensembles.run import combine, ensemble
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.analysis.ensembles.weights import (
     PENALTIES,
@@ -120,18 +123,19 @@ def test_turning_a_metric_is_the_same_as_naming_it_lower() -> None:
         one = ensemble(table, NAMES, "human", group="lp", segment="segment", lower=["d"], how=how, resamples=20)
         other = ensemble(turned, NAMES, "human", group="lp", segment="segment", how=how, resamples=20)
         assert one.average_gain == pytest.approx(other.average_gain, abs=1e-9)
-        assert one.low == pytest.approx(other.low, abs=1e-9)
-    assert "lower is better for d: its sign is turned" in one.notes
+        assert one.average_ci == pytest.approx(other.average_ci, abs=1e-9)
+    assert [notice.about for notice in one.warnings if notice.name == "lower-is-better"] == ["d"]
 
 
 def test_a_combination_scores_rows_as_the_table_was() -> None:
     table = made()
     for how in ("mean", "z", "rank", "ridge"):
-        result = ensemble(table, NAMES, "human", segment="segment", lower=["d"], how=how, resamples=20)
-        whole = result.combination.apply(table)
-        half = result.combination.apply({name: table[name][:10] for name in NAMES})
+        config = EnsembleSettings(how=how, resamples=20)
+        combination = combine(table, NAMES, "human", **dict(config), segment="segment", lower=["d"]).combination
+        whole = combination.apply(table)
+        half = combination.apply({name: table[name][:10] for name in NAMES})
         np.testing.assert_allclose(half, whole[:10], atol=1e-12)
-        again = Combination.model_validate(result.combination.model_dump())
+        again = Combination.model_validate(combination.model_dump())
         np.testing.assert_array_equal(again.apply(table), whole)
 
 
@@ -264,11 +268,11 @@ def test_the_factor_rule_takes_what_differs() -> None:
     table = made()
     shapes = {"a": {"sem": 0.9, "lex": 0.1}, "b": {"sem": 0.8, "lex": 0.2}, "c": {"lex": 0.9, "sem": 0.0}}
     result = ensemble(table, ["a", "b", "c"], "human", how="factors", profiles=shapes, resamples=20)
-    assert result.combination.weights == {"a": 0.5, "b": 0.0, "c": 0.5}
+    assert result.weights == {"a": 0.5, "b": 0.0, "c": 0.5}
     assert set(result.groups[0].members) == {"a", "b", "c"}  # the best of all named is the one to beat
     upside_down = {**shapes, "d": {"sem": -0.85, "lex": -0.15}}  # as a regression on the raw column gives it
     four = ensemble(table, NAMES, "human", how="factors", profiles=upside_down, lower=["d"], resamples=20)
-    assert [name for name, w in four.combination.weights.items() if w] == ["a", "c"]
+    assert [name for name, w in four.weights.items() if w] == ["a", "c"]
     three = ensemble(table, ["a", "b", "c"], "human", how="factors", size=3, profiles=shapes, resamples=20)
     assert three.groups[0].ensemble == ensemble(table, ["a", "b", "c"], "human", resamples=20).groups[0].ensemble
     for wrong, message in (
@@ -401,7 +405,7 @@ def test_holding_out_groups_purges_what_they_share() -> None:
         ("x", 117, 120, 3),
         ("y", 117, 120, 3),
     ]
-    assert any("6 times a row was left out of training" in note for note in result.notes)
+    assert [notice.values["times"] for notice in result.warnings if notice.name == "purged"] == [6]
     data = training(table)
     with pytest.raises(InputError, match="nothing is left to train on"):
         group_folds(table["lp"], np.zeros(240, dtype=np.int64))
@@ -434,17 +438,17 @@ def test_intervals_against_a_literal_bootstrap() -> None:
         below = np.quantile([max(-one / spread) for one in noise], 0.975)
         ends = [min(apart - np.quantile(noise, 0.975, axis=0)), min(apart + below * spread)]
         low, high = (seen["both"] / np.tanh(np.arctanh(seen["both"]) - end) - 1 for end in ends)
-        assert (group.low, group.high) == pytest.approx((min(low, group.gain), max(high, group.gain)), abs=1e-9)
+        assert group.ci == pytest.approx((min(low, group.gain), max(high, group.gain)), abs=1e-9)
         p = [(sum(d <= 0 for d in one) + 1) / 41 for one in zip(*differences, strict=True)]
-        assert group.bootstrap_p == pytest.approx(max(p))  # it must beat each of them
+        assert group.p("bootstrap") == pytest.approx(max(p))  # it must beat each of them
         gained.append([one[int(np.argmax(p))] for one in gains])
     first, second = result.groups
     down, up = (
-        np.hypot(first.gain - first.low, second.gain - second.low) / 2,
-        np.hypot(first.high - first.gain, second.high - second.gain) / 2,
+        np.hypot(first.gain - first.ci[0], second.gain - second.ci[0]) / 2,
+        np.hypot(first.ci[1] - first.gain, second.ci[1] - second.gain) / 2,
     )
-    assert (result.low, result.high) == pytest.approx((result.average_gain - down, result.average_gain + up))
-    assert result.p == pytest.approx((sum(np.mean(gained, axis=0) <= 0) + 1) / 41)
+    assert result.average_ci == pytest.approx((result.average_gain - down, result.average_gain + up))
+    assert result.average_p == pytest.approx((sum(np.mean(gained, axis=0) <= 0) + 1) / 41)
 
 
 @pytest.mark.parametrize("best", ["sample", "training"])
@@ -455,10 +459,9 @@ def test_the_gain_over_the_best_of_equal_members_is_covered(best: Literal["sampl
         quality = rng.normal(size=150)
         table = {f"m{j}": quality + 1.3 * rng.normal(size=150) for j in range(6)}
         table["human"] = quality + 0.7 * rng.normal(size=150)
-        result = ensemble(
-            table, [f"m{j}" for j in range(6)], "human", best=best, resamples=100, folds=4 if best == "training" else 10
-        )
-        covered += result.low <= truth <= result.high
+        folds = 4 if best == "training" else 10
+        result = ensemble(table, [f"m{j}" for j in range(6)], "human", best=best, resamples=100, folds=folds)
+        covered += result.average_ci[0] <= truth <= result.average_ci[1]
     assert covered >= 0.85 * runs
 
 
@@ -472,9 +475,10 @@ def test_williams_is_that_of_the_best_member() -> None:
         whole = sum(stats.zscore(-table[m] if m == "d" else table[m]) for m in NAMES)
         best = -table["d"] if found.best == "d" else table[found.best]
         expected = williams(whole[rows], best[rows], table["human"][rows])
-        assert found.williams.statistic == pytest.approx(expected.statistic, abs=1e-9)
-        assert found.williams.p == pytest.approx(expected.p, abs=1e-12)
-        assert (found.williams.low, found.williams.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+        own = found.tests[0]
+        assert own.statistic == pytest.approx(expected.statistic, abs=1e-9)
+        assert found.p("williams") == own.p == pytest.approx(expected.p, abs=1e-12)
+        assert own.ci == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
 def test_the_member_to_beat_may_be_chosen_on_training_rows() -> None:
@@ -488,7 +492,8 @@ def test_the_member_to_beat_may_be_chosen_on_training_rows() -> None:
     assert all(a.best_r >= b.best_r - 1e-12 for a, b in zip(sample.groups, chosen.groups, strict=True))
     assert all(a.ensemble == b.ensemble for a, b in zip(sample.groups, chosen.groups, strict=True))
     assert chosen.average_gain > sample.average_gain
-    assert not any("best of the rows" in note for note in chosen.notes)
+    assert "best-of-the-same-rows" in {notice.name for notice in sample.warnings}
+    assert "best-of-the-same-rows" not in {notice.name for notice in chosen.warnings}
     for how in ("mean", "rank"):  # what members are worth does not depend on how they are combined
         other = ensemble(
             table, NAMES[:3], "human", group="lp", segment="segment", best="training", how=how, resamples=20
@@ -501,8 +506,9 @@ def test_a_table_to_fit_on() -> None:
     second["segment"] = [f"t{name}" for name in second["segment"]]
     second["reference"] = [f"new {text}" for text in second["reference"]]
     result = ensemble(second, NAMES, "human", group="lp", segment="segment", fit=first, how="weights", lower=["d"])
-    alone = ensemble(first, NAMES, "human", group="lp", segment="segment", how="weights", lower=["d"], resamples=20)
-    assert result.combination == alone.combination
+    config = EnsembleSettings(how="weights", resamples=20)
+    alone = combine(first, NAMES, "human", **dict(config), group="lp", segment="segment", lower=["d"])
+    assert result.weights == alone.result.weights
     assert result.folds == ()
     together = alone.combination.apply(second)
     assert result.groups[0].ensemble == pytest.approx(stats.pearsonr(together[:120], second["human"][:120])[0])
@@ -520,14 +526,14 @@ def test_a_table_to_fit_on() -> None:
 def test_metrics_that_deserve_no_weight() -> None:
     table = made()
     result = ensemble(table, ["d", "c"], "human", how="weights", resamples=20, segment="segment")
-    assert result.combination.weights["d"] == 0
+    assert result.weights["d"] == 0
     opposite = ensemble({**table, "c": table["d"] ** 3}, ["d", "c"], "human", how="weights", resamples=20)
-    assert opposite.combination.weights == {"d": 0.5, "c": 0.5}
-    assert any("in 10 of 10 folds no metric was worth a weight" in note for note in opposite.notes)
+    assert opposite.weights == {"d": 0.5, "c": 0.5}
+    assert {"folds": 10, "of": 10} in [notice.values for notice in opposite.warnings if notice.name == "equal-weights"]
     assert np.isnan(opposite.average_gain)  # below 0 there is no gain to speak of
     content: dict[str, Any] = opposite.to_dict()
     assert content["groups"][0]["gain"] is None
-    assert "none" in opposite.to_text()
+    assert math.isnan(EnsembleResult.from_dict(content).groups[0].gain)
 
 
 @pytest.mark.parametrize(
@@ -540,9 +546,9 @@ def test_metrics_that_deserve_no_weight() -> None:
         ({}, {"lower": ["e"]}, "'e' is not one of the metrics"),
         ({}, {"texts": ["nosuch"]}, "no column of texts 'nosuch'"),
         ({}, {"group": "nosuch"}, "no column 'nosuch'"),
-        ({}, {"how": "best"}, "`how=`: Input should be"),
-        ({}, {"penalty": 1.0}, "`penalty=` goes with `how=ridge`"),
-        ({}, {"size": 3}, "`size=` goes with `how=factors`"),
+        ({}, {"how": "best"}, "^how: "),
+        ({}, {"penalty": 1.0}, "^penalty goes with"),
+        ({}, {"size": 3}, "^size goes with"),
         ({}, {"how": "weights", "folds": 200, "segment": "segment"}, "have 80: ask for fewer folds"),
         ({"a": [1.0] * 240}, {}, "column 'a': all 240 items have the value 1"),
         ({"a": [*[1.0] * 120, *range(120)]}, {"group": "lp"}, "group 'x': a: all 120 items"),
@@ -567,7 +573,6 @@ def test_rows_that_miss_a_number_can_be_left_out() -> None:
     other = ensemble(less, NAMES, "human", group="lp", segment="segment", how="weights", resamples=20)
     assert one.average_gain == other.average_gain
     assert one.omitted == 2
-    assert any("2 rows miss a number" in note for note in one.notes)
 
 
 def test_seeds_repeat_and_matter() -> None:
@@ -576,3 +581,38 @@ def test_seeds_repeat_and_matter() -> None:
     one, again, other = (ensemble(table, NAMES, "human", seed=seed, **common).to_dict() for seed in (1, 1, 2))
     assert one == again
     assert one["average_ci"] != other["average_ci"]
+
+
+# -- what is shown -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["z", "rank", "ridge"])
+def test_results_are_read_as_they_were_written(how: Any) -> None:
+    table = made()
+    result = ensemble(table, NAMES, "human", group="lp", segment="segment", lower=["d"], how=how, resamples=20)
+    content = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert EnsembleResult.from_dict(content).to_dict() == content
+    assert content["members"] == NAMES
+    assert [len(group["tests"]) for group in content["groups"]] == [2, 2]
+    with pytest.raises(InputError, match="average_gain: is missing"):
+        EnsembleResult.from_dict({name: value for name, value in content.items() if name != "average_gain"})
+
+
+def test_an_ensemble_is_called_better_only_if_it_is_significantly() -> None:
+    rng = np.random.default_rng(9)
+    human = rng.normal(size=200)
+    half = {"a": human + rng.normal(size=200), "b": human + rng.normal(size=200), "human": human}
+    for weak, found in ((half["b"], "better"), (rng.normal(size=200), "worse")):
+        result = ensemble({**half, "b": weak}, ["a", "b"], "human", resamples=100)
+        assert (result.average_p < 0.05) == (found == "better")
+        assert (result.average_ci[1] < 0) == (found == "worse")
+        assert f"significantly {found}" in first_line(result)
+    level = ensemble({**half, "b": rng.normal(size=200)}, ["a", "b"], "human", resamples=100, confidence=0.5)
+    assert "significantly worse" not in first_line(level)  # an interval of 50 % is no test
+    alike = ensemble({**half, "b": half["a"] + 0.1 * rng.normal(size=200)}, ["a", "b"], "human", resamples=100)
+    assert alike.average_p > 0.05
+    assert "neither significantly better nor worse" in first_line(alike)
+
+
+def first_line(result: EnsembleResult) -> str:
+    return result.to_text().partition("\n")[0]

@@ -46,7 +46,7 @@ def test_efficiency_holds_exactly_or_sampled(budget: int) -> None:
     found = shapley(game, 10, budget=budget, seed=3)
     assert found.exact == (budget == 1024)
     assert found.evaluations <= max(budget, 11)
-    assert found.values.sum() == pytest.approx(found.whole - found.none, abs=1e-12)
+    assert sum(found.values) == pytest.approx(found.whole - found.none, abs=1e-12)
 
 
 def test_sampling_depends_on_the_seed_alone_and_comes_near() -> None:
@@ -68,8 +68,8 @@ def test_erasure_is_what_the_score_loses() -> None:
 
 
 def test_no_words_have_no_values() -> None:
-    assert shapley(game_of_nothing, 0).values.shape == (0,)
-    assert erasure(game_of_nothing, 0).values.shape == (0,)
+    assert shapley(game_of_nothing, 0).values == ()
+    assert erasure(game_of_nothing, 0).values == ()
 
 
 def game_of_nothing(kept: NDArray[np.bool_]) -> Array:
@@ -79,7 +79,7 @@ def game_of_nothing(kept: NDArray[np.bool_]) -> Array:
 def test_scores_that_are_no_numbers_are_refused() -> None:
     with pytest.raises(InputError, match="no finite score"):
         shapley(lambda kept: np.full(len(kept), np.nan), 3)
-    with pytest.raises(InputError, match="`budget=1`"):
+    with pytest.raises(InputError, match="budget=1: "):
         shapley(game, 3, budget=1)
     with pytest.raises(InputError, match="shape"):
         erasure(lambda kept: np.zeros(1), 3)

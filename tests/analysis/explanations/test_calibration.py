@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
-from bsx.analysis import calibration
+from bsx.analysis import Calibration, calibration
 from bsx.errors import InputError
 
 
@@ -28,8 +30,8 @@ def test_it_is_the_weighted_distance_by_range() -> None:
     assert found.error.estimate == pytest.approx(expected, abs=1e-12)
     assert found.excess.estimate == pytest.approx(x.mean() - y.mean(), abs=1e-12)
     assert found.error.n == len(x)
-    assert found.short.endswith(f"; {len(x)} words")
-    assert f"n = {len(x)} words" in found.to_text()
+    assert Calibration.from_dict(json.loads(json.dumps(found.to_dict()))).to_dict() == found.to_dict()
+    assert f"n = {len(x):,}" in found.to_text()
 
 
 def test_known_worlds_are_found() -> None:

@@ -13,9 +13,10 @@ import pytest
 from numpy.typing import NDArray
 
 from bsx.analysis import disentangle, intervene, parse_document
-from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.analysis.factors.lexical import bleu1
-from bsx.analysis.intervening.estimate import FactorSample, compare_sides
+from bsx.analysis.intervening.edits import EditedText, save_pairs
+from bsx.analysis.intervening.result import Interventions
+from bsx.analysis.intervening.sides import FactorSample, compare_sides
 from bsx.errors import InputError
 from bsx.support.provenance import provenance
 
@@ -62,11 +63,10 @@ def planted(of_lex: float, of_shape: float, hidden: dict[str, float]) -> Functio
     return score
 
 
-def scaled(value: float, factor: str, result: object) -> float:
+def scaled(value: float, factor: str, result: Interventions) -> float:
     """Return a planted coefficient in the units that results are in."""
-    document = result.document  # type: ignore[attr-defined]
-    unit = next(row.unit for row in document.scales if row.factor == factor)
-    return value * unit / document.fits[0].sd
+    unit = next(scale.unit for scale in result.scales if scale.factor == factor)
+    return value * unit / result.fits[0].sd
 
 
 @pytest.mark.parametrize("base", ["reference", "candidate"])
@@ -75,7 +75,7 @@ def test_known_coefficients_are_found(base: str) -> None:
     found = intervene(
         references,
         {"m": planted(0.7, 0.3, {})},
-        ["synonyms", "opposites", "typos"],
+        edits=["synonyms", "opposites", "typos"],
         factors={"lex": lex, "shape": shape},
         candidates=candidates,
         base=base,  # type: ignore[arg-type]
@@ -88,7 +88,7 @@ def test_known_coefficients_are_found(base: str) -> None:
     assert found.effect("m", "sem").edited == pytest.approx(0, abs=1e-9)
     assert found.effect("m", "surface").edited == pytest.approx(0, abs=1e-9)
     assert found.effect("m", "sem").observed is None  # no human scores
-    assert found.document.fits[0].r2_edited == pytest.approx(1)
+    assert found.fits[0].r2_edited == pytest.approx(1)
 
 
 def test_observation_misleads_where_something_hidden_goes_with_a_factor() -> None:
@@ -97,7 +97,7 @@ def test_observation_misleads_where_something_hidden_goes_with_a_factor() -> Non
     found = intervene(
         references,
         {"m": planted(0.2, 0.0, hidden)},
-        ["synonyms", "opposites"],
+        edits=["synonyms", "opposites"],
         factors={"lex": lex},
         candidates=candidates,
         lang="en",
@@ -120,12 +120,12 @@ def test_a_changed_meaning_in_units_of_people() -> None:
         return np.array([own.get(text, 0.0) - 3.0 * bool(set(text.split()) & reversed_words) for text in texts])
 
     how: dict[str, Any] = {"factors": {"lex": lex}, "candidates": candidates, "human": human, "lang": "en"}
-    found = intervene(references, {"m": meaning}, ["opposites", "synonyms"], meaning=3.0, **how)
+    found = intervene(references, {"m": meaning}, edits=["opposites", "synonyms"], meaning=3.0, **how)
     effect = found.effect("m", "sem")
     assert effect.observed == pytest.approx(1.0, abs=1e-6)
     assert effect.edited == pytest.approx(1.0, abs=1e-6)
     assert effect.difference == pytest.approx(0.0, abs=1e-6)
-    undeclared = intervene(references, {"m": meaning}, ["opposites", "synonyms"], **how)
+    undeclared = intervene(references, {"m": meaning}, edits=["opposites", "synonyms"], **how)
     assert undeclared.effect("m", "sem").difference is None
     assert undeclared.effect("m", "sem").edited is not None
 
@@ -165,7 +165,7 @@ def test_the_observed_side_is_what_disentangle_fits() -> None:
         "human": human,
         "lang": "en",
     }
-    found = intervene(references, {"m": metric}, ["synonyms", "typos"], **how)
+    found = intervene(references, {"m": metric}, edits=["synonyms", "typos"], **how)
     table = {"m": metric(candidates, references), "sem": human, "candidate": candidates, "reference": references}
     table |= {"lex": lex(references, candidates), "shape": shape(references, candidates)}
     sentences = [f"s{place:02}" for place in range(60)]
@@ -179,22 +179,54 @@ def test_the_observed_side_is_what_disentangle_fits() -> None:
 def test_the_document_and_the_pairs(tmp_path: Path) -> None:
     references, candidates, _ = world(30)
     metric = planted(0.7, 0.3, {})
+    pairs: list[EditedText] = []
     found = intervene(
-        references, {"m": metric}, ["synonyms", "lower"], factors={"lex": lex}, candidates=candidates, lang="en"
+        references,
+        {"m": metric},
+        edits=["synonyms", "lower"],
+        factors={"lex": lex},
+        candidates=candidates,
+        lang="en",
+        keep=pairs.extend,
     )
     content = json.loads(json.dumps(found.to_dict() | {"provenance": provenance("intervene", [], {})}))
     read = parse_document(content, "x")
-    assert isinstance(read, InterveneDocument)
-    assert [row.to_dict() for row in read.effects] == content["effects"]
-    assert len(found.pairs) == sum(row.n for row in found.document.edits)
-    pair = found.pairs[0]
+    assert isinstance(read, Interventions)
+    assert {name: value for name, value in read.to_dict().items() if name != "provenance"} == found.to_dict()
+    assert len(pairs) == sum(edit.n for edit in found.edits)
+    pair = pairs[0]
     fall = metric([pair.original], [pair.reference]) - metric([pair.edited], [pair.reference])
     assert pair.falls["m"] == pytest.approx(fall[0])
     assert pair.changes["lex"] == pytest.approx(1 - bleu1(pair.reference.split(), pair.edited.split()))
-    found.save_pairs(tmp_path / "pairs.tsv")
-    assert len((tmp_path / "pairs.tsv").read_text().splitlines()) == 1 + len(found.pairs)
-    assert "synonyms" in found.to_text()
-    assert "| lex |" in found.to_markdown()
+    save_pairs(pairs, tmp_path / "pairs.tsv")
+    assert len((tmp_path / "pairs.tsv").read_text().splitlines()) == 1 + len(pairs)
+    assert "synonyms" in found.to_text(full=True)
+    assert "| m | lex |" in found.to_markdown()
+
+
+def test_a_metric_is_said_to_react_only_to_what_it_reacts_to() -> None:
+    references, candidates, _ = world()
+    draw = np.random.default_rng(4)
+
+    def noise(texts: Sequence[str], _: Sequence[str]) -> Array:
+        return draw.normal(size=len(texts))
+
+    lexical = planted(0.7, 0.0, {})
+    found = intervene(
+        references,
+        {"noise": noise, "lexical": lambda texts, wanted: lexical(texts, wanted) + 0.01 * noise(texts, wanted)},
+        edits=["synonyms", "opposites", "typos"],
+        factors={"lex": lex},
+        candidates=candidates,
+        lang="en",
+        correction="holm",
+    )
+    said = found.to_text().partition("\n")[0]
+    for metric in ("noise", "lexical"):
+        own = next(part for part in said.split(";") if f"{metric} reacts to" in part)
+        for effect in found.effects:
+            if effect.metric == metric and effect.edited_p_adjusted is not None:
+                assert (f"{effect.factor} (" in own) == (effect.edited_p_adjusted < 0.05)
 
 
 @pytest.mark.parametrize(
@@ -205,8 +237,8 @@ def test_the_document_and_the_pairs(tmp_path: Path) -> None:
         ({"edits": ["voice"]}, "edit voice needs parses"),
         ({"candidates": ["a"]}, "2 references, 1 candidates"),
         ({"base": "candidate"}, "needs candidates"),
-        ({"human": [1.0, 2.0]}, "`human=` needs candidates"),
-        ({"meaning": 1.0}, "`meaning=` is in units"),
+        ({"human": [1.0, 2.0]}, "^human needs candidates"),
+        ({"meaning": 1.0}, "^meaning is in units"),
         ({"factors": {"sem": lex}}, "'sem' is not computed here"),
         ({"edits": ["numbers"]}, "changes any of the 2 texts"),
         ({"factors": {"a": lex, "b": lex}}, "'b' cannot be told from sem, a"),
@@ -214,14 +246,14 @@ def test_the_document_and_the_pairs(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_done(how: dict[str, object], message: str) -> None:
-    given = {"metrics": {"m": planted(1, 0, {})}, "factors": {"lex": lex}, "lang": "en"} | how
+    given: dict[str, Any] = {"metrics": {"m": planted(1, 0, {})}, "factors": {"lex": lex}, "lang": "en"} | how
     with pytest.raises(InputError, match=message):
-        intervene(["Children often win.", "The doctor is Here."], **given)  # type: ignore[arg-type]
+        intervene(["Children often win.", "The doctor is Here."], **given)  # type: ignore[call-arg]
 
 
 def test_one_sentence_is_too_few() -> None:
     with pytest.raises(InputError, match="edited texts are of one sentence"):
-        intervene(["Children often win."], {"m": planted(1, 0, {})}, ["typos"], factors={"lex": lex}, lang="en")
+        intervene(["Children often win."], {"m": planted(1, 0, {})}, edits=["typos"], factors={"lex": lex}, lang="en")
 
 
 def test_pairs_without_a_score_are_refused_or_left_out() -> None:
@@ -233,6 +265,8 @@ def test_pairs_without_a_score_are_refused_or_left_out() -> None:
         return scores
 
     with pytest.raises(InputError, match="m: row 5 has no score"):
-        intervene(references, {"m": metric}, ["typos"], factors={"lex": lex}, lang="en")
-    found = intervene(references, {"m": metric}, ["synonyms"], factors={"lex": lex}, lang="en", nan="omit")
-    assert found.document.fits[0].n_edited == len(found.pairs) - sum(pair.row == 5 for pair in found.pairs)
+        intervene(references, {"m": metric}, edits=["typos"], factors={"lex": lex}, lang="en")
+    pairs: list[EditedText] = []
+    how: dict[str, Any] = {"factors": {"lex": lex}, "lang": "en", "nan": "omit", "keep": pairs.extend}
+    found = intervene(references, {"m": metric}, edits=["synonyms"], **how)
+    assert found.fits[0].n_edited == len(pairs) - sum(pair.row == 5 for pair in pairs)

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bsx.analysis.perturbations.catalogue import PERTURBATIONS, get_perturbation
-from bsx.analysis.perturbations.keyboards import neighbours
-from bsx.analysis.perturbations.letters import LOOKALIKES
+from bsx.analysis.perturbations.base import register
+from bsx.analysis.perturbations.letters import LOOKALIKES, neighbours
 from bsx.analysis.perturbations.opposites import MODALITY, OPPOSITES, SET_PHRASES
-from bsx.analysis.perturbations.perturb import perturb
+from bsx.analysis.perturbations.perturb import DEFAULT_CONTROL, PERTURBATIONS, get_perturbation, perturb
 from bsx.analysis.perturbations.substitutions import forms
 from bsx.analysis.perturbations.units import characters, share, units
 from bsx.errors import InputError, UnknownNameError
@@ -377,15 +376,7 @@ def test_keyboards() -> None:
 
 
 def test_strengths_seeds_and_needs() -> None:
-    assert set(GRADED) == {
-        "extra-punctuation",
-        "repeat-words",
-        "typos",
-        "homoglyphs",
-        "shuffle",
-        "drop-words",
-        "truncate",
-    }
+    assert {"typos", "shuffle"} < set(GRADED)
     text = "one two three four five six seven eight nine ten"
     assert len({changed("shuffle", text, seed=seed) for seed in range(10)}) > 5
     assert get_perturbation("source").apply(["a"], sources=["b"]) == ["b"]
@@ -397,7 +388,7 @@ def test_strengths_seeds_and_needs() -> None:
         ("lower", {"strength": 0.5}, "perturbation lower has no strength"),
         ("source", {}, "perturbation source needs the sources"),
         ("noun-swap", {}, "perturbation noun-swap needs parses"),
-        ("negation", {}, "perturbation negation is for de, en.*: say which language"),
+        ("negation", {}, "perturbation negation is for de, en.*: say which it is"),
         ("negation", {"lang": "ja"}, "perturbation negation is for .*, not ja"),
         ("lower", {"sources": ["a", "b"]}, "1 texts, 2 sources"),
     ]:
@@ -405,6 +396,22 @@ def test_strengths_seeds_and_needs() -> None:
             get_perturbation(name).apply(["a b"], **given_)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match=r"unknown perturbation 'shufle'; there are .*Near: shuffle"):
         get_perturbation("shufle")
+
+
+def test_a_perturbation_registers_itself_once_and_stands_in_its_place() -> None:
+    kept = [one.preserves for one in PERTURBATIONS.values()]
+    assert kept == sorted(kept, reverse=True)
+    assert (next(iter(PERTURBATIONS)), list(PERTURBATIONS)[-1]) == (DEFAULT_CONTROL, "empty")
+    assert all(one.name == name and one.description and one.acts_on for name, one in PERTURBATIONS.items())
+    try:
+        own = register("own-lower", "small letters", True, lambda item, strength, rng: item.text.lower(), place=25)
+        assert perturb(["A B"], "own-lower").texts == ("a b",)
+        assert get_perturbation("own-lower") is own
+        assert list(PERTURBATIONS)[2] == "own-lower"
+        with pytest.raises(InputError, match="there is a perturbation own-lower already"):
+            register("own-lower", "again", True, own.change)
+    finally:
+        del PERTURBATIONS["own-lower"]
 
 
 def test_what_did_not_change_is_counted() -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from bsx.analysis.factors.parses import Parse, read_conllu
-from bsx.analysis.perturbations.catalogue import get_perturbation
 from bsx.analysis.perturbations.grammar.english import english_form
 from bsx.analysis.perturbations.grammar.inflections import Inflections
-from bsx.analysis.perturbations.perturb import perturb
+from bsx.analysis.perturbations.perturb import get_perturbation, perturb
 from bsx.errors import InputError
 from tests.analysis.perturbations.test_parsed import DOG, I_SAW, one, parse
 

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pytest
 
+from bsx.analysis.present.forms import parts_of
+from bsx.analysis.present.parts import Answer, Chart
 from bsx.analysis.probing import classifiers as probes
-from bsx.analysis.probing import run as probe_run
-from bsx.analysis.probing.beside_people import probe_with_agreement
-from bsx.analysis.probing.bootstrap import ItemAccuracies
-from bsx.analysis.probing.control import Draw, control_labels, number_types
-from bsx.analysis.probing.experiment import probe_layers
-from bsx.analysis.probing.result import ProbeResult
-from bsx.analysis.probing.run import macro_f1
-from bsx.analysis.probing.split import PARTS, carve_validation, random_parts
+from bsx.analysis.probing import experiment
+from bsx.analysis.probing.experiment import macro_f1, probe_layers, probe_with_agreement
+from bsx.analysis.probing.items import (
+    PARTS,
+    Draw,
+    ItemAccuracies,
+    carve_validation,
+    control_labels,
+    number_types,
+    random_parts,
+)
+from bsx.analysis.probing.result import ProbedModel, ProbeResult, SideBySide, Transferred
 from bsx.analysis.probing.tasks import read_sentences, read_tokens
 from bsx.analysis.stats.layers import LayerAgreement
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
 Kind = Literal["logistic", "mlp"]
+
+
+def column(result: ProbeResult | Transferred, name: str) -> np.ndarray:
+    """Return a figure of all layers (layers,)."""
+    return np.array([getattr(one, name) for one in result.layers])
 
 
 def planted(n: int = 600, dim: int = 12, seed: int = 0) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -41,21 +56,21 @@ def test_planted_information_is_found_where_it_is(probe: Kind) -> None:
         features, labels.tolist(), types=types, probe=probe, seeds=[1, 2], resamples=300, task="planted"
     )
     assert result.control is not None
-    assert (result.task, result.n, result.labels, result.layers) == ("planted", 1500, ("0", "1"), (0, 1, 2, 3))
+    assert (result.task, result.n, result.labels) == ("planted", 1500, ("0", "1"))
+    assert column(result, "layer").tolist() == [0, 1, 2, 3]
     assert result.best_layer == 2
     assert result.win_share == 1
-    assert result.accuracy[2] > 0.93
-    assert result.macro_f1[2] > 0.93
-    assert result.control.selectivity[2] > 0.25
-    assert result.control.low[2] > 0.2
+    assert result.layers[2].accuracy > 0.93
+    assert result.layers[2].macro_f1 > 0.93
+    assert column(result, "selectivity")[2] > 0.25
+    assert column(result, "selectivity_low")[2] > 0.2
     empty = [0, 1, 3]
-    assert np.abs(result.accuracy[empty] - 0.5).max() < 0.09
-    assert (result.low <= result.accuracy).all()
-    assert (result.accuracy <= result.high).all()
-    assert result.by_seed.shape == (4, 2)
-    assert sum(result.parts) == 1500
+    assert np.abs(column(result, "accuracy")[empty] - 0.5).max() < 0.09
+    assert all(one.low <= one.accuracy <= one.high for one in result.layers)
+    assert column(result, "by_seed").shape == (4, 2)
+    assert result.train + result.validation + result.test == 1500
     # Noise holds no word: the control task cannot be done any better than by its most frequent label.
-    assert (result.control.accuracy < result.control.baseline + 0.08).all()
+    assert (column(result, "control") < result.control.baseline + 0.08).all()
 
 
 def test_a_vector_that_is_the_word_does_the_control_task() -> None:
@@ -66,11 +81,11 @@ def test_a_vector_that_is_the_word_does_the_control_task() -> None:
     features = np.eye(20, dtype=np.float32)[words][None]
     result = probe_layers(features, labels.tolist(), types=names, seeds=[4], resamples=50)
     assert result.control is not None
-    assert result.control.accuracy[0] == 1
+    assert result.layers[0].control == 1
     assert result.control.seen == 1
     assert result.control.types == 20
-    assert result.control.selectivity[0] < -0.3
-    assert result.control.high[0] < 0
+    assert column(result, "selectivity")[0] < -0.3
+    assert column(result, "selectivity_high")[0] < 0
 
 
 @pytest.mark.parametrize("draw", ["balanced", "independent"])
@@ -117,12 +132,9 @@ def test_the_same_seeds_give_the_same_figures(probe: Kind) -> None:
         )
 
     one, two, other = run([1, 2]), run([1, 2]), run([3, 4])
-    for name in ("accuracy", "low", "high", "by_seed", "macro_f1", "chosen"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
-    assert one.curve is not None
-    assert two.curve is not None
-    np.testing.assert_array_equal(one.curve.by_seed, two.curve.by_seed)
-    assert (one.by_seed != other.by_seed).any()
+    assert one == two
+    assert len(one.curve) == 1
+    assert (column(one, "by_seed") != column(other, "by_seed")).any()
 
 
 def test_copies_of_an_item_stay_on_one_side() -> None:
@@ -133,11 +145,11 @@ def test_copies_of_an_item_stay_on_one_side() -> None:
     copies = np.repeat(np.arange(150), 4).tolist()
     apart = probe_layers(features, labels, groups=copies, resamples=200)
     mixed = probe_layers(features, labels, resamples=200)
-    assert abs(apart.accuracy[0] - 0.5) < 0.12
-    assert apart.low[0] < apart.baseline + 0.05
-    assert mixed.accuracy[0] > 0.8  # each item was seen in training
+    assert abs(apart.layers[0].accuracy - 0.5) < 0.12
+    assert apart.layers[0].low < apart.baseline + 0.05
+    assert mixed.layers[0].accuracy > 0.8  # each item was seen in training
     # Copies are no independent evidence: the interval is as wide as that of 150 items.
-    assert apart.high[0] - apart.low[0] > 1.5 * (mixed.high[0] - mixed.low[0])
+    assert apart.layers[0].high - apart.layers[0].low > 1.5 * (mixed.layers[0].high - mixed.layers[0].low)
 
 
 def test_the_test_part_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +161,7 @@ def test_the_test_part_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append((x, x_held))
         return probes.fit(kind, x, y, x_held, y_held, seed=seed)
 
-    monkeypatch.setattr(probe_run, "fit", spy)
+    monkeypatch.setattr(experiment, "fit", spy)
     plain = probe_layers(features, labels.tolist(), parts=parts, seeds=[1], resamples=20)
     np.testing.assert_allclose(seen[0][0].mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(seen[0][0].std(axis=0), 1, atol=1e-12)
@@ -159,9 +171,9 @@ def test_the_test_part_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     other = probe_layers(changed, labels.tolist(), parts=parts, seeds=[1], resamples=20)
     np.testing.assert_array_equal(seen[0][0], seen[4][0])
     np.testing.assert_array_equal(seen[0][1], seen[4][1])
-    np.testing.assert_array_equal(plain.chosen, other.chosen)
-    assert plain.parts == other.parts == (100, 40, 60)
-    assert plain.given
+    np.testing.assert_array_equal(column(plain, "chosen"), column(other, "chosen"))
+    for one in (plain, other):
+        assert (one.train, one.validation, one.test, one.split) == (100, 40, 60, "given")
 
 
 def test_the_logistic_probe_equals_scikit_learn_by_hand() -> None:
@@ -181,8 +193,8 @@ def test_the_logistic_probe_equals_scikit_learn_by_hand() -> None:
         model.fit(x[train].astype(float), labels[train])
         valid, right = (model.score(x[rows].astype(float), labels[rows]) for rows in (held, test))
         best = max(best, (valid, strength, right), key=lambda found: found[0])
-    assert result.chosen[0, 0] == best[1]
-    assert result.accuracy[0] == pytest.approx(best[2], abs=0.0101)  # one item: fits end within a tolerance
+    assert result.layers[0].chosen[0] == best[1]
+    assert result.layers[0].accuracy == pytest.approx(best[2], abs=0.0101)  # one item: fits end within a tolerance
     assert result.baseline == pytest.approx((labels[test] == np.bincount(labels[train]).argmax()).mean())
 
 
@@ -246,7 +258,7 @@ def test_a_control_task_of_one_type_is_noted() -> None:
     result = probe_layers(features, labels.tolist(), types=["the"] * 100, seeds=[1], resamples=20)
     assert result.notes == ("control task: every item has the same type, so there is only one label to remember",)
     assert result.control is not None
-    assert result.control.accuracy.tolist() == [1, 1, 1, 1]
+    assert column(result, "control").tolist() == [1, 1, 1, 1]
 
 
 def test_curves_rise_with_what_there_is_to_learn_from() -> None:
@@ -255,18 +267,17 @@ def test_curves_rise_with_what_there_is_to_learn_from() -> None:
     features = rng.normal(size=(1, 900, 40)).astype(np.float32)
     features[0, :, :8] += 0.5 * labels[:, None]
     result = probe_layers(features, labels.tolist(), train_sizes=[200, 15, 5000], resamples=100, layers=[6])
-    assert result.curve is not None
-    assert result.curve.sizes == (15, 200)
-    assert result.curve.accuracy.shape == (2, 1)
-    assert result.curve.by_seed.shape == (2, 1, 3)
-    assert result.curve.accuracy[0, 0] < result.curve.accuracy[1, 0] < result.accuracy[0] + 0.05
-    assert (result.curve.low <= result.curve.accuracy).all()
-    assert result.notes == (f"no curve at 5000: {result.parts[0]} items to train on",)
+    assert [point.size for point in result.curve] == [15, 200]
+    assert np.shape([point.by_seed for point in result.curve]) == (2, 1, 3)
+    (few,), (many,) = (point.accuracy for point in result.curve)
+    assert few < many < result.layers[0].accuracy + 0.05
+    assert all(point.low <= point.accuracy <= point.high for point in result.curve)
+    assert result.notes == (f"no curve at 5000: {result.train} items to train on",)
     assert result.best_layer == result.runner_up == 6
     assert result.control is None
     one = probe_layers(features, labels.tolist(), seeds=[1], resamples=20)
-    assert np.isnan(one.spread).all()
-    assert result.spread[0] == pytest.approx(result.by_seed[0].std(ddof=1))
+    assert one.layers[0].spread is None
+    assert result.layers[0].spread == pytest.approx(np.std(result.layers[0].by_seed, ddof=1))
 
 
 def test_a_training_set_of_one_label_says_that_label() -> None:
@@ -274,8 +285,7 @@ def test_a_training_set_of_one_label_says_that_label() -> None:
     features = np.random.default_rng(0).normal(size=(1, 100, 3)).astype(np.float32)
     parts = (["train"] * 50 + ["validation"] * 20 + ["test"] * 27) + ["train", "validation", "test"]
     result = probe_layers(features, labels, parts=parts, train_sizes=[1], seeds=[2], resamples=20)
-    assert result.curve is not None
-    assert result.curve.accuracy[0, 0] in (27 / 28, 1 / 28)
+    assert result.curve[0].accuracy[0] in (27 / 28, 1 / 28)
 
 
 @pytest.mark.parametrize("probe", ["logistic", "mlp"])
@@ -335,24 +345,48 @@ def test_probes_beside_agreement() -> None:
     ]
     beside = probe_with_agreement(results, agreement([0.5, 0.9, 0.6, 0.8, 0.4]))
     people = [0.5, 0.6, 0.8, 0.4]
-    assert beside.agreement.tolist() == people
-    assert beside.low.tolist() == pytest.approx([0.45, 0.55, 0.75, 0.35])
-    for i, result in enumerate(results):
-        assert beside.pearson[i] == pytest.approx(stats.pearsonr(result.accuracy, people).statistic)
-        assert beside.spearman[i] == pytest.approx(stats.spearmanr(result.accuracy, people).statistic)
-    assert np.isnan(beside.selectivity[1]).all()
-    assert beside.selectivity[0].tolist() == results[0].control.selectivity.tolist()  # type: ignore[union-attr]
-    rows = list(beside.rows())
-    assert [row["layer"] for row in rows] == layers
-    assert rows[1]["one"] == results[0].accuracy[1]
-    assert rows[2]["agreement"] == 0.8
+    assert [one.agreement for one in beside.layers] == people
+    assert [one.agreement_low for one in beside.layers] == pytest.approx([0.45, 0.55, 0.75, 0.35])
+    for result in results:
+        over, accuracy = beside.across_layers[result.task], column(result, "accuracy")
+        assert over.pearson == pytest.approx(stats.pearsonr(accuracy, people).statistic)
+        assert over.spearman == pytest.approx(stats.spearmanr(accuracy, people).statistic)
+    assert (beside.statistic, beside.groups, beside.n, beside.best_layer) == ("pearson", ("a",), 50, 1)
+    rows = list(csv.DictReader(io.StringIO(beside.to_csv())))
+    assert [int(row["layer"]) for row in rows] == layers
+    assert float(rows[1]["one"]) == results[0].layers[1].accuracy
+    assert float(rows[2]["agreement"]) == 0.8
+    whole = ProbedModel("m", "logistic", tuple(results), beside, signatures={"m": "s"}, notes=("n",))
+    for one, kind in ((whole, ProbedModel), (results[0], ProbeResult), (beside, SideBySide)):
+        assert kind.from_dict(json.loads(json.dumps(one.to_dict()))).to_dict() == one.to_dict()
+        assert "layer" in one.to_text(full=True)
+    assert "agreement" in whole.to_pandas().columns
     two = [probe_layers(features[:2], labels.tolist(), seeds=[1], resamples=20)]
-    assert np.isnan(probe_with_agreement(two, agreement([0.1, 0.2])).pearson).all()
+    assert np.isnan(probe_with_agreement(two, agreement([0.1, 0.2])).across_layers[""].pearson)
     for wrong, message in (([], "no probe"), (results[:1] * 2, "same name"), ([*results, *two], "probes layers")):
         with pytest.raises(InputError, match=message):
             probe_with_agreement(wrong, agreement(people))
     with pytest.raises(InputError, match="layer 4 is probed, but agreement is known for 2 layers only"):
         probe_with_agreement(results, agreement([0.1, 0.2]))
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.97, True), (0.8, False)])
+def test_a_best_layer_is_named_only_where_resamples_tell_it_apart(share: float, told: bool) -> None:
+    features, labels, _ = planted(300)
+    found = replace(probe_layers(features, labels.tolist(), seeds=[1], resamples=20, task="t"), win_share=share)
+    answer = next(part for part in parts_of(found) if isinstance(part, Answer)).text
+    assert ("best in layer 2" in answer, "told apart" in answer) == (told, not told)
+    few = next(part for part in parts_of(replace(found, test=5)) if isinstance(part, Answer)).text
+    assert "too few" in few
+
+
+def test_probes_are_drawn(tmp_path: Path) -> None:
+    features, labels, types = planted(100)
+    found = probe_layers(features, labels.tolist(), types=types, seeds=[1], resamples=20, task="t")
+    found.plot(tmp_path / "p.svg")
+    assert "<svg" in (tmp_path / "p.svg").read_text(encoding="utf-8")
+    chart = next(part for part in parts_of(found) if isinstance(part, Chart))
+    assert [name for name, _ in chart.panels] == ["accuracy", "selectivity"]
 
 
 def write(path: Path, text: str) -> NamedFile:
@@ -375,9 +409,8 @@ def test_two_columns_and_the_layout_of_senteval(tmp_path: Path) -> None:
     assert task.ceiling == 1
     features = np.random.default_rng(0).normal(size=(1, 60, 2)).astype(np.float32)
     result = probe_layers(features, task.labels, groups=task.groups, parts=task.parts, resamples=20)
-    assert result.given
-    assert result.parts == (20, 20, 20)
-    assert (result.by_seed == result.by_seed[:, :1]).all()  # the logistic probe has no chance of its own
+    assert (result.split, result.train, result.validation, result.test) == ("given", 20, 20, 20)
+    assert all(len(set(one.by_seed)) == 1 for one in result.layers)  # the logistic probe has no chance of its own
     small = task.sample(30, 1)
     assert len(small.labels) == len(small.sentences) == 30
     assert [t for (t,) in small.sentences] == list(small.groups)

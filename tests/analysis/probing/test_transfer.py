@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bsx.analysis.probing.experiment import probe_layers
-from bsx.analysis.probing.transfer import TestData
+from bsx.analysis.probing.experiment import TestData, probe_layers
+from bsx.analysis.probing.result import ProbeResult, Transferred
 from bsx.errors import InputError
+
+
+def column(result: ProbeResult | Transferred, name: str) -> np.ndarray:
+    """Return a figure of all layers (layers,)."""
+    return np.array([getattr(one, name) for one in result.layers])
 
 
 def planted(n: int, seed: int, sign: float = 1.0) -> tuple[np.ndarray, list[str], list[str]]:
@@ -24,13 +29,11 @@ def test_the_items_themselves_give_the_figures_of_the_test_part() -> None:
     groups = [row // 2 for row in range(400)]
     same = TestData("same", vectors, labels, groups, words)
     result = probe_layers(vectors, labels, groups=groups, types=words, seeds=[1, 2], test_data=[same], resamples=50)
-    (found,) = result.transferred
+    (found,) = result.tested_on
     assert result.control is not None
-    assert found.n == result.parts[2]
-    np.testing.assert_array_equal(found.accuracy, result.accuracy)
-    np.testing.assert_array_equal(found.control, result.control.accuracy)
-    np.testing.assert_array_equal(found.low, result.low)
-    np.testing.assert_array_equal(found.selectivity_high, result.control.high)
+    assert found.n == result.test
+    for name in ("accuracy", "low", "high", "control", "selectivity_high"):
+        np.testing.assert_array_equal(column(found, name), column(result, name))
     assert (found.baseline, found.seen) == (result.baseline, result.control.seen)
 
 
@@ -41,12 +44,9 @@ def test_further_items_change_no_other_figure() -> None:
     beside = probe_layers(
         vectors, labels, types=words, seeds=[1], resamples=20, test_data=[TestData("b", other, truth, types=types)]
     )
-    np.testing.assert_array_equal(alone.accuracy, beside.accuracy)
-    np.testing.assert_array_equal(alone.by_seed, beside.by_seed)
-    assert alone.control is not None
-    assert beside.control is not None
-    np.testing.assert_array_equal(alone.control.selectivity, beside.control.selectivity)
-    assert alone.transferred == ()
+    assert alone.layers == beside.layers
+    assert alone.control == beside.control
+    assert alone.tested_on == ()
 
 
 def test_planted_information_moves_where_it_is_the_same() -> None:
@@ -56,15 +56,14 @@ def test_planted_information_moves_where_it_is_the_same() -> None:
         for name, seed, sign in (("same", 4, 1.0), ("opposite", 5, -1.0), ("none", 6, 0.0))
     ]
     result = probe_layers(vectors, labels, types=words, seeds=[1, 2], resamples=50, test_data=data)
-    same, opposite, none = result.transferred
+    same, opposite, none = result.tested_on
     # Two normals 4 apart: the best line is right for 97.7 %.
-    assert same.accuracy[1] == pytest.approx(0.977, abs=0.025)
-    assert opposite.accuracy[1] < 0.06
-    assert none.accuracy[1] == pytest.approx(0.5, abs=0.1)
-    assert same.low[0] < 0.5 < same.high[0]
+    assert same.layers[1].accuracy == pytest.approx(0.977, abs=0.025)
+    assert opposite.layers[1].accuracy < 0.06
+    assert none.layers[1].accuracy == pytest.approx(0.5, abs=0.1)
+    assert same.layers[0].low < 0.5 < same.layers[0].high
     assert same.seen == 0
-    assert same.control is not None
-    assert same.control[1] == pytest.approx(0.5, abs=0.12)  # nothing to remember of types that are new
+    assert same.layers[1].control == pytest.approx(0.5, abs=0.12)  # nothing to remember of types that are new
 
 
 def test_an_unknown_label_is_always_wrong_and_said() -> None:
@@ -72,8 +71,8 @@ def test_an_unknown_label_is_always_wrong_and_said() -> None:
     other, truth, _ = planted(100, 8)
     data = TestData("new", other, ["label 2"] * 50 + truth[50:])
     result = probe_layers(vectors, labels, seeds=[1], resamples=20, test_data=[data])
-    assert result.transferred[0].accuracy[1] <= 0.5
-    assert result.transferred[0].control is None
+    assert result.tested_on[0].layers[1].accuracy <= 0.5
+    assert result.tested_on[0].layers[0].control is None
     assert "new: 50 items have a label that is not trained on: always wrong" in result.notes
 
 

@@ -7,11 +7,12 @@ from importlib.resources import files
 
 import pytest
 
-from bsx.analysis.render.html import html_page
+from bsx.analysis.present.charts import DEEPEST
+from bsx.analysis.present.html import page
 
 Colour = tuple[float, float, float]
 REPORT = files("bsx.analysis.report").joinpath("page", "report.css").read_text(encoding="utf-8")
-RESULT = html_page("", "")
+RESULT = page([], "")
 NAMED = re.compile(r"--([\w-]+): (?:light-dark\((#\w{6}), (#\w{6})\)|(#\w{6}))")
 
 
@@ -59,6 +60,8 @@ def test_text_is_read_easily(look: int) -> None:
         mixed = [part * a + (1 - part) * b for a, b in zip(of["accent"], of["paper"], strict=True)]
         ink = of["on-bar" if int(level) >= 6 else "ink"]
         assert contrast(ink, (mixed[0], mixed[1], mixed[2])) >= 4.5, f"h{level}"
+    deep = [DEEPEST * a + (1 - DEEPEST) * b for a, b in zip(of["c2"], of["paper"], strict=True)]
+    assert contrast(of["ink"], (deep[0], deep[1], deep[2])) >= 4.5
     own = read(RESULT, look)
     assert contrast(own["ink"], own["paper"]) >= 7
     assert contrast(own["soft"], own["paper"]) >= 4.5

@@ -143,7 +143,7 @@ def test_charts_are_drawn_and_described(page: Page) -> None:
 
 
 def test_a_table_is_sorted_by_mouse_and_by_keyboard(page: Page) -> None:
-    table = "#factors table:has(caption:text-is('Coefficients'))"
+    table = "#factors table:has(caption:text-is('Coefficients with 95 % intervals'))"
     head = page.locator(f"{table} thead th", has_text="coefficient")
     head.locator("button").click()
     assert head.get_attribute("aria-sort") == "descending"

@@ -39,13 +39,13 @@ def read(path: Path) -> list[dict[str, str]]:
 
 def test_each_row_is_scored_as_its_language_is(cli: Cli, table: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.tsv"
-    command = ["score", "--data", table, "--lang-column", "language", "--metric", "sentbleu,chrf", "-o", out]
+    command = ["score", table, "--lang-column", "language", "--metrics", "sentbleu,chrf", "-o", out]
     done = cli(*command, "--format", "json")
     assert done.status == 0, done.err
     found = read(out)
     assert [row["name"] for row in found] == [row[0] for row in ROWS]
     for row, code, given in zip(found, CODES, ROWS, strict=True):
-        metric = bsx.get_metric("sentbleu", run={"lang": code})  # whose tokenizer is that of the language
+        metric = bsx.get_metric("sentbleu", encoders=bsx.Encoders(lang=code))  # whose tokenizer is that of the language
         assert float(row["sentbleu"]) == pytest.approx(metric.score([given[2]], [given[3]]).values[0])
     plain = bsx.get_metric("sentbleu").score([ROWS[1][2]], [ROWS[1][3]]).values[0]
     assert float(found[1]["sentbleu"]) != pytest.approx(plain)
@@ -59,13 +59,13 @@ def test_each_row_is_scored_as_its_language_is(cli: Cli, table: Path, tmp_path: 
 def test_bertscore_by_itself(cli: Cli, table: Path, tmp_path: Path, tiny_model: Callable[[str], str]) -> None:
     out = tmp_path / "out.tsv"
     done = cli(
-        *("score", "--data", table, "--lang-column", "language", "--id", "name", "-o", out),
+        *("score", table, "--lang-column", "language", "--segment", "name", "-o", out),
         *("-m", tiny_model("bert"), "--layer", 2),
     )
     assert done.status == 0, done.err
     found = read(out)
     assert [(row["id"], row["language"]) for row in found] == [(row[0], c) for row, c in zip(ROWS, CODES, strict=True)]
-    scorer = bsx.Scorer(tiny_model("bert"), layer=2)
+    scorer = bsx.Scorer(model=tiny_model("bert"), layer=2)
     scores = scorer.score([row[2] for row in ROWS], [row[3] for row in ROWS])
     assert np.array([float(row["f1"]) for row in found]) == pytest.approx(scores.f1, abs=1e-6)
     assert done.out.startswith("de\n")
@@ -78,13 +78,13 @@ def test_what_does_not_go(cli: Cli, table: Path, tmp_path: Path) -> None:
     bad.write_text(table.read_text(encoding="utf-8").replace("\tGerman\t", "\tGermann\t"), encoding="utf-8")
     lines = tmp_path / "lines.txt"
     lines.write_text("a\n", encoding="utf-8")
-    column = ["--lang-column", "language", "--metric", "chrf"]
+    column = ["--lang-column", "language", "--metrics", "chrf"]
     wrong: list[tuple[list[object], str]] = [
-        (["--data", bad, *column], "bad.tsv: line 4, column 'language': "),
-        (["--data", table, "--lang-column", "lang", "--metric", "chrf"], "has no column 'lang'"),
-        (["--data", table, *column, "--lang", "de"], "--lang and --lang-column exclude each other"),
-        (["--data", table, *column, "--resume", "-o", tmp_path / "o.tsv"], "--lang-column does not go with --resume"),
-        (["-c", lines, "-r", lines, *column], "--lang-column COL names a column of a table"),
+        ([bad, *column], "bad.tsv: line 4, column 'language': "),
+        ([table, "--lang-column", "lang", "--metrics", "chrf"], "has no column 'lang'"),
+        ([table, *column, "--lang", "de"], "lang and lang_column exclude each other"),
+        ([table, *column, "--resume", "-o", tmp_path / "o.tsv"], "lang_column does not go with resume"),
+        (["-c", lines, "-r", lines, *column], "lang_column names a column of a table"),
     ]
     for arguments, message in wrong:
         done = cli("score", *arguments)

@@ -32,12 +32,12 @@ def find_checkpoint(name: str) -> Path:
     """
     path = Path(name).expanduser()
     if path.is_dir():
-        found = sorted(path.glob("checkpoints/*.ckpt"))
-        if not found or not (path / "hparams.yaml").is_file():
+        result = sorted(path.glob("checkpoints/*.ckpt"))
+        if not result or not (path / "hparams.yaml").is_file():
             raise ModelMissing(f"{name} holds no hparams.yaml with checkpoints/*.ckpt beside it")
-        if len(found) > 1:
-            raise ModelMissing(f"{name} holds {len(found)} checkpoints: name one of the files, {found[0]}")
-        return found[0]
+        if len(result) > 1:
+            raise ModelMissing(f"{name} holds {len(result)} checkpoints: name one of the files, {result[0]}")
+        return result[0]
     if path.suffix == ".ckpt":
         if not path.is_file() or not (path.resolve().parents[1] / "hparams.yaml").is_file():
             raise ModelMissing(f"{name} is not a checkpoint with hparams.yaml in the folder above it")

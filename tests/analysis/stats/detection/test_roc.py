@@ -10,9 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("scipy")
-from bsx.analysis.stats.detection.precision import precision_recall
-from bsx.analysis.stats.detection.roc import compare_auc, compare_auc_between, roc_auc
-from bsx.analysis.stats.detection.threshold import best_threshold
+from bsx.analysis.stats.detection import best_threshold, compare_auc, compare_auc_between, precision_recall, roc_auc
 from bsx.errors import InputError
 
 Array = np.ndarray

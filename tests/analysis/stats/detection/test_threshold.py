@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("scipy")
-from bsx.analysis.stats.detection.roc import roc_auc
-from bsx.analysis.stats.detection.threshold import best_threshold
+from bsx.analysis.stats.detection import best_threshold, roc_auc
 from bsx.errors import InputError
 from tests.analysis.stats.detection.test_roc import make
 
@@ -60,7 +59,7 @@ def test_cross_validation_does_not_flatter_noise() -> None:
 
 
 def test_too_few_for_folds_and_other_settings() -> None:
-    with pytest.raises(InputError, match="`folds=10` with 1 items of the rarer label"):
+    with pytest.raises(InputError, match="folds=10 with 1 items of the rarer label"):
         best_threshold([0, 0, 1], [1, 2, 3])
     with pytest.raises(InputError, match="interval='no'"):
         roc_auc([0, 1], [1, 2], interval="no")  # type: ignore[arg-type]

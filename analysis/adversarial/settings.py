@@ -1,0 +1,173 @@
+"""Settings of tests that try to fool metrics: on pairs, on triples, on challenge sets, on changed texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from numpy.typing import ArrayLike
+from pydantic import BeforeValidator, Field, SkipValidation
+
+from bsx.analysis.datasets.triples import Triple
+from bsx.analysis.factors.parses import Parse
+from bsx.analysis.perturbations.perturb import DEFAULT_CONTROL
+from bsx.analysis.stats.clusters import Correction
+from bsx.data.cells import finite
+from bsx.support.checks import NanPolicy
+from bsx.support.progress import Watch
+from bsx.support.settings import BaseSettings, Option
+
+WEIGHTS: Mapping[str, float] = {"critical": 25.0, "major": 5.0, "minor": 1.0}
+"""What an error of each severity counts, as in the MQM framework (themqm.org)."""
+
+_SETS = (
+    "Number of the set of rows that each belongs to (n,), such as those that share a sentence (see "
+    "bsx.analysis.stats.folds.units); None: all rows are independent."
+)
+Sets = Annotated[SkipValidation[ArrayLike | None], Field(description=_SETS), Option(python=True)]
+
+
+class Tested(BaseSettings):
+    """What tests of several metrics have in common."""
+
+    correction: Annotated[Correction, Field(description="Correct the tests' p for their number.")] = "none"
+    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
+
+
+class Sampled(Tested):
+    """What tests on pairs and on triples have in common."""
+
+    resamples: Annotated[int, Field(ge=1, description="Resamples of bootstrap intervals.")] = 1000
+    seed: Annotated[int, Field(ge=0, description="Seed of resamples and folds.")] = 1
+    nan: Annotated[NanPolicy, Field(description="Refuse missing scores, or leave such rows out for all metrics.")] = (
+        "error"
+    )
+
+
+class PairTests(Sampled):
+    """How metrics are tested as detectors of paraphrases."""
+
+    interval: Annotated[Literal["logit", "delong", "bootstrap"], Field(description="Interval of the ROC AUC.")] = (
+        "logit"
+    )
+    folds: Annotated[int, Field(ge=2, description="Folds of the cross-validated threshold.")] = 10
+
+
+class PairSettings(PairTests):
+    """The same, for scores that are at hand."""
+
+    cluster: Sets = None
+
+
+class TripleTests(Sampled):
+    """How metrics are tested on triples."""
+
+    bins: Annotated[
+        int, Field(ge=0, description="Ranges of the gap in lexical overlap to split triples by; 0 for none.")
+    ] = 4
+    worst: Annotated[int, Field(ge=0, description="How many of the smallest margins to show for each metric.")] = 5
+
+
+class TripleSettings(TripleTests):
+    """The same, for scores that are at hand."""
+
+    triples: Annotated[
+        SkipValidation[Sequence[Triple]],
+        Field(description="The n triples, whose texts then stand beside the smallest margins."),
+        Option(python=True),
+    ] = ()
+    gap: Annotated[
+        SkipValidation[ArrayLike | None],
+        Field(description="Lexical overlap of A and C less that of A and B (n,), to split the triples by."),
+        Option(python=True),
+    ] = None
+    cluster: Sets = None
+
+
+def _weights(given: object) -> object:
+    """Read a list of NAME=NUMBER as weights.
+
+    Raises:
+        ValueError: for a part that is spelled otherwise, or a name that is there twice.
+    """
+    if isinstance(given, Mapping):
+        return given
+    read: dict[str, float] = {}
+    for part in given if isinstance(given, list | tuple) else [given]:
+        name, equals, number = str(part).partition("=")
+        if not equals or not name or name in read:
+            raise ValueError(f"{part}: write each severity once with its weight, such as critical=25")
+        read[name] = finite(number, f"weights {name}")
+    return read
+
+
+class ChallengeSettings(Tested):
+    """How metrics are tested on a challenge set."""
+
+    weights: Annotated[
+        Mapping[str, Annotated[float, Field(ge=0)]],
+        BeforeValidator(_weights),
+        Field(description="Weights of severities: critical=25,major=5,… Rows of other severities have none."),
+    ] = WEIGHTS
+    anchor: Annotated[str, Field(description="Phenomenon whose mean drop is the unit of sensitivity.")] = "empty"
+    nan: Annotated[NanPolicy, Field(description="Refuse missing scores, or leave such rows out for all metrics.")] = (
+        "error"
+    )
+
+
+class ChangeSettings(BaseSettings):
+    """Which changes are made to texts."""
+
+    perturbations: Annotated[
+        Sequence[str] | None, Field(description="Perturbations; all that can be applied unless named.")
+    ] = None
+    strengths: Annotated[
+        Sequence[Annotated[float, Field(gt=0, le=1)]],
+        Field(min_length=1, description="Shares of words or letters, for perturbations that have a strength."),
+    ] = (0.1, 0.3)
+    control: Annotated[
+        str, Field(description="Perturbation that keeps the meaning, to measure the others against.")
+    ] = DEFAULT_CONTROL
+    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 1
+
+
+class FallSettings(Tested):
+    """How falls of scores are measured."""
+
+    resamples: Annotated[int, Field(ge=1, description="Bootstrap resamples, and swaps of the tests.")] = 1000
+    worst: Annotated[
+        int, Field(ge=0, description="Worst rows to keep for each metric, perturbation and strength (JSON).")
+    ] = 3
+
+
+class ChangedTexts(ChangeSettings):
+    """Changes of texts that are at hand."""
+
+    candidates: Annotated[
+        SkipValidation[Sequence[str] | None],
+        Field(description="The n clean texts to perturb; the references themselves unless given."),
+        Option(python=True),
+    ] = None
+    sources: Annotated[
+        SkipValidation[Sequence[str] | None],
+        Field(description="The n source texts of the clean texts."),
+        Option(python=True),
+    ] = None
+    parses: Annotated[
+        SkipValidation[Sequence[Parse | None] | None],
+        Field(description="The n parses of the clean texts, None for a text without one."),
+        Option(python=True),
+    ] = None
+    lang: Annotated[str | None, Field(description="Language of the clean texts.")] = None
+    nan: Annotated[NanPolicy, Field(description="Refuse missing scores, or leave such rows out and count them.")] = (
+        "error"
+    )
+    progress: Annotated[
+        SkipValidation[Watch],
+        Field(description="Called with the metric's name, perturbations scored and in all; True draws bars."),
+        Option(python=True),
+    ] = None
+
+
+class RobustnessSettings(ChangedTexts, FallSettings):
+    """Which texts are changed, how, and what is measured."""

@@ -1,1 +1,0 @@
-"""Systems compared under metrics: scores with intervals, paired tests, ranks, and what people said of them."""

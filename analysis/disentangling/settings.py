@@ -1,0 +1,141 @@
+"""Settings of disentangling regressions: what `disentangle` and its companions take, and what the command shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from bsx.errors import InputError
+from bsx.support.settings import BaseSettings, Option
+
+ErrorChoice = Literal["auto", "classic", "hc3", "cluster"]
+
+
+class ErrorSettings(BaseSettings):
+    """Standard errors of a regression, and what becomes of rows without a number."""
+
+    se: Annotated[
+        ErrorChoice,
+        Field(description="Kind of standard errors; auto: cluster where rows share a segment or a text, else hc3."),
+    ] = "auto"
+    cluster: Annotated[
+        str | None,
+        Field(description="Column of clusters for the standard errors; the bootstrap then draws whole clusters."),
+    ] = None
+    nan: Annotated[
+        Literal["error", "omit"], Field(description="Refuse missing numbers, or leave such rows out for all metrics.")
+    ] = "error"
+
+    @model_validator(mode="after")
+    def _clustered(self) -> Self:
+        if self.cluster is not None and self.se not in ("auto", "cluster"):
+            raise ValueError(f"cluster goes with se cluster, not with {self.se}")
+        return self
+
+
+class RegressionSettings(ErrorSettings):
+    """The same of a regression that may have an intercept."""
+
+    intercept: Annotated[bool, Field(description="Fit an intercept.")] = False
+
+
+class ComparisonSettings(ErrorSettings):
+    """How two metrics' coefficients are compared."""
+
+    resamples: Annotated[int, Field(ge=1, description="Bootstrap resamples.")] = 2000
+    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 1
+    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
+
+
+class DisentangleSettings(RegressionSettings):
+    """How metrics are regressed on factors, and what else is asked."""
+
+    group: Annotated[str | None, Field(description="Column of groups to fit one by one and compare.")] = None
+    bootstrap: Annotated[int, Field(ge=0, description="Resamples for bootstrap intervals; 0 for none.")] = 0
+    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 1
+    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
+    correction: Annotated[
+        Literal["none", "holm", "bh"],
+        Field(description="Correct p for the number of coefficients in a table, metrics x factors."),
+    ] = "none"
+    alpha: Annotated[
+        float, Field(gt=0, lt=1, description="p below which a coefficient is significant."), Option(python=True)
+    ] = 0.05
+    reliability: Annotated[
+        Mapping[str, float] | Sequence[str],
+        Field(description="Share of a factor's variance that is not noise, sem=.7,…: correct for the rest."),
+    ] = ()
+    repeat: Annotated[
+        Mapping[str, Sequence[str]] | Sequence[str],
+        Field(description="Columns that measure one factor, sem=sem1,sem2,…: reliability from them."),
+    ] = ()
+    simex: Annotated[int, Field(ge=0, le=1000, description="Simulations to correct by SIMEX too; 0 for none.")] = 0
+    control: Annotated[
+        Sequence[str], Field(description="Columns to hold constant; length is counted in the texts.")
+    ] = ()
+    random: Annotated[Sequence[str], Field(description="Columns with crossed random intercepts: segment,system.")] = ()
+    spline: Annotated[Sequence[str], Field(description="Factors to bend: what curves gain over straight lines.")] = ()
+    mediator: Annotated[
+        str | None, Field(description="Factor, such as a human score, that the others may act through.")
+    ] = None
+
+    @property
+    def reliabilities(self) -> dict[str, float]:
+        """Factor -> reliability, from a mapping or texts like ``sem=.7``."""
+        if isinstance(self.reliability, Mapping):
+            return dict(self.reliability)
+        shares = {}
+        for text in self.reliability:
+            name, equals, value = text.rpartition("=")
+            if name.strip() in shares:
+                raise InputError(f"reliability: {name.strip()} is given twice", setting="reliability")
+            try:
+                shares[name.strip()] = float(value)
+            except ValueError:
+                equals = ""
+            if not (name.strip() and equals):
+                raise InputError(f"reliability: {text}: write FACTOR=NUMBER, such as sem=.7")
+        return shares
+
+    @property
+    def repeats(self) -> dict[str, list[str]]:
+        """Factor -> columns that measure it, from a mapping or texts like ``sem=sem1``, ``sem2``."""
+        if isinstance(self.repeat, Mapping):
+            return {name: list(columns) for name, columns in self.repeat.items()}
+        columns: dict[str, list[str]] = {}
+        factor = ""
+        for text in self.repeat:
+            name, equals, column = text.partition("=")
+            factor = name.strip() if equals else factor
+            if not factor:
+                raise InputError(f"repeat: {text}: write FACTOR=COLUMN,COLUMN,…, such as sem=sem1,sem2")
+            columns.setdefault(factor, []).append((column if equals else name).strip())
+        return columns
+
+    @model_validator(mode="after")
+    def _noise(self) -> Self:
+        stated, repeated = self.reliabilities, self.repeats
+        for name in stated:
+            if name in repeated:
+                raise ValueError(f"{name}: give reliability or repeat, not both")
+        if self.simex and not (stated or repeated):
+            raise ValueError("simex needs to know how much noise there is: reliability or repeat")
+        if self.simex == 1:
+            raise ValueError("simex: at least 2 simulations, or 0 for none")
+        return self
+
+    def check(self, metrics: Sequence[str], factors: Sequence[str]) -> None:
+        """Refuse questions about what is not there.
+
+        Raises:
+            InputError: naming the setting.
+        """
+        for setting, names in (("reliability", self.reliabilities), ("repeat", self.repeats)):
+            for name in names:
+                if name not in factors:
+                    raise InputError(f"{setting}: {name!r} is none of the factors {', '.join(factors)}")
+        for name in self.control:
+            if name in metrics or name in factors:
+                raise InputError(f"control: {name!r} is a metric or factor already")

@@ -1,0 +1,166 @@
+"""Cells and tables: numbers rounded for reading, in full for sorting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypedDict, Unpack
+
+from bsx.analysis.present.numbers import figure
+from bsx.analysis.present.numbers import p_value as p_text
+from bsx.analysis.present.parts import Cell, TablePart
+
+NONE = "–"
+FEWEST = 20
+"""Rows from which a figure may be a headline."""
+SHOWN = 3
+"""Examples that are not folded away."""
+_HEADS = {
+    "a": "metric A",
+    "b": "metric B",
+    "ci": "interval",
+    "p": "p",
+    "p_two_sided": "p (two-sided)",
+    "p_better": "p (A is better)",
+    "p_corrected": "p (two-sided, corrected)",
+    "only_a": "only A right",
+    "only_b": "only B right",
+    "p_adjusted": "p (corrected)",
+    "auc": "AUC",
+}
+
+
+class CellMarks(TypedDict, total=False):
+    """How a cell looks; fields of `bsx.analysis.present.parts.Cell`."""
+
+    mark: str
+    heat: int | None
+    strong: bool
+    code: bool
+    prose: bool
+
+
+class TableMarks(TypedDict, total=False):
+    """What goes with a table; fields of `bsx.analysis.present.parts.TablePart`."""
+
+    note: str
+    names: int
+    foot: int
+    sortable: bool
+    folded: bool
+    full: bool
+
+
+def text(value: object, **marks: Unpack[CellMarks]) -> Cell:
+    """Return a cell with a text."""
+    shown = str(value)
+    return Cell(shown, shown, **marks)
+
+
+def number(value: object, decimals: int = 3, **marks: Unpack[CellMarks]) -> Cell:
+    """Return a cell with a rounded number; a dash for what is not defined, and what is no number as it is."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return Cell(NONE, **marks)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return text(value, **marks)
+    if isinstance(value, int):
+        return Cell(f"{value:,}", value, **marks)
+    return Cell(figure(value, decimals), float(value), **marks)
+
+
+def percent(value: float | None, **marks: Unpack[CellMarks]) -> Cell:
+    """Return a cell with a share as per cent."""
+    cell = number(None if value is None else 100.0 * value, 1, **marks)
+    return cell if cell.value is None or value is None else replace(cell, text=f"{cell.text} %", value=float(value))
+
+
+def interval(ends: Sequence[float | None] | None, decimals: int = 3, *, scale: float = 1) -> Cell:
+    """Return a cell with an interval, sorted by its lower end."""
+    if ends is None or not _defined(ends):
+        return Cell(NONE)
+    low, high = (float(end or 0.0) for end in ends)
+    return Cell(f"[{figure(scale * low, decimals)}, {figure(scale * high, decimals)}]", low)
+
+
+def estimate(
+    value: float | None, ends: Sequence[float | None] | None, decimals: int = 3, **marks: Unpack[CellMarks]
+) -> Cell:
+    """Return a cell with a number and its interval behind it."""
+    cell = number(value, decimals, **marks)
+    if cell.value is None or ends is None or not _defined(ends):
+        return cell
+    return replace(cell, text=f"{cell.text} {interval(ends, decimals).text}")
+
+
+def p_value(value: object, **marks: Unpack[CellMarks]) -> Cell:
+    """Return a cell with a p-value."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        return number(value, **marks)
+    return Cell(p_text(value), float(value), **marks)
+
+
+def heat(value: float | None, low: float, high: float) -> int | None:
+    """Return a shade from 0 to 9 for a number between two ends."""
+    if value is None or not math.isfinite(value) or high <= low:
+        return None
+    return min(9, max(0, int(10 * (value - low) / (high - low))))
+
+
+def decimals(values: Iterable[float | None]) -> int:
+    """Return how many decimals tell these numbers apart: scores of up to 1 need more than those of up to 100."""
+    result = (abs(value) for value in values if value is not None and math.isfinite(value))
+    return 3 if max(result, default=0) <= 2 else 2
+
+
+def table(
+    caption: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], **marks: Unpack[TableMarks]
+) -> TablePart:
+    """Return a table of cells."""
+    return TablePart(caption, tuple(columns), tuple(tuple(row) for row in rows), **marks)
+
+
+def plain_table(caption: str, rows: Sequence[Mapping[str, object]], **marks: Unpack[TableMarks]) -> TablePart:
+    """Return a table of plain values, as JSON holds them: one column a key, lists of two as intervals."""
+    kinds = (str, int, float, type(None))
+    keys = [
+        key
+        for key in dict.fromkeys(key for row in rows for key in row)
+        if all(isinstance(row.get(key), kinds) or _ends(row.get(key)) for row in rows)
+        and any(row.get(key) is not None for row in rows)
+    ]
+    heads = [_HEADS.get(key, key.replace("_", " ")) for key in keys]
+    return table(caption, heads, [[_plain(key, row.get(key)) for key in keys] for row in rows], **marks)
+
+
+def settings_line(settings: Mapping[str, object]) -> str:
+    """Return settings as ``name value`` phrases; what is not set or ``none`` is left out."""
+    shown = (
+        f"{key.replace('_', ' ')} {'yes' if value is True else value}"
+        for key, value in settings.items()
+        if isinstance(value, str | int | float) and value is not False and value not in ("", "none")
+    )
+    return ", ".join(shown)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as in a sentence: a, b and c."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
+
+
+def _defined(ends: Sequence[float | None]) -> bool:
+    return all(end is not None and math.isfinite(end) for end in ends)
+
+
+def _ends(value: object) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(v, int | float | None) for v in value)
+
+
+def _plain(key: str, value: object) -> Cell:
+    if isinstance(value, list | tuple):
+        return interval((value[0], value[1]))
+    if isinstance(value, bool):
+        return text("yes" if value else "no")
+    if isinstance(value, int | float):
+        return p_value(value) if key.startswith("p") and (key == "p" or key[1] == "_") else number(value)
+    return text(value) if value is not None else Cell(NONE)

@@ -1,0 +1,840 @@
+"""What tests that try to fool metrics look like: triples, pairs, perturbations and challenge sets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+
+from bsx.analysis.adversarial.challenge import Accuracy, Challenged, ChallengeResult
+from bsx.analysis.adversarial.pairs import DetectionTest, HarderSet, PairDetection, PairsResult
+from bsx.analysis.adversarial.result import CaseResult, DropExample, Robustness
+from bsx.analysis.adversarial.triples import PairedTest, TripleExample, TriplePreference, TriplesResult
+from bsx.analysis.present import charts
+from bsx.analysis.present.cells import (
+    FEWEST,
+    NONE,
+    SHOWN,
+    estimate,
+    heat,
+    interval,
+    listed,
+    number,
+    p_value,
+    percent,
+    table,
+    text,
+)
+from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.parts import Answer, Cell, Chart, Example, Heading, Notes, Part, Prose, Surprise, TablePart
+from bsx.analysis.present.words import differing, plain
+
+ALPHA = 0.05
+_SECTION = ("robustness", "Robustness")
+_NAMED = 4  # metrics or changes that a sentence has room for
+_EXAMPLES = 30  # of perturbed texts: more than anybody reads
+_BOLD = "Bold: no metric with a higher value is significantly better"
+_PHRASES = {
+    "no-punctuation": "missing punctuation",
+    "lower": "small letters alone",
+    "upper": "capitals alone",
+    "title": "a capital for every word",
+    "quotes": "other quotation marks",
+    "spacing": "double spaces",
+    "contractions": "contractions",
+    "extra-punctuation": "more commas",
+    "repeat-words": "repeated words",
+    "typos": "typing errors",
+    "homoglyphs": "lookalike letters",
+    "synonyms": "a synonym",
+    "reorder": "another word order",
+    "voice": "the passive voice",
+    "agreement": "a verb that does not agree",
+    "case": "a wrong case",
+    "noun-number": "a noun in another number",
+    "tense": "another tense",
+    "noun-swap": "two nouns swapped",
+    "subject-object": "subject and object swapped",
+    "negation": "a negation",
+    "numbers": "another number",
+    "dates": "another date",
+    "entities": "another name",
+    "shuffle": "shuffled words",
+    "drop-words": "dropped words",
+    "truncate": "a missing end",
+    "source": "the source instead",
+    "unrelated": "an unrelated text",
+    "empty": "an empty text",
+}
+_SEVERITIES = ("critical", "major", "minor", "base")
+_WHOLE = ("unrelated", "empty", "source")  # nothing of the text is left: far beyond what a chart is for
+
+
+# Triples
+
+
+@presents(TriplesResult, section=_SECTION)
+def triples(result: TriplesResult) -> Iterator[Part]:
+    """Yield how often each metric prefers the paraphrase, the tests, rates by gap in overlap, and examples."""
+    results = result.results
+    answer = _triples_answer(result)
+    yield Answer(answer)
+    best = _unbeaten({one.metric: one.rate for one in results}, result.tests)
+    rows = []
+    for one in results:
+        p = p_value(one.p_two_sided, mark=_dagger(one.p_two_sided))
+        rate = percent(one.rate, strong=one.metric in best)
+        counts = [number(one.prefers_paraphrase), number(one.ties)]
+        rows.append([text(one.metric), *counts, rate, _percents(one.ci), number(one.mean_margin), p])
+    note = (
+        "A triple is an anchor, a paraphrase with few of its words and a non-paraphrase with many; a tie counts "
+        f"against the metric. p: sign test, two-sided, uncorrected; † p < {ALPHA}."
+    )
+    note += f" {_BOLD}, p < {ALPHA}, McNemar tests{_corrected(result.tests)}." if result.tests else ""
+    heads = ["metric", "prefers paraphrase", "ties", "rate", "interval (%)", "mean margin", "p"]
+    caption = f"Share of triples in which the paraphrase scores higher, n = {results[0].n:,}"
+    yield table(caption, heads, rows, note=note)
+    yield from _noted(result.notes)
+    points = [charts.Point(one.metric, 0, one.rate, *one.ci) for one in sorted(results, key=lambda one: -one.rate)]
+    alt = f"{answer} Half of the triples would be chance."
+    axis = "share of triples in which the paraphrase scores higher"
+    spec = charts.intervals(points, alt=alt, axis=axis, series=1, zero=0.5, span=(0, 1))
+    yield Chart("Does the metric prefer the paraphrase?", alt, (("", spec),))
+    yield from _paired(result.tests)
+    if result.splits:
+        rows = [
+            [text(s.metric), number(s.low), number(s.high), number(s.n), percent(s.rate), _percents(s.ci)]
+            for s in result.splits
+        ]
+        heads = ["metric", "gap from", "gap to", "triples", "rate", "interval (%)"]
+        note = "Gap: overlap of the non-paraphrase with the anchor less that of the paraphrase."
+        yield table("By gap in lexical overlap", heads, rows, note=note, folded=len(rows) > 8, full=True)
+    yield from _triple_examples(result.worst)
+    highest = max(results, key=lambda one: one.rate)
+    if highest.n >= FEWEST and highest.ci[1] < 0.5:
+        share = f"in {percent(highest.rate).text} of {highest.n:,} triples, where a coin would in half of them"
+        said = f"No metric prefers the paraphrase as often as chance: {highest.metric}, the highest, {share}."
+        yield Surprise(said, 1 - 2 * highest.ci[1])
+
+
+@lists(TriplesResult)
+def triple_rows(result: TriplesResult) -> Iterator[Mapping[str, object]]:
+    """Yield a row a metric."""
+    for item in result.results:
+        row = {"metric": item.metric, "n": item.n, "prefers_paraphrase": item.prefers_paraphrase, "ties": item.ties}
+        row |= {
+            "rate": item.rate,
+            **_ends(item.ci),
+            "mean_margin": item.mean_margin,
+            **_ends(item.margin_ci, "margin_"),
+        }
+        yield row | {"p": _given(item.p), "p_two_sided": _given(item.p_two_sided)}
+
+
+def _triples_answer(result: TriplesResult) -> str:
+    rated = sorted(result.results, key=lambda rate: -rate.rate)
+    n = rated[0].n
+    if n < FEWEST:
+        return f"{n} triples are too few to say how often a metric prefers the paraphrase."
+    shares = [f"{percent(rate.rate).text} {_percents(rate.ci).text} under {rate.metric}" for rate in rated]
+    said = [f"The paraphrase scores higher in {_some(shares)}, of {n:,} triples."]
+    said += _apart({rate.metric: rate.rate for rate in rated}, result.tests)
+    return " ".join([*said, *_than_chance(rated)])
+
+
+def _than_chance(rated: Sequence[TriplePreference]) -> list[str]:
+    """Return which metrics prefer either text of a triple significantly."""
+    ways: dict[str, list[str]] = {}
+    for item in rated:
+        way = "the paraphrase" if 2 * item.prefers_paraphrase > item.n - item.ties else "the non-paraphrase"
+        ways.setdefault(way if item.p_two_sided < ALPHA else "neither", []).append(item.metric)
+    said = [
+        f"{_some(names)} prefer{'s' if len(names) == 1 else ''} {way} significantly"
+        for way, names in ways.items()
+        if way != "neither"
+    ]
+    return [f"{'; '.join(said)}."] if said else ["No metric prefers either significantly."]
+
+
+def _triple_examples(worst: Sequence[TripleExample]) -> Iterator[Part]:
+    """Yield the triples that fool most metrics, one example for all metrics that they fool."""
+    results: dict[tuple[str, str, str], list[TripleExample]] = {}
+    for example in worst:
+        if example.anchor:
+            results.setdefault((example.anchor, example.paraphrase, example.nonparaphrase), []).append(example)
+    if not results:
+        return
+    yield Prose(
+        "The worst triples, each named after metrics that have it among their worst. Marked: what a shortest edit puts "
+        "into the anchor, word by word, to make the other text of it; a word that moved is marked too.",
+        full=True,
+    )
+    for place, examples in enumerate(sorted(results.values(), key=lambda examples: -len(examples))):
+        first = examples[0]
+        texts = (
+            ("anchor", plain(first.anchor)),
+            ("paraphrase", differing(first.paraphrase, first.anchor)),
+            ("non-paraphrase", differing(first.nonparaphrase, first.anchor)),
+        )
+        known = first.scores or {e.metric: (e.score_paraphrase, e.score_nonparaphrase) for e in examples}
+        names = listed([e.metric for e in examples])
+        fooled = all(e.margin <= 0 for e in examples)
+        verb = f"prefer{'s' if len(examples) == 1 else ''} the non-paraphrase" if fooled else "least margin"
+        yield Example(
+            f"Row {first.row}: {names} {verb}" if fooled else f"Row {first.row}: {verb} of {names}",
+            texts,
+            _verdicts(known, "paraphrase", "non-paraphrase"),
+            folded=place >= SHOWN,
+            pairs=(
+                ("paraphrase", first.paraphrase, first.anchor),
+                ("non-paraphrase", first.nonparaphrase, first.anchor),
+            ),
+        )
+
+
+# Pairs
+
+
+@presents(PairsResult, section=_SECTION)
+def pairs(result: PairsResult) -> Iterator[Part]:
+    """Yield areas and accuracies of all metrics, their tests, and what is lost on a harder set."""
+    answer = " ".join([_pairs_answer(result.results, result.tests), *_harder_answer(result)])
+    yield Answer(answer)
+    yield _detection(result.results, result.tests)
+    if result.drops:
+        rows = []
+        for drop in result.drops:
+            p = p_value(drop.p, mark=_dagger(drop.p))
+            rows.append([text(drop.metric), number(drop.easy), number(drop.hard), estimate(drop.drop, drop.ci), p])
+        note = f"p: no drop, one-sided, uncorrected. † p < {ALPHA}."
+        yield table(_lost(result), ["metric", "easy", "hard", "drop", "p"], rows, note=note)
+    yield from _noted(result.notes)
+    sets = [("first set" if result.against is not None else "", result.results)]
+    sets += [(result.against.name, result.against.results)] if result.against is not None else []
+    points = [
+        charts.Point(item.metric, place, item.auc, *item.ci, name)
+        for place, (name, detections) in enumerate(sets)
+        for item in detections
+    ]
+    alt = f"{answer} An AUC of one half is chance."
+    spec = charts.intervals(points, alt=alt, axis="area under the ROC curve", series=len(sets), zero=0.5)
+    names = tuple(name for name, _ in sets) if len(sets) > 1 else ()
+    yield Chart("Does the metric detect paraphrases?", alt, (("", spec),), names)
+    yield from _accuracies(result.results, result.tests)
+    if result.against is not None:
+        yield Heading(f"The harder set: {result.against.name}", full=True)
+        yield _detection(result.against.results, result.against.tests, result.against)
+        yield from _accuracies(result.against.results, result.against.tests, f" in {result.against.name}")
+
+
+@lists(PairsResult)
+def pair_rows(result: PairsResult) -> Iterator[Mapping[str, object]]:
+    """Yield a row a set and metric, and what the metric loses on the second set in that set's row."""
+    sets = [("", result.results)]
+    sets += [(result.against.name, result.against.results)] if result.against is not None else []
+    drops = {drop.metric: drop for drop in result.drops}
+    for name, detections in sets:
+        for item in detections:
+            row: dict[str, object] = {"set": name} if len(sets) > 1 else {}
+            row |= {"metric": item.metric, "n": item.n, "positives": item.positives, "auc": item.auc, **_ends(item.ci)}
+            row |= {"p": _given(item.p), "average_precision": item.average_precision.estimate}
+            accuracy = item.accuracy
+            row |= {"threshold": _given(accuracy.threshold), "in_sample": accuracy.in_sample}
+            row |= {"cross_validated": accuracy.cross_validated, "majority": accuracy.majority}
+            if name and item.metric in drops:
+                drop = drops[item.metric]
+                row |= {"drop": drop.drop, **_ends(drop.ci, "drop_"), "drop_p": _given(drop.p)}
+            yield row
+
+
+def _pairs_answer(detections: Sequence[PairDetection], tests: Sequence[DetectionTest]) -> str:
+    ranked = sorted(
+        (detection for detection in detections if not math.isnan(detection.auc)), key=lambda detection: -detection.auc
+    )
+    if not ranked:
+        return "No metric's AUC is defined."
+    n = ranked[0].n
+    if n < FEWEST:
+        return f"{n} pairs are too few to say which metric tells paraphrases from other pairs best."
+    areas = [f"{detection.metric} {number(detection.auc).text} {interval(detection.ci).text}" for detection in ranked]
+    said = [f"AUC as a detector of paraphrases on {n:,} pairs: {_some(areas)}."]
+    said += _apart({detection.metric: detection.auc for detection in ranked}, tests)
+    above = [detection.metric for detection in ranked if detection.auc > 0.5 and detection.p < ALPHA]
+    below = [detection.metric for detection in ranked if detection.auc < 0.5 and detection.p < ALPHA]
+    if not above:
+        said.append("No metric is significantly better than chance (0.5).")
+    elif len(above) < len(ranked):
+        said.append(f"Significantly better than chance (0.5): {_some(above)} alone.")
+    return " ".join([*said, *([f"Significantly worse than chance: {_some(below)}."] if below else [])])
+
+
+def _harder_answer(result: PairsResult) -> list[str]:
+    """Return which metrics lose significantly on the harder set."""
+    if result.against is None:
+        return []
+    lost = [f"{drop.metric} ({number(drop.drop).text})" for drop in result.drops if drop.p < ALPHA]
+    if not lost:
+        return [f"No metric loses significantly on {result.against.name}."]
+    return [f"On {result.against.name}, AUC is significantly lower (one-sided) under {_some(lost)}."]
+
+
+def _lost(result: PairsResult) -> str:
+    return "ROC AUC lost on the harder pairs, tests between independent sets"
+
+
+def _detection(
+    detections: Sequence[PairDetection], tests: Sequence[DetectionTest], harder: HarderSet | None = None
+) -> TablePart:
+    best = _unbeaten({item.metric: item.auc for item in detections}, tests)
+    rows = []
+    for item in detections:
+        p = p_value(item.p, mark=_dagger(item.p))
+        area = number(item.auc, strong=item.metric in best)
+        rows.append([text(item.metric), area, interval(item.ci), p])
+    note = f"p: AUC 0.5 (chance), two-sided, uncorrected; † p < {ALPHA}."
+    note += f" {_BOLD}, p < {ALPHA}, DeLong tests{_corrected(tests)}." if tests else ""
+    where = "" if harder is None else f" in {harder.name}"
+    caption = f"Metrics as detectors of paraphrases{where}, n = {detections[0].n:,} pairs"
+    return table(caption, ["metric", "ROC AUC", "interval", "p"], rows, note=note, full=harder is not None)
+
+
+def _accuracies(detections: Sequence[PairDetection], tests: Sequence[DetectionTest], where: str = "") -> Iterator[Part]:
+    """Yield average precision and accuracies, then the tests between metrics."""
+    rows = []
+    for item in detections:
+        average, accuracy = item.average_precision, item.accuracy
+        figures = [number(accuracy.threshold), number(accuracy.in_sample)]
+        figures += [estimate(accuracy.cross_validated, accuracy.ci), number(accuracy.majority)]
+        rows.append([text(item.metric), percent(item.positives), estimate(average.estimate, average.ci), *figures])
+    heads = ["metric", "paraphrases", "average precision", "best threshold", "accuracy there", "cross-validated"]
+    heads.append("majority")
+    note = (
+        "Accuracy there is on the pairs that chose the threshold; cross-validated on others. Majority: always the more "
+        "frequent label."
+    )
+    yield table(f"Average precision and accuracy{where}", heads, rows, note=note, full=True)
+    if tests:
+        rows = [
+            [text(t.a), text(t.b), estimate(t.difference, t.ci), p_value(t.decisive, mark=_dagger(t.decisive))]
+            for t in tests
+        ]
+        caption = f"Differences of ROC AUC{where}; paired DeLong tests, two-sided{_corrected(tests)}"
+        yield table(caption, ["A", "B", "A - B", "p"], rows, note=f"† p < {ALPHA}.", names=2, full=True)
+
+
+# Perturbations
+
+
+@presents(Robustness, section=_SECTION)
+def perturbations(result: Robustness) -> Iterator[Part]:
+    """Yield what changes of meaning cost beside one that keeps it, every drop, and examples."""
+    answer = _perturbed_answer(result)
+    yield Answer(answer)
+    yield _overview(result, preserves=False)
+    left_out = [f"{item.perturbation} is left out: it {item.why}" for item in result.left_out]
+    whys = dict.fromkeys(item.why for item in result.left_out)
+    alike = {why: [item.perturbation for item in result.left_out if item.why == why] for why in whys}
+    notes = [note for note in result.notes if note not in left_out]
+    notes += [f"left out: {', '.join(names)} ({why})" for why, names in alike.items()]
+    yield from _noted(notes)
+    yield from _drop_chart(result, answer)
+    kept = _overview(result, preserves=True)
+    beside = [row for row in kept.rows if row[0].text != _control(result)]  # which the first table has already
+    yield from [kept] if beside else []
+    strengths = _strength_chart(result)
+    yield from [strengths] if strengths is not None else []
+    yield _drops(result)
+    yield from _noted((f"Left out: {_said(entry)}" for entry in result.skipped), full=True)
+    yield from _drop_examples(result)
+    yield from _perturbed_surprises(result)
+
+
+@lists(Robustness)
+def perturbed_rows(result: Robustness) -> Iterator[Mapping[str, object]]:
+    """Yield a row a metric, perturbation and strength."""
+    first = ("metric", "perturbation", "strength", "preserves", "n", "unchanged", "not_applicable", "failed", "nearer")
+    for item in result.results:
+        row = {name: getattr(item, name) for name in (*first, "mean_clean", "mean_score", "drop")}
+        row |= {"low": item.ci[0], "high": item.ci[1], "relative_drop": item.relative_drop, "unnoticed": item.unnoticed}
+        row |= {"excess": item.excess, "excess_low": item.excess_ci[0], "excess_high": item.excess_ci[1]}
+        yield row | {"excess_n": item.excess_n, "p": item.p, "p_adjusted": item.p_adjusted}
+
+
+def _control(result: Robustness) -> str:
+    return str(result.settings.get("control", ""))
+
+
+def _perturbed_answer(result: Robustness) -> str:
+    """Return which changes of meaning cost each metric significantly more than the control, and which do not."""
+    control = _control(result)
+    phrases = []
+    metrics = _metrics(result)
+    for metric in metrics:
+        results = [
+            case
+            for case in result.results
+            if case.metric == metric and not case.preserves and case.perturbation not in _WHOLE
+        ]
+        results = [case for case in results if min(case.n, case.excess_n) >= FEWEST]
+        tested = [case for case in results if not math.isnan(case.p_adjusted)]
+        if not tested:
+            continue
+        more = [case for case in tested if case.p_adjusted < ALPHA]
+        rest = [_phrase(case) for case in sorted(tested, key=lambda case: case.excess) if case not in more]
+        said = f"{len(more)} of {len(tested)} changes of meaning cost significantly more under {metric}"
+        phrases.append(said + (f" (not {_some(rest)})" if rest else ""))
+    if not phrases:
+        return f"No perturbation that changes the meaning can be tested on {FEWEST} texts or more."
+    left = len(phrases) - _NAMED
+    ending = f" (and {left} metric{'s' * (left > 1)} more)" if left > 0 else ""
+    named = _PHRASES.get(control, control)
+    return f"Compared with {named}, which keeps the meaning, {'; '.join(phrases[:_NAMED])}{ending}."
+
+
+def _perturbed_surprises(result: Robustness) -> Iterator[Surprise]:
+    """Yield changes of meaning that cost a metric significantly less than the control, which keeps the meaning."""
+    controls = {
+        item.metric: item for item in result.results if item.preserves and item.perturbation == _control(result)
+    }
+    for item in result.results:
+        control = controls.get(item.metric)
+        if item.preserves or control is None or not item.excess_ci[1] < 0 or min(item.n, control.n) < FEWEST:
+            continue
+        if not math.isnan(item.relative_drop) and not math.isnan(control.relative_drop):
+            costs = f"it loses {_loss(item)}, {_loss(control)}"
+            said = f"{item.metric} minds a change of meaning less than one that keeps the meaning: {costs}."
+            yield Surprise(said, control.relative_drop - item.relative_drop)
+
+
+def _loss(case: CaseResult) -> str:
+    return f"{percent(case.relative_drop).text} for {_phrase(case)} (n = {case.n:,})"
+
+
+def _phrase(case: CaseResult) -> str:
+    strength = f" ({case.strength:g})" if case.strength is not None else ""
+    return _PHRASES.get(case.perturbation, case.perturbation) + strength
+
+
+def _called(case: CaseResult | DropExample) -> str:
+    return case.perturbation + (f" {case.strength:g}" if case.strength is not None else "")
+
+
+def _said(entry: Mapping[str, object]) -> str:
+    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in entry.items())
+
+
+def _metrics(result: Robustness) -> list[str]:
+    return list(dict.fromkeys(item.metric for item in result.results))
+
+
+def _overview(result: Robustness, *, preserves: bool) -> TablePart:
+    """Return relative drops, perturbations by metrics, shaded, those that exceed the control's marked."""
+    metrics = _metrics(result)
+    cases = {(case.metric, _called(case)): case for case in result.results if case.preserves is preserves}
+    rows = []
+    for name in dict.fromkeys(called for _, called in cases):
+        cells: list[Cell] = [text(name)]
+        for metric in metrics:
+            case = cases.get((metric, name))
+            value = None if case is None or math.isnan(case.relative_drop) else case.relative_drop
+            mark = "" if case is None else _dagger(case.p_adjusted)
+            cells.append(Cell(NONE) if value is None else percent(value, heat=heat(value, 0, 1), mark=mark))
+        rows.append(cells)
+    if not preserves:
+        controls = {case.metric: case for case in result.results if case.perturbation == _control(result)}
+        values = [controls[metric].relative_drop if metric in controls else None for metric in metrics]
+        rows.append([text(f"{_control(result)} (control)"), *map(percent, values)])
+    what, should = ("stays", "near 0") if preserves else ("changes", "large")
+    correction = str(result.settings.get("correction", "none"))
+    note = (
+        "100 % is as far as a text falls that has nothing to do with the reference. "
+        f"†: a larger drop than {_control(result)} on the same texts, one-sided p < {ALPHA}, "
+        f"{'uncorrected' if correction == 'none' else f'{correction} correction'}."
+    )
+    most = max((case.n for case in cases.values()), default=0)
+    caption = f"Relative drop where the meaning {what}: should be {should}; n = {most:,} texts at most"
+    heads = ["perturbation", *metrics]
+    return table(caption, heads, rows, note=note, full=preserves, foot=0 if preserves else 1)
+
+
+def _drops(result: Robustness) -> TablePart:
+    """Return every figure."""
+    rows = []
+    for item in result.results:
+        row = [text(item.metric), text(item.perturbation), number(item.strength, 2)]
+        row += [text("kept" if item.preserves else "changed"), number(item.n), number(item.not_applicable)]
+        row += [number(item.unchanged), number(item.mean_score), number(item.drop), interval(item.ci)]
+        row += [percent(item.relative_drop), number(item.excess), interval(item.excess_ci)]
+        rows.append([*row, p_value(item.p_adjusted, mark=_dagger(item.p_adjusted)), percent(item.unnoticed)])
+    heads = ["metric", "perturbation", "strength", "meaning", "texts", "n/a", "same"]
+    heads += ["mean score", "drop", "interval of drop", "relative drop", "less control's", "interval of that", "p"]
+    note = (
+        "A drop is the clean text's score less the changed text's, over the texts that changed; n/a: nothing to act "
+        "on; same: left as they were. p: one-sided, the drop is larger than the control's. Unseen: share of changed "
+        "texts that score no lower than before."
+    )
+    return table("All drops", [*heads, "unseen"], rows, note=note, names=2, folded=True, full=True)
+
+
+def _drop_chart(result: Robustness, answer: str) -> Iterator[Chart]:
+    """Yield the control and every change of a part of the text, the mildest strength of each, with intervals."""
+    metrics, control = _metrics(result), _control(result)
+    ranges = {one.metric: one.range for one in result.ranges}
+    outcome: dict[str, list[CaseResult]] = {}
+    for one in result.results:
+        if (not one.preserves and one.perturbation not in _WHOLE) or one.perturbation == control:
+            outcome.setdefault(one.perturbation, []).append(one)
+    shown = []
+    for results in outcome.values():
+        mildest = min((one.strength for one in results if one.strength is not None), default=None)
+        shown += [one for one in results if one.strength == mildest and not math.isnan(one.relative_drop)]
+    if not shown:
+        return
+    points = []
+    for one in sorted(shown, key=lambda one: not one.preserves):
+        low, high = (end / ranges[one.metric] for end in one.ci)
+        name = _called(one) + (" (meaning kept)" if one.preserves else "")
+        points.append(charts.Point(name, metrics.index(one.metric), one.relative_drop, low, high, one.metric))
+    alt = f"Relative drops with intervals, the control first, one mark a metric. {answer}"
+    axis = "relative drop (1: as far as an unrelated text)"
+    spec = charts.intervals(points, alt=alt, axis=axis, series=len(metrics), dense=True)
+    names = tuple(metrics) if len(metrics) > 1 else ()
+    yield Chart("What a change of meaning costs, beside one that keeps it", alt, (("", spec),), names)
+
+
+def _strength_chart(result: Robustness) -> Chart | None:
+    metrics = _metrics(result)
+    graded = [item for item in result.results if item.strength is not None and not math.isnan(item.relative_drop)]
+    values = [item.relative_drop for item in graded]
+    if not values:
+        return None
+    span = (min(0.0, *values), max(0.5, *values))
+    panels = []
+    for name in dict.fromkeys(item.perturbation for item in graded):
+        results = [item for item in graded if item.perturbation == name]
+        strengths = sorted({item.strength for item in results if item.strength is not None})
+        if len(strengths) < 2:
+            continue
+        points = [
+            (item.strength or 0.0, metrics.index(item.metric), item.relative_drop, item.metric) for item in results
+        ]
+        alt = f"Relative drop by strength of {name}, one line a metric."
+        spec = charts.lines(
+            points, alt=alt, x="strength", y="relative drop", series=len(metrics), span=span, ticks=strengths
+        )
+        panels.append((name, spec))
+    alt = (
+        "How much further scores fall as a perturbation gets stronger, one line a metric; the figures are in the table."
+    )
+    return Chart("Drop by strength", alt, tuple(panels), tuple(metrics)) if panels else None
+
+
+def _drop_examples(result: Robustness) -> Iterator[Part]:
+    """Yield examples of as many perturbations as there is room for, metrics that share one together."""
+    kept = {item.perturbation for item in result.results if item.preserves}
+    results: dict[tuple[str, str, str, str], list[DropExample]] = {}
+    for example in result.worst:
+        key = (_called(example), example.reference, example.original, example.perturbed)
+        results.setdefault(key, []).append(example)
+    if not results:
+        return
+    queues: dict[str, list[list[DropExample]]] = {}
+    for examples in results.values():
+        queues.setdefault(examples[0].perturbation, []).append(examples)
+    order = [
+        queue[place]
+        for place in range(max(map(len, queues.values())))
+        for queue in queues.values()
+        if place < len(queue)
+    ]
+    yield Prose(
+        "The worst examples: changes of meaning that cost least, and harmless changes that cost most. Marked: what a "
+        "shortest edit, word by word, takes out of the original and puts into the perturbed text.",
+        full=True,
+    )
+    for place, examples in enumerate(order[:_EXAMPLES]):
+        first = examples[0]
+        texts = [
+            ("original", differing(first.original, first.perturbed)),
+            ("perturbed", differing(first.perturbed, first.original)),
+        ]
+        if first.reference != first.original:
+            texts.insert(0, ("reference", plain(first.reference)))
+        known = first.scores or {e.metric: (e.score, e.perturbed_score) for e in examples}
+        rows = [
+            [
+                text(metric),
+                number(before),
+                number(after),
+                number(before - after),
+                text(_noticed(before, after, kept=first.perturbation in kept)),
+            ]
+            for metric, (before, after) in known.items()
+        ]
+        heads = ["metric", "original", "perturbed", "drop", "verdict"]
+        meaning = "meaning kept" if first.perturbation in kept else "meaning changed"
+        yield Example(
+            f"Row {first.row}, {_called(first)} ({meaning}): {listed(list(dict.fromkeys(e.metric for e in examples)))}",
+            tuple(texts),
+            table("Scores", heads, rows, sortable=False),
+            folded=place >= SHOWN,
+            pairs=(("perturbed", first.perturbed, first.reference),),
+        )
+
+
+def _noticed(before: float, after: float, *, kept: bool) -> str:
+    """Return what a metric made of a change."""
+    if math.isnan(before) or math.isnan(after):
+        return NONE
+    if kept:
+        return "punished" if after < before else "not punished"
+    return "noticed" if after < before else "not noticed"
+
+
+# Challenge sets
+
+
+@presents(ChallengeResult, section=_SECTION)
+def challenged(result: ChallengeResult) -> Iterator[Part]:
+    """Yield accuracies of all rows, by severity and by phenomenon, the tests, and examples."""
+    metrics = result.metrics
+    yield Answer(_challenge_answer(result))
+    first = next(iter(metrics.values()))
+    overall = {name: one.overall.rate for name, one in metrics.items() if one.overall is not None}
+    best = _unbeaten(overall, result.tests)
+    severities = sorted(first.severities, key=_severity)
+    rows = []
+    for name, one in metrics.items():
+        parts: list[tuple[str, Accuracy | None]] = [("all", one.overall)]
+        parts += [(severity, one.severities[severity]) for severity in severities]
+        for severity, found in parts:
+            if found is not None:
+                rate = percent(found.rate, strong=severity == "all" and name in best)
+                counts = [number(found.n), number(found.right), number(found.tied)]
+                ends = [_percents(found.ci), number(found.kendall)]
+                rows.append([text(name), *([text(severity)] if severities else []), *counts, rate, *ends])
+    heads = ["metric", *(["severity"] if severities else []), "rows", "right", "ties", "accuracy", "interval (%)"]
+    note = "Right: the good translation scores above the bad one; a tie counts as an error."
+    note += f" {_BOLD}, p < {ALPHA}, McNemar tests{_corrected(result.tests)}." if result.tests else ""
+    n = sum(part.n for part in first.phenomena.values()) if first.overall is None else first.overall.n
+    caption = f"Accuracy{' by severity' if severities else ''}, n = {n:,}"
+    yield table(caption, [*heads, "Kendall-like"], rows, note=note, names=1 + bool(severities))
+    yield from _noted(result.notes)
+    names = sorted(first.phenomena, key=lambda name: (_severity(first.phenomena[name].severity), name))
+    yield _phenomena(metrics, names, severe=bool(severities))
+    yield _map(metrics, names)
+    rows = [[text(name), number(one.macro), number(one.weighted)] for name, one in metrics.items()]
+    caption = "Mean accuracy of all phenomena, and accuracy with rows weighted by severity"
+    yield table(caption, ["metric", "mean of phenomena", "weighted"], rows, full=True)
+    if result.anchor:
+        rows = [[text(name), *(number(one.phenomena[name].sensitivity) for one in metrics.values())] for name in names]
+        caption = f"Sensitivity: mean drop, that of {result.anchor!r} being 1"
+        yield table(caption, ["phenomenon", *metrics], rows, full=True)
+    yield from _paired(result.tests)
+    yield from _challenge_examples(result)
+    yield from _opposites(metrics)
+
+
+@lists(ChallengeResult)
+def challenge_rows(result: ChallengeResult) -> Iterator[Mapping[str, object]]:
+    """Yield a row a metric and phenomenon, then a row a metric and severity."""
+    for metric, one in result.metrics.items():
+        parts: list[tuple[str, str, Accuracy]] = [(name, f.severity, f) for name, f in one.phenomena.items()]
+        parts += [("", "all", one.overall)] if one.overall is not None else []
+        parts += [("", severity, found) for severity, found in one.severities.items()]
+        for phenomenon, severity, found in parts:
+            row: dict[str, object] = {"metric": metric, "phenomenon": phenomenon, "severity": severity}
+            row |= {name: getattr(found, name) for name in ("n", "right", "tied", "rate")} | _ends(found.ci)
+            yield row | {name: _given(getattr(found, name)) for name in ("kendall", "drop", "sensitivity")}
+
+
+def _challenge_answer(result: ChallengeResult) -> str:
+    rated = [(name, one.overall) for name, one in result.metrics.items() if one.overall is not None]
+    rated.sort(key=lambda found: -found[1].rate)
+    if not rated:
+        return "All rows are anchors of extreme cases: there is no overall accuracy."
+    n = rated[0][1].n
+    if n < FEWEST:
+        return f"{n} rows are too few to say how often a metric sees what is wrong with a translation."
+    shares = [f"{percent(one.rate).text} {_percents(one.ci).text} under {name}" for name, one in rated]
+    said = [f"The good translation scores above the bad one in {_some(shares)}, of {n:,} rows."]
+    said += _apart({name: one.rate for name, one in rated}, result.tests)
+    weak = [phrase for name, one in rated[:_NAMED] for phrase in _weakest(name, one, result.metrics[name])]
+    return " ".join([*said, *([f"Clearly less often than over all rows: {'; '.join(weak)}."] if weak else [])])
+
+
+def _weakest(name: str, overall: Accuracy, one: Challenged) -> list[str]:
+    """Return the phenomenon that a metric sees least, if its interval lies below that of all rows."""
+    results = [
+        (part.rate, phenomenon, part)
+        for phenomenon, part in one.phenomena.items()
+        if part.n >= FEWEST and part.ci[1] < overall.ci[0]
+    ]
+    if not results:
+        return []
+    rate, phenomenon, part = min(results, key=lambda each: each[:2])
+    return [f"{name} for {phenomenon} ({percent(rate).text} of {part.n:,})"]
+
+
+def _phenomena(metrics: Mapping[str, Challenged], names: Sequence[str], *, severe: bool) -> TablePart:
+    first = next(iter(metrics.values()))
+    rows = []
+    for name in names:
+        shared = first.phenomena[name]
+        rates = [metric.phenomena[name].rate for metric in metrics.values()]
+        cells = [percent(rate, heat=heat(rate, 0, 1)) for rate in rates]
+        rows.append([text(name), *([text(shared.severity)] if severe else []), number(shared.n), *cells])
+    heads = ["phenomenon", *(["severity"] if severe else []), "rows", *metrics]
+    return table("Accuracy by phenomenon", heads, rows, note="A tie counts as an error.", full=True)
+
+
+def _map(metrics: Mapping[str, Challenged], names: Sequence[str]) -> Chart:
+    first = next(iter(metrics.values()))
+    cells = []
+    for name in names:
+        row = f"{name} ({first.phenomena[name].severity})".replace(" ()", "")
+        for metric, challenge in metrics.items():
+            rate = challenge.phenomena[name].rate
+            cells.append((row, metric, number(rate, 2).text, rate))
+    alt = "Share of rows that each metric gets right, a row for each phenomenon, a column for each metric."
+    spec = charts.matrix(cells, alt=alt, x="share of rows right")
+    return Chart("Accuracy of metrics by phenomenon", alt, (("", spec),))
+
+
+def _severity(name: str) -> int:
+    return _SEVERITIES.index(name) if name in _SEVERITIES else -1
+
+
+def _opposites(metrics: Mapping[str, Challenged]) -> Iterator[Surprise]:
+    """Yield pairs of metrics each of which is clearly the better one somewhere; the size is the smaller difference."""
+    for a, b in combinations(metrics, 2):
+        ahead = [_furthest(metrics, *pair) for pair in ((a, b), (b, a))]
+        if all(gap > 0 for gap, _ in ahead):
+            (first, one), (second, other) = ahead
+            shown = [
+                f"“{name}” in {percent(metrics[x].phenomena[name].rate).text} of rows, where {y} sees it in "
+                f"{percent(metrics[y].phenomena[name].rate).text}"
+                for name, x, y in ((one, a, b), (other, b, a))
+            ]
+            said = f"{a} and {b} see opposite things: {a} sees {shown[0]}; {b} sees {shown[1]}."
+            yield Surprise(said, min(first, second))
+
+
+def _furthest(metrics: Mapping[str, Challenged], a: str, b: str) -> tuple[float, str]:
+    """Return where a metric is furthest ahead of another, by how much; 0 if no two intervals lie apart."""
+    gaps = [(0.0, "")]
+    for name, part in metrics[a].phenomena.items():
+        other = metrics[b].phenomena[name]
+        if part.n >= FEWEST and part.ci[0] > other.ci[1]:
+            gaps.append((part.rate - other.rate, name))
+    return max(gaps)
+
+
+def _challenge_examples(result: ChallengeResult) -> Iterator[Part]:
+    """Yield examples of each phenomenon in turn, with every metric's verdict."""
+    if not result.examples:
+        return
+    yield Prose(
+        "Examples that fool some metrics, of each phenomenon. Marked: what a shortest edit, word by word, puts into "
+        "the reference to make the other text of it.",
+        full=True,
+    )
+    for place, example in enumerate(result.examples):
+        base = example.reference if example.reference is not None else example.good
+        texts = [
+            *([("source", plain(example.source))] if example.source is not None else []),
+            *([("reference", plain(example.reference))] if example.reference is not None else []),
+            ("good", differing(example.good, base)),
+            ("bad", differing(example.bad, base)),
+        ]
+        right = [name for name, (good, bad) in example.scores.items() if good > bad]
+        yield Example(
+            f"Row {example.row}, {example.phenomenon}: {'seen by ' + listed(right) if right else 'seen by no metric'}",
+            tuple(texts),
+            _verdicts(example.scores, "good", "bad"),
+            folded=place >= SHOWN,
+            pairs=() if example.reference is None else (("good", example.good, base), ("bad", example.bad, base)),
+        )
+
+
+# What they share
+
+
+def _unbeaten(values: Mapping[str, float], tests: Sequence[PairedTest | DetectionTest]) -> set[str]:
+    """Return the metrics that none with a higher value significantly outperforms; nobody without tests."""
+    p = {frozenset((test.a, test.b)): test.decisive for test in tests}
+    beaten = {
+        a
+        for a, low in values.items()
+        for b, high in values.items()
+        if high > low and p.get(frozenset((a, b)), 1.0) < ALPHA
+    }
+    return {name for name in values if name not in beaten} if tests else set()
+
+
+def _apart(values: Mapping[str, float], tests: Sequence[PairedTest | DetectionTest]) -> list[str]:
+    """Return who is significantly ahead of all others, or which of the highest are not told apart; nothing of one."""
+    if len(values) < 2 or not tests:
+        return []
+    p = {frozenset((test.a, test.b)): test.decisive for test in tests}
+    best, *others = sorted(values, key=lambda name: -values[name])
+    equals = [name for name in others if not p.get(frozenset((best, name)), math.nan) < ALPHA]
+    if not equals:
+        return [f"{best} is significantly ahead of {others[0] if len(others) == 1 else 'every other metric'}."]
+    said = f"{_some([best, *equals])} are not told apart"
+    behind = [name for name in others if name not in equals]
+    return [f"{said}; {best} is significantly ahead of {_some(behind)}." if behind else f"{said}."]
+
+
+def _some(phrases: Sequence[str]) -> str:
+    """Return as many phrases as a sentence has room for, and how many more there are."""
+    left = len(phrases) - _NAMED
+    return listed(phrases) if left <= 0 else f"{', '.join(phrases[:_NAMED])} and {left} more"
+
+
+def _verdicts(scores: Mapping[str, tuple[float, float]], better: str, worse: str) -> TablePart:
+    """Return what every metric made of two texts, of which the first is the better one."""
+    rows = []
+    for metric, (good, bad) in scores.items():
+        margin = good - bad
+        word = NONE if math.isnan(margin) else "right" if margin > 0 else "tie" if margin == 0 else "fooled"
+        rows.append([text(metric), number(good), number(bad), number(margin), text(word, strong=margin > 0)])
+    return table("Scores", ["metric", better, worse, "margin", "verdict"], rows, sortable=False)
+
+
+def _paired(tests: Sequence[PairedTest]) -> Iterator[TablePart]:
+    if tests:
+        rows = [
+            [text(t.a), text(t.b), number(t.only_a), number(t.only_b), p_value(t.decisive, mark=_dagger(t.decisive))]
+            for t in tests
+        ]
+        caption = f"Rows that only one of two metrics gets right, n = {tests[0].n:,}"
+        note = f"McNemar tests, two-sided{_corrected(tests)}; † p < {ALPHA}."
+        yield table(caption, ["A", "B", "only A", "only B", "p"], rows, note=note, names=2, full=True)
+
+
+def _corrected(tests: Sequence[PairedTest | DetectionTest]) -> str:
+    return ", p corrected for their number" if any(t.p_corrected is not None for t in tests) else ", uncorrected"
+
+
+def _dagger(p: float) -> str:
+    return "†" if p < ALPHA else ""
+
+
+def _percents(ends: tuple[float, float]) -> Cell:
+    return interval(ends, 1, scale=100)
+
+
+def _noted(notes: Iterable[str], *, full: bool = False) -> Iterator[Notes]:
+    said = tuple(notes)
+    if said:
+        yield Notes(said, full)
+
+
+def _given(value: float) -> float | None:
+    """Return a figure, or None where it is not defined."""
+    return value if math.isfinite(value) else None
+
+
+def _ends(ends: tuple[float, float], prefix: str = "") -> dict[str, object]:
+    return {f"{prefix}low": _given(ends[0]), f"{prefix}high": _given(ends[1])}

@@ -1,0 +1,699 @@
+"""What agreement with human judgments looks like: which metric agrees best, and what that rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bsx.analysis.agreement.human_curve import HumanCurve
+from bsx.analysis.agreement.learning_curve import LearningCurve
+from bsx.analysis.agreement.raters import RaterAgreement
+from bsx.analysis.agreement.result import (
+    AverageAgreement,
+    AverageTest,
+    GroupResult,
+    Judgments,
+    MetaResult,
+    MetricAgreement,
+    PairTest,
+)
+from bsx.analysis.agreement.settings import MetaSettings, averaged
+from bsx.analysis.cards.result import CardHumanCurve
+from bsx.analysis.present import charts
+from bsx.analysis.present.cells import FEWEST, NONE, estimate, interval, listed, number, p_value, percent, table, text
+from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, TablePart
+
+TESTS = "Which metric is significantly better"
+"""Title of the chart of tests."""
+_NAMED = 4  # metrics or groups that a sentence has room for
+_FEW = 12  # rows that a table of the short form has room for
+_TITLES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "difference": "diff", "spa": "soft accuracy"}
+_COUNTS = {"darr": ("concordant", "discordant", "ties", "n")}
+_CORRECTED = {"none": "uncorrected", "holm": "corrected after Holm", "bh": "corrected after Benjamini-Hochberg"}
+_STATISTICS = {
+    "pearson": "Pearson's r",
+    "spearman": "Spearman's rho",
+    "kendall": "Kendall's tau-b",
+    "kendall_c": "Kendall's tau-c",
+    "acc_eq": "pairwise accuracy with ties",
+    "tau": "Kendall-like tau of preferences",
+    "limit": "correlation of hybrid systems",
+}
+_NO_ZERO = ("acc_eq",)  # figures of which 0 is not what chance gives
+
+
+@presents(MetaResult, section=("agreement", "Agreement with human judgments"))
+def parts(result: MetaResult) -> Iterator[Part]:
+    """Yield which metric agrees best, the figures, and the tests behind them."""
+    yield Answer(f"{_finding(result)}{_not_above(result)}", answers=True)
+    if result.average is None:
+        yield _categories(result)
+    elif len(result.groups) > 1:
+        yield _summary(result)
+    else:
+        yield _figures(result)
+    said = (*_beside_controls(result), *result.notes)
+    if said:
+        yield Notes(said)
+    yield _chart(result)
+    if result.average is None or len(result.groups) > 1:
+        yield _figures(result)
+    if any(group.tests for group in result.groups):
+        yield _tests_chart(result)
+        yield from _tests(result)
+    yield from _control_tests(result)
+
+
+@presents(Judgments, section=("judgments", "Agreement with several judgments"))
+def judgments(result: Judgments) -> Iterator[Part]:
+    """Yield what each judgment says, then the parts of each under its name."""
+    yield Answer(" ".join(f"{_finding(judgment)}{_not_above(judgment)}" for judgment in result.judgments), answers=True)
+    for judgment in result.judgments:
+        every = [part for part in parts(judgment) if not isinstance(part, Answer)]
+        yield Heading(judgment.human)
+        # Drawn together below; the charts of tests name their judgment.
+        yield from (
+            _of(part, judgment.human) for part in every if not (isinstance(part, Chart) and part.title != TESTS)
+        )
+    if result.notes:
+        yield Notes(result.notes)
+    yield _judgments_chart(result)
+
+
+@lists(MetaResult)
+def rows(result: MetaResult) -> Iterator[Mapping[str, object]]:
+    """Yield one row a group and metric, then one of averages a metric, whose group is ``average``."""
+    names = {"pairs" if name == "n" else name: name for name in _names(result)}
+
+    def row(group: str, agreement: MetricAgreement | AverageAgreement, n: object, more: Row) -> Row:
+        figures = {shown: _plain(agreement.figures.get(name)) for shown, name in names.items()}
+        low, high = agreement.ci
+        control = {"control": int(agreement.control)} if result.sentinels else {}
+        head = {"group": group, "metric": agreement.metric, "rows": n}
+        return {**head, **figures, "low": _plain(low), "high": _plain(high), **more, **control}
+
+    for group in result.groups:
+        ranks = group.clusters.ranks if group.clusters is not None else {}
+        for agreement in group.metrics:
+            wins = (
+                "" if group.clusters is None or agreement.control else int(agreement.metric in group.clusters.winners)
+            )
+            more = {"winner": wins, "rank": ranks.get(agreement.metric, ""), "method": agreement.method}
+            yield row(group.group, agreement, group.n, more)
+    for mean in result.average.metrics if result.average is not None else ():
+        yield row("average", mean, "", {"winner": "", "rank": "", "method": "mean of groups"})
+
+
+@lists(Judgments)
+def judgment_rows(result: Judgments) -> Iterator[Mapping[str, object]]:
+    """Yield the rows of all judgments; ``human`` says whose they are."""
+    for judgment in result.judgments:
+        yield from ({"human": judgment.human, **row} for row in rows(judgment))
+
+
+Row = Mapping[str, object]
+
+
+def _finding(result: MetaResult) -> str:
+    """Return which metric agrees best, named only where it is significantly better than all others."""
+    if result.average is None:
+        return _unseen(result)
+    human, headline, several = result.human, _statistic(result), len(result.groups) > 1
+    results: Sequence[MetricAgreement | AverageAgreement]
+    results = result.average.metrics if several else result.groups[0].metrics
+    ranked = sorted(
+        (metric for metric in results if not metric.control and metric.value == metric.value),
+        key=lambda metric: -metric.value,
+    )
+    counts = [group.n for group in result.groups]
+    where = f"on average over {len(counts)} groups ({sum(counts):,} rows)" if several else f"on {counts[0]:,} rows"
+    if not ranked:
+        return f"No metric has a defined {headline} with {human} {where}."
+    if sum(counts) < FEWEST:
+        return f"{sum(counts)} rows are too few to say which metric agrees best with {human}."
+    best, *others = ranked
+    value = f"{number(best.value).text} {interval(best.ci).text}".removesuffix(f" {NONE}")
+    if not others:
+        none = (
+            "" if best.ci[0] > 0 or result.headline in _NO_ZERO else " No agreement is shown: the interval reaches 0."
+        )
+        return f"The {headline} of {best.metric} with {human} is {value} {where}.{none}"
+    tests: Sequence[PairTest | AverageTest] = result.average.tests if several else result.groups[0].tests
+    of = {(test.a, test.b): test for test in tests}
+    if not all((best.metric, metric.metric) in of or (metric.metric, best.metric) in of for metric in others):
+        return (
+            f"{best.metric} has the highest {headline} with {human}, {value} {where}; differences were not tested, so "
+            "no metric is called the best."
+        )
+    worse = [metric for metric in others if _told_apart(result, best, metric, of)]
+    alike = [metric for metric in others if metric not in worse]
+    behind = _with_values(worse)
+    level = f"p < {_setting(result, 'alpha'):g}"
+    if not alike:
+        return (
+            f"{best.metric} agrees best with {human}: {headline} {value} {where}, significantly higher than {behind} "
+            f"({level})."
+        )
+    rest = f" Significantly lower than {best.metric}: {behind} ({level})." if worse else ""
+    return (
+        f"No metric is shown to agree best with {human}: {best.metric} has the highest {headline}, {value} {where}, "
+        f"but is not significantly better than {_with_values(alike)} (p >= {_setting(result, 'alpha'):g}).{rest}"
+    )
+
+
+def _not_above(result: MetaResult) -> str:
+    """Return the controls that no metric of a single group is better than, which the answer must not hide."""
+    if len(result.groups) > 1 or not result.metrics:
+        return ""
+    group = result.groups[0]
+    none = [
+        name for name in result.sentinels if not any(beats(result, metric, name, group) for metric in result.metrics)
+    ]
+    if not none:
+        return ""
+    how = "significantly better" if group.control_tests else "better"
+    return f" No metric is {how} than the control{'s' * (len(none) > 1)} {listed(none)}."
+
+
+def _told_apart(
+    result: MetaResult,
+    best: MetricAgreement | AverageAgreement,
+    other: MetricAgreement | AverageAgreement,
+    of: Mapping[tuple[str, str], PairTest | AverageTest],
+) -> bool:
+    """Return whether the metric with the higher value is significantly better."""
+    test = of.get((best.metric, other.metric)) or of[other.metric, best.metric]
+    p = _p(result, test) if isinstance(test, PairTest) else test.p_adjusted
+    return best.value > other.value and p < _setting(result, "alpha")
+
+
+def _with_values(agreements: Sequence[MetricAgreement | AverageAgreement]) -> str:
+    named = [f"{item.metric} ({number(item.value).text})" for item in agreements[:_NAMED]]
+    more = len(agreements) - _NAMED
+    return f"{', '.join(named)} and {more} more" if more > 0 else listed(named)
+
+
+def _unseen(result: MetaResult) -> str:
+    """Return the categories with which metrics have shown no agreement."""
+    missed = {
+        group.group: [metric.metric for metric in _metrics(group) if not metric.ci[0] > 0] for group in result.groups
+    }
+    said = [f"{group} ({', '.join(names)})" for group, names in missed.items() if names]
+    count = f"{len(result.groups)} columns of human scores, each by itself"
+    if not said:
+        return f"Every metric agrees with each of {count}: no interval of {_statistic(result)} reaches 0."
+    return f"{_statistic(result)} with {count}: no agreement is shown, the interval reaches 0, of {'; '.join(said)}."
+
+
+def _setting(result: MetaResult, name: str) -> Any:
+    """Return a setting of the run; its default where the document does not say it."""
+    return result.settings.get(name, MetaSettings.model_fields[name].default)
+
+
+def _statistic(result: MetaResult) -> str:
+    return _STATISTICS.get(result.headline, result.headline)
+
+
+def _metrics(group: GroupResult) -> list[MetricAgreement]:
+    return [metric for metric in group.metrics if not metric.control]
+
+
+def _p(result: MetaResult, test: PairTest) -> float:
+    """Return the p that makes winners."""
+    plain = test.p if _setting(result, "alternative") == "greater" else test.p_two_sided
+    return plain if test.p_adjusted is None else test.p_adjusted
+
+
+def _shown(agreement: MetricAgreement | AverageAgreement) -> str:
+    return f"{agreement.metric} (control)" if agreement.control else agreement.metric
+
+
+def _names(result: MetaResult) -> list[str]:
+    """Return the figures of a level: the one with intervals first."""
+    level = _setting(result, "level")
+    names = [*averaged(level, _setting(result, "statistic")), *_COUNTS.get(level, ())]
+    return [result.headline, *(name for name in names if name != result.headline)]
+
+
+def _plain(value: object) -> object:
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _wins(group: GroupResult, metric: str) -> bool:
+    return group.clusters is not None and metric in group.clusters.winners
+
+
+def _level(result: MetaResult) -> str:
+    return f"{100 * _setting(result, 'confidence'):g} % interval"
+
+
+def _how(result: MetaResult) -> str:
+    """Return what was tested, and how."""
+    alpha, correction = _setting(result, "alpha"), _setting(result, "correction")
+    corrected = _CORRECTED[correction]
+    if correction != "none" and len(result.groups) > 1:
+        corrected += " over all groups" if _setting(result, "correction_over") == "all" else " within groups"
+    method = next(test.method for group in result.groups for test in group.tests)
+    sided = "one-sided" if _setting(result, "alternative") == "greater" else "two-sided"
+    return f"{method}, {sided} p < {alpha:g}, {corrected}"
+
+
+def _bold(result: MetaResult) -> str:
+    if not any(group.tests for group in result.groups):
+        return ""
+    return f"Bold: no metric with a higher value is significantly better ({_how(result)})."
+
+
+def _methods(result: MetaResult) -> str:
+    methods = list(dict.fromkeys(agreement.method for group in result.groups for agreement in group.metrics))
+    return "; ".join(methods)
+
+
+def _counted(result: MetaResult) -> str:
+    counts = [group.n for group in result.groups]
+    if len(counts) == 1 or result.average is None:
+        left = result.groups[0].left_out
+        return f"n = {counts[0]:,}" + (f", {left:,} rows left out" if left else "")
+    if len(set(counts)) == 1:
+        return f"n = {counts[0]:,} in each of {len(counts)} groups"
+    if len(counts) <= _NAMED:
+        return ", ".join(f"n = {group.n:,} ({group.group})" for group in result.groups)
+    return f"n = {min(counts):,} to {max(counts):,} in {len(counts)} groups"
+
+
+def _figures(result: MetaResult) -> TablePart:
+    """Return every figure of every group, the highest first."""
+    several = len(result.groups) > 1
+    names = _names(result)
+    tested = any(group.clusters is not None for group in result.groups)
+    results = []
+    for group in result.groups:
+        controls = [agreement for agreement in group.metrics if agreement.control]
+        for agreement in (*sorted(_metrics(group), key=lambda agreement: -agreement.value), *controls):
+            first = [text(_shown(agreement)), *([text(group.group), number(group.n)] if several else [])]
+            cells = [number(agreement.value, strong=_wins(group, agreement.metric)), interval(agreement.ci)]
+            cells += [number(_plain(agreement.figures.get(name))) for name in names[1:]]
+            rank = number(group.clusters.ranks.get(agreement.metric)) if group.clusters is not None else Cell(NONE)
+            results.append([*first, *cells, *([rank] if tested else [])])
+    heads = ["metric", *(["group", "rows"] if several else []), result.headline, _level(result)]
+    titles = {**_TITLES, **({"n": "pairs"} if "n" in names else {})}
+    heads += [*(titles.get(name, name.replace("_", " ")) for name in names[1:]), *(["rank"] if tested else [])]
+    caption = f"{'All figures, ' if several else ''}{_statistic(result)} with {result.human}, {_counted(result)}"
+    note = " ".join(filter(None, [f"{_methods(result)}.", _reading(result), _bold(result)]))
+    return table(caption, heads, results, note=note, names=2 if several else 1, full=several)
+
+
+def _summary(result: MetaResult) -> TablePart:
+    """Return metrics by groups: the figure that has intervals; winners stand out."""
+    tested = any(group.clusters is not None for group in result.groups)
+    means = result.average.metrics if result.average is not None else ()
+    results = []
+    for mean in sorted(
+        means, key=lambda agreement: (agreement.control, agreement.value != agreement.value, -agreement.value)
+    ):
+        cells = [text(_shown(mean))]
+        for group in result.groups:
+            agreement = group.find(mean.metric)
+            cells.append(number(None if agreement is None else agreement.value, strong=_wins(group, mean.metric)))
+        cells += [number(mean.value), interval(mean.ci)]
+        results.append([*cells, *([number(mean.wins)] if tested else [])])
+    heads = ["metric", *(group.group for group in result.groups), "average", _level(result)]
+    heads += ["wins"] if tested else []
+    note = " ".join(filter(None, [_reading(result), _bold(result)]))
+    return table(f"{_statistic(result)} with {result.human} by group, {_counted(result)}", heads, results, note=note)
+
+
+def _categories(result: MetaResult) -> TablePart:
+    """Return one row a category, one column a metric: the figure with its interval."""
+    names = [*result.metrics, *result.sentinels]
+    results = []
+    for group in result.groups:
+        own = [group.find(name) for name in names]
+        cells = [
+            Cell(NONE) if item is None else estimate(item.value, item.ci, strong=_wins(group, item.metric))
+            for item in own
+        ]
+        results.append([text(group.group), number(group.n), *cells])
+    heads = [f"{name} (control)" if name in result.sentinels else name for name in names]
+    caption = f"{_statistic(result)} with each column of human scores, {_level(result)}s"
+    note = " ".join(filter(None, [f"{_methods(result)}.", _reading(result), _bold(result)]))
+    return table(caption, ["human scores", "rows", *heads], results, note=note)
+
+
+def _reading(result: MetaResult) -> str:
+    """Return what intervals and tests are about."""
+    level = _setting(result, "level")
+    if level not in ("seg", "sys"):
+        return ""
+    target = "other rows like these" if level == "seg" and not result.systems else result.target
+    return f"Intervals and tests speak about {target}."
+
+
+def _beside_controls(result: MetaResult) -> list[str]:
+    """Return which metrics are no better than a control, which cannot know how good a translation is."""
+    lines = []
+    tested = any(group.control_tests for group in result.groups)
+    how = "significantly better" if tested else "higher"
+    for control in result.sentinels:
+        missed = {
+            name: [group.group for group in result.groups if beats(result, name, control, group) is False]
+            for name in result.metrics
+        }
+        several = len(result.groups) > 1
+        said = [f"{name} ({', '.join(groups)})" if several else name for name, groups in missed.items() if groups]
+        verdict = f"not {how}: {', '.join(said)}" if said else f"every metric is {how}"
+        lines.append(f"Compared with the control {control}: {verdict}.")
+    return lines
+
+
+def beats(result: MetaResult, metric: str, control: str, group: GroupResult) -> bool | None:
+    """Return whether a metric agrees better than a control in a group.
+
+    It does if the difference is significant, as it is for winners, or without tests if its value is higher. None if one
+    of the two has no value there.
+    """
+    for test in group.control_tests:
+        if (test.a, test.b) == (metric, control):
+            return test.difference > 0 and _p(result, test) < _setting(result, "alpha")
+    ours, its = group.find(metric), group.find(control)
+    return None if ours is None or its is None else ours.value > its.value
+
+
+def _chart(result: MetaResult) -> Chart:
+    """Return every metric's agreement with its interval: a row a metric, or a row a group in several colours."""
+    several = len(result.groups) > 1
+    shown = {metric.metric: _shown(metric) for group in result.groups for metric in group.metrics}
+    names = [shown[name] for name in (*result.metrics, *result.sentinels) if name in shown]
+    blocks: list[tuple[str, Sequence[MetricAgreement | AverageAgreement]]]
+    blocks = [(group.group, group.metrics) for group in result.groups]
+    if several and result.average is not None:
+        blocks.append(("average", result.average.metrics))
+    points = [
+        charts.Point(
+            group if several else _shown(item),
+            names.index(_shown(item)) if several else 0,
+            item.value,
+            *item.ci,
+            _shown(item),
+        )
+        for group, agreements in blocks
+        for item in agreements
+        if _shown(item) in names
+    ]
+    alt = f"{_finding(result)} The tables hold every figure."
+    axis = f"{_statistic(result)} with {result.human}, {_level(result)}"
+    spec = charts.intervals(points, alt=alt, axis=axis, series=len(names) if several else 1)
+    return Chart("Agreement of each metric", alt, (("", spec),), tuple(names) if several else ())
+
+
+def _judgments_chart(result: Judgments) -> Chart:
+    """Return every metric's agreement with each judgment, a panel a group."""
+    first = result.judgments[0]
+    humans = tuple(judgment.human for judgment in result.judgments)
+    panels = []
+    for group in first.groups:
+        points = [
+            charts.Point(_shown(agreement), place, agreement.value, *agreement.ci, judgment.human)
+            for place, judgment in enumerate(result.judgments)
+            for other in judgment.groups
+            if other.group == group.group
+            for agreement in other.metrics
+        ]
+        alt = f"{_statistic(first)} with {listed(humans)}: {group.group}."
+        spec = charts.intervals(points, alt=alt, axis=f"{_statistic(first)}, {_level(first)}", series=len(humans))
+        panels.append((group.group if len(first.groups) > 1 else "", spec))
+    alt = f"{_statistic(first)} of {listed(first.metrics)} with {listed(humans)}."
+    return Chart("Agreement with each judgment", alt, tuple(panels), humans)
+
+
+def _of(part: Part, human: str) -> Part:
+    """Return a part that says of which judgment it is."""
+    if isinstance(part, Chart):
+        return replace(part, title=f"{part.title}: {human}")
+    if isinstance(part, TablePart) and human not in part.caption:
+        return replace(part, caption=f"{human}: {part.caption}")
+    return part
+
+
+def _tests_chart(result: MetaResult) -> Chart:
+    """Return which metric is significantly better than which: p, or with several groups in how many of them."""
+    several, alpha = len(result.groups) > 1, _setting(result, "alpha")
+    results: dict[tuple[str, str], list[float]] = {}
+    for test in (test for group in result.groups for test in group.tests):
+        results.setdefault((test.a, test.b), []).append(_p(result, test) if test.difference > 0 else math.nan)
+    cells = []
+    for a in result.metrics:
+        for b in result.metrics:
+            own = results.get((a, b), [])
+            count = sum(p < alpha for p in own)
+            if several:
+                cells.append((a, b, str(count) if own else "", count / len(result.groups)))
+            else:
+                p = own[0] if own else math.nan
+                cells.append((a, b, p_value(p).text if p == p else "", max(0.0, 1 - p / alpha) if p == p else 0.0))
+    sided = "one-sided p" if _setting(result, "alternative") == "greater" else "two-sided p"
+    what = f"in how many of {len(result.groups)} groups p < {alpha:g}" if several else sided
+    x = f"row better than column: {what}"
+    alt = f"{x}; {_how(result)}."
+    return Chart(TESTS, alt, (("", charts.matrix(cells, alt=alt, x=x)),))
+
+
+def _tests(result: MetaResult) -> Iterator[TablePart]:
+    """Yield the tests of each group, the metric with the higher value in the row, then those of averages."""
+    alpha, several = _setting(result, "alpha"), len(result.groups) > 1
+    for group in result.groups:
+        if group.clusters is None:
+            continue
+        names, tests = list(group.clusters.ranks), {(test.a, test.b): test for test in group.tests}
+        results = []
+        for i, a in enumerate(names[:-1]):
+            cells = [text(a)]
+            for j, b in enumerate(names[1:], 1):
+                p = _p(result, tests[a, b]) if j > i else math.nan
+                cells.append(p_value(p, mark="†" if p < alpha else "") if j > i else Cell(""))
+            results.append(cells)
+        caption = f"p of each pair of metrics{f' in {group.group}' if several else ''}, n = {group.n:,}; {_how(result)}"
+        note = f"The metric of the row has the higher value. †: p < {alpha:g}."
+        yield table(caption, ["better than", *names[1:]], results, note=note, sortable=False, folded=several, full=True)
+    yield from _mean_tests(result, result.average.tests if result.average is not None else (), "metric B")
+
+
+def _mean_tests(result: MetaResult, tests: Sequence[AverageTest], other: str) -> Iterator[TablePart]:
+    results = [
+        [
+            text(test.a),
+            text(test.b),
+            estimate(test.difference, test.ci),
+            p_value(test.p_adjusted, mark=_dagger(result, test)),
+        ]
+        for test in tests
+    ]
+    if results:
+        alpha, correction = _setting(result, "alpha"), _CORRECTED[_setting(result, "correction")]
+        caption = f"Mean differences over groups ({tests[0].method}), with {_level(result)}s"
+        note = f"†: two-sided p < {alpha:g}, {correction}."
+        yield table(caption, ["metric A", other, "difference", "p"], results, note=note, names=2, full=True)
+
+
+def _dagger(result: MetaResult, test: AverageTest) -> str:
+    return "†" if test.p_adjusted < _setting(result, "alpha") else ""
+
+
+def _control_tests(result: MetaResult) -> Iterator[TablePart]:
+    """Yield the test of each metric against each control."""
+    alpha, several = _setting(result, "alpha"), len(result.groups) > 1
+    results = []
+    for group in result.groups:
+        for test in group.control_tests:
+            p = _p(result, test)
+            mark = "†" if p < alpha and test.difference > 0 else ""
+            where = [text(group.group)] if several else []
+            results.append(
+                [*where, text(test.a), text(test.b), estimate(test.difference, test.ci), p_value(p, mark=mark)]
+            )
+    if results:
+        heads = [*(["group"] if several else []), "metric", "control", "difference", "p"]
+        note = f"†: the metric agrees better than the control, p < {alpha:g}."
+        caption = "Metrics compared with controls, which cannot know how good a translation is"
+        yield table(caption, heads, results, note=note, names=len(heads) - 2, full=True)
+    yield from _mean_tests(result, result.average.control_tests if result.average is not None else (), "control")
+
+
+@presents(RaterAgreement, section=("raters", "Agreement of raters"))
+def raters(result: RaterAgreement) -> Iterator[Part]:
+    """Yield how far raters agree, then each of them."""
+    ends = interval(result.alpha_ci).text
+    none = "" if result.alpha_ci[0] > 0 else " No agreement beyond chance is shown: the interval reaches 0."
+    yield Answer(
+        f"Krippendorff's alpha of {len(result.raters)} raters is {number(result.alpha).text} {ends} on "
+        f"{result.items:,} translations; the mean of {result.per_item:.2f} ratings has a reliability of "
+        f"{number(result.mean).text} {interval(result.mean_ci).text}.{none}"
+    )
+    named = (
+        ("Krippendorff's alpha (interval)", result.alpha, result.alpha_ci),
+        ("reliability of one rating, ICC(1)", result.one, result.one_ci),
+        (f"reliability of the mean of {result.per_item:.2f}", result.mean, result.mean_ci),
+    )
+    single = f", {result.single:,} with one rating left out" if result.single else ""
+    level = f"{100 * result.confidence:g} % interval"
+    yield table(
+        f"Agreement of raters, {result.ratings:,} ratings of {result.items:,} translations{single}",
+        ["figure", "value", level],
+        [[text(name), number(value), interval(own)] for name, value, own in named],
+        note="Intervals: bootstrap over translations; no tests.",
+    )
+    results = [
+        [text(rater.name), number(rater.n), number(rater.mean), number(rater.severity), number(rater.r)]
+        for rater in result.raters
+    ]
+    heads = ["rater", "rated", "mean", "severity", "r with others"]
+    note = "Severity: the others' mean on the same translations, less this rater's."
+    yield table("Raters, the severest first", heads, results, note=note, full=len(results) > _FEW)
+    if result.notes:
+        yield Notes(result.notes)
+    points = [charts.Point(name, 0, value, *own) for name, value, own in named]
+    alt = "Alpha and both reliabilities with their intervals."
+    spec = charts.intervals(points, alt=alt, axis=level, series=1)
+    yield Chart("Alpha and reliabilities", alt, (("", spec),))
+
+
+@lists(RaterAgreement)
+def rater_rows(result: RaterAgreement) -> Iterator[Mapping[str, object]]:
+    """Yield a row a rater."""
+    yield from (vars(rater) for rater in result.raters)
+
+
+@presents(HumanCurve)
+def human_agreement(result: HumanCurve) -> Iterator[Part]:
+    """Yield how often human judgments agree with the smallest and the largest differences, then with all."""
+    ends = {"smallest": result.steps[0], "largest": result.steps[-1]} if len(result.steps) > 1 else {}
+    said = " and ".join(
+        f"in {percent(step.share).text} of {step.n:,} pairs where the difference is {which}"
+        for which, step in ends.items()
+    )
+    first = result.steps[0]
+    whole = f"in {percent(first.share).text} of {first.n:,} pairs"
+    yield Answer(
+        f"Human judgments prefer the side that {result.metric} scores higher {said or whole} ({result.level}, "
+        f"{result.group})."
+    )
+    yield human_table([result])
+    points = [charts.Point(_range(step.low, step.high), 0, step.share, *step.ci) for step in result.steps]
+    alt = f"Share of pairs in which human judgments agree with {result.metric}, by the difference in score."
+    axis = f"share in which human judgments agree, {100 * result.confidence:g} % interval"
+    spec = charts.intervals(points, alt=alt, axis=axis, series=1, zero=0.5)
+    yield Chart(f"Human judgments and differences of {result.metric}", alt, (("", spec),))
+
+
+@lists(HumanCurve)
+def human_rows(result: HumanCurve) -> Iterator[Mapping[str, object]]:
+    """Yield a row a step."""
+    known = {"metric": result.metric, "level": result.level, "group": result.group}
+    for step in result.steps:
+        figures = {"low": step.low, "high": step.high, "n": step.n, "share": step.share}
+        yield {**known, **figures, "share_low": step.ci[0], "share_high": step.ci[1]}
+
+
+def human_table(
+    curves: Sequence[HumanCurve] | Sequence[CardHumanCurve], *, metric: bool = False, full: bool = False
+) -> TablePart:
+    """Return how often human judgments agree with differences of a size, one row a step.
+
+    Args:
+        curves: of one metric, or of several.
+        metric: name the metric of each row.
+        full: whether the table belongs to the full form only.
+    """
+    several = any(curve.data for curve in curves)
+    results = []
+    for curve in curves:
+        said = [*([curve.metric] if metric else []), *([curve.data] if several else []), curve.level, curve.group]
+        for step in curve.steps:
+            ends = Cell(NONE)
+            if step.ci is not None:
+                ends = Cell(f"[{percent(step.ci[0]).text}, {percent(step.ci[1]).text}]", step.ci[0])
+            size = Cell(_range(step.low, step.high), step.low)
+            results.append([*map(text, said), size, number(step.n), percent(step.share), ends])
+    about = [*(["metric"] if metric else []), *(["table"] if several else []), "pairs of", "group"]
+    return table(
+        "Share of pairs in which human judgments prefer the side that scores higher, by the difference in score",
+        [*about, "difference", "pairs", "human judgments agree", "interval"],
+        results,
+        note="Pairs that human judgments or the metric score the same are left out. Intervals allow for pairs that "
+        "share a system, a segment or a row; no tests.",
+        names=len(about),
+        folded=len(results) > _FEW,
+        full=full,
+    )
+
+
+def _range(low: float, high: float) -> str:
+    return f"{number(low).text} to {number(high).text}"
+
+
+@presents(LearningCurve, section=("learning", "Agreement and training data"))
+def learning(result: LearningCurve) -> Iterator[Part]:
+    """Yield agreement with the least and the most training data, then all points."""
+    first, last = result.points[0], result.points[-1]
+    ends = [first] if first is last else [first, last]
+    said = " and ".join(
+        f"{number(end.estimate).text} {interval((end.low, end.high)).text}".removesuffix(f" {NONE}")
+        + f" after {end.instances:,} instances with {_judgments(end.judgments)}"
+        for end in ends
+    )
+    what = f"of {result.architecture} on {result.model} " if result.architecture else ""
+    yield Answer(
+        f"Pearson's r {what}with human judgments is {said} ({len(result.seeds)} seeds, {result.n:,} test instances; "
+        "differences were not tested)."
+    )
+    results = [
+        [
+            number(point.instances),
+            text(point.judgments or "all"),
+            estimate(point.estimate, (point.low, point.high)),
+        ]
+        for point in result.points
+    ]
+    caption = f"{result.method}, {100 * result.confidence:g} % interval; {result.n:,} test instances"
+    yield table(caption, ["instances", "judgments of each", "r"], results, names=0)
+    if result.notes:
+        yield Notes(result.notes)
+    kinds = list(dict.fromkeys(point.judgments for point in result.points))
+    names = tuple(_judgments(kind) for kind in kinds)
+    marks = [
+        (float(point.instances), kinds.index(point.judgments), point.estimate, names[kinds.index(point.judgments)])
+        for point in result.points
+    ]
+    bands = [(point.low, point.high) for point in result.points]
+    heights = [y for point in result.points for y in (point.estimate, point.low, point.high) if y == y]
+    alt = "Pearson's r with human judgments over the number of training instances, a line a number of judgments."
+    spec = charts.lines(
+        marks,
+        alt=alt,
+        x="training instances",
+        y="Pearson's r with human judgments",
+        series=len(names),
+        span=(min(heights), max(heights)),
+        ticks=sorted({float(point.instances) for point in result.points}),
+        bands=bands,
+        log=True,
+        height=240,
+    )
+    title = f"{result.architecture} on {result.model}" if result.architecture else "Learning curve"
+    yield Chart(title, alt, (("", spec),), names)
+
+
+@lists(LearningCurve)
+def learning_rows(result: LearningCurve) -> Iterator[Mapping[str, object]]:
+    """Yield one row a point and seed."""
+    for point in result.points:
+        for seed, value in zip(result.seeds, point.values, strict=True):
+            known = {"instances": point.instances, "judgments": point.judgments or "all", "seed": seed}
+            yield {**known, "r": value, "mean": point.estimate, "low": point.low, "high": point.high}
+
+
+def _judgments(count: int) -> str:
+    return f"{count} judgment{'s' * (count > 1)} each" if count else "all judgments"

@@ -1,0 +1,581 @@
+"""What metric cards look like: what a metric is better than, and every part of its card; and cards side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from bsx.analysis.cards.leaderboard import CardFigure, CardValue, FigureRow, Leaderboard, card_figures, times_what
+from bsx.analysis.cards.result import (
+    AgreementPart,
+    Card,
+    CardRun,
+    CardTest,
+    ChallengePart,
+    CostPart,
+    CostRow,
+    FactorsPart,
+    InvariancePart,
+    LanguagesPart,
+    ParaphrasePart,
+    PerturbationsPart,
+    SentinelsPart,
+)
+from bsx.analysis.present import charts
+from bsx.analysis.present.cells import NONE, interval, listed, number, p_value, percent, table, text
+from bsx.analysis.present.families.agreement import human_table
+from bsx.analysis.present.families.disentangling import worded
+from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, Prose, TablePart
+
+_TITLES = {
+    "agreement": "Agreement with human judgments",
+    "factors": "What its scores go with",
+    "paraphrase": "Paraphrases",
+    "perturbations": "Controlled changes",
+    "challenge": "Challenge sets",
+    "sentinels": "What is trivial",
+    "invariance": "What should change nothing",
+    "cost": "Cost",
+    "languages": "Languages",
+}
+_ROWS = 18  # figures that the short form shows before it turns to means over groups
+_PANELS = 8
+
+
+@presents(Card, section=("card", "Metric cards"))
+def parts(card: Card) -> Iterator[Part]:
+    """Yield what the metric is better than, its figures beside those of sentinels, then each part of the card."""
+    yield Answer(_finding(card))
+    yield from _figures([card])
+    yield from _noted(_remarks(card))
+    yield from _chart([card])
+    yield from _whole(card)
+
+
+@presents(CardRun, section=("cards", "Metric cards of one run"))
+def run(result: CardRun) -> Iterator[Part]:
+    """Yield what each metric is better than, their figures side by side, then each card."""
+    if len(result.cards) == 1:
+        yield from parts(result.cards[0])
+        return
+    yield Answer(" ".join(_finding(card) for card in result.cards), answers=True)
+    yield from _figures(result.cards)
+    yield from _noted([*result.notes, *(note for card in result.cards for note in _remarks(card, named=True))])
+    yield from _chart(result.cards)
+    for card in result.cards:
+        yield from _whole(card, f"{card.metric}: ")
+
+
+@presents(Leaderboard, section=("leaderboard", "Metric cards compared"))
+def board(result: Leaderboard) -> Iterator[Part]:
+    """Yield which metrics stand alone in front, and all figures with their clusters."""
+    yield Answer(_front(result), answers=True)
+    rows = []
+    for figure in result.figures:
+        cells = {row.metric: _standing(row.value, row.ci, row.rank, strong=row.winner) for row in figure.standings}
+        shown = [cells.get(name, Cell(NONE)) for name in result.metrics]
+        rows.append([text(figure.part), text(figure.data), _where(figure), text(figure.figure), *shown])
+    note = (
+        f"Bold: no metric with a better figure is significantly better, p < {result.alpha:g}, Holm correction over the "
+        "pairs of a row; in brackets behind: cluster. The interval of a cost is the range of several runs."
+    )
+    yield table("Figures of all cards", ["part", "table", "where", "figure", *result.metrics], rows, note=note, names=4)
+    yield from _noted([f"{note}." for note in result.notes])
+    panels = []
+    for figure in result.figures[:_PANELS]:
+        title = " ".join(filter(None, (figure.figure, figure.data, figure.level, figure.group)))
+        points = [
+            charts.Point(row.metric + ("" if row.winner else " (outperformed)"), 0, row.value, *(row.ci or ()))
+            for row in sorted(figure.standings, key=lambda row: result.metrics.index(row.metric))
+        ]
+        axis = figure.figure if len(result.figures) > 1 else title
+        panels.append((title, charts.intervals(points, alt=title, axis=axis, series=1, zero=None)))
+    alt = "Figures of the cards with their intervals; outperformed: another metric is significantly better."
+    yield Chart("Metric cards side by side", alt, tuple(panels))
+
+
+@lists(Card)
+def figures(card: Card) -> Iterator[Mapping[str, object]]:
+    """Yield a row a figure."""
+    for at, value, ends, _ in card_figures(card):
+        low, high = ends or (None, None)
+        yield {"metric": card.metric, **vars(at), "value": value, "low": low, "high": high}
+
+
+@lists(CardRun)
+def all_figures(result: CardRun) -> Iterator[Mapping[str, object]]:
+    """Yield a row a figure of each card."""
+    for card in result.cards:
+        yield from figures(card)
+
+
+@lists(Leaderboard)
+def standings(result: Leaderboard) -> Iterator[Mapping[str, object]]:
+    """Yield a row a figure and metric."""
+    for figure in result.figures:
+        place = {name: getattr(figure, name) for name in ("part", "figure", "data", "level", "group")}
+        for row in figure.standings:
+            low, high = row.ci or (None, None)
+            own = {"metric": row.metric, "value": row.value, "low": low, "high": high, "rank": row.rank}
+            yield place | own | {"winner": row.winner}
+
+
+def _finding(card: Card) -> str:
+    """Return what a metric is significantly better than, and which checks it fails."""
+    family, made = card.multiplicity, card.parts.made()
+    scored = "published scores" if card.of == "column" else "scored here"
+    many = len(card.data)
+    said = [f"{card.metric}, {scored}, was measured on {many} table{'s' * (many != 1)}."]
+    sentinels = made["sentinels"].tests if "sentinels" in made else ()
+    rivals = [test for part in made.values() for test in part.tests if test.b in card.against]
+    if sentinels:
+        said.append(f"Compared with sentinels, which cannot know anything: {_won(sentinels, family.alpha)}.")
+    for name in card.against:
+        own = [test for test in rivals if test.b == name]
+        if own:
+            said.append(f"Compared with {name}: {_won(own, family.alpha)}.")
+    if card.parts.invariance is not None:
+        tried = [
+            check for check in card.parts.invariance.checks if check.holds is not None and check.kind != "property"
+        ]
+        broken = list(dict.fromkeys(item.name for item in tried if not item.holds))
+        failed = f"; broken: {listed(broken)}" if broken else ""
+        said.append(f"{sum(bool(item.holds) for item in tried)} of {len(tried)} checks of invariance hold{failed}.")
+    if family.tests:
+        said.append(
+            f"The card's {family.tests} tests are corrected together ({family.correction.capitalize()}): "
+            f"{family.significant} {'is' if family.significant == 1 else 'are'} below {family.alpha:g}."
+        )
+    else:
+        said.append("No test compares it with another metric or a sentinel.")
+    return " ".join(said)
+
+
+def _won(tests: Sequence[CardTest], alpha: float) -> str:
+    """Return in how many tests a metric is better or worse; neither is said where p is above alpha."""
+    clear = [test.difference for test in tests if test.p_adjusted is not None and test.p_adjusted < alpha]
+    better, worse = (sum(d is not None and sign * d > 0 for d in clear) for sign in (1, -1))
+    of = f"{len(tests)} test{'s' * (len(tests) != 1)}"
+    if not better:
+        return f"significantly worse in {worse} of {of}" if worse else f"no significant difference in {of}"
+    return f"significantly better in {better} of {of}" + (f", and worse in {worse}" if worse else "")
+
+
+def _front(result: Leaderboard) -> str:
+    """Return which metrics stand alone in the first cluster, and in how many figures; of cost by itself."""
+    said = []
+    costs = [figure for figure in result.figures if figure.part == "cost"]
+    others = [figure for figure in result.figures if figure.part != "cost"]
+    for found, what in ((others, "figures"), (costs, "figures of cost")):
+        alone = Counter(name for figure in found if (name := _alone(figure)) is not None)
+        if not found:
+            continue
+        left = len(found) - alone.total()
+        told = ", ".join(f"{name} ({count})" for name, count in alone.most_common())
+        if not alone:
+            said.append(f"In none of {len(found)} {what} is one metric told apart from all others as the best.")
+        else:
+            rest = f"; in the other {left} the best are not told apart" if left else ""
+            said.append(f"In {alone.total()} of {len(found)} {what} one metric is alone in front: {told}{rest}.")
+    tables = len({figure.data for figure in result.figures if figure.data})
+    return f"{len(result.metrics)} metrics on {tables} table{'s' * (tables != 1)}. {' '.join(said)}"
+
+
+def _alone(figure: FigureRow) -> str | None:
+    """Return the only metric that no other one significantly beats."""
+    front = [row.metric for row in figure.standings if row.winner]
+    return front[0] if len(front) == 1 else None
+
+
+def _remarks(card: Card, *, named: bool = False) -> list[str]:
+    """Return the notes of a card, and why parts that were asked for are missing."""
+    missing = [
+        f"{f'{card.metric}: ' if named else ''}{_TITLES[name]}: {status.status}: {status.reason}"
+        for name, status in card.status.items()
+        if status.status == "failed" or (status.status == "left out" and status.reason != "not asked for")
+    ]
+    return [*card.notes, *missing]
+
+
+def _where(at: CardFigure | FigureRow) -> Cell:
+    return text(" ".join(filter(None, (at.level, at.group))) or NONE)
+
+
+def _standing(value: float, ci: tuple[float, float] | None, rank: int | None = None, *, strong: bool = False) -> Cell:
+    ends = interval(ci).text
+    behind = ["" if ends == NONE else ends, "" if rank is None else f"({rank})"]
+    return Cell(" ".join(filter(None, [number(value).text, *behind])), value, strong=strong)
+
+
+def _figures(cards: Sequence[Card]) -> Iterator[TablePart]:
+    """Yield the figures of cards, a column a metric, beside the best sentinel of the same rows."""
+    values: dict[CardFigure, dict[str, CardValue]] = {}
+    for card in cards:
+        for card_figure in card_figures(card):
+            values.setdefault(card_figure.at, {})[card.metric] = card_figure
+    if not values:
+        return
+    means = {replace(at, group="") for at in values if at.group == "average"}
+    few = {at: of for at, of in values.items() if at.group == "average" or replace(at, group="") not in means}
+    cut = len(values) > _ROWS and len(few) < len(values)
+    level = f"{100 * float(cards[0].settings.get('confidence', 0.95)):g} % intervals"
+    for shown, full in ((few, False), (values, True)) if cut else ((values, False),):
+        rows = []
+        for at, of in shown.items():
+            own = [
+                _standing(of[card.metric].value, of[card.metric].ci) if card.metric in of else Cell(NONE)
+                for card in cards
+            ]
+            rows.append([text(at.part), text(at.data), _where(at), text(at.figure), *own, _trivial(cards, at)])
+        costs = "; of costs, ranges of runs" if any(at.part == "cost" for at in shown) else ""
+        caption = f"Figures of the card{'s' * (len(cards) > 1)}; {level}{costs}"
+        heads = ["part", "table", "where", "figure", *(card.metric for card in cards), "best sentinel"]
+        yield table(caption, heads, rows, names=4, full=full)
+
+
+def _trivial(cards: Sequence[Card], at: CardFigure) -> Cell:
+    """Return what the best sentinel reaches on the same rows."""
+    place = (at.figure, at.data, at.level, at.group)
+    rows = [
+        (row.value, row.sentinel)
+        for card in cards
+        for row in (card.parts.sentinels.rows if card.parts.sentinels is not None else ())
+        if (row.figure, row.data, row.level, row.group) == place and row.value == row.value
+    ]
+    if not rows:
+        return Cell(NONE)
+    value, name = max(rows)
+    return Cell(f"{number(value).text} ({name})", value)
+
+
+def _chart(cards: Sequence[Card]) -> Iterator[Chart]:
+    """Yield agreement on every table, metrics in colours."""
+    points = [
+        charts.Point(" ".join(filter(None, (at.data, at.level, at.group))), place, value, *ends, card.metric)
+        if ends is not None
+        else charts.Point(" ".join(filter(None, (at.data, at.level, at.group))), place, value, label=card.metric)
+        for place, card in enumerate(cards)
+        for at, value, ends, _ in card_figures(card)
+        if at.part == "agreement"
+    ]
+    if points:
+        names = tuple(card.metric for card in cards)
+        alt = "Agreement with human judgments on every table, level and language pair, with intervals."
+        spec = charts.intervals(points, alt=alt, axis="agreement with human judgments", series=len(names))
+        yield Chart("Agreement of each metric", alt, (("", spec),), names if len(names) > 1 else ())
+
+
+def _whole(card: Card, before: str = "") -> Iterator[Part]:
+    """Yield what a card rests on, and all its parts, for the full form."""
+    yield Heading(f"{before}What this card rests on", full=True)
+    rows = [
+        [
+            text(data.name),
+            text(data.kind),
+            text(", ".join(data.languages)),
+            number(data.n),
+            text(", ".join(data.groups[:12]) + (", …" if len(data.groups) > 12 else "")),
+            text(data.sha256[:12], code=True),
+        ]
+        for data in card.data
+    ]
+    yield table("Data", ["table", "kind", "language", "rows", "groups", "sha256"], rows, sortable=False, full=True)
+    rows = [[text(_TITLES[name]), text(part.status), text(part.reason or NONE)] for name, part in card.status.items()]
+    if rows:
+        yield table("Parts", ["part", "status", "why"], rows, sortable=False, full=True)
+    signed = [[text(lang), text(signature, code=True)] for lang, signature in card.signatures.items()]
+    if signed:
+        yield table("Signatures", ["language", "signature"], signed, sortable=False, full=True)
+    made = card.parts.made()
+    for name, title in _TITLES.items():
+        if name in made:
+            yield Heading(f"{before}{title}", full=True)
+            for part in (*_PARTS[name](made[name]), *_tests(made[name].tests, title), *_noted(made[name].notes)):
+                yield replace(part, full=True)
+
+
+def _noted(notes: Sequence[str]) -> list[Notes]:
+    """Return notes as a part, if there are any."""
+    return [Notes(tuple(dict.fromkeys(notes)))] if notes else []
+
+
+def _tests(tests: Sequence[CardTest], of: str) -> Iterator[Part]:
+    if not tests:
+        return
+    rows = [
+        [
+            text(test.data),
+            text(" ".join(filter(None, (test.level, test.group))) or NONE),
+            text(test.figure),
+            text(test.a),
+            text(test.b),
+            number(test.difference),
+            interval(test.ci),
+            p_value(test.p),
+            p_value(test.p_adjusted),
+        ]
+        for test in tests
+    ]
+    heads = ["table", "where", "figure", "A", "B", "A less B", "interval", "p", "p (all tests of the card)"]
+    methods = "; ".join(dict.fromkeys(test.method for test in tests if test.method))
+    note = f"{methods}." if methods else ""
+    yield table(f"Tests: {of[0].lower()}{of[1:]}", heads, rows, note=note, names=5, folded=len(rows) > 12)
+
+
+def _agreement(part: AgreementPart) -> Iterator[Part]:
+    rows = [
+        [
+            text(row.data),
+            text(row.level),
+            text(row.group),
+            number(row.n),
+            text(row.statistic),
+            number(row.value, strong=row.rank == 1),
+            interval(row.ci),
+            text(NONE if row.rank is None else f"{row.rank} (of {row.of})"),
+        ]
+        for row in part.rows
+    ]
+    heads = ["table", "level", "group", "rows", "statistic", "value", "interval", "rank"]
+    note = "Rank: metrics of the run in clusters of significance (Holm within the group); 1 is best."
+    yield table("Correlation with human judgments", heads, rows, note=note)
+    if part.human:
+        yield human_table(part.human)
+
+
+def _factors(part: FactorsPart) -> Iterator[Part]:
+    rows = []
+    for row in part.observational:
+        for place, factor in enumerate(row.factors):
+            share = row.r2_share.get(factor)
+            rows.append(
+                [
+                    text(row.data if not place else ""),
+                    text(row.group if not place else ""),
+                    number(row.n) if not place else Cell(""),
+                    text(factor),
+                    number(row.coef.get(factor)),
+                    interval(row.ci.get(factor)),
+                    number(share),
+                    percent(None if share is None or not row.r2 else share / row.r2),
+                    number(row.r2) if not place else Cell(""),
+                    interval(row.r2_ci) if not place else Cell(""),
+                ]
+            )
+    heads = ["table", "language", "rows", "factor", "coefficient", "interval", "of R²", "share", "R²", "interval of R²"]
+    note = "Observational: standardised coefficients say what scores go with, not what moves them."
+    yield table("Scores regressed on linguistic factors", heads, rows, note=note, sortable=False)
+    moved = part.interventional
+    if moved:
+        rows = [
+            [
+                text(item.data),
+                text(item.group),
+                number(item.n),
+                text(item.factor),
+                number(item.observed),
+                interval(item.observed_ci),
+                number(item.edited),
+                interval(item.edited_ci),
+                number(item.difference),
+                interval(item.difference_ci),
+            ]
+            for item in moved
+        ]
+        heads = [
+            "table",
+            "language",
+            "texts",
+            "factor",
+            "observed",
+            "interval",
+            "edited",
+            "interval ",
+            "difference",
+            " ",
+        ]
+        note = (
+            "Edited: references are edited factor by factor, and falls of scores regressed on the factors' changes; "
+            "of sem, per changed meaning; surface: what an edit of writing alone costs beyond the factors."
+        )
+        yield table("What scores go with, and what moves them", heads, rows, note=note)
+    warnings = [worded(notice) for row in part.observational for notice in row.warnings]
+    left = [f"{name} is left out: {why}" for name, why in part.left_out.items()]
+    yield from _noted(list(dict.fromkeys([*left, *warnings])))
+
+
+def _paraphrase(part: ParaphrasePart) -> Iterator[Part]:
+    pairs = [[text(row.data), text(row.group), number(row.n), number(row.auc), interval(row.ci)] for row in part.pairs]
+    if pairs:
+        yield table("Paraphrase pairs told from others", ["table", "language", "pairs", "ROC AUC", "interval"], pairs)
+    triples = [
+        [text(row.data), text(row.group), number(row.n), percent(row.rate), interval(row.ci), number(row.mean_margin)]
+        for row in part.triples
+    ]
+    if triples:
+        heads = ["table", "language", "triples", "prefers the paraphrase", "interval", "mean margin"]
+        yield table("Triples: a paraphrase against a sentence that shares words", heads, triples)
+
+
+def _perturbations(part: PerturbationsPart) -> Iterator[Part]:
+    whole = [
+        [text(row.data), text(row.group), number(row.n), number(row.texts), percent(row.rate), interval(row.ci)]
+        for row in part.overall
+    ]
+    if whole:
+        heads = ["table", "language", "changed meanings", "texts", "cost more", "interval"]
+        controls = " or ".join(dict.fromkeys(row.control for row in part.overall))
+        note = (
+            f"How often a single change of meaning (a negation, another number) costs more than {controls}, which "
+            "keeps the meaning, does in the same text; a tie is an error."
+        )
+        yield table("Changed meanings against the control", heads, whole, note=note)
+    rows = [
+        [
+            text(row.group),
+            text(row.perturbation + (f" {row.strength:g}" if row.strength is not None else "")),
+            text("keeps" if row.preserves else "changes"),
+            number(row.n),
+            number(row.drop),
+            interval(row.ci),
+            percent(row.relative_drop),
+            percent(row.unnoticed),
+            number(row.excess),
+            interval(row.excess_ci),
+        ]
+        for row in part.rows
+    ]
+    heads = ["language", "change", "meaning", "n", "drop", "interval", "of range", "unseen", "excess", "interval "]
+    note = (
+        "Drop: mean score of references beside themselves, less that of the changed ones. Of range: as a share of what "
+        "unrelated texts lose. Unseen: changed texts that score no lower. Excess: drop less that of the control."
+    )
+    yield table("What changes of the text do to the score", heads, rows, note=note)
+    left = [f"{row.perturbation} is left out ({row.why})" for row in part.left_out]
+    yield from _noted(list(dict.fromkeys(left)))
+
+
+def _challenge(part: ChallengePart) -> Iterator[Part]:
+    rows = []
+    for item in part.sets:
+        results = [("all", "", item.overall), *((name, row.severity, row) for name, row in item.phenomena.items())]
+        for name, severity, row in results:
+            if row is not None:
+                rows.append(
+                    [
+                        text(item.data),
+                        text(item.group),
+                        text(name),
+                        text(severity or NONE),
+                        number(row.n),
+                        percent(row.rate, strong=name == "all"),
+                        interval(row.ci),
+                        number(row.kendall),
+                    ]
+                )
+    heads = ["table", "language", "phenomenon", "severity", "rows", "right", "interval", "Kendall-like"]
+    note = "Right: the good translation scores strictly higher; a tie is an error."
+    yield table("Good translations against bad ones", heads, rows, note=note)
+
+
+def _sentinels(part: SentinelsPart) -> Iterator[Part]:
+    rows = [
+        [
+            text(row.sentinel),
+            text(row.data),
+            text(row.level or NONE),
+            text(row.group or NONE),
+            text(row.figure),
+            number(row.value),
+            interval(row.ci),
+            number(row.metric_value),
+            text(row.note),
+        ]
+        for row in part.rows
+    ]
+    heads = ["sentinel", "table", "level", "group", "figure", "reaches", "interval", "this metric", "note"]
+    yield table("What metrics reach that cannot know anything", heads, rows)
+
+
+def _invariance(part: InvariancePart) -> Iterator[Part]:
+    said = {True: "holds", False: "broken", None: "not tried"}
+    rows = [
+        [
+            text(row.group),
+            text(row.name),
+            text(row.what),
+            text(said[row.holds] if row.kind != "property" or row.holds is None else ("yes" if row.holds else "no")),
+            number(row.n),
+            number(row.changed),
+            Cell(f"{row.largest:.3g}", row.largest) if row.largest == row.largest else Cell(NONE),
+        ]
+        for row in part.checks
+    ]
+    heads = ["language", "check", "what should hold", "found", "rows", "differ", "largest difference"]
+    yield table("Invariance and determinism", heads, rows, sortable=False)
+
+
+def _cost(part: CostPart) -> Iterator[Part]:
+    def row(name: str, cost: CostRow) -> list[Cell]:
+        return [
+            text(name),
+            number(cost.seconds),
+            interval(cost.seconds_range),
+            number(cost.processor),
+            number(cost.start_seconds, 2),
+            number(cost.memory, 0),
+            number(cost.memory - cost.memory_before, 0),
+        ]
+
+    rows = [row("this metric", part.metric)]
+    if part.chrf is not None:
+        rows.append(row("chrF", part.chrf))
+    heads = ["", "seconds", "lowest and highest", "of processors", "to start, s", "most memory, MB", "of that its own"]
+    machine = ", ".join(f"{name} {value}" for name, value in part.machine.items() if value)
+    yield table(
+        "For 1,000 segments, in a process of its own", heads, rows, note=f"Measured on: {machine}.", sortable=False
+    )
+    if part.times_chrf is not None:
+        low, high = part.times_chrf_range or (None, None)
+        between = "" if low is None else f" (from {low:.3g} to {high:.3g} by the slowest and the fastest runs)"
+        yield Prose(f"It takes {part.times_chrf:.3g} {times_what(part)} in the same run{between}.")
+
+
+def _languages(part: LanguagesPart) -> Iterator[Part]:
+    declared = part.declared
+    shown = declared if isinstance(declared, str) else ", ".join(declared)
+    source = f" ({part.source})" if part.source else ""
+    yield Prose(f"Declared by the registry: {shown}{source}.")
+    said = {True: "yes", False: "no", None: "any"}
+    rows = [
+        [
+            text(row.lang),
+            text(said[row.declared]),
+            number(row.segments),
+            percent(row.truncated_share),
+            number(row.empty),
+            number(row.failed),
+            number(row.agreement),
+        ]
+        for row in part.measured
+    ]
+    heads = ["language", "declared", "segments", "cut off", "empty", "failed", "mean agreement, segments"]
+    yield table("Measured", heads, rows)
+    doubts = [f"{row.lang}: {note}" for row in part.measured for note in row.notes]
+    yield from _noted(doubts)
+
+
+_PARTS: Mapping[str, Callable[..., Iterator[Part]]] = {
+    "agreement": _agreement,
+    "factors": _factors,
+    "paraphrase": _paraphrase,
+    "perturbations": _perturbations,
+    "challenge": _challenge,
+    "sentinels": _sentinels,
+    "invariance": _invariance,
+    "cost": _cost,
+    "languages": _languages,
+}
+"""Part -> the function that shows it."""

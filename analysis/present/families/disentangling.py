@@ -1,0 +1,606 @@
+"""What disentangling regressions look like: which factors go with a metric, and what that rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from bsx.analysis.disentangling.checks import Residuals
+from bsx.analysis.disentangling.result import (
+    COOK_LIMIT,
+    FEW_CLUSTERS,
+    ROWS_PER_FACTOR,
+    VIF_LIMIT,
+    CoefficientComparison,
+    Coefficients,
+    DisentangleResult,
+    MetricFit,
+    NestedTest,
+    TippingPoint,
+    Variant,
+    VariantFit,
+)
+from bsx.analysis.present import charts
+from bsx.analysis.present.cells import FEWEST, NONE, estimate, interval, listed, number, p_value, percent, table, text
+from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
+from bsx.support.optional import need
+from bsx.support.result import Notice
+
+_ERRORS = {"classic": "classic", "hc3": "HC3", "cluster": "cluster-robust"}
+_CORRECTED = {"none": "uncorrected", "holm": "corrected after Holm", "bh": "corrected after Benjamini-Hochberg"}
+_NAMED = 6  # metrics that a sentence has room for
+_BESIDE = ("within-groups", "errors-in-variables")  # what stands beside the main estimate in the short form
+
+
+@presents(DisentangleResult, section=("factors", "Factor profiles"))
+def parts(result: DisentangleResult) -> Iterator[Part]:
+    """Yield the finding, the coefficients, and everything that they rest on."""
+    yield Answer(_finding(result))
+    yield _main(result)
+    yield from _notes(result)
+    yield _coefficient_chart(result)
+    yield _intervals(result)
+    yield from _shares(result)
+    yield from _variance(result)
+    yield from _groups(result)
+    yield from _variants(result)
+    yield from _tipping(result)
+    yield from _bends(result)
+    yield from _mediation(result)
+    yield from nested(result.tests)
+    if result.comparison is not None:
+        yield from (replace(part, full=True) for part in compared(result.comparison))
+    vif = ", ".join(f"{name} {value:.2f}" for name, value in result.results[0].vif.items())
+    yield Notes((f"Variance inflation: {vif}; condition number {result.condition_number:.2f}.",), full=True)
+
+
+@presents(CoefficientComparison)
+def compared(result: CoefficientComparison) -> Iterator[TablePart]:
+    """Yield two metrics' coefficients side by side."""
+    first = next(iter(result.by.values()))
+    rows = []
+    for name, c in result.by.items():
+        difference = estimate(c.difference, (c.low, c.high))
+        p = p_value(c.p_two_sided, mark=_dagger(c.p_two_sided < 0.05))
+        rows.append([text("R²" if name == "r2" else name), number(c.a), number(c.b), difference, p])
+    caption = (
+        f"{result.a} compared with {result.b}, n = {first.n:,}; {first.method}, {100 * first.confidence:g} % intervals"
+    )
+    note = "†: two-sided p < 0.05, uncorrected."
+    yield table(caption, ["factor", result.a, result.b, "difference", "p"], rows, note=note)
+
+
+@presents(Residuals)
+def unexplained(result: Residuals) -> Iterator[Part]:
+    """Yield the largest, and four views: over fitted values, compared with the normal, their spread, and leverage."""
+    normal = need("scipy.stats", "drawing residuals").norm
+    n = len(result.scaled)
+    expected = normal.ppf((np.arange(1, n + 1) - 0.5) / n)
+    low, high = float(expected[0]), float(expected[-1])
+    root = np.sqrt(np.abs(result.scaled))
+    views = (
+        ("a bend: not linear", result.fitted, result.residuals, "fitted (sd)", "residual (sd)"),
+        ("off the line: not normal", expected, np.sort(result.scaled), "normal quantile", "standardised residual"),
+        ("a slope: uneven spread", result.fitted, root, "fitted (sd)", "√|standardised residual|"),
+        ("far right and far from 0: decides much", result.leverage, result.scaled, "leverage", "standardised residual"),
+    )
+    panels = []
+    for title, x, y, across, up in views:
+        line = [(low, low), (high, high)] if across == "normal quantile" else ()
+        points = list(zip(x.tolist(), y.tolist(), strict=True))
+        panels.append((title, charts.scatter(points, alt=f"{up} by {across}: {title}.", x=across, y=up, line=line)))
+    title = f"Residuals of {result.metric}"
+    furthest = int(np.argmax(np.abs(result.scaled)))
+    cells = [text(result.metric), number(float(result.scaled[furthest]), 2), number(float(result.leverage.max()))]
+    heads = ["metric", "largest standardised residual", "largest leverage"]
+    yield table(f"{title}, n = {n:,}", heads, [cells])
+    yield Chart(title, f"{title}: four views.", tuple(panels))
+
+
+@lists(Residuals)
+def residual_rows(result: Residuals) -> Iterator[Mapping[str, object]]:
+    """Yield a row a row of the table that was regressed."""
+    columns = {name: getattr(result, name).tolist() for name in ("fitted", "residuals", "scaled", "leverage")}
+    for values in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, values, strict=True))
+
+
+@lists(CoefficientComparison)
+def comparison_rows(result: CoefficientComparison) -> Iterator[Mapping[str, object]]:
+    """Yield a row a factor."""
+    for name, comparison in result.by.items():
+        yield {"factor": name, **vars(comparison)}
+
+
+@lists(DisentangleResult)
+def rows(result: DisentangleResult) -> Iterator[Mapping[str, object]]:
+    """Yield a row a group, metric and factor, full precision; the group is empty for all rows together."""
+    plain = ("statistic", "vif", "r2_share", "partial_r2", "semipartial_r2", "importance")
+    for group, part in {"": result, **result.groups}.items():
+        for fit in part.results:
+            for name in part.factors:
+                row = {"group": group, "n": part.n, **_coefficient(fit, name), "variant": ""}
+                row |= {what: getattr(fit, what)[name] for what in plain}
+                row |= {"r2": fit.r2, "adj_r2": fit.adj_r2, "r2_out": fit.r2_out}
+                ends = {"r2": fit.r2_ci, "partial": fit.partial_r2_ci[name], "semipartial": fit.semipartial_r2_ci[name]}
+                for what, (low, high) in (ends | {"boot": fit.ci_bootstrap.get(name, ("", ""))}).items():
+                    row |= {f"{what}_low": low, f"{what}_high": high}
+                yield row
+    for variant in result.variants:
+        for other in variant.results:
+            more = {"n": result.n, "r2": "" if other.r2 is None else other.r2, "variant": variant.name}
+            yield from ({**_coefficient(other, name), **more} for name in variant.factors)
+    for point in result.tipping:
+        held = {name: value for name, value in vars(point).items() if name != "curve" and value is not None}
+        yield {"n": result.n, **held, "variant": "tipping-point"}
+
+
+def nested(tests: Mapping[str, Sequence[NestedTest]]) -> Iterator[TablePart]:
+    """Yield a table of nested tests; metric -> its tests."""
+    results = []
+    for metric, own in tests.items():
+        for test in own:
+            added = " + ".join(test.added) if test.name == "factors" else f"{test.name} ({', '.join(test.added)})"
+            df = f"{test.df1}, {test.df2:g}" if math.isfinite(test.df2) else str(test.df1)
+            cells = [number(test.r2_base), number(test.r2_full), number(test.gain), number(test.statistic, 2), text(df)]
+            results.append([text(metric), text(added), *cells, p_value(test.p, mark=_dagger(test.p < 0.05))])
+    if results:
+        n = next(own[0].n for own in tests.values() if own)
+        caption = f"What further terms explain, n = {n:,}; tests of nested models, uncorrected"
+        heads = ["metric", "added", "R² before", "after", "gain", "F or χ²/df", "df", "p"]
+        yield table(caption, heads, results, note="†: p < 0.05.", names=2, full=True)
+
+
+def worded(notice: Notice) -> str:
+    """Return a warning of a regression in words."""
+    name, about, values = notice.name, notice.about, notice.values
+    if name == "simpson":
+        apart = (
+            f"{d['metric']} {d['factor']} {d['pooled']:.3f}, within {d['within']:.3f}" for d in values["differences"]
+        )
+        return (
+            f"rows of different {about} together say something else than rows within one (Simpson's paradox): "
+            f"{'; '.join(apart)}. Differences between the groups stand behind the pooled coefficients."
+        )
+    if name == "collinearity":
+        which = ", ".join(f"{factor} {vif:.1f}" for factor, vif in values["vif"].items()) or "none"
+        return (
+            f"the factors overlap (VIF above {VIF_LIMIT:g}: {which}; condition number {values['condition']:.1f}): "
+            "single coefficients are poorly determined; shares of R² and tests of several factors together say more."
+        )
+    if name == "tiny-n" and about:
+        few = ", ".join(f"{group!r} ({n})" for group, n in values["groups"].items())
+        return f"{about} {few}: under {ROWS_PER_FACTOR} rows a factor, so R² comes out too high there."
+    if name == "tiny-n":
+        return f"{values['n']} rows for {values['factors']} factors: under {ROWS_PER_FACTOR} a factor."
+    if name == "few-clusters":
+        clusters, many = values["clusters"], values["effective"]
+        sizes = "" if round(many) == clusters else f", of such sizes that they count as {many:.0f}"
+        return f"{clusters} clusters{sizes}: with under {FEW_CLUSTERS} their standard errors come out too small."
+    if name == "undefined-resamples":
+        return f"{values['undefined']} of {values['resamples']} resamples had a constant column or collinear factors."
+    if name == "influential-rows":
+        rows_ = [str(row) for row in values["rows"]]
+        which = ", ".join(rows_[:5]) + (f" and {len(rows_) - 5} more" if len(rows_) > 5 else "")
+        decide = f"row {which} of those fitted decides" if len(rows_) == 1 else f"rows {which} of those fitted decide"
+        return f"{about}: {decide} much (Cook's distance above {COOK_LIMIT:g})."
+    if name == "stars-depend-on-se":
+        changed = (f"{d['metric']} {d['factor']} (p {d['p']:.2g}, with HC3 {d['hc3']:.2g})" for d in values["changed"])
+        return (
+            f"the residuals' spread is too uneven to be sure of what is significant: {', '.join(changed)}; "
+            "se=hc3 allows for it."
+        )
+    if name == "group-left-out":
+        return f"{values['column']} {about!r}: {values['why']}."
+    if name == "mostly-length":
+        return (
+            f"{about} is mostly length: how long the texts are, and how unequal, explain {100 * values['share']:.0f} % "
+            "of its variance; control=length holds both constant."
+        )
+    if name == "not-converged":
+        return (
+            f"the random intercepts of {', '.join(values['metrics'])} did not converge: do not use those coefficients."
+        )
+    vanish = values["vanish"]
+    lost = ", ".join(f"{d['factor']} of {d['metric']} below {d['below']:.2f}" for d in vanish[:4])
+    more = f" and {len(vanish) - 4} more" if len(vanish) > 4 else ""
+    says = f"below these reliabilities a coefficient is no longer significant: {lost}{more}."
+    return (
+        f"how reliable {about} is, is not stated; "
+        f"{says if vanish else 'no other coefficient loses its significance by it.'} State it: reliability {about}=…."
+    )
+
+
+def _finding(result: DisentangleResult) -> str:
+    """Return which factors each metric goes with, by significance; a paradox comes first."""
+    if result.n < FEWEST:
+        return f"{result.n} rows are too few to say what a metric goes with."
+    said = []
+    for notice in result.warnings:
+        if notice.name == "simpson":
+            first = notice.values["differences"][0]
+            turned = f"{_moves(first['pooled'])} with {first['factor']} ({first['pooled']:.2f})"
+            said.append(
+                f"Careful, Simpson's paradox: over all rows {first['metric']} {turned}, within one {notice.about} it "
+                f"{_moves(first['within'])} with it ({first['within']:.2f}); differences between the groups stand "
+                "behind the first figure."
+            )
+    phrases = []
+    for fit in result.results[:_NAMED]:
+        strong = sorted((f for f in result.factors if fit.significant[f]), key=lambda f: -abs(fit.coef[f]))
+        ups = [f"{f} ({fit.coef[f]:.2f})" for f in strong if fit.coef[f] > 0]
+        downs = [f"{f} ({fit.coef[f]:.2f})" for f in strong if fit.coef[f] < 0]
+        ways = [f"rises with {listed(ups)}"] * bool(ups) + [f"falls with {listed(downs)}"] * bool(downs)
+        phrases.append(f"{fit.metric} {' and '.join(ways) or 'goes with no factor significantly'}")
+    more = len(result.results) - _NAMED
+    rest = f" (and {more} metric{'s' * (more > 1)} more)" if more > 0 else ""
+    return " ".join(
+        [*said, f"On {result.n:,} rows, {'; '.join(phrases)}{rest}; other coefficients are not significant."]
+    )
+
+
+def _moves(value: float) -> str:
+    return "rises" if value > 0 else "falls"
+
+
+def _main(result: DisentangleResult) -> TablePart:
+    """Return the coefficients of all rows, and beside them those within groups or without noise."""
+    beside = [variant for variant in result.variants if variant.name in _BESIDE]
+    named = {"within-groups": "within groups", "errors-in-variables": "without noise"}
+    results = []
+    for fit in result.results:
+        first = [text(fit.metric), *([text("all rows")] if beside else [])]
+        r2 = estimate(fit.r2, fit.r2_ci, 2)
+        results.append([*first, *(_marked(fit, f, 2) for f in result.factors), r2])
+        for variant in beside:
+            own = variant[fit.metric]
+            cells = [_marked(own, f, 2) for f in result.factors]
+            results.append([text(fit.metric), text(named[variant.name]), *cells, number(own.r2, 2)])
+    level = f"{100 * result.confidence:g} %"
+    caption = f"Standardised coefficients, n = {result.n:,}; R² with its {level} interval"
+    heads = ["metric", *(["estimate"] if beside else []), *result.factors, "R²"]
+    return table(caption, heads, results, note=_how(result), names=1 + bool(beside))
+
+
+def _how(result: DisentangleResult) -> str:
+    why = f"; {result.se_reason}" if result.se_reason else ""
+    errors = f"{_ERRORS[result.se]} standard errors, {result.reference}"
+    return f"† p < {result.alpha:g}, {_CORRECTED[result.correction]} ({errors}{why})."
+
+
+def _notes(result: DisentangleResult) -> Iterator[Notes]:
+    said = [worded(notice) for notice in result.warnings] + [f"{note}." for note in result.notes]
+    if result.omitted:
+        said.append(f"{result.omitted:,} rows are left out because a number is missing.")
+    if said:
+        yield Notes(tuple(said))
+
+
+def _dagger(significant: bool) -> str:
+    return "†" if significant else ""
+
+
+def _marked(fit: Coefficients, factor: str, decimals: int = 3) -> Cell:
+    return number(fit.coef.get(factor), decimals, mark=_dagger(fit.significant.get(factor, False)))
+
+
+def _coefficient(fit: Coefficients, factor: str) -> dict[str, object]:
+    low, high = fit.ci[factor]
+    results = {what: getattr(fit, what)[factor] for what in ("coef", "se", "p", "p_adjusted")}
+    significant = str(fit.significant[factor]).lower()
+    return {
+        "metric": fit.metric,
+        "factor": factor,
+        **results,
+        "significant": significant,
+        "ci_low": low,
+        "ci_high": high,
+    }
+
+
+def _span(fit: MetricFit, factor: str) -> tuple[float, float]:
+    return fit.ci_bootstrap.get(factor) or fit.ci[factor]
+
+
+def _coefficient_chart(result: DisentangleResult) -> Chart:
+    names = tuple(fit.metric for fit in result.results)
+    points = [
+        charts.Point(factor, place, fit.coef[factor], *_span(fit, factor), fit.metric)
+        for factor in result.factors
+        for place, fit in enumerate(result.results)
+    ]
+    alt = "Standardised coefficients of each factor in each metric, with intervals."
+    spec = charts.intervals(points, alt=alt, axis="standardised coefficient", series=len(names))
+    return Chart("What each metric goes with", alt, (("", spec),), names if len(names) > 1 else ())
+
+
+def _intervals(result: DisentangleResult) -> TablePart:
+    level, sampled = f"{100 * result.confidence:g} %", bool(result.bootstrap)
+    results = []
+    for fit in result.results:
+        for factor in result.factors:
+            boot = [interval(fit.ci_bootstrap.get(factor))] if sampled else []
+            p = p_value(fit.p_adjusted[factor])
+            results.append([text(fit.metric), text(factor), _marked(fit, factor), interval(fit.ci[factor]), *boot, p])
+        if sampled:
+            results.append(
+                [text(fit.metric), text("R²"), number(fit.r2), Cell(""), interval(fit.r2_bootstrap), Cell("")]
+            )
+    boots = [f"of {result.bootstrap} resamples"] if sampled else []
+    heads = ["metric", "factor", "coefficient", "interval", *boots, "p"]
+    return table(f"Coefficients with {level} intervals", heads, results, note=_how(result), names=2, full=True)
+
+
+def _shares(result: DisentangleResult) -> Iterator[Part]:
+    names = result.factors
+    bars = [
+        (fit.metric, place, fit.r2_share[factor], factor)
+        for fit in result.results
+        for place, factor in enumerate(names)
+    ]
+    alt = "Shares of each metric's variance that the factors explain, stacked to R²."
+    spec = charts.stacked(bars, alt=alt, axis="share of R²", series=len(names))
+    yield Chart("How much each factor explains", alt, (("", spec),), names, fills=True)
+    level = f"{100 * result.confidence:g} % interval"
+    results = []
+    for fit in result.results:
+        further = (number(fit.adj_r2), number(fit.r2_out))
+        shares = (number(fit.r2_share[f]) for f in names)
+        results.append([text(fit.metric), *shares, estimate(fit.r2, fit.r2_ci), *further])
+    note = (
+        "Shapley values of R² (Lindeman, Merenda & Gold 1980): a metric's shares sum to its R². New rows: "
+        "cross-validation; rows that share a segment or a text stay in one fold."
+    )
+    heads = ["metric", *names, "R²", "adjusted R²", "new rows"]
+    yield table(f"Shares of R², and R² with its {level}", heads, results, note=note, full=True)
+
+
+def _variance(result: DisentangleResult) -> Iterator[TablePart]:
+    """Yield what each factor explains beside the others, and what they explain in common."""
+    fits = result.results
+    results = []
+    for fit in fits:
+        for f in result.factors:
+            partial = estimate(fit.partial_r2[f], fit.partial_r2_ci[f])
+            drop = estimate(fit.semipartial_r2[f], fit.semipartial_r2_ci[f])
+            results.append([text(fit.metric), text(f), partial, drop, number(fit.importance[f])])
+    heads = ["metric", "factor", "partial R²", "drop without it", "drop when shuffled"]
+    note = (
+        "Drops in R²: without the factor (semi-partial R²), and on new rows when its values are shuffled (permutation "
+        "importance)."
+    )
+    caption = f"What each factor explains beside the others, with {100 * result.confidence:g} % intervals"
+    yield table(caption, heads, results, note=note, names=2, full=True)
+    parts_ = list(fits[0].commonality)
+    if len(parts_) > 1:
+        results = [
+            [text(part.replace("+", " + ")), *(number(fit.commonality[part]) for fit in fits)] for part in parts_
+        ]
+        caption = "Parts of R² that factors explain alone and in common (commonality analysis)"
+        heads = ["factors", *(fit.metric for fit in fits)]
+        yield table(caption, heads, results, note="Negative: one hides the other.", full=True)
+
+
+def _groups(result: DisentangleResult) -> Iterator[Part]:
+    """Yield the coefficients of all groups side by side, with the tests that they are the same."""
+    if not result.groups:
+        return
+    groups = {"all": result, **result.groups}
+    names = tuple(fit.metric for fit in result.results)
+    ends = [
+        end
+        for part in groups.values()
+        for fit in part.results
+        for f in result.factors
+        for end in (fit.coef[f], *_span(fit, f))
+        if math.isfinite(end)
+    ]
+    span = (min(0.0, *ends), max(0.0, *ends)) if ends else None
+    panels = []
+    for factor in result.factors:
+        points = [
+            charts.Point(name, place, part[metric].coef[factor], *_span(part[metric], factor), metric)
+            for name, part in groups.items()
+            for place, metric in enumerate(names)
+        ]
+        alt = f"Coefficients of {factor} in each group, with intervals, one mark a metric."
+        axis = "standardised coefficient"
+        panels.append((factor, charts.intervals(points, alt=alt, axis=axis, series=len(names), span=span, dense=True)))
+    alt = f"Coefficients by group, a panel for each factor: {', '.join(groups)}."
+    yield Chart("What each metric goes with, group by group", alt, tuple(panels), names if len(names) > 1 else ())
+    pooled = {test.metric: test for test in result.pooled}
+    results = []
+    for metric in names:
+        for factor in (*result.factors, ""):
+            own = [_marked(part[metric], factor) if factor else number(part[metric].r2) for part in groups.values()]
+            p = pooled[metric].by_factor.get(factor) if factor and metric in pooled else None
+            results.append([text(metric), text(factor or "R²"), *own, *([p_value(p)] if pooled else [])])
+    heads = ["metric", "factor", *(f"{name} (n = {part.n:,})" for name, part in groups.items())]
+    note = f"† p < {result.alpha:g}, {_CORRECTED[result.correction]}."
+    note += " The last column tests whether the groups share it." if pooled else ""
+    heads += ["p: the same"] if pooled else []
+    yield table("Coefficients by group", heads, results, note=note, names=2, full=True)
+    if pooled:
+        results = [
+            [text(t.metric), number(t.statistic, 2), number(t.df1), number(t.df2, 0), p_value(t.p)]
+            for t in result.pooled
+        ]
+        caption = f"Do the groups share all their coefficients? ({result.pooled[0].method})"
+        yield table(caption, ["metric", "F", "df", "residual df", "p"], results, full=True)
+
+
+def _variants(result: DisentangleResult) -> Iterator[TablePart]:
+    """Yield the same coefficients estimated otherwise, side by side, and what belongs to each way."""
+    if not result.variants:
+        return
+    by_name = [{fit.metric: fit for fit in variant.results} for variant in result.variants]
+    factors = dict.fromkeys([*result.factors, *(name for variant in result.variants for name in variant.factors)])
+    results = []
+    for fit in result.results:
+        for factor in factors:
+            cells = [_variant_cell(of.get(fit.metric), factor) for of in by_name]
+            results.append([text(fit.metric), text(factor), _variant_cell(fit, factor), *cells])
+        r2 = [number(of[fit.metric].r2 if fit.metric in of else None) for of in by_name]
+        results.append([text(fit.metric), text("R²"), number(fit.r2), *r2])
+    note = "; ".join(f"{variant.name}: {variant.what}" for variant in result.variants)
+    heads = ["metric", "factor", "main estimate", *(variant.name for variant in result.variants)]
+    caption = f"The same coefficients, estimated otherwise († p < {result.alpha:g})"
+    yield table(caption, heads, results, note=note, names=2, full=True)
+    for variant in result.variants:
+        if variant.name == "random-effects":
+            yield _random_effects(variant)
+        if variant.name == "within-groups":
+            yield _within(variant)
+        if variant.name == "random-intercepts":
+            yield _components(variant)
+
+
+def _variant_cell(fit: MetricFit | VariantFit | None, factor: str) -> Cell:
+    return Cell(NONE) if fit is None else _marked(fit, factor)
+
+
+def _random_effects(variant: Variant) -> TablePart:
+    results = []
+    for fit in variant.results:
+        for factor in variant.factors:
+            more = {name: values.get(factor) for name, values in fit.details.items()}
+            reach = interval((more.get("predict_low"), more.get("predict_high")))
+            cells = [number(fit.coef[factor]), interval(fit.ci[factor]), number(more.get("tau2"), 4)]
+            cells += [percent(more.get("i2")), p_value(more.get("q_p")), reach]
+            results.append([text(fit.metric), text(factor), *cells])
+    heads = ["metric", "factor", "mean", "interval", "tau²", "I²", "p: the same", "a further group"]
+    return table("How much coefficients vary over groups (random effects)", heads, results, names=2, full=True)
+
+
+def _within(variant: Variant) -> TablePart:
+    tests = ("slopes", "intercepts", "slopes and intercepts")
+    results = [
+        [
+            text(fit.metric),
+            *(p_value(fit.details.get("groups", {}).get(test)) for test in tests),
+            *(p_value(fit.details.get("difference", {}).get(factor)) for factor in variant.factors),
+        ]
+        for fit in variant.results
+    ]
+    heads = ["metric", "slopes", "intercepts", "both", *variant.factors]
+    note = (
+        "Slopes, intercepts, both: p of their being the same in all groups. Factors: p of the pooled coefficient being "
+        "that within groups."
+    )
+    return table("Do groups differ, and does pooling change anything? (p)", heads, results, note=note, full=True)
+
+
+def _components(variant: Variant) -> TablePart:
+    names = list(variant.results[0].details.get("variance", {}))
+    results = [[text(fit.metric), *(number(fit.details["variance"].get(n)) for n in names)] for fit in variant.results]
+    return table(
+        "Variance between segments, systems and rows (random intercepts)", ["metric", *names], results, full=True
+    )
+
+
+def _tipping(result: DisentangleResult) -> Iterator[Part]:
+    for noisy in dict.fromkeys(point.noisy for point in result.tipping):
+        points = [point for point in result.tipping if point.noisy == noisy]
+        whole = [point for point in points if not point.group]
+        if whole:
+            yield _tipping_chart(noisy, list(dict.fromkeys(point.metric for point in whole)), whole)
+        own: dict[tuple[str, str], dict[str, TippingPoint]] = {}
+        for point in points:
+            own.setdefault((point.group, point.metric), {})[point.factor] = point
+        factors = list(dict.fromkeys(point.factor for point in points))
+        several = any(point.group for point in points)
+        results = []
+        for (group, metric), by_factor in own.items():
+            cells = [text(_tips_at(by_factor[factor])) for factor in factors]
+            lowest = number(next(iter(by_factor.values())).lowest, 2)
+            results.append([*([text(group or "all")] if several else []), text(metric), *cells, lowest])
+        note = (
+            "n.s.: not significant to begin with. Lowest possible: below this reliability the factors would explain "
+            "more than all of the metric's variance."
+        )
+        caption = f"Tipping points: reliability of {noisy} below which a coefficient is no longer significant"
+        heads = [*(["group"] if several else []), "metric", *factors, "lowest possible"]
+        yield table(caption, heads, results, note=note, names=1 + several, full=True)
+
+
+def _tips_at(point: TippingPoint) -> str:
+    gone = point.insignificant_below
+    shown = "never" if gone is None else "n.s." if gone >= 1 else f"{gone:.2f}"
+    return shown if point.zero_below is None else f"{shown} (0 at {point.zero_below:.2f})"
+
+
+def _tipping_chart(noisy: str, metrics: list[str], points: Sequence[TippingPoint]) -> Chart:
+    values = [coef for point in points for _, coef, *_ in point.curve]
+    span = (min(0.0, *values), max(0.0, *values))
+    panels = []
+    for factor in dict.fromkeys(point.factor for point in points):
+        marks = [
+            (at, metrics.index(point.metric), coef, point.metric)
+            for point in points
+            if point.factor == factor
+            for at, coef, *_ in point.curve
+        ]
+        alt = f"The coefficient of {factor} at each reliability of {noisy}, one line a metric."
+        x, ticks = f"reliability of {noisy}", (0.4, 0.6, 0.8, 1.0)
+        spec = charts.lines(marks, alt=alt, x=x, y="coefficient", series=len(metrics), span=span, ticks=ticks)
+        panels.append((factor, spec))
+    alt = f"Coefficients without the noise of {noisy}, a panel for each other factor, reliability along the axis."
+    return Chart(f"Coefficients without the noise of {noisy}", alt, tuple(panels), tuple(metrics))
+
+
+def _bends(result: DisentangleResult) -> Iterator[Part]:
+    results = []
+    for bend in result.bends:
+        figures = [number(value) for value in (bend.r2_line, bend.r2_curve, bend.out_line, bend.out_curve)]
+        results.append(
+            [text(bend.metric), text(bend.factor), *figures, number(bend.statistic, 2), p_value(bend.p_adjusted)]
+        )
+    if not results:
+        return
+    heads = ["metric", "bent", "R² of lines", "of curves", "lines, new rows", "curves, new rows", "F", "p"]
+    note = "New rows: cross-validation, the same folds for both. p: no curve."
+    caption = "What is gained if factors act in curves (natural splines) instead of straight lines"
+    yield table(caption, heads, results, note=note, names=2, full=True)
+    for factor in dict.fromkeys(bend.factor for bend in result.bends if bend.curve):
+        panels = []
+        for bend in result.bends:
+            if bend.factor == factor and bend.curve:
+                marks = [(at, 0, effect, "curve") for at, effect, *_ in bend.curve]
+                marks += [(point[0], 1, point[4], "straight line") for point in bend.curve]
+                alt = f"What {factor} adds to {bend.metric}, as a curve and as a straight line."
+                heights = [height for _, _, height, _ in marks]
+                ticks = (bend.curve[0][0], bend.curve[-1][0])
+                spec = charts.lines(
+                    marks, alt=alt, x=factor, y="adds (sd)", series=2, span=(min(heights), max(heights)), ticks=ticks
+                )
+                panels.append((bend.metric, spec))
+        alt = f"What {factor} adds to each metric, as a curve and as a straight line."
+        yield Chart(f"The curve of {factor}", alt, tuple(panels), ("curve", "straight line"))
+
+
+def _mediation(result: DisentangleResult) -> Iterator[TablePart]:
+    results = [
+        [
+            text(path.metric),
+            text(path.factor),
+            estimate(path.indirect, path.indirect_ci),
+            estimate(path.direct, path.direct_ci),
+            estimate(path.total, path.total_ci),
+            percent(path.share),
+        ]
+        for path in result.mediation
+    ]
+    if not results:
+        return
+    through = result.mediation[0].mediator
+    heads = ["metric", "factor", f"through {through}", "directly", "total", "share through"]
+    caption = f"Mediation by {through} ({100 * result.confidence:g} % bootstrap intervals)"
+    note = (
+        "Parts of coefficients, the others held constant. Causes only if nothing unmeasured moves two of factor, "
+        f"{through} and metric, and {through} has no noise: noise moves the part through it to the direct part."
+    )
+    yield table(caption, heads, results, note=note, names=2, full=True)

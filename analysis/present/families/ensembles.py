@@ -1,0 +1,206 @@
+"""What ensembles look like: whether metrics together agree better with human judgments than the best of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+
+from bsx.analysis.ensembles.result import ALPHA, EnsembleResult, GainInterval
+from bsx.analysis.present import charts
+from bsx.analysis.present.cells import FEWEST, NONE, listed, number, p_value, plain_table, table, text
+from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.numbers import figure
+from bsx.analysis.present.numbers import p_value as p_text
+from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Surprise, TablePart
+from bsx.support.result import Notice
+
+_NORMALISED = {"none": "", "z": " of z-scores", "rank": " of ranks"}
+
+
+@presents(EnsembleResult, section=("ensembles", "Ensembles"))
+def parts(result: EnsembleResult) -> Iterator[Part]:
+    """Yield the gain over the best member, that of every group, and everything that it rests on."""
+    finding = _finding(result)
+    yield Answer(finding)
+    if _loses(result) and _rows(result) >= FEWEST:
+        yield Surprise(finding, min(1.0, -result.average_gain))
+    yield _gains(result)
+    said = [worded(notice) for notice in result.warnings] + [f"{note}." for note in result.notes]
+    said += [f"{result.omitted:,} rows are left out because a number is missing."] if result.omitted else []
+    if said:
+        yield Notes(tuple(said))
+    yield from _charts(result, finding)
+    yield _agreement(result)
+    yield _weights(result)
+    tests = [{"group": group.group, **asdict(test)} for group in result.groups for test in group.tests]
+    yield plain_table("Tests against the best member", tests, full=True)
+    if result.folds:
+        yield plain_table("Training parts", [asdict(fold) for fold in result.folds], full=True)
+
+
+@lists(EnsembleResult)
+def rows(result: EnsembleResult) -> Iterator[Mapping[str, object]]:
+    """Yield a row a group, then the average."""
+    for group in result.groups:
+        row: dict[str, object] = {"group": group.group, "n": group.n}
+        row |= {f"r_{name}": r for name, r in group.members.items()}
+        row |= {"ensemble": group.ensemble, "best": group.best, "best_r": group.best_r, "gain": group.gain}
+        row |= dict(zip(("low", "high"), group.ci, strict=True))
+        yield row | {"p": group.p("williams"), "bootstrap_p": group.p("bootstrap")}
+    average = dict(zip(("low", "high"), result.average_ci, strict=True))
+    yield {"group": "average", "gain": result.average_gain, **average, "bootstrap_p": result.average_p}
+
+
+def worded(notice: Notice) -> str:
+    """Return a warning about an ensemble in words."""
+    name, about, values = notice.name, notice.about, notice.values
+    if name == "lower-is-better":
+        return f"lower is better for {about}: its sign is turned."
+    if name == "rows-alone":
+        return "no column names segments or holds texts: every row counts as a segment of its own."
+    if name == "undefined-resamples":
+        return (
+            f"{about}: the interval leaves out {values['undefined']} of {values['resamples']} resamples, in which the "
+            "best member's correlation is not above 0."
+        )
+    if name == "best-of-the-same-rows":
+        return (
+            "the best member is the best on the rows it is compared on, which favours it; best=training takes one "
+            "that could have been chosen."
+        )
+    if name == "purged":
+        return (
+            f"{values['times']} times a row was left out of training because it shares a segment or a text with the "
+            "group tested."
+        )
+    if name == "equal-weights":
+        where = f"in {values['folds']} of {values['of']} folds" if values["folds"] else "on all rows"
+        return f"{where} no metric was worth a weight, so all got the same."
+    if name == "hang-together":
+        return f"{values['rows']} of {values['of']} rows share texts, directly or through others, and are in one fold."
+    return "rows share segments or texts: the Williams test takes them as independent, the bootstrap does not."
+
+
+def _rows(result: EnsembleResult) -> int:
+    return sum(group.n for group in result.groups)
+
+
+def _confidence(result: EnsembleResult) -> float:
+    return float(result.settings.get("confidence", 0.95))
+
+
+def _loses(result: EnsembleResult) -> bool:
+    """Return whether the interval of the average gain, of the level of a test, lies below 0."""
+    return result.average_ci[1] < 0 and _confidence(result) >= 1 - ALPHA
+
+
+def _finding(result: EnsembleResult) -> str:
+    """Say whether the ensemble agrees better than its best member, by the test of the average gain."""
+    total, several = _rows(result), len(result.groups) > 1
+    if total < FEWEST:
+        return f"{total} rows are too few to say what {listed(result.members)} gain together."
+    names = f"{listed(result.members)} combined ({result.how})"
+    where = f"on {total:,} rows in {len(result.groups)} groups" if several else f"on {total:,} rows"
+    if math.isnan(result.average_gain):
+        undefined = sum(math.isnan(group.gain) for group in result.groups)
+        counted = f" in {undefined} of {len(result.groups)} groups" if several else ""
+        return (
+            f"The gain of {names} is not defined {where}: no member's correlation with human judgments is above 0"
+            f"{counted}."
+        )
+    gain = f"gain {_gain(result.average_gain, result.average_ci)}"
+    best = "the best of them alone" if several else f"the best of them alone, {result.groups[0].best}"
+    on_average = " on average over the groups" if several else ""
+    if result.average_p < ALPHA and result.average_gain > 0:
+        results = "agree significantly better"
+        gain += f", p {p_text(result.average_p)}"
+    else:
+        results = "agree significantly worse" if _loses(result) else "agree neither significantly better nor worse"
+    said = f"{names} {results} with human judgments than {best}{on_average}: {gain}"
+    if several:
+        better = sum(group.p("williams") < ALPHA for group in result.groups)
+        worse = sum(group.p("williams") > 1 - ALPHA for group in result.groups)
+        said += f"; group by group, Williams tests find them better in {better} and worse in {worse} (uncorrected)"
+    return f"{where[0].upper()}{where[1:]}, {said}."
+
+
+def _gain(value: float, ends: GainInterval) -> str:
+    """Return a gain in per cent with its interval."""
+    if math.isnan(value):
+        return NONE
+    low, high = (figure(100 * end, 1) if math.isfinite(end) else "∞" for end in ends)
+    return f"{100 * value:+.1f} % [{low}, {high}]" if not math.isnan(ends[0]) else f"{100 * value:+.1f} %"
+
+
+def _gain_cell(value: float, ends: GainInterval) -> Cell:
+    return Cell(_gain(value, ends), None if math.isnan(value) else value)
+
+
+def _dagger(p: float) -> str:
+    return "†" if p < ALPHA else ""
+
+
+def _gains(result: EnsembleResult) -> TablePart:
+    """Return the ensemble beside its best member in every group, and on average."""
+    results = []
+    for group in result.groups:
+        p, best = group.p("williams"), group.best_r >= group.ensemble
+        cells = [text(group.group), text(group.best), number(group.n), number(group.best_r, 4, strong=best)]
+        cells += [number(group.ensemble, 4, strong=group.ensemble >= group.best_r), _gain_cell(group.gain, group.ci)]
+        results.append([*cells, p_value(p, mark=_dagger(p))])
+    average = [text("average"), *[Cell("")] * 4, _gain_cell(result.average_gain, result.average_ci)]
+    results.append([*average, p_value(result.average_p, mark=_dagger(result.average_p))])
+    level = f"{100 * _confidence(result):g} % intervals"
+    caption = (
+        f"Ensemble ({result.how} of {len(result.members)} metrics) compared with its best member, Pearson correlation "
+        f"with human judgments, n = {_rows(result):,}; {level}"
+    )
+    heads = ["group", "best member", "n", "best member's r", "ensemble's r", "gain", "p"]
+    note = (
+        f"Bold: the higher correlation. †: the ensemble agrees better, p < {ALPHA} (Williams tests, of the average the "
+        "bootstrap; one-sided, uncorrected)."
+    )
+    return table(caption, heads, results, note=note, names=2, foot=1)
+
+
+def _charts(result: EnsembleResult, finding: str) -> Iterator[Chart]:
+    gains = [
+        charts.Point(name, 0, 100 * gain, 100 * low, 100 * high)
+        for name, gain, (low, high) in (
+            *((group.group, group.gain, group.ci) for group in result.groups),
+            ("average", result.average_gain, result.average_ci),
+        )
+    ]
+    alt = f"Gain over the best member by group, with intervals. {finding}"
+    spec = charts.intervals(gains, alt=alt, axis="gain over the best member (%)", series=1)
+    if any(math.isfinite(group.gain) for group in result.groups):
+        yield Chart("Gain over the best member", alt, (("", spec),))
+    points = []
+    for group in result.groups:
+        points += [
+            charts.Point(group.group, place, group.members.get(member), None, None, member)
+            for place, member in enumerate(result.members)
+        ]
+        points.append(charts.Point(group.group, len(result.members), group.ensemble, None, None, "ensemble"))
+    alt = f"{finding} Each row is a group, with a mark for each member and one for the ensemble."
+    axis = "correlation with human judgments"
+    spec = charts.intervals(points, alt=alt, axis=axis, series=len(result.members) + 1, zero=None)
+    yield Chart("Members and ensemble", alt, (("", spec),), (*result.members, "ensemble"))
+
+
+def _agreement(result: EnsembleResult) -> TablePart:
+    results = []
+    for group in result.groups:
+        best = max(group.members.values(), default=math.nan)
+        cells = [number(r, strong=r == best) for r in (group.members.get(name) for name in result.members)]
+        results.append([text(group.group), number(group.n), *cells, number(group.ensemble)])
+    heads = ["group", "n", *result.members, "ensemble"]
+    return table("Agreement of members and ensemble", heads, results, note="Bold: the best member.", full=True)
+
+
+def _weights(result: EnsembleResult) -> TablePart:
+    results = [[text(name), number(weight, 4)] for name, weight in result.weights.items()]
+    where = f"fitted on {result.fitted:,} rows" if result.folds else "of the sum"
+    normalised = _NORMALISED.get(result.normalise, "")
+    return table(f"Weights {where}{normalised}", ["metric", "weight"], results, full=True)

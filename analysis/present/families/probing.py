@@ -1,0 +1,308 @@
+"""What probes look like: what each layer knows, alone and beside human judgments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from bsx.analysis.present import charts
+from bsx.analysis.present.cells import FEWEST, estimate, interval, number, percent, table, text
+from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
+from bsx.analysis.probing.result import LayerFigures, ProbedModel, ProbeResult, SideBySide, Transferred
+
+_SURE = 0.95  # share of resamples from which the best layer is told apart from the others
+_NAMED = 6  # tasks that a sentence has room for
+_CONTROLLED = ("control", "selectivity")
+_BOLD = "Bold: highest accuracy. majority: always the most frequent label."
+Line = tuple[str, Sequence[LayerFigures]]
+"""A name and figures by layer."""
+
+
+@presents(ProbedModel, section=("layers", "What layers know"))
+def parts(result: ProbedModel) -> Iterator[Part]:
+    """Yield what the layers know beyond the most frequent label and the control task, then each task's figures."""
+    yield Answer(f"{result.model}: {_finding(result.tasks)}")
+    if len(result.tasks) > 1 or result.agreement is not None:
+        yield _overview(result)
+    if result.notes:
+        yield Notes(tuple(result.notes))
+    yield _chart(result.tasks, f"{result.model}: {result.probe} probes", result.agreement)
+    for task in result.tasks:
+        yield from _tables(task, full=len(result.tasks) > 1 or result.agreement is not None)
+    if result.agreement is not None:
+        yield from _beside(result.agreement)
+
+
+@presents(ProbeResult)
+def probed(result: ProbeResult) -> Iterator[Part]:
+    """Yield what the layers know of one task."""
+    yield Answer(_finding([result]))
+    yield from _tables(result, full=False)
+    if result.notes:
+        yield Notes(tuple(result.notes))
+    yield _chart([result], f"{result.task or 'One task'}: {result.probe} probes", None)
+
+
+@presents(SideBySide)
+def beside(result: SideBySide) -> Iterator[Part]:
+    """Yield accuracies of probes beside the agreement with human judgments."""
+    told = ", ".join(f"{task} {r.pearson:.2f}" for task, r in result.across_layers.items() if math.isfinite(r.pearson))
+    over = (
+        f" Over these {len(result.layers)} layers, accuracy and agreement correlate by {told}; no test." if told else ""
+    )
+    best = result.best_layer
+    yield Answer(f"Agreement with human judgments is highest in layer {best} of the model (n = {result.n:,}).{over}")
+    yield from _beside(result, full=False)
+    panels = [("", _accuracies(result)), ("", _agreement(result, 0, 1))]
+    yield Chart("Probes and agreement with human judgments", "Accuracy, then agreement, by layer.", tuple(panels))
+
+
+@lists(ProbedModel)
+def rows(result: ProbedModel) -> Iterator[Mapping[str, object]]:
+    """Yield a row a task and layer; ``tested_on`` names what it is about where there are further items."""
+    agreement = {} if result.agreement is None else {layer.layer: layer.agreement for layer in result.agreement.layers}
+    for task in result.tasks:
+        for row in task_rows(task):
+            own = agreement and row.get("tested_on", task.task) == task.task
+            yield {**row, "agreement": agreement[row["layer"]]} if own else row  # type: ignore[index] # a layer
+
+
+@lists(ProbeResult)
+def task_rows(result: ProbeResult) -> Iterator[Mapping[str, object]]:
+    """Yield a row a layer, then one for each layer on further items; what was not measured is None."""
+    for place, figures in enumerate(result.layers):
+        row = {
+            "task": result.task,
+            "layer": figures.layer,
+            "accuracy": figures.accuracy,
+            "low": figures.low,
+            "high": figures.high,
+        }
+        row |= {
+            "spread": figures.spread,
+            "macro_f1": figures.macro_f1,
+            "baseline": result.baseline,
+            **_control(figures),
+        }
+        row |= {f"accuracy_at_{size.size}": size.accuracy[place] for size in result.curve}
+        yield row | ({"tested_on": result.task} if result.tested_on else {})
+    for further in result.tested_on:
+        for other in further.layers:
+            row = {"task": result.task, "layer": other.layer, "accuracy": other.accuracy, "low": other.low}
+            row |= {"high": other.high, "baseline": further.baseline, **_control(other)}
+            yield row | {"tested_on": further.name}
+
+
+@lists(SideBySide)
+def beside_rows(result: SideBySide) -> Iterator[Mapping[str, object]]:
+    """Yield a row a layer: each task's accuracy, the agreement and its interval."""
+    for layer in result.layers:
+        ends = {"agreement_low": layer.agreement_low, "agreement_high": layer.agreement_high}
+        yield {"layer": layer.layer, **layer.accuracy, "agreement": layer.agreement, **ends}
+
+
+def _control(figures: LayerFigures) -> dict[str, object]:
+    names = ("control", "selectivity", "selectivity_low", "selectivity_high")
+    return {name: getattr(figures, name) for name in names}
+
+
+def _finding(tasks: Sequence[ProbeResult]) -> str:
+    """Say of each task in how many layers it is known, and where best if the resamples tell."""
+    said = [_known(task) for task in tasks[:_NAMED]]
+    more = len(tasks) - _NAMED
+    return " ".join([*said, *([f"{more} more task{'s' * (more > 1)} below."] if more > 0 else [])])
+
+
+def _known(task: ProbeResult) -> str:
+    name = task.task or "the task"
+    if task.test < FEWEST:
+        return f"{task.test} test items are too few to say what the layers know of {name}."
+    of = len(task.layers)
+    above = sum(layer.low > task.baseline for layer in task.layers)
+    said = f"{name}: probes are significantly better than the most frequent label ({task.baseline:.3f}) in {above} of "
+    said += f"{of} layer{'s' * (of > 1)}"
+    if task.control is not None:
+        selective = sum(layer.selectivity_low is not None and layer.selectivity_low > 0 for layer in task.layers)
+        said += f", better than the control task in {selective}"
+    top = next(layer for layer in task.layers if layer.layer == task.best_layer)
+    best = estimate(top.accuracy, (top.low, top.high)).text
+    if not above or of == 1:
+        return f"{said}; highest accuracy {best}."
+    share = percent(task.win_share).text
+    if task.win_share >= _SURE:
+        return f"{said}; best in layer {task.best_layer}: {best}, in {share} of resamples."
+    leads = f"layer {task.best_layer} has {best} and leads in {share} of resamples"
+    return f"{said}; no layer is told apart as the best: {leads}."
+
+
+def _overview(result: ProbedModel) -> TablePart:
+    """Return accuracies with intervals, a column a task, then the agreement with human judgments."""
+    tasks, human = result.tasks, result.agreement
+    highest = [max(figures.accuracy for figures in task.layers) for task in tasks]
+    results = []
+    for place, first in enumerate(tasks[0].layers):
+        cells = [text(first.layer)]
+        for task, top in zip(tasks, highest, strict=True):
+            figures = task.layers[place]
+            cells.append(estimate(figures.accuracy, (figures.low, figures.high), strong=figures.accuracy == top))
+        if human is not None:
+            own = human.layers[place]
+            cells.append(estimate(own.agreement, (own.agreement_low, own.agreement_high)))
+        results.append(cells)
+    results.append([text("majority"), *(number(task.baseline) for task in tasks), *[Cell("")] * (human is not None)])
+    counts = ", ".join(f"n = {task.n:,} ({task.task})" for task in tasks)
+    on = f"; agreement{f' on {human.data}' if human.data else ''}, n = {human.n:,}" if human is not None else ""
+    caption = f"Accuracy of {result.probe} probes by layer, {counts}{on}; 95 % bootstrap intervals"
+    heads = ["layer", *(task.task.replace("_", " ") for task in tasks)]
+    heads += [f"{human.statistic} with human judgments"] if human is not None else []
+    return table(caption, heads, results, note=_BOLD, foot=1)
+
+
+def _tables(result: ProbeResult, *, full: bool) -> Iterator[TablePart]:
+    """Yield figures by layer, then those on smaller training parts and on further items."""
+    split = (
+        "given split" if result.split == "given" else f"{len(result.seeds)} random split{'s' * (len(result.seeds) > 1)}"
+    )
+    parts_ = f"{result.train:,} to train, {result.validation:,} to validate, {result.test:,} to test"
+    name = f"{result.task}: " if result.task else ""
+    caption = f"{name}{result.probe} probes by layer, n = {result.n:,} ({split}: {parts_}), "
+    caption += f"{len(result.labels)} labels; 95 % bootstrap intervals"
+    controlled, several = result.control is not None, len(result.seeds) > 1
+    note = _BOLD
+    if result.control is not None:
+        seen, types = percent(result.control.seen).text, result.control.types
+        note += f" Control task: {types:,} types, {seen} of test items have a type to remember; "
+        note += f"its most frequent label {result.control.baseline:.3f}."
+    top = max(figures.accuracy for figures in result.layers)
+    results = []
+    for figures in result.layers:
+        layer, accuracy, *rest = _cells(figures, top, controlled)
+        results.append(
+            [layer, accuracy, *([number(figures.spread)] if several else []), number(figures.macro_f1), *rest]
+        )
+    heads = ["layer", "accuracy", *["± over seeds"] * several, "macro-F1", *_CONTROLLED[: 2 * controlled]]
+    yield table(caption, heads, [*results, _majority(result.baseline, len(heads))], note=note, foot=1, full=full)
+    if result.curve:
+        results = [
+            [text(figures.layer), *(_of_size(point.accuracy, point.low, point.high, i) for point in result.curve)]
+            for i, figures in enumerate(result.layers)
+        ]
+        caption = f"{name}accuracy with fewer items to train on"
+        yield table(caption, ["layer", *(f"at {point.size:,}" for point in result.curve)], results, full=True)
+    for further in result.tested_on:
+        yield _further(further, controlled)
+
+
+def _of_size(accuracy: Sequence[float], low: Sequence[float], high: Sequence[float], place: int) -> Cell:
+    return estimate(accuracy[place], (low[place], high[place]))
+
+
+def _cells(figures: LayerFigures, top: float, controlled: bool) -> list[Cell]:
+    cells = [
+        text(figures.layer),
+        estimate(figures.accuracy, (figures.low, figures.high), strong=figures.accuracy == top),
+    ]
+    if controlled:
+        ends = (figures.selectivity_low, figures.selectivity_high)
+        cells += [number(figures.control), estimate(figures.selectivity, ends)]
+    return cells
+
+
+def _majority(baseline: float, columns: int) -> list[Cell]:
+    return [text("majority"), number(baseline), *[Cell("")] * (columns - 2)]
+
+
+def _further(further: Transferred, controlled: bool) -> TablePart:
+    top = max(layer.accuracy for layer in further.layers)
+    heads = ["layer", "accuracy", *_CONTROLLED[: 2 * controlled]]
+    results = [_cells(layer, top, controlled) for layer in further.layers]
+    caption = f"The same probes on {further.name}, n = {further.n:,}; 95 % bootstrap intervals"
+    seen = f" {percent(further.seen).text} have a type to remember." if math.isfinite(further.seen) else ""
+    note = f"{_BOLD}{seen}"
+    return table(caption, heads, [*results, _majority(further.baseline, len(heads))], note=note, foot=1)
+
+
+def _beside(result: SideBySide, *, full: bool = True) -> Iterator[TablePart]:
+    """Yield accuracies beside the agreement, and how both go together over layers."""
+    tasks = list(result.across_layers)
+    results = []
+    for layer in result.layers:
+        accuracies = [number(layer.accuracy[task]) for task in tasks]
+        results.append(
+            [text(layer.layer), *accuracies, number(layer.agreement), _ends(layer.agreement_low, layer.agreement_high)]
+        )
+    on = f" of {result.data}" if result.data else ""
+    caption = (
+        f"Accuracy of probes beside the mean {result.statistic} of BERTScore's F1 with human judgments over "
+        f"{len(result.groups)} group{'s' * (len(result.groups) > 1)}{on}, n = {result.n:,}"
+    )
+    heads = ["layer", *tasks, "agreement", "95 % interval"]
+    if not full:
+        yield table(caption, heads, results)
+    over = [[text(task), number(r.pearson, 2), number(r.spearman, 2)] for task, r in result.across_layers.items()]
+    note = "They describe these layers and carry no test: layers of one model resemble their neighbours."
+    caption = f"Correlation of accuracy with agreement, over {len(result.layers)} layers"
+    yield table(caption, ["task", "Pearson", "Spearman"], over, note=note, full=full)
+
+
+def _ends(low: float, high: float) -> Cell:
+    return interval((low, high))
+
+
+def _chart(tasks: Sequence[ProbeResult], title: str, human: SideBySide | None) -> Chart:
+    """Return accuracy over layers, then selectivity and agreement, a line a task and one for each further file."""
+    known: list[Line] = [(task.task or "the task", task.layers) for task in tasks]
+    known += [(f"on {further.name}", further.layers) for task in tasks for further in task.tested_on]
+    names = [name for name, _ in known]
+    names += [f"{human.statistic} with human judgments"] if human is not None else []
+    panels = []
+    shown = [[(layer.layer, layer.accuracy, layer.low, layer.high) for layer in layers] for _, layers in known]
+    panels.append(("accuracy", _lines(names, shown, "accuracy")))
+    if any(task.control is not None for task in tasks):
+        gains = [[_selectivity(layer) for layer in layers if layer.selectivity is not None] for _, layers in known]
+        panels.append(("selectivity", _lines(names, gains, "selectivity")))
+    if human is not None:
+        panels.append(("agreement", _agreement(human, len(known), len(names))))
+    alt = f"{', '.join(panel for panel, _ in panels)} by layer, a line each for {', '.join(names)}."
+    return Chart(title, alt.capitalize(), tuple(panels), tuple(names) if len(names) > 1 else ())
+
+
+def _selectivity(figures: LayerFigures) -> tuple[int, float | None, float | None, float | None]:
+    return figures.layer, figures.selectivity, figures.selectivity_low, figures.selectivity_high
+
+
+def _accuracies(result: SideBySide) -> dict[str, object]:
+    tasks = list(result.across_layers)
+    shown = [[(layer.layer, layer.accuracy[task], None, None) for layer in result.layers] for task in tasks]
+    return _lines(tasks, shown, "accuracy")
+
+
+def _agreement(result: SideBySide, place: int, series: int) -> dict[str, object]:
+    shown = [(layer.layer, layer.agreement, layer.agreement_low, layer.agreement_high) for layer in result.layers]
+    name = f"{result.statistic} with human judgments"
+    return _lines([""] * place + [name] * (series - place), [*[[]] * place, shown], name)
+
+
+def _lines(
+    names: Sequence[str],
+    lines: Sequence[Sequence[tuple[int, float | None, float | None, float | None]]],
+    axis: str,
+) -> dict[str, object]:
+    points = [
+        (float(layer), place, value, names[place]) for place, line in enumerate(lines) for layer, value, _, _ in line
+    ]
+    bands = [(low, high) for line in lines for _, _, low, high in line]
+    heights = [end for line in lines for _, *ends in line for end in ends if end is not None and math.isfinite(end)]
+    low, high = min(heights, default=0.0), max(heights, default=1.0)
+    return charts.lines(
+        points,
+        alt=f"{axis} by layer.",
+        x="layer (0 = embeddings)",
+        y=axis,
+        series=len(names),
+        span=(low - 0.01, high + 0.01),
+        ticks=sorted({at for at, *_ in points}),
+        bands=bands,
+        height=170,
+    )

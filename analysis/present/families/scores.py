@@ -1,0 +1,248 @@
+"""What scores look like, and the token alignment behind one: as parts, and as ``bsx match`` prints and draws it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.analysis.present import charts
+from bsx.analysis.present.cells import number, table, text
+from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.parts import Answer, Chart, Notes, Part
+from bsx.bertscore.alignment import Alignment, Side
+from bsx.bertscore.results import FIGURES, Scores
+from bsx.data.output import PICTURES, atomic_text, check_picture
+from bsx.errors import InputError
+from bsx.metrics.results import MetricScores
+
+FORMATS = (*PICTURES, ".html")
+_MOST_CELLS = (10_000, 1_000_000)  # of a picture, which a browser's engine lays out cell by cell; of a page
+_PERCENTILES = (5, 25, 50, 75, 95)
+_CELL = 34  # pixels
+_REMARKS = {
+    "empty": "without content on one side",
+    "undefined": "for which the metric is not defined; they score as empty ones",
+    "unweighted": "of which all tokens of a side have idf 0; the undefined figures are set to 0",
+    "truncated": "cut off at the model's limit",
+}
+
+
+@presents(MetricScores)
+def metric_parts(scores: MetricScores) -> Iterator[Part]:
+    """Yield the score of all segments together, beside what is known of single ones, and how they spread."""
+    n = len(scores)
+    worth = "" if scores.higher_is_better else "; lower is better"
+    yield Answer(f"{scores.metric}: {scores.system:.4f} for all {_segments(n)} together{worth}.")
+    cells = [number(scores.system, 4), *(number(float(f(scores.values)), 4) for f in (np.mean, np.std, np.min, np.max))]
+    heads = ["metric", "all together", "mean", "sd", "lowest", "highest"]
+    caption = f"{scores.metric} of n = {n:,} segments"
+    yield table(caption, heads, [[text(scores.metric), *cells]], note=str(scores.signature))
+    yield from _remarks(scores, n)
+    yield _spread({scores.metric: scores.values}, scores.metric)
+
+
+@presents(Scores)
+def parts(scores: Scores) -> Iterator[Part]:
+    """Yield means over segments, a row a layer, and how single scores spread or layers differ."""
+    n = len(scores)
+    means = np.stack([np.atleast_1d(scores.mean()[name]) for name in FIGURES], axis=1).tolist()
+    over = f"the mean over {_segments(n)}"
+    if scores.f1.ndim == 1:
+        precision, recall, f1 = means[0]
+        yield Answer(f"BERTScore F1: {f1:.4f}, {over} (precision {precision:.4f}, recall {recall:.4f}).")
+    else:
+        f1s = [row[-1] for row in means]
+        ends = f"from {min(f1s):.4f} to {max(f1s):.4f} in {len(f1s)} layers"
+        yield Answer(f"BERTScore F1: {ends}, {over}; scores of different layers cannot be compared.")
+    rows = [
+        [text(layer), *(number(value, 4) for value in row)] for layer, row in zip(scores.layers, means, strict=True)
+    ]
+    caption = f"BERTScore, means of n = {n:,} segments"
+    yield table(caption, ["layer", "P", "R", "F1"], rows, note=str(scores.signature), sortable=False)
+    yield from _remarks(scores, n)
+    if scores.f1.ndim == 1:
+        yield _spread({name: getattr(scores, name) for name in FIGURES}, "BERTScore")
+        return
+    marks = [
+        (float(layer), place, row[place], name)
+        for layer, row in zip(scores.layers, means, strict=True)
+        for place, name in enumerate(FIGURES)
+    ]
+    every = [value for row in means for value in row]
+    title = "Means of layers"
+    alt = "Precision, recall and F1, means over segments, one line each; layers along the axis."
+    spec = charts.lines(
+        marks,
+        alt=alt,
+        x="layer (0 = embeddings)",
+        y="mean over segments",
+        series=len(FIGURES),
+        span=(min(every), max(every)),
+        ticks=scores.layers,
+    )
+    yield Chart(title, alt, (("", spec),), FIGURES)
+
+
+@lists(MetricScores)
+def metric_rows(scores: MetricScores) -> Iterator[Mapping[str, object]]:
+    """Yield a row a segment: id and score."""
+    for name, value in zip(scores.ids, scores, strict=True):
+        yield {"id": name, scores.metric: value}
+
+
+@lists(Scores)
+def rows(scores: Scores) -> Iterator[Mapping[str, object]]:
+    """Yield a row a segment (and layer)."""
+    return scores.rows()
+
+
+@presents(Alignment)
+def alignment_parts(alignment: Alignment) -> Iterator[Part]:
+    """Yield the figures, the match of every token of either text, and a map of all cosines."""
+    figures = f"precision {alignment.precision:.4f}, recall {alignment.recall:.4f}"
+    yield Answer(f"BERTScore F1 of the pair: {alignment.f1:.4f} ({figures}).")
+    for name, side, other, figure, value in _sides(alignment):
+        matched = [
+            [text(token), text(other.tokens[match]), number(cosine, 4), number(weight, 3)]
+            for token, weight, match, cosine in _matches(side)
+        ]
+        caption = f"{name}: {side.text}; {figure} {value:.4f}"
+        heads = ["token", "its match", "cosine", "weight"]
+        yield table(caption, heads, matched, note=str(alignment.signature), names=2, sortable=False)
+    alt = (
+        "The cosine of every token of the candidate with every token of the reference; a circle marks the best match "
+        f"of a candidate's token, a cross that of a reference's. {alignment.signature}"
+    )
+    spec = charts.heatmap(
+        alignment.cosines.tolist(),
+        alignment.candidate.tokens,
+        alignment.reference.tokens,
+        alt=alt,
+        x=f"reference (R = {alignment.recall:.3f})",
+        y=f"candidate (P = {alignment.precision:.3f})",
+        value="cosine",
+        circles=list(enumerate(alignment.candidate.match.tolist())),
+        crosses=[(match, place) for place, match in enumerate(alignment.reference.match.tolist())],
+        size=_CELL,
+    )
+    yield Chart(f"F1 = {alignment.f1:.3f}; o best for candidate, x best for reference", alt, (("", spec),))
+
+
+@lists(Alignment)
+def alignment_rows(alignment: Alignment) -> Iterator[Mapping[str, object]]:
+    """Yield a row a token of either side."""
+    for name, side, other, *_ in _sides(alignment):
+        for token, weight, match, cosine in _matches(side):
+            yield {"side": name, "token": token, "weight": weight, "match": other.tokens[match], "similarity": cosine}
+
+
+def match_text(alignment: Alignment) -> str:
+    """Return each token with its match, cosine and weight, and the resulting figures, as ``bsx match`` prints them."""
+    lines = []
+    for name, side, other, figure, value in _sides(alignment):
+        width, across = (max(map(len, item.tokens)) for item in (side, other))
+        lines.append(f"{name}: {side.text}")
+        for token, weight, match, cosine in _matches(side):
+            note = "" if weight == 1 else f"  weight {weight:.3f}"
+            lines.append(f"  {token:<{width}} -> {other.tokens[match]:<{across}}  {cosine:7.4f}{note}")
+        lines.append(f"  {figure} {value:.4f}")
+    return "\n".join([*lines, f"f1 {alignment.f1:.4f}", str(alignment.signature)])
+
+
+def draw_alignment(alignment: Alignment, path: Path | str) -> None:
+    """Write a heatmap of all cosines, with the greedy matches marked, to a .png, .svg, .pdf or .html file.
+
+    Raises:
+        InputError: for another format, an unwritable place, or more tokens than can be shown.
+        MissingExtraError: if vl-convert is missing, for any format but .html.
+    """
+    path = Path(path)
+    check_picture(path, FORMATS)
+    rows, columns = alignment.cosines.shape
+    if rows * columns > (limit := _MOST_CELLS[path.suffix == ".html"]):
+        raise InputError(
+            f"{rows:,} x {columns:,} tokens make {rows * columns:,} cells, and at most {limit:,} are drawn: "
+            "shorten the texts" + (", or write .html" if path.suffix != ".html" else ""),
+            file=path,
+        )
+    if path.suffix == ".html":
+        with atomic_text(path) as stream:
+            stream.write(_page(alignment))
+    else:
+        alignment.plot(path)
+
+
+def _segments(n: int) -> str:
+    return f"{n:,} segment{'s' * (n != 1)}"
+
+
+def _remarks(scores: MetricScores | Scores, n: int) -> Iterator[Notes]:
+    counts = {name: len(getattr(scores, name, ())) for name in _REMARKS}
+    items = [f"{count:,} of {n:,} segments {_REMARKS[name]}." for name, count in counts.items() if count]
+    if items:
+        yield Notes(tuple(items))
+
+
+def _spread(columns: Mapping[str, NDArray[np.floating]], axis: str) -> Chart:
+    results = [(name, np.percentile(values, _PERCENTILES).tolist()) for name, values in columns.items()]
+    alt = f"How the {axis} of single segments spreads: median, middle half, and 5th to 95th percentile."
+    return Chart("Spread over segments", alt, (("", charts.spreads(results, alt=alt, axis=axis)),))
+
+
+def _sides(alignment: Alignment) -> list[tuple[str, Side, Side, str, float]]:
+    """Return for either side: what it is, its tokens, those it is matched with, and its figure."""
+    return [
+        ("candidate", alignment.candidate, alignment.reference, "precision", alignment.precision),
+        ("reference", alignment.reference, alignment.candidate, "recall", alignment.recall),
+    ]
+
+
+def _matches(side: Side) -> Iterator[tuple[str, float, int, float]]:
+    """Yield each token, its weight, the place of its match, and their cosine."""
+    columns: Sequence[Sequence[float]] = [side.weights.tolist(), side.match.tolist(), side.similarity.tolist()]
+    for token, weight, match, cosine in zip(side.tokens, *columns, strict=True):
+        yield token, weight, int(match), cosine
+
+
+def _page(alignment: Alignment) -> str:
+    head = "".join(f"<th scope=col>{html.escape(token)}</th>" for token in alignment.reference.tokens)
+    body = []
+    for i, token in enumerate(alignment.candidate.tokens):
+        cells = "".join(_cell(alignment, i, j) for j in range(len(alignment.reference.tokens)))
+        body.append(f"<tr><th scope=row>{html.escape(token)}</th>{cells}</tr>")
+    return f"""<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Token alignment</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+body {{ font: 15px/1.4 system-ui, sans-serif; margin: 2rem; color: #1a1a1a; background: #fff }}
+table {{ border-collapse: collapse }} th, td {{ padding: .3rem .5rem; text-align: center; font-weight: normal }}
+th[scope=row] {{ text-align: right }} td.best {{ outline: 2px solid #b3261e; outline-offset: -2px; font-weight: bold }}
+code {{ overflow-wrap: anywhere }}
+</style>
+<h1>Token alignment</h1>
+<p>Candidate: {html.escape(alignment.candidate.text)}<br>Reference: {html.escape(alignment.reference.text)}</p>
+<p>P {alignment.precision:.4f}, R {alignment.recall:.4f}, F1 {alignment.f1:.4f}</p>
+<table><caption>Cosines; outlined: a greedy match (c: the candidate token's, r: the reference token's)</caption>
+<thead><tr><th></th>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>
+<p>{_weights("candidate", alignment.candidate)}<br>{_weights("reference", alignment.reference)}</p>
+<p><code>{html.escape(str(alignment.signature))}</code></p>
+</html>
+"""
+
+
+def _cell(alignment: Alignment, i: int, j: int) -> str:
+    value = float(alignment.cosines[i, j])
+    marks = ("c" if alignment.candidate.match[i] == j else "") + ("r" if alignment.reference.match[j] == i else "")
+    shade = max(0.0, min(1.0, value))
+    style = f"background: rgb(0 70 160 / {shade:.2f}); color: {'#fff' if shade > 0.55 else '#1a1a1a'}"
+    mark = f" <sup>{marks}</sup>" if marks else ""
+    return f'<td{" class=best" if marks else ""} style="{style}">{value:.2f}{mark}</td>'
+
+
+def _weights(name: str, side: Side) -> str:
+    zero = [html.escape(token) for token, weight in zip(side.tokens, side.weights, strict=True) if weight == 0]
+    return f"Without weight in the {name}: {' '.join(zero) or 'none'}"

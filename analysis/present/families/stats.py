@@ -1,0 +1,204 @@
+"""What single statistics look like that are more than a row of figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from bsx.analysis.present import charts
+from bsx.analysis.present.cells import FEWEST, estimate, listed, number, p_value, percent, table, text
+from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.numbers import figure
+from bsx.analysis.present.parts import Answer, Chart, Notes, Part
+from bsx.analysis.stats.clusters import AllComparisons, Clusters
+from bsx.analysis.stats.detection import PrecisionRecall
+from bsx.analysis.stats.importance import Dominance
+from bsx.analysis.stats.layers import LayerAgreement
+from bsx.analysis.stats.regression import Ols
+
+_SURE = 0.95  # share of resamples in which a layer has to be the best one to be called so
+_ALPHA = 0.05
+
+
+@presents(LayerAgreement)
+def layers(result: LayerAgreement) -> Iterator[Part]:
+    """Yield which layer agrees best with human judgments, if one does, and the figures of all."""
+    best, next_best = (f"layer {k} ({result.mean[k, 2]:.3f})" for k in (result.best_layer, result.runner_up))
+    share, rows = percent(result.win_share).text, f"{result.n:,} segments"
+    if result.n < FEWEST:
+        said = f"{rows} are too few to choose a layer."
+    elif result.win_share >= _SURE or result.best_layer == result.runner_up:
+        said = f"F1 of {best} agrees best with human judgments: it is the best in {share} of resamples of {rows}."
+    else:
+        said = (
+            f"No layer is told apart from all others: F1 of {best} is the best in {share} of resamples of {rows} only; "
+            f"{next_best} comes second."
+        )
+    yield Answer(said)
+    results = []
+    for layer, (precision, recall, f1) in enumerate(result.mean.tolist()):
+        ends = (float(result.low[layer]), float(result.high[layer]))
+        cells = [number(precision), number(recall), estimate(f1, ends, strong=layer == result.best_layer)]
+        results.append([number(layer), *cells])
+    what = f"{result.statistic} with human judgments by layer"
+    caption = f"{what}, mean over {listed(result.groups)}, n = {result.n:,}; 95 % bootstrap intervals"
+    yield table(caption, ["layer", "P", "R", "F1"], results, note="Bold: the highest F1; no tests.")
+    if result.notes:
+        yield Notes(result.notes)
+    points = [
+        (float(layer), place, float(value), name)
+        for place, name in enumerate(("P", "R", "F1"))
+        for layer, value in enumerate(result.mean[:, place])
+    ]
+    span = (float(result.mean.min()), float(result.mean.max()))
+    title = f"Mean {result.statistic} with human judgments by layer"
+    x, y = "layer (0 = embeddings)", f"mean {result.statistic}"
+    spec = charts.lines(points, alt=title, x=x, y=y, series=3, span=span, ticks=range(len(result.mean)))
+    yield Chart(title, f"{title}, of precision, recall and F1.", (("", spec),), ("P", "R", "F1"))
+
+
+@lists(LayerAgreement)
+def layer_rows(result: LayerAgreement) -> Iterator[Mapping[str, object]]:
+    """Yield a row a layer: means over groups, and F1's interval."""
+    for layer, (precision, recall, f1) in enumerate(result.mean.tolist()):
+        figures = {"precision": precision, "recall": recall, "f1": f1}
+        yield {"layer": layer, **figures, "low": float(result.low[layer]), "high": float(result.high[layer])}
+
+
+@presents(Clusters)
+def clusters(result: Clusters) -> Iterator[Part]:
+    """Yield what nothing significantly outperforms, and the ranks."""
+    level, count = f"p < {result.alpha:g}", len(result.names)
+    if count == 1:
+        yield Answer(f"{result.names[0]} stands alone: nothing was compared.")
+    elif len(result.winners) == count:
+        yield Answer(f"None of {count} is significantly better than another ({level}).")
+    else:
+        winners = f"{listed(result.winners)} {'is' if len(result.winners) == 1 else 'are'}"
+        others = count - len(result.winners)
+        rest = "the other one is" if others == 1 else f"each of the other {others} is"
+        yield Answer(
+            f"{winners} not significantly worse than any of {count} with a higher value ({level}); {rest} worse."
+        )
+    results = [
+        [text(name), number(value, strong=name in result.winners), number(rank)]
+        for name, value, rank in zip(result.names, result.values, result.ranks, strict=True)
+    ]
+    note = f"Bold: none with a higher value is significantly better, {level}."
+    yield table(f"Clusters of significance, n = {count}", ["name", "value", "rank"], results, note=note)
+    points = [charts.Point(name, 0, value) for name, value in zip(result.names, result.values, strict=True)]
+    alt = f"Values: {', '.join(f'{point.row} {number(point.value).text}' for point in points)}."
+    spec = charts.intervals(points, alt=alt, axis="value", series=1, zero=None)
+    yield Chart("Values, the best first", alt, (("", spec),))
+
+
+@lists(Clusters)
+def cluster_rows(result: Clusters) -> Iterator[Mapping[str, object]]:
+    """Yield a row a metric."""
+    for name, value, rank in zip(result.names, result.values, result.ranks, strict=True):
+        yield {"name": name, "value": value, "rank": rank, "winner": name in result.winners}
+
+
+@presents(AllComparisons)
+def comparisons(result: AllComparisons) -> Iterator[Part]:
+    """Yield the clusters, then p of every ordered pair."""
+    yield from clusters(result.clusters)
+    results = [
+        [text(a), *(text("") if a == b else p_value(float(p)) for b, p in zip(result.names, row, strict=True))]
+        for a, row in zip(result.names, result.p, strict=True)
+    ]
+    yield table("p of the row being better than the column", ["", *result.names], results, full=True)
+
+
+@lists(AllComparisons)
+def comparison_rows(result: AllComparisons) -> Iterator[Mapping[str, object]]:
+    """Yield a row an ordered pair."""
+    for (a, b), comparison in result.tests.items():
+        yield {**vars(comparison), "a": a, "b": b}
+
+
+@presents(Ols)
+def least_squares(result: Ols) -> Iterator[Part]:
+    """Yield which terms differ from 0, and all coefficients with their intervals."""
+    n, significant = len(result.fitted), [str(i) for i, p in enumerate(result.p) if p < _ALPHA]
+    if n < FEWEST:
+        terms = f"{n} rows are too few to say more"
+    elif significant:
+        verb = "coefficient of term" if len(significant) == 1 else "coefficients of terms"
+        terms = f"significant (p < {_ALPHA:g}, uncorrected): {verb} {listed(significant)}"
+    else:
+        terms = f"no coefficient is significant (p < {_ALPHA:g}, uncorrected)"
+    yield Answer(f"R² is {result.r2:.3f} (adjusted {result.adj_r2:.3f}) on {n:,} rows; {terms}.")
+    rows = list(least_squares_rows(result))
+    results = [
+        [text(row["term"]), estimate(row["coef"], (row["low"], row["high"]), 4), p_value(row["p"])]  # type: ignore[arg-type]
+        for row in rows
+    ]
+    caption = f"Least squares, R² = {result.r2:.3f}, n = {n:,}; {result.reference}"
+    yield table(caption, ["term", "coefficient", "p"], results, note="p: uncorrected.")
+    ends = zip(result.coef.tolist(), result.low.tolist(), result.high.tolist(), strict=True)
+    points = [charts.Point(f"term {i}", 0, *three) for i, three in enumerate(ends)]
+    alt = "Coefficients with their intervals, by the place of their term."
+    yield Chart("Coefficients", alt, (("", charts.intervals(points, alt=alt, axis="coefficient", series=1)),))
+
+
+@lists(Ols)
+def least_squares_rows(result: Ols) -> Iterator[Mapping[str, object]]:
+    """Yield a row a term, by its place from 0."""
+    names = ("coef", "se", "statistic", "p", "low", "high")
+    columns = zip(*(getattr(result, name).tolist() for name in names), strict=True)
+    for i, row in enumerate(columns):
+        yield {"term": i, **dict(zip(names, row, strict=True))}
+
+
+@presents(Dominance)
+def shares(result: Dominance) -> Iterator[Part]:
+    """Yield each factor's share of R², and which factor dominates which."""
+    said = ", ".join(f"{name} {figure(value, 3)}" for name, value in result.general.items())
+    yield Answer(f"R² is {sum(result.general.values()):.3f}, of which {said}; these shares are not tested.")
+    results = []
+    for name, value in result.general.items():
+        others = [weaker for stronger, weaker in result.completely if stronger == name]
+        results.append([text(name), number(value, 4), text(listed(others))])
+    yield table("Shares of R² (general dominance)", ["factor", "share", "dominates completely"], results)
+    points = [charts.Point(name, 0, value) for name, value in result.general.items()]
+    spec = charts.intervals(points, alt=f"Shares of R²: {said}.", axis="share of R²", series=1)
+    yield Chart("Shares of R²", f"Shares of R²: {said}.", (("", spec),))
+
+
+@lists(Dominance)
+def share_rows(result: Dominance) -> Iterator[Mapping[str, object]]:
+    """Yield a row a factor."""
+    yield from ({"name": name, "share": value} for name, value in result.general.items())
+
+
+@presents(PrecisionRecall)
+def precision_recall(result: PrecisionRecall) -> Iterator[Part]:
+    """Yield average precision beside the share of positives, and the curve."""
+    results = result.average_precision
+    low, high = results.low, results.high
+    what = f"Average precision is {results.estimate:.3f} on {results.n:,} pairs"
+    if results.n < FEWEST:
+        yield Answer(f"{what}, which are too few to say more.")
+    else:
+        place = "lies above" if low > result.positives else "lies below" if high < result.positives else "holds"
+        ends = f"its {100 * results.confidence:g} % interval [{low:.3f}, {high:.3f}]"
+        yield Answer(f"{what}; {ends} {place} the {result.positives:.3f} of scores that say nothing.")
+    rows = [
+        [text("average precision"), estimate(results.estimate, (low, high), 4)],
+        [text("share of positives"), number(result.positives, 4)],
+    ]
+    yield table(f"{results.method}, n = {results.n:,}", ["figure", "value"], rows)
+    points = zip(result.recall.tolist(), result.precision.tolist(), strict=True)
+    marks = [(recall, 0, precision, "") for recall, precision in points]
+    alt = "Precision over recall, a point for each threshold."
+    ticks = [0, 0.2, 0.4, 0.6, 0.8, 1]
+    spec = charts.lines(marks, alt=alt, x="recall", y="precision", series=1, span=(0, 1), ticks=ticks)
+    yield Chart("Precision by recall", alt, (("", spec),))
+
+
+@lists(PrecisionRecall)
+def threshold_rows(result: PrecisionRecall) -> Iterator[Mapping[str, object]]:
+    """Yield a row a threshold."""
+    columns = (result.thresholds.tolist(), result.precision.tolist(), result.recall.tolist())
+    for row in zip(*columns, strict=True):
+        yield dict(zip(("threshold", "precision", "recall"), row, strict=True))

@@ -1,0 +1,256 @@
+"""What comparisons of systems look like: which are told apart under each metric, and what that rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from bsx.analysis.agreement.human_curve import HumanStep
+from bsx.analysis.agreement.result import CompareResult, MetricComparison, SystemTest
+from bsx.analysis.present import charts
+from bsx.analysis.present.cells import FEWEST, NONE, estimate, listed, number, p_value, table, text
+from bsx.analysis.present.families.agreement import human_table
+from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.numbers import p_value as p_text
+from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Surprise, TablePart
+from bsx.support.result import Notice
+
+_CORRECTED = {"none": ", uncorrected", "holm": ", corrected after Holm", "bh": ", corrected after Benjamini-Hochberg"}
+_NAMED = 8  # systems that a sentence has room for
+_SHORT = 12  # tests that a terminal has room for
+_WIDE = 3  # metrics whose intervals have room beside their scores
+
+
+@presents(CompareResult, section=("systems", "Systems compared"))
+def parts(result: CompareResult) -> Iterator[Part]:
+    """Yield which systems are told apart, scores, tests, and what human judgments say of differences as large."""
+    yield Answer(_finding(result), answers=True)
+    yield _scores(result, intervals=len(result.metrics) <= _WIDE)
+    if len(result.metrics) > _WIDE:
+        yield _intervals(result)
+    yield _chart(result)
+    yield _tests(result)
+    said = [_worded(notice) for notice in result.warnings] + [f"{note}." for note in result.notes]
+    if said:
+        yield Notes(tuple(said))
+    if result.human:
+        yield human_table(result.human, metric=True, full=True)
+    yield from _contradictions(result)
+
+
+@lists(CompareResult)
+def rows(result: CompareResult) -> Iterator[Mapping[str, object]]:
+    """Yield a row a metric and test."""
+    for metric in result.metrics:
+        for test in metric.tests:
+            low, high = test.ci or (None, None)
+            yield {
+                **{"metric": metric.metric, "a": test.a, "b": test.b},
+                **{"score_a": metric[test.a].score, "score_b": metric[test.b].score, "difference": test.difference},
+                **{"low": low, "high": high, "p": test.p, "p_two_sided": test.p_two_sided},
+                **{"p_adjusted": test.p_adjusted, "better": test.better or ""},
+            }
+
+
+def _worded(notice: Notice) -> str:
+    values = notice.values
+    if notice.name == "few-segments":
+        return (
+            f"{values['segments']} segments are few for a bootstrap: it calls about half of all equal systems "
+            "different at 2 segments, 16 % at 5 and 9 % at 10, where 5 % are meant; test randomise keeps its level."
+        )
+    return (
+        f"{notice.about}: systems are compared by the mean of their segments' scores, and the metric's own score of "
+        f"all segments is another ({values['system']}: {values['score']:.4f}); compute metrics to compare by that."
+    )
+
+
+def _finding(result: CompareResult) -> str:
+    """Return which systems are told apart, once for all metrics that say the same."""
+    if any(notice.name == "few-segments" for notice in result.warnings):
+        return f"{result.segments} segments are too few for a bootstrap to tell systems apart."
+    said: dict[str, list[str]] = {}
+    for metric in result.metrics:
+        said.setdefault(_told_apart(metric, result.baseline), []).append(metric.metric)
+    told = " ".join(f"Under {listed(names)}, {what}." for what, names in said.items())
+    tests, rows_ = [test for metric in result.metrics for test in metric.tests], f"On {result.segments:,} segments"
+    if len(tests) > 1:
+        different = sum(test.better is not None for test in tests)
+        return f"{told} {rows_}, {different} of {len(tests)} differences are significant ({_level(result)})."
+    (test,) = tests
+    told += f" {rows_}, the two-sided p is {p_text(test.p_adjusted)}."
+    if test.human is None:
+        return told
+    share, pairs = _agreed(test.human).text, test.human.n
+    return f"{told} Human judgments of other systems agree with {share} of {pairs} differences about as large."
+
+
+def _told_apart(comparison: MetricComparison, baseline: str | None) -> str:
+    """Return which systems differ significantly under a metric: from the baseline, or from any other."""
+    names, worse = [system.system for system in comparison.systems], {test.worse for test in comparison.tests}
+    if baseline is not None:
+        ways = {
+            f"significantly better than {baseline}": [test.a for test in comparison.tests if test.better == test.a],
+            f"significantly worse than {baseline}": [test.a for test in comparison.tests if test.worse == test.a],
+            f"not told apart from {baseline}": [test.a for test in comparison.tests if test.better is None],
+        }
+        return "; ".join(f"{_several(systems)} {what}" for what, systems in ways.items() if systems)
+    leaders = [name for name in names if name not in worse]
+    if leaders == names:
+        return (
+            f"{listed(names)} are not told apart"
+            if len(names) == 2
+            else f"no two of the {len(names)} systems are told apart"
+        )
+    if len(leaders) == 1:
+        beaten = [str(test.worse) for test in comparison.tests if test.better == leaders[0]]
+        if len(beaten) == len(names) - 1:
+            return f"{leaders[0]} is significantly better than {beaten[0] if len(beaten) == 1 else 'all others'}"
+        return (
+            f"{leaders[0]} alone is not significantly worse than another; it is significantly better than "
+            f"{len(beaten)} of {len(names) - 1}"
+        )
+    shown = listed(leaders) if len(leaders) <= _NAMED else f"{len(leaders)} of {len(names)}"
+    rest = len(names) - len(leaders)
+    others = "the other one is" if rest == 1 else f"each of the other {rest} is"
+    return f"{shown} are not told apart, and none is significantly worse than another; {others}"
+
+
+def _several(names: Sequence[str]) -> str:
+    shown = listed(names) if len(names) <= _NAMED else f"{len(names)} systems"
+    return f"{shown} {'is' if len(names) == 1 else 'are'}"
+
+
+def _level(result: CompareResult) -> str:
+    """Return what significant means."""
+    alpha = f" p < {result.settings['alpha']:g}" if "alpha" in result.settings else ""
+    return f"two-sided{alpha}{_CORRECTED.get(str(result.settings.get('correction')), '')}"
+
+
+def _confidence(result: CompareResult) -> str:
+    level = result.settings.get("confidence")
+    return f"{100 * level:g} % intervals" if isinstance(level, float) else "intervals"
+
+
+def _shown(comparison: MetricComparison) -> str:
+    """Return the metric, and what to know about its direction."""
+    return comparison.metric + ("" if comparison.higher_is_better else " (lower is better)")
+
+
+def _decimals(comparison: MetricComparison) -> int:
+    """Return decimals: scores of up to 1 need more than those of up to 100."""
+    return 4 if max(abs(system.score) for system in comparison.systems) <= 2 else 2
+
+
+def _scores(result: CompareResult, *, intervals: bool) -> TablePart:
+    """Return systems by metrics; numbered, with ranks, if all pairs were tested."""
+    every = result.baseline is None
+    results: list[list[Cell]] = []
+    for place, name in enumerate(result.systems):
+        cells = [text(f"{place + 1} {name}" if every else name)]
+        for metric in result.metrics:
+            system = metric[name]
+            marks = {"mark": _mark(metric, name, result), "strong": name in _leaders(metric, every)}
+            ends = system.ci if intervals else None
+            cells.append(estimate(system.score, ends, _decimals(metric), **marks))  # type: ignore[arg-type] # a Mapping
+            cells += [number(system.rank)] if every else []
+        results.append(cells)
+    heads = ["system", *(head for metric in result.metrics for head in (_shown(metric), *(["rank"] if every else [])))]
+    level = f" with {_confidence(result)}" if intervals else ""
+    tested = next((test.method for metric in result.metrics for test in metric.tests), "")
+    drawn = f", {result.settings['resamples']:,} resamples" if "resamples" in result.settings else ""
+    dagger = "better than the systems of these numbers" if every else f"different from {result.baseline}"
+    bold = "best, or no system is significantly better" if every else "best score"
+    return table(
+        f"Scores of systems{level}, n = {result.segments:,} segments",
+        heads,
+        results,
+        note=f"Bold: {bold}. †: significantly {dagger}, {_level(result)} ({tested}{drawn}).",
+    )
+
+
+def _intervals(result: CompareResult) -> TablePart:
+    results = [
+        [text(_shown(metric)), text(system.system), estimate(system.score, system.ci, _decimals(metric))]
+        for metric in result.metrics
+        for system in metric.systems
+    ]
+    return table(f"Scores of systems with {_confidence(result)}", ["metric", "system", "score"], results, full=True)
+
+
+def _leaders(comparison: MetricComparison, every: bool) -> set[str]:
+    """Return the systems in bold: those with the best score and, among all pairs, those that none outperforms."""
+    best = (max if comparison.higher_is_better else min)(system.score for system in comparison.systems)
+    worse = {test.worse for test in comparison.tests}
+    return {
+        system.system for system in comparison.systems if system.score == best or (every and system.system not in worse)
+    }
+
+
+def _mark(comparison: MetricComparison, name: str, result: CompareResult) -> str:
+    if result.baseline is not None:
+        return "†" * any(test.better is not None for test in comparison.tests if test.a == name)
+    beaten = [str(result.systems.index(str(test.worse)) + 1) for test in comparison.tests if test.better == name]
+    return f"†{','.join(sorted(beaten, key=int))}" if beaten else ""
+
+
+def _tests(result: CompareResult) -> TablePart:
+    judged = bool(result.human)
+    results = []
+    for metric in result.metrics:
+        for test in metric.tests:
+            difference = _difference(test, _decimals(metric))
+            cells = [text(_shown(metric)), text(test.a), text(test.b), difference]
+            cells.append(p_value(test.p_adjusted, mark="†" if test.better is not None else ""))
+            cells.append(Cell(NONE) if test.better is None else text(test.better))
+            results.append([*cells, *([_agreed(test.human)] if judged else [])])
+    heads = ["metric", "system", "compared with", "difference", "p", "better"]
+    note = f"†: {_level(result)}."
+    if judged:
+        heads.append("human judgments agree")
+        tables = listed(list(dict.fromkeys(curve.data for curve in result.human)))
+        note += (
+            f" Human judgments agree: share of pairs of systems in {tables} that differ about as much, in which they "
+            "prefer the side that scores higher; a dash where no pair differs as much."
+        )
+    ends = any(test.ci is not None for metric in result.metrics for test in metric.tests)
+    with_ends = f", differences with {_confidence(result)}" if ends else ""
+    caption = f"Paired tests on {result.segments:,} segments{with_ends}"
+    return table(caption, heads, results, note=note, names=3, full=len(results) > _SHORT)
+
+
+def _difference(test: SystemTest, decimals: int) -> Cell:
+    return estimate(test.difference, test.ci, decimals)
+
+
+def _agreed(step: HumanStep | None) -> Cell:
+    if step is None:
+        return Cell(NONE)
+    low, high = (f"{100 * end:.0f}" for end in step.ci)
+    return Cell(f"{100 * step.share:.0f} % [{low}, {high}]", step.share)
+
+
+def _chart(result: CompareResult) -> Chart:
+    """Return every system's score with its interval, a panel for each metric, the best first."""
+    panels = []
+    for metric in result.metrics:
+        systems = sorted(metric.systems, key=lambda system: system.score, reverse=metric.higher_is_better)
+        points = [charts.Point(system.system, 0, system.score, *system.ci) for system in systems]
+        said = ", ".join(f"{system.system} {number(system.score).text}" for system in systems)
+        alt = f"Scores under {_shown(metric)}: {said}."
+        panels.append((_shown(metric), charts.intervals(points, alt=alt, axis="score", series=1, zero=None)))
+    alt = f"Scores of systems with {_confidence(result)}, a panel for each metric, the best first."
+    return Chart("Scores of systems, with intervals, the best first", alt, tuple(panels))
+
+
+def _contradictions(result: CompareResult) -> Iterator[Surprise]:
+    """Yield pairs of systems of which one is significantly better under one metric and the other under another."""
+    if result.segments < FEWEST:
+        return
+    for first, other in combinations(result.metrics, 2):
+        better = {(test.a, test.b): test.better for test in other.tests}
+        for test in first.tests:
+            against = better.get((test.a, test.b))
+            if test.better and against and against != test.better:
+                said = f"{test.better} is significantly better than {against} under {first.metric}, and worse under "
+                yield Surprise(f"{said}{other.metric}.", 1.0)

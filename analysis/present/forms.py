@@ -1,0 +1,215 @@
+"""From a result to its parts, and from parts to text, Markdown, LaTeX, HTML, CSV and pictures."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import importlib
+import io
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from bsx.analysis.present import families, html, latex, markdown, text
+from bsx.analysis.present.cells import number, plain_table, table
+from bsx.analysis.present.cells import text as word
+from bsx.analysis.present.parts import Chart, Part
+from bsx.analysis.present.pictures import Picture, picture
+from bsx.data.output import atomic_text, make_folder
+from bsx.data.run import check_outputs
+from bsx.errors import UnknownNameError
+from bsx.support.json_text import to_json
+from bsx.support.near import did_you_mean
+from bsx.support.optional import need
+from bsx.support.result import Result, Shown, as_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Kind = TypeVar("Kind", bound=Shown)
+Row = Mapping[str, object]
+
+SECTIONS: dict[type[Shown], tuple[str, str]] = {}
+"""Results that a report can hold -> name and title of their section."""
+_PARTS: dict[type[Shown], Callable[..., Iterable[Part]]] = {}
+_RECORDS: dict[type[Shown], Callable[..., Iterable[Row]]] = {}
+
+
+def presents(
+    kind: type[Kind], *, section: tuple[str, str] | None = None
+) -> Callable[[Callable[[Kind], Iterable[Part]]], Callable[[Kind], Iterable[Part]]]:
+    """Register the function that turns results of a class into parts, the sentence that answers first.
+
+    Args:
+        kind: the class; its subclasses are shown alike.
+        section: name (for links) and title of its section in a report, if it can be part of one.
+    """
+
+    def register(function: Callable[[Kind], Iterable[Part]]) -> Callable[[Kind], Iterable[Part]]:
+        _PARTS[kind] = function
+        if section is not None:
+            SECTIONS[kind] = section
+        return function
+
+    return register
+
+
+def lists(kind: type[Kind]) -> Callable[[Callable[[Kind], Iterable[Row]]], Callable[[Kind], Iterable[Row]]]:
+    """Register the function that turns results of a class into rows of figures, for CSV and DataFrames."""
+
+    def register(function: Callable[[Kind], Iterable[Row]]) -> Callable[[Kind], Iterable[Row]]:
+        _RECORDS[kind] = function
+        return function
+
+    return register
+
+
+@functools.cache
+def load_presenters() -> None:
+    """Import the module of each family, so that every result that can be shown is known."""
+    for module in pkgutil.iter_modules(families.__path__):
+        importlib.import_module(f"{families.__name__}.{module.name}")
+
+
+def parts_of(result: Shown) -> list[Part]:
+    """Return what people see of a result, the sentence that answers first."""
+    own = _own(_PARTS, type(result))
+    return list(own(result)) if own is not None else [_plain(result)]
+
+
+def records_of(result: Shown) -> list[Row]:
+    """Return the figures of a result with full precision, row by row."""
+    own = _own(_RECORDS, type(result))
+    return list(own(result)) if own is not None else [_figures(result)]
+
+
+def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", label: str = "", title: str = "bsx") -> str:
+    """Return a result in one of the forms ``text``, ``csv``, ``latex``, ``markdown``, ``html`` and ``piece``.
+
+    Args:
+        result: what came out.
+        form: one of them; ``piece`` is the HTML of a notebook.
+        full: all parts; else those of the short form.
+        data: what it is of, from its provenance unless given; captions begin with it.
+        label: of the first LaTeX table; from the name of the class unless given.
+        title: heading of an HTML page.
+    """
+    if form == "csv":
+        return _csv(records_of(result))
+    every = parts_of(result)
+    shown = [part for part in every if full or not part.full]
+    origin = result.provenance if isinstance(result, Result) else None
+    data = data or ", ".join(file.name for file in (origin.files if origin is not None else ()))
+    signatures: Mapping[str, str] = result.signatures if isinstance(result, Result) else {}
+    signatures = signatures or (origin.signatures if origin is not None else {})
+    if form == "text":
+        return text.text(every, full=full)
+    if form == "latex":
+        name = type(result).__name__.removesuffix("Result").removesuffix("Run").lower()
+        return latex.latex(shown, data=data, signatures=signatures, label=label or f"tab:{name}")
+    if form == "markdown":
+        return markdown.markdown(shown, data=data, signatures=signatures)
+    if form == "html":
+        below = (f"{name}: {signature}" for name, signature in signatures.items())
+        return html.page(shown, title, data=data, signatures=below)
+    return html.piece(shown)
+
+
+ENDINGS = {"text": "txt", "json": "json", "csv": "csv", "latex": "tex", "markdown": "md", "html": "html"}
+"""Forms of a result in a folder -> endings of their names."""
+
+
+def save(result: Result, folder: Path, name: str, *, pictures: bool = False) -> None:
+    """Write a result in all forms, ``NAME.txt`` and so on, and its charts as PNG if they are wanted.
+
+    Args:
+        result: what came out.
+        folder: made if it is missing.
+        name: of the files.
+        pictures: draw the charts too.
+    """
+    make_folder(folder)
+    check_outputs(files_in(folder, name))
+    for form, ending in ENDINGS.items():
+        content = to_json(result.to_dict()) + "\n" if form == "json" else in_form(result, form, title=f"bsx {name}")
+        with atomic_text(folder / f"{name}.{ending}") as stream:
+            stream.write(content)
+    if pictures:
+        save_pictures(result, folder)
+
+
+def save_pictures(result: Shown, folder: Path) -> None:
+    """Write the charts of a result into a folder as PNG, named after their titles."""
+    for chart in parts_of(result):
+        if isinstance(chart, Chart):
+            picture(chart).save(folder / f"{_file_name(chart.title)}.png")
+
+
+def files_in(folder: Path, name: str) -> list[Path]:
+    """Return the files that `save` writes, beside pictures."""
+    return [folder / f"{name}.{ending}" for ending in ENDINGS.values()]
+
+
+def _file_name(title: str) -> str:
+    return "-".join("".join(c if c.isalnum() or c in "-_. " else "" for c in title).lower().split())
+
+
+def frame_of(result: Shown) -> pd.DataFrame:
+    """Return the records of a result as a DataFrame.
+
+    Raises:
+        MissingExtraError: if pandas is missing.
+    """
+    rows = records_of(result)
+    said = {name for row in rows for name, value in row.items() if isinstance(value, str) and value}
+    none = {name: [""] if name in said else ["", "nan"] for row in rows for name in row}  # a text may be the word nan
+    content = io.StringIO(_csv(rows))
+    frame: pd.DataFrame = need("pandas", "to_pandas").read_csv(content, keep_default_na=False, na_values=none)
+    return frame
+
+
+def plot(result: Shown, path: str | Path | None, chart: int | str) -> Picture:
+    """Return one of the charts of a result as a picture, see `bsx.support.result.Result.plot`."""
+    charts = [part for part in parts_of(result) if isinstance(part, Chart)]
+    titles = [item.title for item in charts]
+    if chart in titles:
+        chart = titles.index(str(chart))
+    if isinstance(chart, str) or not -len(charts) <= chart < len(charts):
+        near = did_you_mean(str(chart), titles)
+        raise UnknownNameError(f"no chart {chart!r}; there are {', '.join(titles) or 'none'}.{near}")
+    made = picture(charts[chart])
+    if path is not None:
+        made.save(path)
+    return made
+
+
+def _own(known: Mapping[type[Shown], Callable[..., Iterable[object]]], kind: type[Shown]) -> Callable[..., list]:  # type: ignore[type-arg]
+    result = next((known[item] for item in kind.__mro__ if item in known), None)
+    if result is None:
+        load_presenters()
+        result = next((known[item] for item in kind.__mro__ if item in known), None)
+    return result  # type: ignore[return-value]
+
+
+def _figures(result: Shown) -> Row:
+    return {name: value for name, value in vars(result).items() if isinstance(value, str | int | float)}
+
+
+def _plain(result: Shown) -> Part:
+    """Return the figures of a result that no module of this room shows: a row each, with the names of their fields."""
+    figures = _figures(result)
+    words = [str(value) for value in figures.values() if isinstance(value, str) and value]
+    about = (type(result).__doc__ or "").partition("\n")[0].rstrip(".")
+    rows = [[word(name), number(value)] for name, value in figures.items() if not isinstance(value, str)]
+    caption = "; ".join([about, *words])
+    return table(caption, ["figure", "value"], rows) if rows else plain_table(caption, [as_json(result)])
+
+
+def _csv(rows: Sequence[Row]) -> str:
+    columns = list({name: None for row in rows for name in row})
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()

@@ -1,0 +1,141 @@
+"""Parts as HTML: a piece for a notebook, or a page by itself. All texts are escaped; nothing is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+
+from bsx.analysis.present.parts import (
+    Answer,
+    Cell,
+    Chart,
+    Commands,
+    Example,
+    Heading,
+    Notes,
+    Part,
+    Passages,
+    Prose,
+    Run,
+    Segments,
+    TablePart,
+)
+from bsx.analysis.present.pictures import svg
+
+_STYLE = """:root { color-scheme: light dark;
+  --paper: light-dark(#fffefb, #15181d); --ink: light-dark(#1d2126, #e9e7e1);
+  --soft: light-dark(#52585f, #b3b5b8); --line: light-dark(#e4e1d8, #31363e); --mark: light-dark(#1f4e79, #9cc7ee) }
+body { background: var(--paper); color: var(--ink); font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto;
+  max-width: 60rem; padding: 0 1rem; overflow-wrap: anywhere }
+h1 { font-size: 1.3rem } .scroll { overflow-x: auto } .lead { font-size: 1.1rem }
+table { border-collapse: collapse; border-block: 2px solid; margin-block: 1rem; overflow-wrap: normal;
+  min-width: min(100%, 34rem) }
+caption { caption-side: bottom; text-align: left; padding-top: .4rem; color: var(--soft) }
+th, td { padding: .25rem .7rem; text-align: left } thead { border-bottom: 1px solid } .n { text-align: right }
+tbody th { font-weight: normal } td.n { font-variant-numeric: tabular-nums }
+figure { margin: 0; break-inside: avoid } figcaption { font-weight: 600 }
+figure svg { display: block; max-width: 100%; height: auto; background: #fffefb }
+.heat { background: color-mix(in srgb, var(--mark) calc(var(--heat) * 6%), transparent) }
+.risky { text-decoration: underline } dt { color: var(--soft) } dd { margin-inline-start: 1.2rem }
+@media (max-width: 36rem) { th, td { padding: .25rem .4rem } table { font-size: .85rem } }
+@media print { :root { color-scheme: light } .scroll { overflow: visible }
+  table { break-inside: avoid; font-size: 9pt } thead { display: table-header-group } }"""
+# The same for a piece within another page, whose own rules for tables it has to hold its own against.
+_SCOPED = """.bsx-result table { border-collapse: collapse; border: 0; border-block: 2px solid; margin-block: .6rem }
+.bsx-result :is(th, td) { padding: .2rem .7rem; text-align: left !important; border: 0; background: none }
+.bsx-result caption { caption-side: bottom; text-align: left; font-size: .9em } .bsx-result .scroll { overflow-x: auto }
+.bsx-result tbody th { font-weight: normal }
+.bsx-result thead { border-bottom: 1px solid } .bsx-result .n { text-align: right !important }
+.bsx-result td.n { font-variant-numeric: tabular-nums } .bsx-result p { max-width: 50rem; font-size: .9em }
+.bsx-result p.lead { font-size: 1em } .bsx-result .risky { text-decoration: underline }
+.bsx-result .heat { background: color-mix(in srgb, #d4883a calc(var(--heat) * 6%), transparent) }"""
+
+
+def piece(parts: Sequence[Part]) -> str:
+    """Return parts as a piece of HTML for a notebook, in the look of reports and with the colours around it."""
+    return f'<div class="bsx-result"><style>\n{_SCOPED}\n</style>\n{_body(parts, "", charts=False)}\n</div>'
+
+
+def page(parts: Sequence[Part], title: str, *, data: str = "", signatures: Iterable[str] = ()) -> str:
+    """Return parts as a page by itself, with charts where they can be drawn.
+
+    Args:
+        parts: of a result.
+        title: its heading.
+        data: what they are of; captions of tables begin with it.
+        signatures: lines to stand below.
+    """
+    below = "".join(f"\n<p><code>{escape(line)}</code></p>" for line in signatures)
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>\n{_STYLE}\n</style></head>\n'
+        f"<body><main><h1>{escape(title)}</h1>\n{_body(parts, data, charts=True)}{below}\n</main></body>\n</html>\n"
+    )
+
+
+def _body(parts: Sequence[Part], data: str, *, charts: bool) -> str:
+    return "\n".join(line for part in parts for line in _part(part, data, charts=charts))
+
+
+def _part(part: Part, data: str, *, charts: bool) -> Iterator[str]:
+    if isinstance(part, Answer):
+        yield f"<p class=lead>{escape(part.text)}</p>"
+    elif isinstance(part, Prose):
+        yield f"<p>{escape(part.text)}</p>"
+    elif isinstance(part, Heading):
+        yield f"<h2>{escape(part.text)}</h2>"
+    elif isinstance(part, Notes):
+        yield f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in part.items)}</ul>"
+    elif isinstance(part, Commands):
+        yield f"<pre><code>{escape(chr(10).join(part.lines))}</code></pre>"
+    elif isinstance(part, TablePart):
+        yield _table(part, data)
+    elif isinstance(part, Chart):
+        if charts and (drawn := svg(part)):
+            yield f"<figure><figcaption>{escape(part.title)}</figcaption>\n{drawn}</figure>"
+    elif isinstance(part, Example):
+        yield f"<h3>{escape(part.title)}</h3>"
+        yield _texts(part.texts)
+        yield _table(part.scores, "")
+    elif isinstance(part, Passages):
+        yield f"<p>{escape(part.caption)}</p>"
+        for name, texts in part.rows:
+            yield f"<h3>{escape(name)}</h3>{_texts(texts)}"
+    elif isinstance(part, Segments):
+        yield f"<p>{escape(part.caption)}: {len(part.rows):,} rows.</p>"
+
+
+def _table(table: TablePart, data: str) -> str:
+    numeric = table.numeric
+    head = "".join(
+        f"<th scope=col{' class=n' if i in numeric else ''}>{escape(name)}</th>" for i, name in enumerate(table.columns)
+    )
+    rows = "\n".join(
+        f"<tr>{''.join(_cell(cell, i in numeric, head=i < table.names) for i, cell in enumerate(row))}</tr>"
+        for row in table.rows
+    )
+    told = "<br>".join(escape(line) for line in (": ".join(filter(None, [data, table.caption])), table.note) if line)
+    caption = f"<caption>{told}</caption>\n" if told else ""
+    return (
+        f"<div class=scroll tabindex=0><table>{caption}<thead><tr>{head}</tr></thead>\n"
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _cell(cell: Cell, numeric: bool, *, head: bool) -> str:
+    tag = "th scope=row" if head else "td"
+    shown = escape(cell.text)
+    shown = f"<b>{shown}</b>" if cell.strong else f"<code>{shown}</code>" if cell.code else shown
+    return f"<{tag}{' class=n' if numeric else ''}>{shown}{escape(cell.mark)}</{tag[:2]}>"
+
+
+def _texts(texts: Iterable[tuple[str, tuple[Run, ...]]]) -> str:
+    lines = (f"<dt>{escape(label)}</dt><dd dir=auto>{''.join(map(_run, runs))}</dd>" for label, runs in texts)
+    return f"<dl>{''.join(lines)}</dl>"
+
+
+def _run(run: Run) -> str:
+    if run.heat is not None:
+        look = f'class="word heat{" risky" * run.differs}" style="--heat:{run.heat}"'
+        return f'<span {look} title="{escape(run.hint)}">{escape(run.text)}</span>'
+    return f"<mark>{escape(run.text)}</mark>" if run.differs else escape(run.text)

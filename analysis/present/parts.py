@@ -1,0 +1,306 @@
+"""What people see of a result, whatever it is written as: sentences, tables, charts, notes and examples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table.
+
+    Attributes:
+        text: what is shown.
+        value: what it is sorted by, in full precision; None sorts last.
+        mark: what hangs behind it, such as ``†`` or ``†1,3``.
+        heat: shade from 0 to 9 of a heat table, or None.
+        strong: whether it stands out.
+        code: whether it is a signature or the like.
+        prose: whether it is a text from the data, which may run from right to left.
+    """
+
+    text: str
+    value: float | str | None = None
+    mark: str = ""
+    heat: int | None = None
+    strong: bool = False
+    code: bool = False
+    prose: bool = False
+
+    @property
+    def full(self) -> str | None:
+        """The number in full, where less is shown."""
+        if not isinstance(self.value, float) or repr(self.value).removesuffix(".0") == self.text:
+            return None
+        return repr(self.value)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to the question that was asked; the first part of every result.
+
+    Attributes:
+        text: one to three sentences.
+        answers: whether it ranks what was evaluated, and so comes first at a glance of a report.
+    """
+
+    text: str
+    answers: bool = False
+    full: bool = False
+
+
+@dataclass(frozen=True)
+class TablePart:
+    """A table; the first column heads its rows.
+
+    Attributes:
+        caption: what it shows.
+        columns: heads.
+        rows: cells.
+        note: what its marks mean.
+        names: how many columns at the left hold names.
+        foot: how many of the last rows stand below a rule.
+        sortable: whether a reader may want another order.
+        folded: whether a reader of a page asks for it first.
+        full: whether it belongs to the full form only.
+    """
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+    names: int = 1
+    foot: int = 0
+    sortable: bool = True
+    folded: bool = False
+    full: bool = False
+
+    @property
+    def numeric(self) -> frozenset[int]:
+        """The columns whose first defined cell is a number."""
+        result = set()
+        for place in range(len(self.columns)):
+            first = next((row[place].value for row in self.rows if row[place].value is not None), None)
+            if isinstance(first, int | float):
+                result.add(place)
+        return frozenset(result)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture of a table's figures.
+
+    Attributes:
+        title: of the chart.
+        alt: what it shows, for those who do not see it.
+        panels: title ("" for one alone) and Vega-Lite specification of each panel, from `bsx.analysis.present.charts`.
+        series: names of what colour and shape stand for; may be empty.
+        fills: whether the series are areas, whose colours alternate between dark and light.
+        full: whether it belongs to the full form only.
+    """
+
+    title: str
+    alt: str
+    panels: tuple[tuple[str, dict[str, object]], ...]
+    series: tuple[str, ...] = ()
+    fills: bool = False
+    full: bool = True
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A paragraph."""
+
+    text: str
+    full: bool = False
+
+
+@dataclass(frozen=True)
+class Heading:
+    """Starts a part of a section."""
+
+    text: str
+    full: bool = False
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Remarks that change how the figures are read."""
+
+    items: tuple[str, ...]
+    full: bool = False
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Commands to repeat."""
+
+    lines: tuple[str, ...]
+    full: bool = True
+
+
+@dataclass(frozen=True)
+class Run:
+    """A piece of a text.
+
+    Attributes:
+        text: the piece, with the white space after it.
+        differs: whether it is not in the text it is compared with, or stands out otherwise.
+        heat: shade from 0 to 9, or None.
+        hint: what a reader who points at it is told.
+    """
+
+    text: str
+    differs: bool
+    heat: int | None = None
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class AlignmentGrid:
+    """A token alignment.
+
+    Attributes:
+        caption: whose.
+        rows: tokens of the candidate.
+        columns: tokens of the reference.
+        cosines: rows by columns.
+        row_match: for each row, the column it is matched with.
+        column_match: for each column, the row it is matched with.
+        summary: P, R and F1.
+    """
+
+    caption: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cosines: tuple[tuple[float, ...], ...]
+    row_match: tuple[int, ...]
+    column_match: tuple[int, ...]
+    summary: str
+
+
+@dataclass(frozen=True)
+class Example:
+    """Texts side by side.
+
+    Attributes:
+        title: which example.
+        texts: label and pieces of each text.
+        scores: the metrics' scores of it.
+        alignments: of its tokens.
+        remark: why there is no alignment, if one was asked for.
+        folded: whether a reader asks for it first.
+        pairs: what a report may align: label, candidate and reference of each alignment.
+        full: whether it belongs to the full form only.
+    """
+
+    title: str
+    texts: tuple[tuple[str, tuple[Run, ...]], ...]
+    scores: TablePart
+    alignments: tuple[AlignmentGrid, ...] = ()
+    remark: str = ""
+    folded: bool = False
+    pairs: tuple[tuple[str, str, str], ...] = ()
+    full: bool = True
+
+
+@dataclass(frozen=True)
+class Passages:
+    """Texts one below the other, their words shaded.
+
+    Attributes:
+        caption: what the shades mean.
+        rows: name of each row, and the label and pieces of each of its texts.
+        full: whether it belongs to the full form only.
+    """
+
+    caption: str
+    rows: tuple[tuple[str, tuple[tuple[str, tuple[Run, ...]], ...]], ...]
+    full: bool = True
+
+
+@dataclass(frozen=True)
+class Segments:
+    """All rows of a table of scores.
+
+    Attributes:
+        caption: what they are.
+        columns: heads.
+        rows: one a segment and system.
+        numeric: columns of numbers, by place.
+        metrics: those that hold scores, by place.
+        category: the column to choose by, by place, or None.
+        hidden: columns not shown at first, by place.
+        full: whether they belong to the full form only.
+    """
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    numeric: frozenset[int]
+    metrics: tuple[int, ...]
+    category: int | None
+    hidden: frozenset[int] = frozenset()
+    full: bool = True
+
+
+@dataclass(frozen=True)
+class Surprise:
+    """A finding that a reader would not expect; the largest of a report comes at a glance.
+
+    Attributes:
+        text: what was found.
+        size: how far it is from what one would expect, from 0 to 1.
+    """
+
+    text: str
+    size: float
+    full: bool = True
+
+
+Part = Answer | Prose | Heading | Notes | Commands | TablePart | Chart | Example | Passages | Segments | Surprise
+
+
+@dataclass
+class Section:
+    """A section of a report.
+
+    Attributes:
+        id: for links.
+        title: its heading.
+        lead: the finding in a sentence.
+        blocks: its content.
+        answers: whether the lead ranks what was evaluated, and so comes first at a glance.
+        surprises: findings in it that a reader would not expect.
+    """
+
+    id: str
+    title: str
+    lead: str = ""
+    blocks: list[Part] = field(default_factory=list)
+    answers: bool = False
+    surprises: list[Surprise] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a report says.
+
+    Attributes:
+        title: its heading.
+        sections: one after the other.
+    """
+
+    title: str
+    sections: tuple[Section, ...]
+
+    @property
+    def glance(self) -> list[tuple[str, str, str]]:
+        """What is said at a glance: a section's id, a name and the finding, rankings first, then the one surprise."""
+        told = [section for section in self.sections if section.lead and section.id not in ("segments", "repeat")]
+        results = [(surprise.size, section.id, surprise.text) for section in told for surprise in section.surprises]
+        lines = [(section.id, section.title, section.lead) for section in told if section.answers]
+        if results:
+            _, place, text = max(results, key=lambda result: result[0])
+            lines.append((place, "A surprise", text))
+        return lines + [(section.id, section.title, section.lead) for section in told if not section.answers]

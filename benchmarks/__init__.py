@@ -1,0 +1,1 @@
+"""Measurements whose results are committed, and published tables, recomputed."""

@@ -1,1 +1,0 @@
-"""Vectors kept on disk, so that no text is encoded twice."""

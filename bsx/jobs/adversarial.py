@@ -1,0 +1,574 @@
+"""Whether metrics can be fooled: paraphrase pairs, triples and challenge sets, scores from columns or computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from bsx.analysis.adversarial.challenge import ChallengeExample, ChallengeResult, challenge
+from bsx.analysis.adversarial.pairs import (
+    HarderDrop,
+    HarderSet,
+    PairsResult,
+    detect_pairs,
+    easy_to_hard,
+    precision_by_threshold,
+)
+from bsx.analysis.adversarial.settings import ChallengeSettings, PairTests, TripleTests
+from bsx.analysis.adversarial.triples import TriplesResult, prefer_paraphrase
+from bsx.analysis.datasets.challenge import ChallengeSet, load_challenge
+from bsx.analysis.datasets.pairs import load_pairs
+from bsx.analysis.datasets.triples import Triple, load_triples
+from bsx.analysis.stats.folds import Rows, units
+from bsx.data.files import TableFile
+from bsx.data.long import systems_together
+from bsx.data.output import ScoreTable, check_table
+from bsx.data.run import as_one_run
+from bsx.data.sidecar import scored_columns
+from bsx.data.tables import Table
+from bsx.errors import InputError, MissingExtraError
+from bsx.jobs.tables import MetricSettings, ScoreColumns, Skipping, Watched, open_distinct, score_texts, turned
+from bsx.metrics.summary import about
+from bsx.support.checks import Array
+from bsx.support.progress import Progress, told
+from bsx.support.settings import BaseSettings, Option, part, refuse_idle, settled
+
+if TYPE_CHECKING:
+    from bsx.analysis.adversarial.build_triples import Tagger
+    from bsx.metrics.base import Metric
+
+_LAYOUT = ".tsv (unquoted), .csv, .jsonl, .parquet"
+_NO_SCORES = "name columns of scores (columns), or metrics to compute them (metrics)"
+
+
+class DependentRows(Skipping):
+    """Which rows are independent of one another."""
+
+    cluster: Annotated[
+        Literal["texts", "none"],
+        Field(description="Rows that share a text, directly or over others, depend on each other (texts), or none do."),
+    ] = "texts"
+
+
+class PairColumns(BaseSettings):
+    """Tables of labelled pairs."""
+
+    table: Annotated[Path | str, Field(description=f"Table of labelled pairs: {_LAYOUT}."), Option(argument=True)]
+    label: Annotated[
+        str | None, Field(description="Column of labels, 1 for a paraphrase. [label, noisy_label or is_duplicate]")
+    ] = None
+    reference: Annotated[str | None, Field(description="Column of references. [sentence1, question1 or reference]")] = (
+        None
+    )
+    candidate: Annotated[str | None, Field(description="Column of candidates. [sentence2, question2 or candidate]")] = (
+        None
+    )
+    against: Annotated[
+        Path | str | None,
+        Field(description="Second, harder table: report what each metric loses from the first to it."),
+    ] = None
+    curves: Annotated[
+        Path | str | None,
+        Field(description="Write precision and recall by threshold on the first table: .tsv, .csv, .jsonl, .parquet."),
+        Option(writable=True),
+    ] = None
+
+
+class PairsRun(Watched, MetricSettings, DependentRows, PairTests, ScoreColumns, PairColumns):
+    """Everything that `detect_paraphrases` takes."""
+
+
+@settled(PairsRun)
+def detect_paraphrases(settings: PairsRun) -> PairsResult:
+    """Take metrics for paraphrase detectors: ROC AUC, average precision, best threshold, paired tests.
+
+    Args:
+        settings: see `PairsRun`.
+
+    Raises:
+        InputError: for a table or metric that cannot be used.
+    """
+    progress = told(settings.progress)
+    if settings.curves is not None:
+        check_table(Path(settings.curves))
+    first = Path(settings.table)
+    columns = settings.columns
+    if not columns and not settings.metrics:
+        columns = scored_columns(first, Table(first).columns)
+    if not columns and not settings.metrics:
+        raise InputError(_NO_SCORES)
+    metrics = _comparing_references(open_distinct(settings, columns, "candidate", "reference"))
+    files = [first] if settings.against is None else [first, Path(settings.against)]
+    read: list[tuple[Array, dict[str, Array]]] = []
+    clusters: list[Rows | None] = []
+    results: list[PairsResult] = []
+    signatures: dict[str, str] = {}
+    notes = about(metrics)
+    asked = _every(settings, PairTests)
+    for file in files:
+        pairs = _read_pairs(file, settings, columns, metrics, progress, strict=file is first)
+        signatures |= pairs.signatures
+        if pairs.failed:
+            asked["nan"] = "omit"
+        clusters.append(_tied_rows(pairs.sides, settings.cluster, pairs.notes))
+        result = detect_pairs(pairs.labels, pairs.scores, **asked, cluster=clusters[-1])
+        pairs.notes += systems_together(Table(file))
+        left_out = len(pairs.labels) - result.results[0].n
+        if left_out:
+            pairs.notes.append(f"{left_out} of {len(pairs.labels)} pairs miss a score and are left out for all metrics")
+        notes += [f"{file.name}: {note}" for note in pairs.notes]
+        read.append((pairs.labels, pairs.scores))
+        results.append(result)
+    answer = results[0]
+    if settings.against is not None:
+        of = (clusters[0], clusters[1])
+        drops = easy_to_hard(read[0], read[1], clusters=of, confidence=settings.confidence, nan=asked["nan"])
+        lost = tuple(HarderDrop(name, d.a, d.b, d.difference, (d.low, d.high), d.p) for name, d in drops.items())
+        answer = replace(answer, against=HarderSet(files[1].name, results[1].results, results[1].tests), drops=lost)
+    if settings.curves is not None:
+        _write_curves(Path(settings.curves), precision_by_threshold(*read[0], nan=asked["nan"]))
+    asked |= {name: getattr(settings, name) for name in ("cluster", "label", "reference", "candidate")}
+    return replace(answer, settings=asked | _ran(settings), signatures=signatures, notes=tuple(notes))
+
+
+def _every(settings: BaseSettings, kind: type[BaseSettings], *but: str) -> dict[str, Any]:
+    """Return those settings that another class has too, given or not."""
+    return {name: getattr(settings, name) for name in kind.model_fields if name not in but}
+
+
+def _ran(settings: MetricSettings) -> dict[str, str]:
+    """Return where metrics ran, as far as it was said, for the record."""
+    given = part(settings, MetricSettings)
+    return {name: str(value) for name, value in given.items() if name != "metrics"}
+
+
+def _comparing_references(metrics: list[Metric]) -> list[Metric]:
+    """Return metrics; raise InputError for one that reads sources."""
+    for metric in metrics:
+        if "reference" not in metric.needs or "source" in metric.needs:
+            raise InputError(f"{metric.spec} reads sources, and there are none here: leave it out")
+    return metrics
+
+
+@dataclass(eq=False)
+class _Pairs:
+    """A table of pairs: labels (n,), scores (n,) by metric, both texts of the rows if there are any."""
+
+    labels: Array
+    scores: dict[str, Array]
+    sides: list[list[str]]
+    notes: list[str]
+    signatures: dict[str, str]
+    failed: bool
+
+
+def _read_pairs(
+    file: Path,
+    settings: PairsRun,
+    columns: Sequence[str],
+    metrics: Sequence[Metric],
+    progress: Progress | None,
+    *,
+    strict: bool,
+) -> _Pairs:
+    # A second file may have other names for the same columns: there a name that is missing falls back to the usual one.
+    named = {role: getattr(settings, role) for role in ("label", "reference", "candidate")}
+    if not strict:
+        present = Table(file).columns
+        named = {role: name if name in present else None for role, name in named.items()}
+    table = load_pairs(file, **named, metrics=columns)
+    lower, notes = turned(Table(file), columns, settings.lower)
+    scores = {name: table.numbers(name) * (-1 if name in lower else 1) for name in columns}
+    notes += [note for note in table.notes if not note.startswith(tuple("0123456789")) or "placeholder" in note]
+    for side in ("reference", "candidate"):
+        if metrics and side not in table:
+            raise InputError(f"has no column of {side}s: say which it is ({side})", file=file, setting=side)
+    computed = score_texts(
+        metrics,
+        table.texts("candidate") if metrics else (),
+        table.texts("reference") if metrics else (),
+        skip_errors=settings.skip_errors,
+        progress=progress,
+    )
+    sides = [list(table.texts(side)) for side in ("reference", "candidate") if side in table]
+    return _Pairs(
+        table.numbers("label"),
+        scores | computed.values,
+        sides,
+        notes + computed.notes,
+        computed.signatures,
+        computed.failed,
+    )
+
+
+def _write_curves(path: Path, curves: Mapping[str, Array]) -> None:
+    with ScoreTable(path) as table:
+        for name, points in curves.items():
+            for threshold, precision, recall in points.tolist():
+                table.write({"metric": name, "threshold": threshold, "precision": precision, "recall": recall})
+
+
+def _tied_rows(sides: Sequence[Sequence[str]], how: str, notes: list[str]) -> Rows | None:
+    """Return the set of each row (n,): rows that share a text, whichever side it is on, directly or over other rows."""
+    if how == "none" or not sides:
+        return None
+    n = len(sides[0])
+    rows = [str(row) for row in range(n)] * len(sides)
+    of = units([[text for side in sides for text in side], rows], n * len(sides))[:n]
+    sizes = np.bincount(of)
+    sizes = sizes[sizes > 0]
+    if sizes.max() == 1 or len(sizes) == 1:
+        if n > 1 and len(sizes) == 1:
+            notes.append("all rows hang together by shared texts: they are taken as independent, which they are not")
+        return None
+    notes.append(
+        f"{int(sizes[sizes > 1].sum())} of {n} rows share a text with another: intervals and tests take their "
+        f"{len(sizes)} sets as independent, not the rows (cluster none takes the rows); the largest has {sizes.max()}"
+    )
+    return of
+
+
+class TripleColumns(BaseSettings):
+    """A table of triples."""
+
+    table: Annotated[
+        Path | str,
+        Field(description="Table with label sentence1 sentence2 and scores, or with anchor paraphrase nonparaphrase."),
+        Option(argument=True),
+    ]
+    columns: Annotated[
+        Sequence[str], Field(description="Columns of metrics' scores. [all columns of numbers, unless metrics are]")
+    ] = ()
+
+
+class TriplesRun(Watched, MetricSettings, DependentRows, TripleTests, TripleColumns, ScoreColumns):
+    """Everything that `prefer_paraphrases` takes."""
+
+
+@settled(TriplesRun)
+def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
+    """Count how often metrics prefer a paraphrase to a sentence that only shares words: rates, margins, tests.
+
+    Args:
+        settings: see `TriplesRun`; its ``lang`` also chooses how words are cut for their overlap.
+
+    Raises:
+        InputError: for a table or metric that cannot be used.
+    """
+    file, wanted = Table(settings.table), settings.metrics
+    table = load_triples(Path(settings.table), settings.columns or ([] if wanted else None))
+    if not table.scores and not wanted:
+        raise InputError("has no column of scores: compute some (metrics)", file=settings.table)
+    triples, n = table.triples, len(table.triples)
+    metrics = _comparing_references(open_distinct(settings, table.scores, "lang"))
+    lower, signs = turned(file, list(table.scores), settings.lower)
+    notes = [*table.notes, *signs, *systems_together(file)]
+    scores = {name: (-good, -bad) if name in lower else (good, bad) for name, (good, bad) in table.scores.items()}
+
+    def where(place: int) -> str:
+        side = "paraphrase" if place < n else "non-paraphrase"
+        return f"the {side} of the triple in row {triples[place % n].row}"
+
+    candidates = [t.paraphrase for t in triples] + [t.nonparaphrase for t in triples]
+    computed = score_texts(
+        metrics,
+        candidates,
+        [t.anchor for t in triples] * 2,
+        skip_errors=settings.skip_errors,
+        where=where,
+        progress=told(settings.progress),
+    )
+    scores |= _halves(computed.values, n)
+    notes += computed.notes
+    asked = _every(settings, TripleTests)
+    if computed.failed:
+        asked["nan"] = "omit"
+    gap = _gap(triples, settings.lang or "en", notes) if settings.bins else None
+    sides = [[t.anchor for t in triples], [t.paraphrase for t in triples], [t.nonparaphrase for t in triples]]
+    of = _tied_rows(sides, settings.cluster, notes)
+    result = prefer_paraphrase(scores, triples=triples, gap=gap, cluster=of, **asked)
+    left = n - result.results[0].n
+    if left:
+        notes.append(f"{left} of {n} triples miss a score and are left out for all metrics")
+    return replace(
+        result,
+        settings=asked | {"cluster": settings.cluster} | _ran(settings),
+        signatures=computed.signatures,
+        notes=(*about(metrics), *notes),
+    )
+
+
+def _halves(scores: Mapping[str, Array], n: int) -> dict[str, tuple[Array, Array]]:
+    return {name: (values[:n], values[n:]) for name, values in scores.items()}
+
+
+def _gap(triples: Sequence[Triple], lang: str, notes: list[str]) -> Array | None:
+    """Return overlap(A, C) - overlap(A, B) of each triple; without its packages none, and a note."""
+    from bsx.analysis.adversarial.build_triples import lexical_overlap, overlaps
+
+    try:
+        low, high = overlaps(triples, lexical_overlap(lang))
+    except MissingExtraError as error:
+        notes.append(f"not split by lexical overlap: {error}")
+        return None
+    return high - low
+
+
+class ChallengeColumns(BaseSettings):
+    """A challenge set, and which columns it has, where they have none of the usual names."""
+
+    table: Annotated[
+        Path | str,
+        Field(
+            description="Table with good, bad, reference or source, phenomenon, severity (.tsv, .csv, .jsonl, "
+            ".parquet; .gz too), ACES, HW-TSC, or DEMETR's .json file or folder. Scores of chrf stand in chrf-good and "
+            "chrf-bad."
+        ),
+        Option(argument=True),
+    ]
+    good: Annotated[str | None, Field(description="Column of good translations. [good or good-translation]")] = None
+    bad: Annotated[str | None, Field(description="Column of bad translations. [bad or incorrect-translation]")] = None
+    reference: Annotated[str | None, Field(description="Column of references. [reference, if there]")] = None
+    source: Annotated[str | None, Field(description="Column of sources. [source, if there]")] = None
+    segment: Annotated[
+        str | None,
+        Field(description="Column of segments; rows of one are not independent. [segment, sid or id, if there]"),
+    ] = None
+    phenomenon: Annotated[
+        str | None, Field(description="Column of phenomena. [phenomenon, phenomena or category, if there]")
+    ] = None
+    severity: Annotated[str | None, Field(description="Column of severities. [severity, if there]")] = None
+    lang_column: Annotated[
+        str | None, Field(description="Column of languages or language pairs. [lang, langpair or lp, if there]")
+    ] = None
+
+
+class ChallengeExamples(Skipping):
+    """What of a challenge set is kept to be read."""
+
+    examples: Annotated[
+        int,
+        Field(ge=0, description="How many rows of each phenomenon to keep, those first on which metrics disagree."),
+    ] = 1
+
+
+class ChallengeRun(Watched, MetricSettings, ChallengeExamples, ChallengeSettings, ScoreColumns, ChallengeColumns):
+    """Everything that `challenge_metrics` takes."""
+
+
+@settled(ChallengeRun)
+def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
+    """Count how often metrics score a good translation above a bad one, by phenomenon and severity.
+
+    Args:
+        settings: see `ChallengeRun`; metrics without references compare with the sources.
+
+    Raises:
+        InputError: for a file or metric that cannot be used.
+    """
+    if not settings.columns and not settings.metrics:
+        raise InputError(_NO_SCORES)
+    columns = _every(settings, ChallengeColumns, "table")
+    named = {"lang" if role == "lang_column" else role: name for role, name in columns.items() if name is not None}
+    challenge_set = load_challenge(settings.table, settings.columns, named)
+    pairs, n = challenge_set.pairs, len(challenge_set.pairs)
+    scores = dict(challenge_set.scores)
+    for name in settings.lower:
+        if name not in scores:
+            raise InputError(f"lower: {name!r} is none of the columns of scores ({', '.join(scores)})", setting="lower")
+        scores[name] = (-scores[name][0], -scores[name][1])
+    metrics = open_distinct(settings, scores, "reference", "source")
+    for metric in metrics:
+        lacks = metric.needs - {"candidate"} - challenge_set.has
+        if lacks:
+            place = next(p.where for p in pairs if any(getattr(p, kind) is None for kind in lacks))
+            raise InputError(
+                f"{metric.spec} needs a {' and a '.join(sorted(lacks))}, and {place} has none: leave it out"
+            )
+
+    def where(place: int) -> str:
+        return f"the {'good' if place < n else 'bad'} text of {pairs[place % n].where}"
+
+    references, sources = (
+        [str(getattr(pair, kind)) for pair in pairs] * 2 if kind in challenge_set.has else None
+        for kind in ("reference", "source")
+    )
+    computed = score_texts(
+        metrics,
+        [pair.good for pair in pairs] + [pair.bad for pair in pairs],
+        references,
+        sources,
+        skip_errors=settings.skip_errors,
+        where=where,
+        progress=told(settings.progress),
+    )
+    scores |= _halves(computed.values, n)
+    complete = np.all([np.isfinite(side) for both in scores.values() for side in both], axis=0)
+    asked = _every(settings, ChallengeSettings)
+    missing = any(np.isnan(side).any() for both in scores.values() for side in both)
+    nan = "omit" if missing and settings.skip_errors else settings.nan
+    result = challenge(pairs, scores, **{**asked, "nan": nan})
+    kept = np.flatnonzero(complete).tolist()
+    notes = [*about(metrics), *challenge_set.notes, *computed.notes]
+    if len(kept) < n:
+        notes.append(f"{n - len(kept)} of {n} pairs miss a score and are left out for all metrics")
+    return replace(
+        result,
+        examples=_examples(challenge_set, scores, kept, settings.examples),
+        settings={
+            **columns,
+            **asked,
+            **_every(settings, ChallengeExamples),
+            **{name: list(getattr(settings, name)) for name in ("columns", "metrics", "lower")},
+            "weights": dict(result.weights),
+            **_ran(settings),
+        },
+        signatures=computed.signatures,
+        notes=(*notes, *result.notes),
+    )
+
+
+def _examples(
+    challenge_set: ChallengeSet, scores: Mapping[str, tuple[Array, Array]], kept: Sequence[int], most: int
+) -> tuple[ChallengeExample, ...]:
+    """Return rows of each phenomenon: those that metrics disagree on, then those that fool all; most fooled first."""
+    fooled = np.sum([~(good > bad) for good, bad in scores.values()], axis=0)
+    rows: dict[str, list[int]] = {}
+    for place in sorted(kept, key=lambda i: (fooled[i] == len(scores), -fooled[i])):
+        if fooled[place]:
+            rows.setdefault(challenge_set.pairs[place].phenomenon, []).append(place)
+    return tuple(
+        ChallengeExample(
+            row=place + 1,
+            phenomenon=name,
+            reference=challenge_set.pairs[place].reference,
+            source=challenge_set.pairs[place].source,
+            good=challenge_set.pairs[place].good,
+            bad=challenge_set.pairs[place].bad,
+            scores={metric: (float(good[place]), float(bad[place])) for metric, (good, bad) in scores.items()},
+        )
+        for turn in range(most)
+        for name, places in rows.items()
+        for place in places[turn : turn + 1]
+    )
+
+
+class BuildTriplesRun(BaseSettings):
+    """How triples are built."""
+
+    table: Annotated[
+        Path | str,
+        Field(description="paws: labelled pairs; nouns: texts and their paraphrases."),
+        Option(argument=True),
+    ]
+    output: Annotated[
+        Path | str,
+        Field(description="Table to write: .tsv, .csv, .jsonl or .parquet."),
+        Option(("-o",), writable=True),
+    ]
+    how: Annotated[
+        Literal["paws", "nouns"], Field(description="From pairs that share sentences, or by permuting nouns.")
+    ] = "paws"
+    lang: Annotated[str, Field(description="Language of the texts."), Option(("-l",))] = "en"
+    keep: Annotated[int, Field(ge=1, description="paws: how many triples to keep.")] = 300
+    by: Annotated[
+        Literal["difference", "overlap"],
+        Field(description="paws: keep the largest differences of overlap, or the least overlaps of A and B."),
+    ] = "difference"
+    anchor: Annotated[str, Field(description="nouns: column of anchors.")] = "anchor"
+    paraphrase: Annotated[str, Field(description="nouns: column of paraphrases.")] = "paraphrase"
+    tagger: Annotated[
+        str,
+        Field(description="nouns: stanza, nltk (as published), or a CoNLL-U file with parses of the anchors."),
+    ] = "stanza"
+    parser_dir: Annotated[Path | str | None, Field(description="nouns: stanza's models.")] = None
+    download: Annotated[bool, Field(description="nouns: let stanza fetch its model.")] = False
+    seed: Annotated[int, Field(ge=0, description="nouns: seed of the permutations.")] = 42
+
+
+@dataclass(frozen=True)
+class BuiltTriples:
+    """Triples, and how they came about.
+
+    Attributes:
+        triples: what was built.
+        summary: settings, counts and mean overlaps.
+    """
+
+    triples: tuple[Triple, ...]
+    summary: dict[str, object]
+
+    def to_text(self) -> str:
+        """Return the summary, to be read."""
+        summary = self.summary
+        lines = [f"{summary['triples']} triples"]
+        if summary["how"] == "nouns":
+            few, same = summary["fewer_than_two_nouns"], summary["same_words"]
+            assert isinstance(few, list) and isinstance(same, list)  # noqa: S101, PT018 - for the type checker
+            lines.append(f"{len(few)} of {summary['texts']} texts have fewer than two nouns")
+            lines.append(f"{len(same)} triples have the words of A: equal nouns changed places")
+        low, high = summary["overlap_paraphrase"], summary["overlap_nonparaphrase"]
+        return "\n".join([*lines, f"mean overlap with the anchor: paraphrase {low:.4f}, non-paraphrase {high:.4f}"])
+
+
+@settled(BuildTriplesRun)
+@as_one_run
+def build_triples(settings: BuildTriplesRun) -> BuiltTriples:
+    """Build triples of an anchor, a paraphrase and a misleading sentence, and write them as a table.
+
+    Args:
+        settings: see `BuildTriplesRun`.
+
+    Raises:
+        InputError: for tables that cannot be read or written, and settings without effect.
+    """
+    from bsx.analysis.adversarial.build_triples import build_paws, lexical_overlap, overlaps, permute_nouns
+
+    how, tagger, given = settings.how, settings.tagger, dict(settings)
+    idle = ("keep", "by") if how == "nouns" else ("anchor", "paraphrase", "tagger", "parser_dir", "download", "seed")
+    refuse_idle(given, BuildTriplesRun, f"with how {how}", *idle)
+    if tagger != "stanza":
+        refuse_idle(given, BuildTriplesRun, f"with tagger {tagger}", "parser_dir", "download")
+    check_table(Path(settings.output))
+    overlap = lexical_overlap(settings.lang)
+    summary: dict[str, object] = {"how": how, "lang": settings.lang}
+    if how == "paws":
+        table = load_pairs(settings.table)
+        labels = [int(label) for label in table.numbers("label")]
+        rows = list(zip(table.texts("reference"), table.texts("candidate"), labels, strict=True))
+        triples = build_paws(rows, overlap=overlap, keep=settings.keep, by=settings.by)
+        summary |= {"keep": settings.keep, "by": settings.by, "pairs": len(rows), "triples": len(triples)}
+    else:
+        segments = list(TableFile(settings.table, [settings.anchor, settings.paraphrase], []))
+        anchors, paraphrases = ([segment.candidates[side] for segment in segments] for side in (0, 1))
+        made = permute_nouns(anchors, paraphrases, _tagger(settings), seed=settings.seed)
+        triples = made.triples
+        summary |= {
+            "tagger": tagger,
+            "seed": settings.seed,
+            "texts": len(anchors),
+            "triples": len(triples),
+            "fewer_than_two_nouns": list(made.dropped),
+            "same_words": list(made.same),
+        }
+    low, high = overlaps(triples, overlap)
+    summary |= {"overlap_paraphrase": float(low.mean()), "overlap_nonparaphrase": float(high.mean())}
+    with ScoreTable(Path(settings.output)) as written:
+        for triple in triples:
+            for label, text in ((0, triple.nonparaphrase), (1, triple.paraphrase)):
+                written.write({"label": label, "sentence1": triple.anchor, "sentence2": text})
+    return BuiltTriples(triples, summary)
+
+
+def _tagger(settings: BuildTriplesRun) -> Tagger:
+    from bsx.analysis.adversarial.build_triples import conllu_tagger, nltk_tagger, stanza_tagger
+
+    if settings.tagger == "stanza":
+        folder = None if settings.parser_dir is None else Path(settings.parser_dir)
+        return stanza_tagger(settings.lang, folder=folder, download=settings.download)
+    return nltk_tagger() if settings.tagger == "nltk" else conllu_tagger(Path(settings.tagger))

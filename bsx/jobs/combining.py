@@ -1,0 +1,335 @@
+"""Metrics of a table together, beside the best of them; and kept as a metric of one's own."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from bsx.analysis.disentangling.fit import disentangle
+from bsx.analysis.disentangling.result import DisentangleResult
+from bsx.analysis.ensembles.result import EnsembleResult
+from bsx.analysis.ensembles.run import TEXTS, Combined, combine
+from bsx.analysis.ensembles.settings import EnsembleColumns, EnsembleSettings
+from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.combination import Member
+from bsx.catalog.entries.metrics import EnsembleEntry, EnsembleOrigin
+from bsx.catalog.overlay import ensemble_file, write_ensemble
+from bsx.catalog.specs import read_spec
+from bsx.data.columns import Labels, read_columns
+from bsx.data.lines import NamedFile
+from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, together
+from bsx.data.output import ScoreTable, check_table, refuse_taken
+from bsx.data.pairing import Pairing, texts_of_rows
+from bsx.data.run import as_one_run, check_output
+from bsx.data.sidecar import carried, known_signatures, lower_by_sidecar, scored_columns
+from bsx.data.tables import Table
+from bsx.errors import BsxError, InputError
+from bsx.jobs.tables import FORMATS, ComputedScores, ScoreColumns, TableSettings, Watched, score_table
+from bsx.metrics.zoo import check_from_file, config_of, find_metric
+from bsx.support.checks import Array
+from bsx.support.provenance import provenance
+from bsx.support.settings import Option, part, settled
+
+ENSEMBLE = "ensemble"
+"""The column of the ensemble's scores."""
+
+
+class EnsembleRun(EnsembleSettings, EnsembleColumns, Watched, ScoreColumns, ComputedScores, TableSettings):
+    """Which columns of a table are combined, how, and what becomes of the ensemble."""
+
+    table: Annotated[str, Field(description=f"Table of scores: {FORMATS}."), Option(argument=True)]
+    segment: Annotated[
+        str | None,
+        Field(description="Column of segments; rows of one stay in one fold. [segment, sid or id, if there]"),
+    ] = None
+    human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
+    fit: Annotated[
+        Path | str | None,
+        Field(description="Table to fit on, with the same columns, instead of cross-validation."),
+    ] = None
+    factor_columns: Annotated[
+        Sequence[str], Field(description="For how factors: columns of factors to compute profiles from.")
+    ] = ()
+    profiles: Annotated[
+        Path | str | None, Field(description="For how factors: what bsx disentangle writes as JSON.")
+    ] = None
+    save: Annotated[
+        str | None, Field(description="Keep the ensemble as the metric ensemble:NAME, or in a file NAME.yaml.")
+    ] = None
+    members: Annotated[
+        Sequence[str], Field(description="For save: COLUMN=METRIC, where the column is not its name.")
+    ] = ()
+    registry: Annotated[
+        Path | None,
+        Field(description="Registry folder over the shipped one; save keeps the ensemble there, else in your own."),
+    ] = None
+    scores_out: Annotated[
+        Path | str | None,
+        Field(
+            description="Write the table with the column ensemble: .tsv, .csv, .jsonl, .parquet. Where weights are "
+            "learnt, its scores are those of rows held out."
+        ),
+        Option(writable=True),
+    ] = None
+
+
+@as_one_run
+@settled(EnsembleRun)
+def ensemble(settings: EnsembleRun) -> EnsembleResult:
+    """Combine metrics of a table, compare the result with the best of them, and perhaps keep it as a metric.
+
+    It reads files; `bsx.analysis.ensemble` works on columns.
+
+    Args:
+        settings: see `EnsembleRun`.
+
+    Raises:
+        InputError: for a table or settings that cannot be used, or members that are no metrics.
+    """
+    save, registry, factors = settings.save, settings.registry, settings.factor_columns
+    scores_out = None if settings.scores_out is None else Path(settings.scores_out)
+    fit, profiles = (None if path is None else Path(path) for path in (settings.fit, settings.profiles))
+    if scores_out is not None:
+        check_table(scores_out)
+    if save is not None:
+        place = new_place(save, registry)
+        if save.endswith((".yaml", ".yml")):
+            check_output(place)
+    if save is None and (settings.members or (registry is not None and not settings.metrics)):
+        raise InputError("members and registry go with save")
+    if (bool(factors) or profiles is not None) != (settings.how == "factors"):
+        raise InputError("how factors and factor_columns, or profiles, go together")
+    if factors and profiles is not None:
+        raise InputError("give factor_columns or profiles, not both")
+    opened = Table(settings.table)
+    if scores_out is not None:
+        refuse_taken(opened.columns, [ENSEMBLE])
+    columns = list(settings.columns) or ([] if settings.metrics else scored_columns(settings.table, opened.columns))
+    there = ", ".join(opened.columns)
+    if not columns and not settings.metrics:
+        raise InputError(f"columns names those of scores; it has {there}", file=opened.name)
+    human = settings.human if settings.human is not None else opened.first(*HUMAN)
+    if human is None:
+        raise InputError(f"human names the column of human scores; it has {there}", file=opened.name)
+    group, fold = settings.group, settings.fold
+    system = settings.system if settings.system is not None else opened.first(SYSTEM)
+    usual = opened.first(*SEGMENTS) if settings.segment is None else None
+    segment = settings.segment if settings.segment is not None else usual
+    pair = "lp" if usual is not None and "lp" in opened.columns else None
+    labels = [name for name in dict.fromkeys((group, segment, pair)) if name is not None]
+    computing = settings.model_copy(update={"registry": registry if registry and registry.is_dir() else None})
+    table = read_table(opened, columns, human, [*labels, fold, system], settings.texts)
+    scores = score_table(opened, computing, columns, "registry", progress=settings.progress)
+    table |= scores.values
+    other = None
+    if fit is not None:
+        fitted_on = Table(fit)
+        other = read_table(fitted_on, columns, human, labels, settings.texts)
+        other |= score_table(fitted_on, computing, columns, "registry", progress=settings.progress).values
+    for read in (table, other):
+        if read is not None and usual is not None and pair is not None:  # segments are numbered within language pairs
+            read[usual] = [f"{lp} {name}" for lp, name in zip(read[pair], read[usual], strict=True)]
+    source = Path(settings.table) if fit is None else fit
+    metrics = [*columns, *scores.values]
+    known = [name for name in lower_by_sidecar(source) if name in columns and name not in settings.lower]
+    signatures = known_signatures(source, columns) | scores.signatures
+    how = part(settings, EnsembleSettings) | part(settings, EnsembleColumns)
+    known += [name for name in scores.values if name in scores.lower and name not in settings.lower]
+    how |= {"segment": segment, "lower": [*settings.lower, *known], "fit": other}
+    if settings.how == "factors":
+        training = other if other is not None else table
+        columns_of = {name: training[name] for name in metrics}
+        how["profiles"] = read_profiles(profiles, source, columns_of, factors, settings)
+    result = combine(table, metrics, human, **how)
+    if save is not None:
+        save_ensemble(result, save, settings.members, human, [source], signatures, registry)
+    if scores_out is not None:
+        _save_scores(Path(settings.table), result.scores.tolist(), scores_out)
+    notes = [] if system is None or system == group else together([str(name) for name in table[system]], system)
+    if system is not None and segment is not None and (texts := texts_of_rows(opened)) is not None:
+        pairing = Pairing()
+        for name, unit, content in zip(table[system], table[segment], texts, strict=True):
+            pairing.add(str(name), unit, content)
+        notes += pairing.notes(missing=False)
+    signatures = known_signatures(settings.table, columns) | scores.signatures
+    return replace(result.result, signatures=signatures, notes=(*notes, *scores.notes))
+
+
+def _save_scores(file: Path, scores: Sequence[float], path: Path) -> None:
+    """Write a table with one more column, ``ensemble``."""
+    table = Table(file)
+    with ScoreTable(path, table.types() if path.suffix == ".parquet" else None) as written:
+        for row, score in zip(table.rows(), scores, strict=True):
+            written.write({**row, ENSEMBLE: score})
+        own = {"metric": ENSEMBLE, "higher_is_better": True}
+        written.sidecar = {"metrics": [*carried(table.file.path), own]}
+
+
+def read_table(
+    file: Table | Path, metrics: Sequence[str], human: str, labels: Sequence[str | None], texts: Sequence[str] | None
+) -> dict[str, Array | Labels]:
+    """Read scores, labels and texts; the usual columns of texts that there are, unless ``texts`` names some."""
+    table = file if isinstance(file, Table) else Table(file)
+    if texts is None:
+        texts = [name for name in TEXTS if name in table.columns]
+    return read_columns(table, [*metrics, human], [name for name in dict.fromkeys(labels) if name is not None], texts)
+
+
+def read_profiles(
+    document: Path | None,
+    file: Path,
+    metrics: Mapping[str, Array | Labels],
+    factors: Sequence[str],
+    settings: EnsembleSettings,
+) -> dict[str, dict[str, float]]:
+    """Return each metric's standardised coefficients, from a document or by regression on columns of factors.
+
+    Args:
+        document: that `bsx.jobs.disentangle` wrote; None for a regression.
+        file: the table with the columns of factors.
+        metrics: name -> scores of its rows (n,).
+        factors: names of the columns.
+        settings: what becomes of rows without a number.
+
+    Raises:
+        InputError: if the document is none that `bsx.jobs.disentangle` writes.
+    """
+    if document is None:
+        table = {**read_columns(file, list(dict.fromkeys(factors))), **metrics}
+        return {
+            fit.metric: dict(fit.coef) for fit in disentangle(table, list(metrics), factors, nan=settings.nan).results
+        }
+    try:
+        result = DisentangleResult.from_dict(NamedFile(document).json())
+    except InputError as error:
+        raise InputError(f"{document}: is not what bsx disentangle writes as JSON ({error})") from error
+    if not all(math.isfinite(value) for fit in result.results for value in fit.coef.values()):
+        raise InputError(f"{document}: a coefficient is missing")
+    return {fit.metric: dict(fit.coef) for fit in result.results}
+
+
+_NAME = re.compile(r"^[A-Za-z0-9][\w+-]*$")
+
+
+def place_of(name: str, registry: Path | None) -> Path:
+    """Return the file of an ensemble of this name, or of this file."""
+    return Path(name) if name.endswith((".yaml", ".yml")) else ensemble_file(name, registry)
+
+
+def new_place(name: str, registry: Path | None) -> Path:
+    """Return the file that an ensemble is to be saved in.
+
+    Raises:
+        InputError: if it is no name, or is there already: an ensemble that is in use is never replaced.
+    """
+    file = Path(name) if name.endswith((".yaml", ".yml")) else None
+    if not _NAME.match(name if file is None else file.stem):
+        raise InputError(f"save: {name}: a name has letters, digits, -, _ and +; a file ends in .yaml")
+    place = place_of(name, registry)
+    if place.exists():
+        raise InputError(f"save: {name}: {place} is there already: choose another name, or remove it first")
+    return place
+
+
+def save_ensemble(
+    combined: Combined,
+    name: str,
+    members: Sequence[str],
+    human: str,
+    files: Sequence[Path],
+    signatures: Mapping[str, str],
+    registry: Path | None,
+) -> Path:
+    """Write an ensemble as YAML; members of weight 0 are left out.
+
+    Args:
+        combined: the ensemble.
+        name: what to call it, or the path of a ``.yaml`` file.
+        members: ``column=metric`` where a column is not called as its metric.
+        human: column it was fitted to.
+        files: tables it was fitted on.
+        signatures: column -> signature, where known.
+        registry: folder to save in; the user's own if None.
+
+    Raises:
+        InputError: naming the column that is not a metric bsx can build, or whose direction is not the metric's; or if
+            there is an ensemble of that name or file already.
+    """
+    file = Path(name) if name.endswith((".yaml", ".yml")) else None
+    stem = name if file is None else file.stem
+    new_place(name, registry)
+    specs = dict(_named(part, combined.combination.weights) for part in members)
+    used = [member for member in combined.combination.members if member.weight]
+    catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
+    renamed = [
+        member.model_copy(
+            update={"metric": _spec(member, specs.get(member.metric), signatures.get(member.metric, ""), catalog)}
+        )
+        for member in used
+    ]
+    twice = [item.metric for item in renamed if [other.metric for other in renamed].count(item.metric) > 1]
+    if twice:
+        raise InputError(f"save: two members are the metric {twice[0]}; one column of it is enough")
+    source = provenance("ensemble", files)
+    fitted = EnsembleOrigin(
+        rows=combined.result.fitted,
+        human=human,
+        files=source["files"],
+        command=source["command"],
+        versions=source["versions"],
+        signatures={
+            after.metric: signatures[before.metric]
+            for before, after in zip(used, renamed, strict=True)
+            if before.metric in signatures
+        },
+    )
+    combination = combined.combination.model_copy(update={"members": renamed})
+    return write_ensemble(EnsembleEntry(name=stem, combination=combination, fitted=fitted), registry, file)
+
+
+def _named(part: str, columns: Iterable[str]) -> tuple[str, str]:
+    """Cut ``column=metric`` after a column; both sides may have a = of their own."""
+    for column in columns:
+        if part.startswith(f"{column}="):
+            return column, part.removeprefix(f"{column}=")
+    raise InputError(f"members: {part}: write COLUMN=METRIC with one of the columns {', '.join(columns)}")
+
+
+def _spec(member: Member, given: str | None, signature: str, catalog: Catalog) -> str:
+    """Return how `bsx.get_metric` calls a member, after checking that it can, without loading any model.
+
+    What the run decided that scored it, its model and its tokenizer, is added from the column's signature.
+    """
+    spec = given if given is not None else member.metric
+    try:
+        name, settings = read_spec(spec)
+        kind, entry = find_metric(name, catalog)
+        config = config_of(kind, entry, settings, {})
+        check_from_file(spec, "the file", catalog)
+    except BsxError as error:
+        hint = "" if given is not None else f"; say which metric the column holds with members {spec}=METRIC"
+        raise InputError(f"save: {str(error).removesuffix('.')}{hint}") from error
+    if name == "ensemble":
+        raise InputError(f"save: {spec} is an ensemble itself; name its members instead")
+    if entry.higher_is_better == member.lower:
+        better = "higher" if entry.higher_is_better else "lower"
+        wanted = "must not" if entry.higher_is_better else "must"
+        raise InputError(f"save: of {name}, {better} is better: lower {wanted} name {member.metric}")
+    scored = dict(part.partition(":")[::2] for part in signature.split("|"))
+    then = {"model": scored.get("model", "").rpartition("@")[0], "tokenize": scored.get("tokenize", "")}
+    known = {
+        "model": catalog.find(then["model"]) is not None,
+        "tokenize": then["tokenize"] not in ("13a", "white-space"),
+    }
+    more = [
+        f"{field}={value}"
+        for field, value in then.items()
+        if value and known[field] and getattr(config, field, "") is None
+    ]
+    return ",".join([spec + ":" + more[0] if ":" not in spec else f"{spec},{more[0]}", *more[1:]]) if more else spec

@@ -1,1 +1,0 @@
-"""Combining metrics into an ensemble, and keeping it."""

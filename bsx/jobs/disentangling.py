@@ -1,0 +1,192 @@
+"""Which linguistic factors explain metrics: regressions on columns of a table, with tests and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
+
+from bsx.analysis.disentangling.bootstrap import compare_coefficients
+from bsx.analysis.disentangling.checks import Residuals, linearity_checks, nested_test
+from bsx.analysis.disentangling.checks import residuals as regression_residuals
+from bsx.analysis.disentangling.fit import disentangle as regress
+from bsx.analysis.disentangling.noise import with_repeats
+from bsx.analysis.disentangling.result import CoefficientComparison, DisentangleResult, NestedTest
+from bsx.analysis.disentangling.settings import (
+    ComparisonSettings,
+    DisentangleSettings,
+    ErrorSettings,
+    RegressionSettings,
+)
+from bsx.analysis.disentangling.standard_errors import BINDING, SEGMENTS
+from bsx.catalog.languages import language_code
+from bsx.data.columns import Labels, TableLike, read_columns
+from bsx.data.long import SYSTEM, together
+from bsx.data.sidecar import factor_columns, known_signatures, scored_columns
+from bsx.data.tables import Table
+from bsx.errors import InputError
+from bsx.jobs.tables import FORMATS, ComputedScores, TableSettings, Watched, score_table
+from bsx.support.checks import Array
+from bsx.support.settings import Option, part, settled
+
+
+class DisentangleRun(DisentangleSettings, Watched, ComputedScores, TableSettings):
+    """Which columns of a table are explained by which, and how."""
+
+    table: Annotated[str, Field(description=f"Table of scores and factors: {FORMATS}."), Option(argument=True)]
+    segment: Annotated[
+        str | None,
+        Field(description="Column of segments; rows of one are not independent. [segment, sid or id, if there]"),
+    ] = None
+    columns: Annotated[
+        Sequence[str], Field(description="Columns of metrics' scores. [those that bsx score wrote]")
+    ] = ()
+    factor_columns: Annotated[
+        Sequence[str], Field(description="Columns of factors to explain them with. [those that bsx factors wrote]")
+    ] = ()
+    lang: Annotated[
+        str | None,
+        Field(
+            description="Language of the texts; rows of a column lp into another are left out. It chooses the model of "
+            "metrics that are computed."
+        ),
+        Option(("-l",)),
+    ] = None
+    add: Annotated[
+        Sequence[str],
+        Field(description="Test whether these factors add anything to the others: syn,lex each, syn+lex together."),
+    ] = ()
+    checks: Annotated[bool, Field(description="Test for bends and for products of factors.")] = False
+    compare: Annotated[Sequence[str], Field(description="Two metrics A,B whose coefficients to compare.")] = ()
+
+
+class Regression(NamedTuple):
+    """What a regression is made from.
+
+    Attributes:
+        settings: what was asked.
+        metrics: names of the responses.
+        factors: names of the factors.
+        table: their columns, and those that tell which rows belong together.
+        signatures: metric or factor -> signature, where known.
+        notes: what the user should know.
+    """
+
+    settings: DisentangleRun
+    metrics: list[str]
+    factors: list[str]
+    table: TableLike
+    signatures: dict[str, str]
+    notes: tuple[str, ...]
+
+    def residuals(self) -> list[Residuals]:
+        """Return what the regression leaves of each metric, row by row."""
+        table = with_repeats(self.table, self.settings.repeats)
+        how = part(self.settings, RegressionSettings)
+        return [regression_residuals(table, name, self.factors, **how) for name in self.metrics]
+
+    def result(self) -> DisentangleResult:
+        """Fit it, with the tests and comparisons that were asked for."""
+        settings = self.settings
+        results = regress(self.table, self.metrics, self.factors, **part(settings, DisentangleSettings))
+        table = with_repeats(self.table, settings.repeats)
+        tests = {name: tuple(self._tests(table, name)) for name in self.metrics if settings.add or settings.checks}
+        return replace(
+            results,
+            tests={name: made for name, made in tests.items() if made},
+            comparison=self._comparison(table) if settings.compare else None,
+            seed=settings.seed,
+            signatures=self.signatures,
+            notes=self.notes,
+        )
+
+    def _tests(self, table: TableLike, metric: str) -> list[NestedTest]:
+        tests = []
+        for text in self.settings.add:
+            added = [text] if text in self.factors else [name.strip() for name in text.split("+")]
+            base = [factor for factor in self.factors if factor not in added]
+            tests.append(nested_test(table, metric, base, added, **part(self.settings, RegressionSettings)))
+        if self.settings.checks:
+            how = part(self.settings, ErrorSettings)
+            tests += linearity_checks(table, metric, self.factors, **how).values()
+        return tests
+
+    def _comparison(self, table: TableLike) -> CoefficientComparison:
+        pair = self.settings.compare
+        if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(self.metrics):
+            raise InputError(f"compare: {','.join(pair)}: name two of the metrics {', '.join(self.metrics)}, as A,B")
+        how = part(self.settings, ComparisonSettings)
+        if self.settings.bootstrap:
+            how["resamples"] = self.settings.bootstrap
+        return compare_coefficients(table, pair[0], pair[1], self.factors, **how)
+
+
+def read_regression(settings: DisentangleRun) -> Regression:
+    """Read the columns of a table that a regression needs, under the names that it knows them by, and compute scores.
+
+    Raises:
+        InputError: for a table that cannot be used.
+    """
+    opened = Table(settings.table)
+    columns = list(settings.columns) or ([] if settings.metrics else scored_columns(opened.name, opened.columns))
+    factors = list(settings.factor_columns) or factor_columns(opened.name, opened.columns)
+    if not columns and not settings.metrics:
+        raise InputError(f"columns names those of scores; it has {', '.join(opened.columns)}", file=opened.name)
+    if not factors:
+        raise InputError(f"factor_columns names those of factors; it has {', '.join(opened.columns)}", file=opened.name)
+    lang = None if settings.lang in (None, "auto") else settings.lang
+    lp = "lp" if lang and ("lp" in opened.columns or not settings.metrics) else None
+    group, segment, random, repeats = settings.group, settings.segment, settings.random, settings.repeats
+    system = settings.system if settings.system is not None else opened.first(SYSTEM)
+    system = None if system in (*columns, *factors, group, *random) else system
+    opened.require(*(name for name in (segment, system) if name is not None))
+    labels = [name for name in dict.fromkeys((settings.cluster, group, *random, lp)) if name is not None]
+    measured = [name for names in repeats.values() for name in names]
+    controls = [name for name in settings.control if name != "length" or name in opened.columns]
+    numbers = [*dict.fromkeys([*columns, *(name for name in factors if name not in repeats), *measured, *controls])]
+    binding = [name for name in BINDING if name in opened.columns and name not in (*numbers, *labels)]
+    binding = [name for name in binding if segment is None or name not in SEGMENTS]
+    keys = dict.fromkeys([*binding, *(name for name in (segment, system) if name is not None and name not in labels)])
+    table = read_columns(opened, numbers, labels, keys=list(keys))
+    if segment is not None:
+        table[SEGMENTS[0]] = table[segment]
+    kept = _into(table["lp"], language_code(str(lang)), opened.name) if lp is not None else None
+    if kept is not None:
+        table = {
+            name: [column[i] for i in kept] if isinstance(column, list) else column[kept]
+            for name, column in table.items()
+        }
+    scores = score_table(opened, settings, columns, "lang", rows=kept, progress=settings.progress)
+    table |= scores.values
+    signatures = known_signatures(opened.name, [*columns, *factors]) | scores.signatures
+    columns, notes = [*columns, *scores.values], list(scores.notes)
+    if system is not None:
+        notes += together(list(map(str, table[system])), system, f"group {system} fits each by itself")
+    return Regression(settings, columns, factors, table, signatures, tuple(notes))
+
+
+@settled(DisentangleRun)
+def disentangle(settings: DisentangleRun) -> DisentangleResult:
+    """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares.
+
+    It reads a file; `bsx.analysis.disentangle` works on columns.
+
+    Args:
+        settings: see `DisentangleRun`.
+
+    Raises:
+        InputError: for a table that cannot be used, or a metric to compare that is not there.
+    """
+    return read_regression(settings).result()
+
+
+def _into(pairs: Sequence[str] | Array | Labels, lang: str, file: str) -> list[int]:
+    """Return the rows whose language pair goes into a language."""
+    kept = [i for i, pair in enumerate(pairs) if str(pair).rpartition("-")[2] == lang]
+    if not kept:
+        raise InputError(
+            f"no row of column 'lp' goes into {lang}; there are {', '.join(sorted(set(map(str, pairs))))}", file=file
+        )
+    return kept

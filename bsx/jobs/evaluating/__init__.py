@@ -1,1 +1,0 @@
-"""How well metrics agree with people: scores of a table, or computed here and now, beside human scores."""

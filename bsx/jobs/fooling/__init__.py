@@ -1,1 +1,0 @@
-"""Whether metrics can be fooled: pairs and triples of sentences."""

@@ -1,0 +1,327 @@
+"""What each layer of a model knows: encode sentences once for all layers, fit probes, compare with judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, ValidationInfo, field_validator
+
+from bsx.analysis.present.forms import records_of
+from bsx.analysis.probing.classifiers import Probe
+from bsx.analysis.probing.experiment import TestData, probe_layers, probe_with_agreement
+from bsx.analysis.probing.result import ProbedModel, ProbeResult
+from bsx.analysis.probing.tasks import ProbingTask, read_sentences, read_tokens
+from bsx.analysis.stats.layers import LayerAgreement, Statistic, layer_agreement
+from bsx.bertscore.scorer import Scorer
+from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.languages import find_language
+from bsx.data.lines import NamedFile
+from bsx.data.output import ScoreTable
+from bsx.encode.features import Features, sentence_features, word_features
+from bsx.encode.run_config import RunConfig
+from bsx.encode.session import Encoders
+from bsx.encode.shared import LayerView
+from bsx.encode.tokenizer import Tokenizer
+from bsx.errors import InputError
+from bsx.jobs.layers import LANG, Judged, JudgedColumns, read_judged
+from bsx.jobs.tables import Watched
+from bsx.support.optional import need
+from bsx.support.progress import Progress, told
+from bsx.support.settings import Option, part, refuse_idle, settled
+from bsx.support.signature import Signature
+
+_SAMPLE = 1  # seed of the sentences that are drawn if their number is limited
+
+
+class ProbeSettings(RunConfig, JudgedColumns, Watched):
+    """Settings of `probe`."""
+
+    tasks: Annotated[
+        Sequence[str],
+        Field(min_length=1, description="Tasks: sentence TAB label on each line, or SentEval's three columns."),
+        Option(argument=True, metavar="TASK"),
+    ]
+    model: Annotated[
+        str | None, Field(description="Model: a registry name, a folder, or a hub id."), Option(("-m",))
+    ] = None
+    tokens: Annotated[bool, Field(description="Files of word TAB label, an empty line between.")] = False
+    layers: Annotated[tuple[int, ...] | None, Field(description="Layers to probe, like 0,3,6; all unless given.")] = (
+        None
+    )
+    probe: Annotated[Probe, Field(description="Classifier.")] = "logistic"
+    pooling: Annotated[
+        Literal["mean", "cls", "max"], Field(description="From the vectors of tokens to that of a sentence.")
+    ] = "mean"
+    specials: Annotated[bool, Field(description="Let special tokens take part in mean and max.")] = False
+    final_norm: Annotated[
+        bool, Field(description="Pass every layer of a pre-norm encoder (T5, mBART) through its final norm.")
+    ] = True
+    control: Annotated[bool, Field(description="Run the control task too.")] = True
+    test_data: Annotated[
+        Sequence[str],
+        Field(description="Further files to test the probes of one task on, as in other languages."),
+    ] = ()
+    parallel: Annotated[
+        bool,
+        Field(
+            description="Their sentences translate the task's, line by line: translations of sentences that are "
+            "trained on are not tested."
+        ),
+    ] = False
+    train_sizes: Annotated[
+        tuple[int, ...], Field(description="Further sizes of the training part, like 100,1000.")
+    ] = ()
+    limit: Annotated[int | None, Field(ge=10, description="Use this many sentences of a file, drawn at random.")] = None
+    repeats: Annotated[int, Field(ge=1, description="Repeat with so many seeds: 1, 2, …")] = 3
+    resamples: Annotated[int, Field(ge=20, description="Bootstrap resamples.")] = 1000
+    judged: Annotated[
+        str | None, Field(description="Table of human judgments: adds how each layer agrees with them.")
+    ] = None
+    lang: Annotated[str, Field(description=LANG), Option(("-l",))] = "en"
+    statistic: Annotated[Statistic, Field(description="Correlation with human judgments.")] = "pearson"
+
+    @field_validator("layers", "train_sizes")
+    @classmethod
+    def _sorted(cls, value: tuple[int, ...] | None, info: ValidationInfo) -> tuple[int, ...] | None:
+        lowest = 2 if info.field_name == "train_sizes" else 0
+        if value and min(value) < lowest:
+            raise ValueError(f"write whole numbers from {lowest}")
+        return None if value is None else tuple(sorted(set(value)))
+
+
+def read_tasks(
+    files: Sequence[str],
+    *,
+    tokens: bool,
+    limit: int | None,
+    test_data: Sequence[str] = (),
+    parallel: bool = False,
+) -> tuple[list[ProbingTask], list[ProbingTask]]:
+    """Read tasks, and further files to test the probes of a single one on, before anything is computed.
+
+    Args:
+        files: the tasks.
+        tokens: whether they are about words.
+        limit: how many sentences to draw of each; of parallel files the same ones.
+        test_data: the further files; each is named as its file is.
+        parallel: whether these translate the task's sentences, line by line.
+
+    Raises:
+        InputError: for a malformed file, two of one name, further files of several tasks, or files that cannot be
+            parallel.
+    """
+    read = read_tokens if tokens else read_sentences
+    tasks = [read(NamedFile(name)) for name in files]
+    names = [task.name for task in tasks]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two files would both be the task {name!r}: rename one (a task is named up to the dot)")
+    if test_data and len(tasks) > 1:
+        raise InputError(f"test_data is for the probes of one task, and there are {len(tasks)}: give one")
+    if parallel and not test_data:
+        raise InputError("parallel is about further files: give test_data too")
+    others: list[ProbingTask] = []
+    for name in test_data:
+        file = NamedFile(name)
+        other = replace(read(file), name=Path(file.name).name)
+        if any(other.name == known.name for known in others):
+            raise InputError(f"two files to test on are called {other.name}: rename one")
+        others.append(other.translating(tasks[0]) if parallel else other)
+    if limit is None:
+        return tasks, others
+    return [task.sample(limit, _SAMPLE) for task in tasks], [other.sample(limit, _SAMPLE) for other in others]
+
+
+def _agreement(
+    scorer: Scorer, judged: Judged, statistic: Statistic, progress: Progress | None
+) -> tuple[LayerAgreement, str]:
+    """Return how a scorer of all layers agrees with human judgments, layer by layer, and its signature."""
+    scores = scorer.score(judged.candidates, judged.references, progress=progress)
+    result = layer_agreement(
+        scores.precision, scores.recall, scores.f1, judged.human, judged.groups, statistic=statistic
+    )
+    return result, str(scores.signature)
+
+
+def _run(
+    settings: ProbeSettings,
+    tasks: Sequence[ProbingTask],
+    others: Sequence[ProbingTask],
+    judged: Judged | None,
+    registry: Catalog,
+    progress: Progress | None,
+) -> ProbedModel:
+    run = part(settings, RunConfig) | {"registry": registry}
+    encoders = Encoders(model=settings.model, **run)
+    located = encoders.locate(None)
+    depth = located.architecture.depth
+    chosen = tuple(range(depth + 1)) if settings.layers is None else settings.layers
+    view = encoders.encoder(located, final_norm=settings.final_norm).view(chosen)
+    tokenizer = located.tokenizer()
+    results: list[ProbeResult] = []
+    notes: list[str] = []
+    budget = encoders.budget // (2 + len(others))
+    further: list[TestData] = []
+    for other in others:
+        other, vectors, left_out = _without_vectorless(
+            other, _encode(settings, other, tokenizer, view, budget, progress)
+        )
+        further.append(TestData(other.name, vectors, other.labels, other.groups, other.types))
+        notes += [f"{other.name}: {note}" for note in left_out]
+    for task in tasks:
+        features = _encode(settings, task, tokenizer, view, budget, progress)
+        task, vectors, left_out = _without_vectorless(task, features)
+        result = _probe(settings, task, vectors, chosen, further, progress)
+        notes += [f"{task.name}: {note}" for note in (*left_out, *_ceiling(task), *result.notes)]
+        results.append(replace(result, ceiling=task.ceiling, notes=()))
+    beside = None
+    if judged is not None and settings.model is not None:
+        scorer = Scorer(model=settings.model, all_layers=True, final_norm=settings.final_norm, **run)
+        agreement, signature = _agreement(scorer, judged, settings.statistic, progress)
+        beside = replace(probe_with_agreement(results, agreement), data=judged.names[0], signature=signature)
+        notes += [*judged.notes, *agreement.notes]
+    fields = _fields(settings, encoders.dtype, located.identity, tokenizer, chosen, depth, tasks[0])
+    model, notes = located.choice.name, [*notes, *encoders.notes]
+    signatures = {model: str(Signature.of(fields))}
+    return ProbedModel(model, settings.probe, tuple(results), beside, signatures=signatures, notes=tuple(notes))
+
+
+def _encode(
+    settings: ProbeSettings,
+    task: ProbingTask,
+    tokenizer: Tokenizer,
+    view: LayerView,
+    budget: int,
+    report: Progress | None,
+) -> Features:
+    bar = None if report is None else lambda phase, done, total: report(f"{phase} {task.name}", done, total)
+    if task.tokens:
+        return word_features(task.sentences, tokenizer, view, budget=budget, progress=bar)
+    texts = [text for (text,) in task.sentences]
+    return sentence_features(
+        texts, tokenizer, view, pooling=settings.pooling, specials=settings.specials, budget=budget, progress=bar
+    )
+
+
+def _probe(
+    settings: ProbeSettings,
+    task: ProbingTask,
+    vectors: NDArray[np.float32],
+    layers: tuple[int, ...],
+    further: Sequence[TestData],
+    report: Progress | None,
+) -> ProbeResult:
+    try:
+        return probe_layers(
+            vectors,
+            task.labels,
+            groups=task.groups,
+            parts=task.parts,
+            types=task.types if settings.control else None,
+            probe=settings.probe,
+            train_sizes=settings.train_sizes,
+            seeds=range(1, settings.repeats + 1),
+            resamples=settings.resamples,
+            layers=layers,
+            task=task.name,
+            test_data=further,
+            progress=None if report is None else lambda name, done, of: report(f"probing {name}", done, of),
+        )
+    except InputError as error:
+        raise InputError(f"{task.name}: {error}") from error
+
+
+def _fields(
+    settings: ProbeSettings,
+    dtype: str,
+    model: str,
+    tokenizer: Tokenizer,
+    layers: tuple[int, ...],
+    depth: int,
+    task: ProbingTask,
+) -> dict[str, object]:
+    import sklearn
+
+    from bsx.support.provenance import VERSION
+
+    pooled = (
+        settings.pooling
+        if settings.pooling == "cls"
+        else f"{settings.pooling}{'+specials' if settings.specials else ''}"
+    )
+    return {
+        "probe": settings.probe,
+        "control": settings.control,
+        "model": model,
+        "layer": f"{'all' if settings.layers is None else ','.join(map(str, layers))}/{depth}",
+        "vector": "word" if task.tokens else pooled,
+        "limit": "no" if settings.limit is None else settings.limit,
+        "seeds": settings.repeats,
+        "long": f"truncate@{tokenizer.max_tokens}",
+        "dtype": dtype,
+        "tokenizer": tokenizer.backend,
+        "sklearn": sklearn.__version__,
+        "bsx": VERSION,
+    }
+
+
+def _without_vectorless(task: ProbingTask, features: Features) -> tuple[ProbingTask, NDArray[np.float32], list[str]]:
+    """Leave out items that the model has no token for, and say so."""
+    notes = [f"{features.truncated} texts are longer than the model reads and were cut"] if features.truncated else []
+    if features.found.all():
+        return task, features.vectors, notes
+    notes.append(f"left out {int((~features.found).sum())} items of which the model reads no token")
+    return task.select(features.found.tolist()), features.vectors[:, features.found], notes
+
+
+def _ceiling(task: ProbingTask) -> list[str]:
+    if task.ceiling == 1:
+        return []
+    return [f"copies of one sentence have different labels: no probe can be right on more than {task.ceiling:.1%}"]
+
+
+@settled(ProbeSettings)
+def probe(settings: ProbeSettings) -> ProbedModel:
+    """Fit probes on every layer's frozen vectors.
+
+    Args:
+        settings: see `ProbeSettings`.
+
+    Raises:
+        InputError: for a malformed file or table, or without a model.
+    """
+    given = dict(settings)
+    if settings.judged is None:
+        columns = (*JudgedColumns.model_fields, "lang", "statistic")
+        refuse_idle(given, ProbeSettings, "without judged", *columns)
+    if settings.tokens:
+        refuse_idle(given, ProbeSettings, "with tokens", "pooling", "specials")
+    elif settings.pooling == "cls":
+        refuse_idle(given, ProbeSettings, "with pooling cls", "specials")
+    tasks, others = read_tasks(
+        settings.tasks,
+        tokens=settings.tokens,
+        limit=settings.limit,
+        test_data=settings.test_data,
+        parallel=settings.parallel,
+    )
+    need("sklearn", "probing")
+    registry = load_registry(settings.registry)
+    code = find_language(settings.lang, registry).code
+    judged = None if settings.judged is None else read_judged([settings.judged], settings, code)
+    return _run(settings, tasks, others, judged, registry, told(settings.progress))
+
+
+def save_rows(probed: ProbedModel, path: Path) -> None:
+    """Write a row a task and layer, with the signature beside it."""
+    rows = records_of(probed)
+    columns = {name: None for row in rows for name in row}  # a size may be beyond one task's training part
+    with ScoreTable(path) as table:
+        table.signature = probed.signatures[probed.model]
+        for row in rows:
+            table.write({name: row.get(name) for name in columns})

@@ -1,1 +1,0 @@
-"""Probing the layers of a model: what goes in, the run, what comes out."""

@@ -1,0 +1,395 @@
+"""The one door for data: what the columns of a table are called, and scores that stand in it or are computed.
+
+Commands put their settings together from the classes here, so that an option means the same everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from bsx.encode.run_config import EncoderSettings
+from bsx.errors import InputError
+from bsx.support.checks import Array
+from bsx.support.progress import Progress, Say, Watch, nothing, told
+from bsx.support.settings import BaseSettings, Option, build_config, part, set_fields
+
+if TYPE_CHECKING:
+    from bsx.data.tables import Table
+    from bsx.metrics.base import Metric
+
+FORMATS = ".tsv (unquoted), .csv, .jsonl or .parquet; - is standard input"
+
+USUAL: dict[str, tuple[str, ...]] = {
+    "system": ("system",),
+    "segment": ("segment", "sid", "id"),
+    "document": ("document", "doc", "doc_id"),
+    "candidate": ("candidate",),
+    "reference": ("reference",),
+    "source": ("source",),
+    "human": ("human", "human_z", "z"),
+    "label": ("label", "noisy_label", "is_duplicate"),
+}
+"""What a column is called where nobody says: role -> names, the first that is there counts."""
+
+
+class TableSettings(BaseSettings):
+    """A table, and the columns that say what a row is about."""
+
+    table: Annotated[str | None, Field(description=f"Table: {FORMATS}."), Option(argument=True)] = None
+    system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
+    segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
+
+    @field_validator("table", mode="before")
+    @classmethod
+    def _path_as_text(cls, value: object) -> object:
+        return str(value) if isinstance(value, Path) else value
+
+
+class TextColumns(BaseSettings):
+    """Columns of texts."""
+
+    candidate: Annotated[
+        Sequence[str], Field(description="Columns of candidates; several are systems. [candidate]")
+    ] = ()
+    reference: Annotated[Sequence[str], Field(description="Columns of references. [reference]")] = ()
+    source: Annotated[str | None, Field(description="Column of sources. [source]")] = None
+
+
+class TextFiles(BaseSettings):
+    """Files of texts, a line a segment, instead of a table."""
+
+    candidates: Annotated[
+        Sequence[str],
+        Field(description="Files of candidates, a line a segment; several are systems."),
+        Option(("-c",), whole=True),
+    ] = ()
+    references: Annotated[
+        Sequence[str], Field(description="Files of references, a line a segment."), Option(("-r",), whole=True)
+    ] = ()
+    sources: Annotated[str | None, Field(description="File of sources, a line a segment."), Option(("-s",))] = None
+
+
+class TestSets(BaseSettings):
+    """A public test set instead of a table."""
+
+    __test__ = False  # no test of pytest's
+
+    test_set: Annotated[
+        str | None, Field(description="Public test set instead of a table: wmt17/zh-en, …; see bsx data test-sets.")
+    ] = None
+    data_dir: Annotated[
+        Path | None, Field(description="Folder of all data sets, for test_set; BSX_DATA or your data folder.")
+    ] = None
+
+
+class ScoreColumns(BaseSettings):
+    """Columns of metrics' scores."""
+
+    columns: Annotated[
+        Sequence[str], Field(description="Columns of metrics' scores. [those that bsx score wrote]")
+    ] = ()
+    lower: Annotated[Sequence[str], Field(description="Metrics of which lower is better: their sign is turned.")] = ()
+
+
+class HumanColumns(BaseSettings):
+    """Columns of human judgments."""
+
+    human: Annotated[Sequence[str], Field(description="Columns of human scores. [human, human_z or z]")] = ()
+
+
+class ParseSettings(BaseSettings):
+    """Where parses of the texts to change come from."""
+
+    parses: Annotated[Path | str | None, Field(description="CoNLL-U file with parses of the texts to change.")] = None
+    parser: Annotated[Literal["stanza", "spacy"] | None, Field(description="Or parse them with this.")] = None
+    parser_dir: Annotated[Path | str | None, Field(description="Its models.")] = None
+    download: Annotated[bool, Field(description="Let stanza fetch its model.")] = False
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Self:
+        if self.parses is not None and self.parser is not None:
+            raise ValueError("give parses or parser, not both")
+        return self
+
+
+class Watched(BaseSettings):
+    """Who is told how far a run is."""
+
+    progress: Annotated[
+        Watch,
+        Field(description="Called with a phase's name, what is done and what there is in all; True draws bars."),
+        Option(python=True),
+    ] = None
+
+
+class Reported(Watched):
+    """Who is told how far a run is, and what its user should know meanwhile."""
+
+    say: Annotated[Say, Field(description="Called with a line that the user should know."), Option(python=True)] = (
+        nothing
+    )
+
+
+class MetricSettings(EncoderSettings):
+    """Metrics to compute, and where and within what limits their encoders run."""
+
+    metrics: Annotated[
+        Sequence[str], Field(description="Metrics to compute: NAME[:field=value,…]; see bsx metrics.")
+    ] = ()
+
+
+class Skipping(BaseSettings):
+    """What becomes of rows on which a metric fails."""
+
+    skip_errors: Annotated[bool, Field(description="Leave out rows on which a metric fails, and name them.")] = False
+
+
+def refuse_without_metrics(settings: MetricSettings, *useful: str) -> None:
+    """Refuse settings that only scores which are computed need, where no metrics are named.
+
+    Args:
+        settings: of a command that takes scores from columns too.
+        useful: settings that have an effect all the same.
+
+    Raises:
+        InputError: naming the first that was given nevertheless.
+    """
+    idle = {*MetricSettings.model_fields, *TextColumns.model_fields}.difference(useful)
+    for name in [] if settings.metrics else set_fields(settings, *useful):
+        if name in idle:
+            raise InputError(f"{name} has no effect without metrics: leave it out")
+
+
+def find_columns(
+    columns: Sequence[str], asked: Mapping[str, str | Sequence[str] | None], *roles: str
+) -> dict[str, list[str]]:
+    """Find which columns of a table hold what.
+
+    Args:
+        columns: the table's.
+        asked: what the user named: the name of a setting -> a column, or several.
+        roles: of `USUAL`, to be found by their usual names where the user named none.
+
+    Returns:
+        Role -> columns: those that the user named, else the first usual name that is there and stands for nothing
+        else, else none.
+    """
+    named = {role: [value] if isinstance(value, str) else list(value or ()) for role, value in asked.items()}
+    taken = {name for names in named.values() for name in names}
+    results = {role: named.get(role, []) for role in roles}
+    for role in roles:
+        if not results[role]:
+            usual = (name for name in USUAL[role] if name in columns and name not in taken)
+            results[role] = [name for name in [next(usual, None)] if name is not None]
+    return results
+
+
+@dataclass(eq=False)
+class TableScores:
+    """Metrics' scores of a table's rows, higher is better unless it was asked for scores as they are.
+
+    Attributes:
+        values: metric or column -> scores (rows,); NaN where there is none.
+        signatures: metric -> signature, where known.
+        lower: those of which lower is better.
+        notes: what the user should know.
+        failed: whether a metric failed on some rows, which were left out.
+    """
+
+    values: dict[str, Array] = field(default_factory=dict)
+    signatures: dict[str, str] = field(default_factory=dict)
+    lower: frozenset[str] = frozenset()
+    notes: list[str] = field(default_factory=list)
+    failed: bool = False
+
+
+def known_columns(table: Table, columns: Sequence[str], *but: str) -> list[str]:
+    """Return the columns of scores: those that the user named, else those that ``bsx score`` wrote into the table."""
+    from bsx.data.sidecar import scored_columns
+
+    return list(columns) or [name for name in scored_columns(table.name, table.columns) if name not in but]
+
+
+def turned(table: Table, columns: Sequence[str], lower: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the columns of scores of which lower is better, as the user or the table's sidecar says, and notes.
+
+    Raises:
+        InputError: for a name that is none of the columns.
+    """
+    for name in lower:
+        if name not in columns:
+            raise InputError(f"lower: {name!r} is none of the columns of scores ({', '.join(columns)})")
+    from bsx.data.sidecar import lower_by_sidecar
+
+    known = [name for name in lower_by_sidecar(table.name) if name in columns and name not in lower]
+    notes = [f"the sign of {name} is turned: lower is better" for name in lower]
+    notes += [f"the sign of {name} is turned: lower is better, as {table.name}.signatures.json says" for name in known]
+    return [*lower, *known], notes
+
+
+def read_scores(table: Table, columns: Sequence[str], lower: Sequence[str]) -> TableScores:
+    """Read metrics' scores out of a table.
+
+    Raises:
+        UnknownNameError: for a column that is not there.
+        InputError: naming file, row and column of a cell that is not a number.
+    """
+    from bsx.data.columns import read_columns
+    from bsx.data.sidecar import known_signatures
+
+    less, notes = turned(table, columns, lower)
+    read = read_columns(table, list(columns))
+    values = {name: np.asarray(read[name], dtype=np.float64) * (-1 if name in less else 1) for name in columns}
+    return TableScores(values, known_signatures(table.name, columns), frozenset(less), notes)
+
+
+def open_distinct(settings: MetricSettings, columns: Iterable[str] = (), *useful: str) -> list[Metric]:
+    """Build the metrics that are to score; none if none is named.
+
+    Args:
+        settings: the metrics, and where they run.
+        columns: of scores that are there already.
+        useful: settings that have an effect without metrics too; see `refuse_without_metrics`.
+
+    Raises:
+        InputError: for an unknown metric, one that is named twice or called like a column, or settings of metrics where
+            none is named.
+    """
+    refuse_without_metrics(settings, *useful)
+    if not settings.metrics:
+        return []
+    from bsx.jobs.metrics import open_metrics
+
+    metrics = open_metrics(settings.metrics, build_config(part(settings, MetricSettings), MetricSettings))
+    wanted = [*columns, *(metric.spec for metric in metrics)]
+    for metric in metrics:
+        if wanted.count(metric.spec) > 1:
+            raise InputError(f"the metric {metric.spec} is asked for twice", setting="metrics")
+    return metrics
+
+
+def compute_scores(
+    settings: MetricSettings,
+    candidates: Sequence[str],
+    references: Sequence[str] | None,
+    sources: Sequence[str] | None = None,
+    *,
+    skip_errors: bool = False,
+    turn: bool = True,
+    where: Callable[[int], str] = lambda place: f"row {place + 1}",
+    progress: Progress | None = None,
+) -> TableScores:
+    """Compute metrics' scores of rows of texts; see `open_distinct` and `score_texts`."""
+    from bsx.metrics.summary import about
+
+    metrics = open_distinct(settings)
+    scores = score_texts(
+        metrics, candidates, references, sources, skip_errors=skip_errors, turn=turn, where=where, progress=progress
+    )
+    scores.notes += about(metrics)
+    return scores
+
+
+def score_texts(
+    metrics: Sequence[Metric],
+    candidates: Sequence[str],
+    references: Sequence[str] | None,
+    sources: Sequence[str] | None = None,
+    *,
+    skip_errors: bool = False,
+    turn: bool = True,
+    where: Callable[[int], str] = lambda place: f"row {place + 1}",
+    progress: Progress | None = None,
+) -> TableScores:
+    """Score rows of texts with metrics that are open, and so may score several tables.
+
+    Args:
+        metrics: of `open_distinct`; none give no scores.
+        candidates: n texts.
+        references: n texts; None if there are none.
+        sources: n texts; None if there are none.
+        skip_errors: leave rows out on which a metric fails instead of ending.
+        turn: turn the sign of metrics of which lower is better.
+        where: says where a row is, for messages.
+        progress: called with phase, done and total.
+
+    Raises:
+        InputError: for a metric that fails.
+    """
+    if not metrics:
+        return TableScores()
+    from bsx.metrics.failures import score_all
+
+    rows = score_all(metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress)
+    return TableScores(
+        {row.metric: -row.values if row.turned and not turn else row.values for row in rows},
+        {row.metric: row.signature for row in rows},
+        frozenset(row.metric for row in rows if row.turned),
+        [note for row in rows for note in row.notes[int(row.turned and not turn) :]],
+        any(row.failed for row in rows),
+    )
+
+
+class ComputedScores(MetricSettings, TextColumns):
+    """Metrics to compute on columns of texts, beside columns that hold scores."""
+
+
+def score_table(
+    table: Table,
+    settings: ComputedScores,
+    columns: Iterable[str],
+    *useful: str,
+    rows: Sequence[int] | None = None,
+    progress: Watch = None,
+) -> TableScores:
+    """Compute the metrics that settings name on the texts of a table, as they are: no sign is turned.
+
+    Args:
+        table: with the columns of texts.
+        settings: the metrics, where they run, and what columns of texts are called; no metrics give no scores.
+        columns: of scores that are there already.
+        useful: settings that have an effect without metrics too; see `refuse_without_metrics`.
+        rows: places of the rows to score; all unless given.
+        progress: called with phase, done and total; True draws bars.
+
+    Raises:
+        InputError: as `open_distinct`, or without a column of candidates, with several of a role, or for settings of
+            texts where nothing is computed.
+    """
+    metrics = open_distinct(settings, columns, *useful)
+    if not metrics:
+        return TableScores()
+    from bsx.data.columns import read_columns
+    from bsx.metrics.summary import about
+
+    asked = {role: getattr(settings, role) for role in TextColumns.model_fields}
+    result = find_columns(table.columns, asked, *asked)
+    for role, names in result.items():
+        if len(names) > 1:
+            raise InputError(
+                f"{role}: name one column, not {len(names)}: a row has one text of each kind", setting=role
+            )
+    if not result["candidate"]:
+        there = ", ".join(table.columns)
+        raise InputError(f"candidate names the column of texts to score; it has {there}", file=table.name)
+    read = read_columns(table, [], texts=[name for names in result.values() for name in names])
+    texts = {role: [str(cell) for cell in read[names[0]]] for role, names in result.items() if names}
+    if rows is not None:
+        texts = {role: [column[row] for row in rows] for role, column in texts.items()}
+    scores = score_texts(
+        metrics,
+        texts["candidate"],
+        texts.get("reference"),
+        texts.get("source"),
+        turn=False,
+        where=lambda place: f"row {(place if rows is None else rows[place]) + 1}",
+        progress=told(progress),
+    )
+    scores.notes += about(metrics)
+    return scores

@@ -1,1 +1,0 @@
-"""Training a metric on human judgments."""

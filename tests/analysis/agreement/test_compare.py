@@ -1,0 +1,398 @@
+"""`bsx compare`: the metric's own corpus score, sacreBLEU's paired tests, simulation under the null."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bsx
+from bsx.analysis.agreement.compare import compare_systems, together
+from bsx.analysis.agreement.human_curve import human_curve
+from bsx.analysis.agreement.result import CompareResult
+from bsx.analysis.agreement.settings import CompareSettings
+from bsx.analysis.present.forms import parts_of
+from bsx.analysis.present.parts import Answer, Surprise, TablePart
+from bsx.analysis.stats.systems.paired import bootstrap_systems, randomise_systems
+from bsx.data.corpus import MemoryCorpus
+from bsx.errors import InputError
+from bsx.metrics.paired import paired_scores
+from bsx.metrics.zoo import get_metrics
+
+Run = Callable[..., Any]
+DATA = Path(str(files("bsx.examples") / "en-systems.tsv"))
+SYSTEMS = ("atlas", "brook", "cinder")
+TABLE = (DATA, "--candidate", ",".join(SYSTEMS))
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, list[str]]:
+    with DATA.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    return {name: [row[name] for row in rows] for name in (*SYSTEMS, "reference")}
+
+
+@pytest.fixture
+def lines(tmp_path: Path, texts: dict[str, list[str]]) -> Callable[[str], Path]:
+    for name, column in texts.items():
+        (tmp_path / f"{name}.txt").write_text("\n".join(column) + "\n", encoding="utf-8")
+    return lambda name: tmp_path / f"{name}.txt"
+
+
+def test_a_bootstrap_of_few_segments_is_doubted(cli: Run, tmp_path: Path) -> None:
+    for name, lines in {"a": ["a cat", "b"], "b": ["the cat", "b c"], "r": ["the cat sat", "b c d"]}.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    files = ("-c", tmp_path / "a", "-c", tmp_path / "b")
+    command = ("compare", *files, "-r", tmp_path / "r", "--metrics", "chrf", "--format", "json")
+    done = cli(*command)
+    assert "2 segments are few for a bootstrap" in done.err
+    assert "test randomise keeps its level" in done.err
+    assert json.loads(done.out)["metrics"][0]["tests"][0]["better"] == "b"  # with p = .002, of two segments
+    done = cli(*command, "--test", "randomise")
+    assert "few" not in done.err
+    assert json.loads(done.out)["metrics"][0]["tests"][0]["better"] is None
+
+
+def test_the_bootstraps_level_is_as_bad_as_the_note_says() -> None:
+    rng = np.random.default_rng(1)
+    for n, share in ((2, 0.5), (5, 0.16), (10, 0.09)):
+        differences = rng.normal(size=(1000, n))
+        zero = np.zeros(n)
+        called = [bootstrap_systems(d, zero, resamples=200, seed=2).p_two_sided < 0.05 for d in differences]
+        assert np.mean(called) == pytest.approx(share, abs=0.04), n  # 3 standard errors, and those of 200 resamples
+
+
+def test_line_files(cli: Run, lines: Callable[[str], Path], texts: dict[str, list[str]]) -> None:
+    done = cli(
+        "compare",
+        *(word for name in SYSTEMS for word in ("-c", lines(name))),
+        "-r",
+        lines("reference"),
+        "--metrics",
+        "chrf,ter",
+        "--metrics",
+        "bertscore",
+        "--model",
+        "minilm",
+        "--format",
+        "json",
+    )
+    assert (done.status, done.err) == (0, "")
+    result = json.loads(done.out)
+    assert (result["segments"], result["baseline"], result["systems"]) == (110, "atlas", list(SYSTEMS))
+    assert [found["metric"] for found in result["metrics"]] == ["chrf", "ter", "bertscore"]
+    for found in result["metrics"]:
+        metric = bsx.get_metric(
+            found["metric"], encoders=bsx.Encoders(model="minilm" if "bert" in found["metric"] else None)
+        )
+        for system in found["systems"]:
+            whole = metric.score(texts[system["system"]], texts["reference"]).system
+            assert system["score"] == pytest.approx(whole, abs=1e-5)
+            assert system["ci"][0] < whole < system["ci"][1]
+        assert [(test["a"], test["b"]) for test in found["tests"]] == [("brook", "atlas"), ("cinder", "atlas")]
+        assert found["tests"][0]["better"] == "brook"
+        assert found["tests"][0]["p"] < 0.025
+    ter = result["metrics"][1]
+    assert not ter["higher_is_better"]
+    assert ter["tests"][0]["difference"] < 0
+
+
+def test_systems_are_chosen_and_ordered(cli: Run, lines: Callable[[str], Path]) -> None:
+    how = ("--metrics", "chrf", "--resamples", 40, "--format", "json")
+    named = [word for name in SYSTEMS for word in ("-c", lines(name))]
+    files = json.loads(cli("compare", *named, "-r", lines("reference"), "--systems", "cinder,atlas", *how).out)
+    table = json.loads(cli("compare", *TABLE, "--systems", "cinder,atlas", *how).out)
+    direct = json.loads(cli("compare", DATA, "--candidate", "cinder,atlas", *how).out)
+    assert files["systems"] == ["cinder", "atlas"]
+    assert files["metrics"] == table["metrics"] == direct["metrics"]
+
+
+def test_columns_of_a_table_and_all_pairs(cli: Run, lines: Callable[[str], Path]) -> None:
+    shared = ("--metrics", "chrf", "--all-pairs", "--resamples", 200, "--format", "json")
+    table = cli("compare", *TABLE, *shared)
+    files = cli(
+        "compare", *(word for name in SYSTEMS for word in ("-c", lines(name))), "-r", lines("reference"), *shared
+    )
+    columns, lined = json.loads(table.out), json.loads(files.out)
+    assert columns.pop("provenance")["signatures"] == lined["provenance"]["signatures"]
+    assert [file["name"] for file in lined.pop("provenance")["files"]] == [f"{n}.txt" for n in (*SYSTEMS, "reference")]
+    assert columns == lined
+    result = json.loads(table.out)
+    assert result["baseline"] is None
+    tests = result["metrics"][0]["tests"]
+    assert [(test["a"], test["b"]) for test in tests] == [("atlas", "brook"), ("atlas", "cinder"), ("brook", "cinder")]
+    assert all(test["p_adjusted"] == test["p_two_sided"] for test in tests)
+    holm = json.loads(cli("compare", *TABLE, *shared, "--correction", "holm").out)
+    corrected = [test["p_adjusted"] for test in holm["metrics"][0]["tests"]]
+    raw = [test["p_two_sided"] for test in tests]
+    order = np.argsort(raw)
+    expected = np.maximum.accumulate([min(1, raw[k] * (3 - i)) for i, k in enumerate(order)])
+    assert [corrected[k] for k in order] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomise"])
+def test_corpus_metrics_agree_with_sacrebleu(texts: dict[str, list[str]], test: Any) -> None:
+    """sacreBLEU's paired tests with its own generator: scores exactly, p-values as 2,000 draws allow."""
+    sacrebleu = pytest.importorskip("sacrebleu")
+    from sacrebleu.significance import PairedTest
+
+    references = texts["reference"]
+    # Atlas and cinder are close, so that p-values are not all at their smallest.
+    named: list[tuple[str, Sequence[str]]] = [(name, texts[name]) for name in ("atlas", "cinder", "brook")]
+    kinds = {"bootstrap": "bs", "randomise": "ar"}
+    metrics = {"BLEU": sacrebleu.BLEU(references=[references]), "chrF2": sacrebleu.CHRF(references=[references])}
+    signatures, theirs = PairedTest(named, metrics, None, kinds[test], n_samples=2000)()
+    assert len(signatures) == 2
+    corpus = MemoryCorpus(dict(named), references)
+    _, _, ours = paired_scores(get_metrics(["bleu", "chrf"]), corpus)
+    config: dict[str, Any] = {"test": test, "resamples": 2000}
+    for name, paired in zip(("BLEU", "chrF2"), ours, strict=True):
+        (found,) = compare_systems(paired.scores, aggregate=paired.aggregate, **config).metrics
+        results: Any = theirs[name]
+        assert [s.score for s in found.systems] == pytest.approx([r.score for r in results])
+        for tested, expected in zip(found.tests, results[1:], strict=True):
+            p = tested.p_two_sided
+            if test == "bootstrap":  # theirs is one-sided: it centres absolute differences
+                p = min(
+                    tested.p,
+                    bootstrap_systems(
+                        paired.scores[tested.b], paired.scores[tested.a], aggregate=paired.aggregate, resamples=2000
+                    ).p,
+                )
+            if expected.p_value < 0.1:
+                assert p == pytest.approx(expected.p_value, abs=0.012)
+            assert (p < 0.05) == (expected.p_value < 0.05)
+        if test == "bootstrap":
+            for score, expected in zip(found.systems, results, strict=True):
+                assert (score.ci[1] - score.ci[0]) / 2 == pytest.approx(expected.ci, rel=0.12)
+
+
+def test_one_pass_gives_what_the_modules_give(texts: dict[str, list[str]]) -> None:
+    rng = np.random.default_rng(1)
+    scores = {"a": rng.normal(size=50), "b": rng.normal(0.3, size=50), "c": rng.normal(size=50)}
+    for test, function in (("bootstrap", bootstrap_systems), ("randomise", randomise_systems)):
+        (found,) = compare_systems(scores, test=test, resamples=300, seed=4).metrics  # type: ignore[arg-type]
+        for result in found.tests:
+            assert result.b == "a"
+            expected = function(scores[result.a], scores["a"], resamples=300, seed=4)
+            assert result.p == expected.p
+    assert CompareSettings(test="randomise").draws == 10_000
+    with pytest.raises(InputError, match="only the system a is given"):
+        compare_systems({"a": scores["a"]})
+    with pytest.raises(InputError, match="missing values"):
+        compare_systems({"a": scores["a"], "b": np.full(50, np.nan)})
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomise"])
+def test_equal_systems_are_rarely_called_different(test: Any) -> None:
+    rng = np.random.default_rng(6)
+    trials = 300
+    alarms = 0
+    for _ in range(trials):
+        scores = {"a": rng.normal(size=60), "b": rng.normal(size=60)}
+        settings: dict[str, Any] = {"test": test, "resamples": 200, "seed": int(rng.integers(2**31))}
+        alarms += compare_systems(scores, **settings).metrics[0].tests[0].better is not None
+    assert 0.02 < alarms / trials < 0.09
+
+
+def test_several_references_keep_ter_s_fractions(texts: dict[str, list[str]]) -> None:
+    references = [[one, other] for one, other in zip(texts["reference"], texts["brook"], strict=True)]
+    corpus = MemoryCorpus({"atlas": texts["atlas"], "cinder": texts["cinder"]}, references)
+    _, totals, (paired,) = paired_scores(get_metrics(["ter"]), corpus)
+    (found,) = compare_systems(paired.scores, aggregate=paired.aggregate, higher_is_better=False).metrics
+    assert [score.score for score in found.systems] == pytest.approx([totals[0].system(0), totals[0].system(1)])
+    winner = min(found.systems, key=lambda score: score.score).system
+    assert found.tests[0].better in (winner, None)
+
+
+def test_forms(cli: Run, tmp_path: Path) -> None:
+    start = ("compare", *TABLE, "--metrics", "chrf,ter", "--resamples", 200)
+    text = cli(*start).out.splitlines()
+    assert "brook is significantly better than atlas" in text[0]
+    assert [line.split()[0] for line in text if "**" in line] == ["brook"]  # the best under both metrics
+    tests = [test for found in json.loads(cli(*start, "--format", "json").out)["metrics"] for test in found["tests"]]
+    marked = ["†" in line for line in text if line.startswith(("chrf  ", "ter "))]
+    assert marked == [test["better"] is not None for test in tests]
+    assert len(text) < 25
+    table = list(csv.DictReader(io.StringIO(cli(*start, "--format", "csv").out)))
+    assert [(row["metric"], row["a"], row["b"]) for row in table[:2]] == [
+        ("chrf", "brook", "atlas"),
+        ("chrf", "cinder", "atlas"),
+    ]
+    assert float(table[0]["difference"]) == pytest.approx(float(table[0]["score_a"]) - float(table[0]["score_b"]))
+    done = cli(*start, "--format", "latex", "-o", tmp_path / "t.tex")
+    assert (done.status, done.out) == (0, "")
+    latex = (tmp_path / "t.tex").read_text(encoding="utf-8").splitlines()
+    assert r"system & chrf & ter (lower is better) \\" in latex
+    assert any("dagger" in line for line in latex)
+    randomised = json.loads(cli(*start, "--test", "randomise", "--format", "json").out)
+    assert randomised["metrics"][0]["tests"][0]["ci"] is None
+    assert randomised == json.loads(cli(*start, "--test", "randomise", "--format", "json").out)
+
+
+def test_the_name_of_the_output_says_its_form(cli: Run, tmp_path: Path) -> None:
+    start = ("compare", *TABLE, "--metrics", "chrf,bleu", "--resamples", 200)
+    forms = {"tex": "latex", "md": "markdown", "csv": "csv", "json": "json"}
+    for suffix, form in forms.items():
+        file = tmp_path / f"out.{suffix}"
+        assert cli(*start, "-o", file).status == 0
+        written, printed = file.read_text(encoding="utf-8"), cli(*start, "--format", form).out
+        if form == "json":
+            del (written := json.loads(written))["provenance"], (printed := json.loads(printed))["provenance"]
+        assert written == printed
+
+
+def test_all_pairs_are_marked_against_every_system(cli: Run) -> None:
+    start = (
+        "compare",
+        *TABLE,
+        "--metrics",
+        "chrf,ter",
+        "--resamples",
+        200,
+        "--all-pairs",
+        "--format",
+    )
+    found = CompareResult.from_dict(json.loads(cli(*start, "json").out))
+    shown = next(part for part in parts_of(found) if isinstance(part, TablePart))
+    assert [row[0].text for row in shown.rows] == ["1 atlas", "2 brook", "3 cinder"]
+    for place, metric in ((1, found.metrics[0]), (3, found.metrics[1])):
+        for entry, row in zip(metric.systems, shown.rows, strict=True):
+            decided = [test for test in metric.tests if test.better and entry.system in (test.a, test.b)]
+            beats = [SYSTEMS.index(str(test.worse)) + 1 for test in decided if test.better == entry.system]
+            assert row[place].value == entry.score
+            assert row[place].mark == (f"†{','.join(map(str, sorted(beats)))}" if beats else "")
+            assert row[place].strong == (len(decided) == len(beats))
+            assert row[place + 1].value == entry.rank
+    latex = cli(*start, "latex").out
+    assert r"\textbf{" in latex
+    assert r"$^{\dagger 1,3}$" in latex
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([DATA, "--candidate", "atlas", "--metrics", "chrf"], "name several columns of candidates"),
+        ([*TABLE, "--systems", "atlas", "--metrics", "chrf"], "only the system atlas"),
+        ([*TABLE, "--systems", "atlas,nope", "--metrics", "chrf"], "there is no system 'nope'"),
+        ([DATA, "--candidate", "atlas,nope", "--metrics", "chrf"], "has no column 'nope'"),
+        (["-c", "a.txt", "-c", "r.txt", "--metrics", "chrf"], "no references"),
+        ([*TABLE, "--metrics", "crhf"], "unknown metric 'crhf'"),
+        ([*TABLE, "--metrics", "chrf", "--confidence", 2], "confidence: "),
+        ([*TABLE, "--metrics", "chrf", "--resamples", 1], "resamples: must be at least"),
+        ([*TABLE, "--metrics", "chrf", "--columns", "x"], "columns and lower"),
+        ([], "name what to compare by"),
+        (TABLE, "candidate goes with metrics"),
+        ([DATA], "columns names the scores"),
+        (["-c", "a.txt", "-c", "x/a.txt", "-r", "r.txt", "--metrics", "chrf"], "two candidate files are called 'a'"),
+    ],
+)
+def test_mistakes_are_one_line(
+    cli: Run, arguments: Sequence[Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").mkdir()
+    for name in ("a.txt", "x/a.txt", "r.txt"):
+        (tmp_path / name).write_text("a\nb\n")
+    done = cli("compare", *arguments)
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert message in done.err
+
+
+def test_ranks_are_the_clusters_of_significance(cli: Run, tmp_path: Path) -> None:
+    start = ("compare", *TABLE, "--metrics", "chrf", "--resamples", 40)
+    assert "rank" not in cli(*start, "--format", "json").out
+    shown = cli(*start, "--all-pairs").out
+    (found,) = json.loads(cli(*start, "--all-pairs", "--format", "json").out)["metrics"]
+    order = sorted(found["systems"], key=lambda row: -row["score"])
+    beaten = {
+        (test["better"], test["b"] if test["better"] == test["a"] else test["a"])
+        for test in found["tests"]
+        if test["better"] is not None
+    }
+    rank, cluster = 1, [order[0]["system"]]
+    assert order[0]["rank"] == 1
+    for row in order[1:]:  # a system that any of its cluster beats opens the next one
+        if any((one, row["system"]) in beaten for one in cluster):
+            rank, cluster = rank + 1, []
+        cluster.append(row["system"])
+        assert row["rank"] == rank
+    outperformed = {name for _, name in beaten}
+    bold = [line.split()[1] for line in shown.splitlines() if "**" in line]
+    assert bold == [row["system"] for row in found["systems"] if row["system"] not in outperformed]
+    assert cli(*start, "--all-pairs", "-o", tmp_path / "t.html").status == 0
+    page = (tmp_path / "t.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert page.count("<svg") == page.count("<figcaption>") > 0
+    assert "metric:chrf|" in page
+
+
+def test_of_error_rates_the_lower_ranks_higher() -> None:
+    draw = np.random.default_rng(1).normal(size=60)
+    settings: dict[str, Any] = {"resamples": 100, "all_pairs": True}
+    (found,) = compare_systems({"worse": draw + 5, "better": draw}, higher_is_better=False, **settings).metrics
+    assert {one.system: one.rank for one in found.systems} == {"better": 1, "worse": 2}
+
+
+def answer(result: CompareResult) -> str:
+    first = parts_of(result)[0]
+    assert isinstance(first, Answer)
+    return first.text
+
+
+def test_a_system_is_called_better_only_if_it_is_significantly() -> None:
+    draw = np.random.default_rng(2).normal(size=(3, 60))
+    alike = {"a": draw[0], "b": draw[0] + 0.01 * draw[1], "c": draw[0] + 0.01 * draw[2]}
+    for every in (False, True):
+        settings: dict[str, Any] = {"resamples": 100, "all_pairs": every}
+        told = compare_systems({**alike, "d": draw[0] + 3}, metric="m", **settings)
+        assert "d is significantly better than" in answer(told)
+        same = compare_systems(alike, metric="m", **settings)
+        assert [test.better for test in same.metrics[0].tests] == [None] * len(same.metrics[0].tests)
+        assert "better" not in answer(same)
+        assert "told apart" in answer(same)
+        few = compare_systems({name: values[:5] for name, values in alike.items()}, **settings)
+        assert [notice.name for notice in few.warnings] == ["few-segments"]
+        assert "too few" in answer(few)
+
+
+def test_metrics_that_say_opposite_things_are_a_surprise() -> None:
+    draw = np.random.default_rng(2).normal(size=60)
+    settings: dict[str, Any] = {"resamples": 100}
+    one = compare_systems({"a": draw, "b": draw + 3}, metric="one", **settings)
+    other = compare_systems({"a": draw + 3, "b": draw}, metric="other", **settings)
+    for found, surprises in ((together([one, one]), 0), (together([one, other]), 1)):
+        assert len(found.metrics) == 2
+        assert sum(isinstance(part, Surprise) for part in parts_of(found)) == surprises
+
+
+def test_human_judgments_of_differences_as_large_stand_beside_the_tests() -> None:
+    draw = np.random.default_rng(2).normal(size=60)
+    compared = compare_systems({"a": draw, "b": draw + 0.2}, metric="m", resamples=100)
+    human = human_curve([0.1, 0.2, 0.4, 0.8], [1, 2, 4, 3], metric="m", level="systems", bins=1)
+    found = together([compared], [human])
+    (test,) = found.metrics[0].tests
+    assert test.human == human.steps[0]
+    assert test.human.n == 6
+    held = json.loads(json.dumps(found.to_dict()))
+    assert held["metrics"][0]["tests"][0]["human"] == held["human"][0]["steps"][0]
+    assert CompareResult.from_dict(held).to_dict() == found.to_dict()
+    shown = next(part for part in parts_of(found) if isinstance(part, TablePart) and "Paired" in part.caption)
+    assert shown.rows[0][-1].value == test.human.share
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomise"])
+def test_a_result_is_read_back_from_json(test: Any) -> None:
+    draw = np.random.default_rng(2).normal(size=(2, 15))
+    settings: dict[str, Any] = {"test": test, "resamples": 100, "all_pairs": True}
+    found = compare_systems({"a": draw[0], "b": draw[1]}, metric="m", **settings)
+    assert (found.metrics[0].tests[0].ci is None) == (test == "randomise")
+    held = found.to_dict()
+    assert CompareResult.from_dict(json.loads(json.dumps(held))).to_dict() == held

@@ -1,0 +1,359 @@
+"""Every result of the public faces: short by name, a table in notebooks and papers, a DataFrame, and pictures."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import inspect
+import io
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bsx
+import bsx.analysis as analysis
+from bsx.analysis.datasets.challenge import MinimalPair
+from bsx.analysis.present.forms import load_presenters, parts_of
+from bsx.analysis.present.parts import Answer, Chart
+from bsx.support.result import Result, Shown
+
+NAMES = ["good", "50%_x", "poor & slow"]
+NO_RESULTS = {
+    # What is read or made, and not measured: texts, data, models, entries, settings.
+    *(
+        "Catalog",
+        "Check",
+        "ChallengeSet",
+        "Combined",
+        "Document",
+        "EditedText",
+        "Encoders",
+        "Factor",
+        "FactorConfig",
+        "FrozenEncoder",
+    ),
+    *("Idf", "Inflections", "Instances", "JudgedTable", "MemoryCorpus", "Metric", "MetricConfig", "MetricEntry"),
+    *("MinimalPair", "ModelRecord", "PairMetric", "EncoderMetric", "PairScores", "Pairs", "Parse", "Parser"),
+    *("Perturbation", "Perturbed", "ProbingTask", "Resources", "RunConfig", "Scorer", "ScorerConfig", "SentencePairs"),
+    *("Signature", "TestData", "TrainConfig", "Training", "Triple", "TripleTable", "VectorStore", "CorpusScores"),
+    *(
+        "CompareSettings",
+        "DisentangleSettings",
+        "EnsembleSettings",
+        "InterveneSettings",
+        "MetaSettings",
+        "ChallengeSettings",
+        "PairSettings",
+        "RobustnessSettings",
+        "TripleSettings",
+        "BaselineRun",
+        "PermutedNouns",
+        "ScoredDataset",
+        "Weights",
+        "TableColumns",
+        "TestSet",
+    ),
+    # What was decided; the model or text is the answer.
+    *("Decision", "ModelChoice", "Detection"),
+    # Pages, which are HTML and Markdown already.
+    "Report",
+    # A part of a result that has all of it.
+    *("ExplainedRow", "MetricComparison", "Transferred"),
+}
+
+
+@cache
+def made(name: str) -> Any:
+    found = BUILDERS[name]()
+    assert type(found).__name__ == name
+    assert isinstance(found, Shown)
+    return found
+
+
+@cache
+def table() -> Mapping[str, Any]:
+    draw = np.random.default_rng(3)
+    human, other = draw.normal(size=(2, 40))
+    poor = draw.normal(size=40)
+    return {"human": human, "good": human + 0.3 * other, "50%_x": other, "poor & slow": poor, "lp": ["a", "b"] * 20}
+
+
+def _scores() -> Mapping[str, np.ndarray[Any, Any]]:
+    return {"x_1": table()["human"], "y%": table()["good"], "z": table()["human"] - 3}
+
+
+def _challenge() -> analysis.ChallengeResult:
+    pairs = [
+        MinimalPair(
+            f"good {i}",
+            f"bad {i}",
+            "ref",
+            None,
+            ("negation", "5%_more")[i % 2],
+            "major",
+            "en",
+            f"i{i // 2}",
+            f"row {i}",
+        )
+        for i in range(8)
+    ]
+    high, low = np.arange(8.0) + 1, np.arange(8.0)
+    return analysis.challenge(pairs, {"m_1": (high, low), "n": (low, low + [0, 1] * 4)})
+
+
+def _interventions() -> analysis.Interventions:
+    texts = ["A large cat often sat here.", "The good dog rarely ran home.", "An early train is usually late."] * 4
+
+    def shared(candidates: Sequence[str], references: Sequence[str]) -> np.ndarray[Any, Any]:
+        pairs = zip(candidates, references, strict=True)
+        return np.array([len({*a.split()} & {*b.split()}) / len({*a.split()} | {*b.split()}) for a, b in pairs])
+
+    references = [f"{text} {place}" for place, text in enumerate(texts)]
+    candidates = [text.replace("sat", "lay").replace("home", "away") for text in references]
+    return analysis.intervene(
+        references,
+        {"m_1": shared},
+        edits=["synonyms", "opposites"],
+        factors={"lex": shared},
+        candidates=candidates,
+        lang="en",
+    )
+
+
+def _side_by_side() -> analysis.SideBySide:
+    return analysis.probe_with_agreement([made("ProbeResult")], made("LayerAgreement"))
+
+
+ELSEWHERE = {"Card", "CardRun", "Leaderboard", "Reproduced", "Reproduction"}
+"""Results that test_cards, test_published and test_kaster2021 build."""
+BUILDERS: dict[str, Callable[[], object]] = {
+    "Alignment": lambda: bsx.Scorer(model="minilm").align("a cat", "the cat"),
+    "Attribution": lambda: analysis.erasure(lambda kept: kept @ np.array([0.1, 0.4]), 2),
+    "AllComparisons": lambda: analysis.compare_all({n: table()[n] for n in NAMES}, table()["human"], analysis.williams),
+    "Calibration": lambda: analysis.calibration([[0.1, 0.9], [0.4, 0.2]], [[0, 1], [0, 1]], resamples=20),
+    "ChallengeResult": _challenge,
+    "CompareResult": lambda: analysis.compare_systems(_scores(), metric="m_1", resamples=40, all_pairs=True),
+    "Clusters": lambda: analysis.significance_clusters({"a_1": 0.5, "b": 0.4}, np.array([[1, 0.01], [0.9, 1]])),
+    "DarrTau": lambda: analysis.darr_from_pairs([1.0, 2, 3, 4], [0.0, 1, 4, 2], [1, 2, 3, 4], resamples=20),
+    "Dominance": lambda: analysis.dominance(["a_1", "b"], np.array([0, 0.3, 0.2, 0.4])),
+    "GroupedEstimate": lambda: analysis.grouped(
+        table()["good"].reshape(5, 8), table()["human"].reshape(5, 8), resamples=20
+    ),
+    "McNemar": lambda: analysis.mcnemar(table()["good"] > 0, table()["50%_x"] > 0),
+    "Ols": lambda: analysis.fit_ols(table()["good"], np.stack([table()["50%_x"], table()["poor & slow"]], axis=1)),
+    "PooledTest": lambda: analysis.pooled_test(
+        "m_1", ["lex"], {n: (table()["human"], table()[n][:, None]) for n in NAMES[:2]}
+    ),
+    "WaldTest": lambda: analysis.wald(made("Ols"), [0]),
+    "PrecisionRecall": lambda: analysis.precision_recall([0, 1] * 20, table()["good"], resamples=20),
+    "Preference": lambda: analysis.preference(table()["good"], table()["50%_x"], resamples=20),
+    "ThresholdAccuracy": lambda: analysis.best_threshold([0, 1] * 20, table()["good"]),
+    "TiedAccuracy": lambda: analysis.pairwise_accuracy_with_ties(
+        table()["good"].reshape(5, 8), table()["human"].reshape(5, 8)
+    ),
+    "Comparison": lambda: analysis.williams(table()["good"], table()["50%_x"], table()["human"]),
+    "DisentangleResult": lambda: analysis.disentangle(table(), ["good"], ["50%_x", "poor & slow"]),
+    "Estimate": lambda: analysis.pearson(table()["good"], table()["human"]),
+    "EnsembleResult": lambda: analysis.ensemble(table(), NAMES, "human", group="lp", resamples=20),
+    "Explanations": lambda: analysis.Explanations(
+        "m_1", {"candidate": "erasure"}, {"candidate": False}, (analysis.ExplainedRow("a b_c", (0.1, 0.9)),)
+    ),
+    "FactorScores": lambda: analysis.compute_factors("lex", ["a cat", "a dog"], ["a cat", "the dog"])["lex"],
+    "Interventions": _interventions,
+    "Judgments": lambda: analysis.Judgments(
+        tuple(analysis.meta_evaluate(table(), NAMES[1:], human) for human in ("human", "good"))
+    ),
+    "LayerAgreement": lambda: analysis.layer_agreement(
+        *(np.stack([table()["good"], table()["50%_x"]]),) * 3, table()["human"], table()["lp"], resamples=20
+    ),
+    "LearningCurve": lambda: analysis.learning_curve(
+        lambda sample: table()["good"], table()["human"], table()["human"], table()["lp"], sizes=[10, 20], seeds=(1, 2)
+    ),
+    "MarkAgreement": lambda: analysis.mark_agreement([[0.1, 0.9], [0.4, 0.2]], [[0, 1], [0, 1]], resamples=20),
+    "MetaResult": lambda: analysis.meta_evaluate(table(), NAMES, "human", group="lp"),
+    "MetricScores": lambda: bsx.get_metric("chrf").score(["a cat", "a dog"], ["a cat", "the dog"]),
+    "ModelSelection": lambda: analysis.expected_model_selection(table()["good"], table()["human"], sample=5),
+    "NestedTest": lambda: analysis.nested_test(table(), "good", ["50%_x"], ["poor & slow"]),
+    "PairsResult": lambda: analysis.detect_pairs([0, 1] * 20, {name: table()[name] for name in NAMES}, resamples=20),
+    "HumanCurve": lambda: analysis.human_curve(table()["good"], table()["human"], metric="m_1"),
+    "ProbeResult": lambda: analysis.probe_layers(
+        np.random.default_rng(1).normal(size=(2, 60, 3)).astype(np.float32),
+        [0, 1] * 30,
+        types=list("abc") * 20,
+        seeds=(1,),
+        resamples=20,
+        task="word_content",
+    ),
+    "RaterAgreement": lambda: analysis.rater_agreement(
+        {
+            "human": table()["human"],
+            "judge": ["a_1", "b"] * 20,
+            "system": ["s"] * 40,
+            "segment": [i // 2 for i in range(40)],
+        },
+        resamples=20,
+    ),
+    "Residuals": lambda: analysis.residuals(table(), "good", ["50%_x", "poor & slow"]),
+    "Robustness": lambda: analysis.robustness(
+        ["The cat sat on 3 mats.", "A dog ran home late."] * 3,
+        {"m_1": lambda c, r: np.array([len(set(a.split()) & set(b.split())) / 5 for a, b in zip(c, r, strict=True)])},
+        perturbations=["typos", "negation"],
+        resamples=20,
+        strengths=[0.3],
+        lang="en",
+    ),
+    "Scores": lambda: bsx.score(["a cat", "a dog"], ["a cat", "the dog"], model="minilm"),
+    "ProbedModel": lambda: analysis.ProbedModel("m_1", "logistic", (made("ProbeResult"),), made("SideBySide")),
+    "SideBySide": lambda: _side_by_side(),
+    "TriplesResult": lambda: analysis.prefer_paraphrase(
+        {"m_1": (table()["good"], table()["50%_x"]), "n": (table()["good"], table()["poor & slow"])}, resamples=20
+    ),
+    "CoefficientComparison": lambda: analysis.compare_coefficients(
+        table(), "good", "50%_x", ["poor & slow"], resamples=20
+    ),
+}
+
+
+def public() -> dict[str, type]:
+    """Return every class of the public faces."""
+    faces = (getattr(face, name) for face in (bsx, analysis) for name in dir(face) if not name.startswith("_"))
+    return {kind.__name__: kind for kind in faces if inspect.isclass(kind) and not issubclass(kind, Exception)}
+
+
+def returned() -> dict[str, type]:
+    """Return every class of the product that a function of the public faces returns."""
+    found = {}
+    for face in (bsx, analysis):
+        for name in dir(face):
+            function = getattr(face, name)
+            if inspect.isfunction(function):
+                kind = vars(inspect.getmodule(function)).get(str(function.__annotations__.get("return")))
+                if inspect.isclass(kind) and kind.__module__.startswith("bsx."):
+                    found[kind.__name__] = kind
+    return found
+
+
+def test_every_public_class_is_a_result_or_known_to_be_none() -> None:
+    kinds = public() | returned()
+    results = {name for name, kind in kinds.items() if issubclass(kind, Shown)}
+    assert set(kinds) - results - NO_RESULTS == set()
+    assert not NO_RESULTS & results
+    assert results - set(BUILDERS) - ELSEWHERE - {"Result"} == set()
+
+
+def test_every_kind_is_built() -> None:
+    load_presenters()
+    assert {kind.__name__ for kind in Result.kinds.values()} <= set(BUILDERS) | ELSEWHERE
+
+
+def shown(base: type = Shown) -> list[str]:
+    """Return the builders of the classes that are `base` or come from it."""
+    public()  # imports what they are defined in
+    below, found = [base], set()
+    for kind in below:
+        found.add(kind.__name__)
+        below += kind.__subclasses__()
+    return [name for name in BUILDERS if name in found]
+
+
+@pytest.mark.parametrize("name", shown())
+def test_results_are_shown(name: str) -> None:
+    result = made(name)
+    short = repr(result)
+    assert len(short) < 400
+    assert "\n" not in short
+    assert "array(" not in short
+    assert short.startswith(f"{name}(")
+    assert result.to_text().strip()
+    assert result.to_markdown().strip()
+    page = result._repr_html_()
+    assert page.count("<table>") == page.count("</table>") >= 1
+    assert 'class="bsx-result"' in page
+    frame = result.to_pandas()
+    rows = list(csv.DictReader(io.StringIO(result.to_csv())))
+    assert len(frame) == len(rows) > 0
+    assert list(frame.columns) == list(rows[0])
+    for column in frame.select_dtypes("float"):
+        assert frame[column].tolist() == pytest.approx([float(row[column] or "nan") for row in rows], nan_ok=True)
+    check_latex(result.to_latex(data="wmt_17 & co"), data=r"wmt\_17 \& co")
+
+
+@pytest.mark.parametrize("name", shown())
+def test_results_draw_their_charts(name: str) -> None:
+    pytest.importorskip("vl_convert")
+    charts = [part for part in parts_of(made(name)) if isinstance(part, Chart)]
+    for chart in charts:
+        assert chart.alt
+        drawn = made(name).plot(chart=chart.title)._repr_svg_()
+        assert drawn.startswith("<svg")
+        assert re.search(r'class="mark-(symbol|line|rule|rect)', drawn)
+    if not charts:
+        with pytest.raises(bsx.UnknownNameError):
+            made(name).plot()
+
+
+@pytest.mark.parametrize("name", shown(Result))
+def test_results_answer_first_and_are_read_back(name: str) -> None:
+    result = made(name)
+    first = parts_of(result)[0]
+    assert isinstance(first, Answer)
+    assert first.text
+    assert not first.full
+    held = json.loads(json.dumps(result.to_dict()))
+    assert type(result).from_dict(held).to_dict() == result.to_dict()
+    with pytest.raises(bsx.InputError, match="nonsense: is no key"):
+        type(result).from_dict({**held, "nonsense": 1})
+
+
+def check_latex(latex: str, data: str) -> None:
+    """Hold LaTeX to what a compiler would ask: balanced, escaped, rows of equal length, a caption and a label."""
+    opened: list[str] = []
+    for begin, end in re.findall(r"\\begin\{(\w+\*?)\}|\\end\{(\w+\*?)\}", latex):
+        if begin:
+            opened.append(begin)
+        else:
+            assert opened.pop() == end
+    assert not opened
+    plain = re.sub(r"\\[&%$#_{}]", "", latex)
+    assert plain.count("{") == plain.count("}")
+    assert plain.count("$") % 2 == 0
+    assert "%" not in plain
+    assert not re.search(r"_", re.sub(r"\$[^$]*\$", "", re.sub(r"\\label\{[^}]*\}", "", plain)))
+    for columns, body in re.findall(r"\\begin\{tabular\}\{(\w+)\}(.*?)\\end\{tabular\}", plain, re.DOTALL):
+        for line in body.splitlines():
+            if line.endswith(r"\\"):
+                assert line.count("&") == len(columns) - 1
+        assert body.index(r"\toprule") < body.index(r"\midrule") < body.index(r"\bottomrule")
+    for part in latex.split("\n\n"):
+        assert rf"\caption{{{data}: " in part
+        assert r"\label{tab:" in part
+    labels = re.findall(r"\\label\{([^}]*)\}", latex)
+    assert len(labels) == len(set(labels))
+
+
+def test_a_picture_is_written_where_it_should_be(tmp_path: Any) -> None:
+    pytest.importorskip("vl_convert")
+    scores = made("MetricScores")
+    for ending, start in ((".svg", b"<svg"), (".png", b"\x89PNG"), (".pdf", b"%PDF")):
+        scores.plot(tmp_path / f"a{ending}")
+        assert (tmp_path / f"a{ending}").read_bytes().startswith(start)
+    assert dataclasses.is_dataclass(scores)
+
+
+def test_results_say_what_is_missing_to_draw_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
+    with pytest.raises(bsx.MissingExtraError, match="drawing charts needs the package vl_convert"):
+        made("MetricScores").plot().svg()
+
+
+def test_scores_are_frames_too() -> None:
+    chrf = bsx.get_metric("chrf").score(["a cat", "a dog"], ["a cat", "the dog"]).to_pandas()
+    assert list(chrf.columns) == ["id", "chrf"]
+    assert chrf["chrf"][0] == 100
+    scores = bsx.score(["a cat", "a dog"], ["a cat", "the dog"], model="minilm")
+    assert scores.to_pandas().to_dict("records") == list(scores.rows())

@@ -1,0 +1,113 @@
+"""Statistics that show more than a row of figures: what they answer, and when they name a best."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bsx.analysis.present.forms import parts_of
+from bsx.analysis.present.parts import Answer, Chart, TablePart
+from bsx.analysis.stats.clusters import Clusters, compare_all, significance_clusters
+from bsx.analysis.stats.detection import PrecisionRecall, precision_recall
+from bsx.analysis.stats.importance import dominance
+from bsx.analysis.stats.layers import layer_agreement
+from bsx.analysis.stats.regression import fit_ols
+from bsx.analysis.stats.significance import williams
+from bsx.support.result import Shown
+
+
+def answer(result: Shown) -> str:
+    first = parts_of(result)[0]
+    assert isinstance(first, Answer)
+    return first.text
+
+
+def table(result: Shown) -> TablePart:
+    return next(part for part in parts_of(result) if isinstance(part, TablePart))
+
+
+def records(result: Shown) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(result.to_csv())))
+
+
+def layers(noise: list[float], n: int = 120) -> Any:
+    rng = np.random.default_rng(2)
+    human = rng.normal(size=n)
+    scores = (human + np.array(noise)[:, None] * rng.normal(size=(len(noise), n))).astype(np.float32)
+    return layer_agreement(scores, scores, scores, human.tolist(), ["a"] * n, resamples=200)
+
+
+def test_a_layer_is_called_the_best_only_if_resamples_agree() -> None:
+    clear, alike, few = layers([2.0, 0.3, 1.5]), layers([1.0, 1.0, 1.0]), layers([2.0, 0.3, 1.5], 12)
+    assert clear.win_share >= 0.95
+    assert alike.win_share < 0.95
+    assert "F1 of layer 1 (" in answer(clear)
+    assert "agrees best" in answer(clear)
+    assert "agrees best" not in answer(alike)
+    assert "told apart" in answer(alike)
+    assert "too few" in answer(few)
+    shown = table(clear)
+    assert [row[3].strong for row in shown.rows] == [False, True, False]
+    assert shown.rows[1][3].value == clear.mean[1, 2]
+    assert [float(row["f1"]) for row in records(clear)] == clear.mean[:, 2].tolist()
+
+
+def test_clusters_name_winners_only_if_others_are_significantly_worse() -> None:
+    p = np.array([[1, 0.01, 0.01], [0.9, 1, 0.5], [0.9, 0.5, 1]])
+    told = significance_clusters({"a": 0.5, "b": 0.4, "c": 0.3}, p)
+    same = significance_clusters({"a": 0.5, "b": 0.4}, np.array([[1, 0.3], [0.7, 1]]))
+    assert answer(told).startswith("a is not significantly worse")
+    assert answer(same).startswith("None of 2 is significantly better")
+    assert [(row[0].text, row[1].strong, row[2].value) for row in table(told).rows] == [
+        ("a", True, 1),
+        ("b", False, 2),
+        ("c", False, 2),
+    ]
+    assert [row["winner"] for row in records(told)] == ["True", "False", "False"]
+
+
+def test_all_comparisons_show_every_ordered_pair() -> None:
+    draw = np.random.default_rng(3).normal(size=(4, 60))
+    metrics = {"good": draw[0] + 0.2 * draw[1], "poor": draw[2], "worse": draw[3]}
+    found = compare_all(metrics, draw[0], williams)
+    assert answer(found) == answer(found.clusters)
+    pairs = [part for part in parts_of(found) if isinstance(part, TablePart)][1]
+    assert (pairs.full, pairs.columns) == (True, ("", "good", "poor", "worse"))
+    assert pairs.rows[0][2].value == found.p[0, 1]
+    assert {(row["a"], row["b"]) for row in records(found)} == set(found.tests)
+    assert isinstance(found.to_dict()["clusters"], dict)
+    assert isinstance(found.clusters, Clusters)
+
+
+def test_least_squares_name_the_terms_that_are_significant() -> None:
+    draw = np.random.default_rng(3).normal(size=(3, 60))
+    found = fit_ols(draw[0] + 2 * draw[1], np.stack([draw[1], draw[2]], axis=1))
+    significant = [str(i) for i, p in enumerate(found.p) if p < 0.05]
+    assert answer(found).endswith(f": coefficient of term {significant[0]}.")
+    assert "no coefficient is significant" in answer(fit_ols(draw[0], draw[2][:, None]))
+    assert [row[1].value for row in table(found).rows] == found.coef.tolist()
+    assert [float(row["p"]) for row in records(found)] == found.p.tolist()
+    assert found.to_dict()["coef"] == found.coef.tolist()
+
+
+def test_shares_of_r2_are_said_to_be_untested() -> None:
+    found = dominance(["a", "b"], np.array([0, 0.3, 0.2, 0.4]))
+    assert "not tested" in answer(found)
+    assert [row[1].value for row in table(found).rows] == list(found.general.values())
+
+
+@pytest.mark.parametrize(("shift", "place"), [(3.0, "above"), (0.0, "holds"), (-3.0, "below")])
+def test_average_precision_is_held_against_scores_that_say_nothing(shift: float, place: str) -> None:
+    draw, labels = np.random.default_rng(4).normal(size=200), [0, 1] * 100
+    found = precision_recall(labels, draw + shift * np.array(labels), resamples=100)
+    assert isinstance(found, PrecisionRecall)
+    assert place in answer(found)
+    assert table(found).rows[0][1].value == found.average_precision.estimate
+    assert len(records(found)) == len(found.thresholds)
+    (chart,) = (part for part in parts_of(found) if isinstance(part, Chart))
+    values: Any = chart.panels[0][1]["data"]
+    assert [row["value"] for row in values["values"]] == found.precision.tolist()
