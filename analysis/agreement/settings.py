@@ -117,7 +117,7 @@ class MetaSettings(MetaColumns):
         ),
     ] = "two-sided"
     alpha: Annotated[float, Field(gt=0, lt=1, description="Level of significance of the clusters.")] = 0.05
-    sources: Annotated[
+    group_sources: Annotated[
         Literal["independent", "shared"],
         Field(
             description="Whether groups have texts of their own, or share sources: interval and tests of the average "

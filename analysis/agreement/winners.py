@@ -121,7 +121,7 @@ def average_tests(
     up in squares; those of groups that share sources, at worst, as they are.
     """
     normal = need("scipy.stats", "the test of an average").norm
-    method = f"mean difference, normal, {settings.sources} groups"
+    method = f"mean difference, normal, {settings.group_sources} groups"
     results: list[AverageTest] = []
     for a, b in pairs:
         every = [test for group in groups for test in (*group.tests, *group.control_tests)]
@@ -129,7 +129,7 @@ def average_tests(
         if len(tests) < len(groups):
             continue
         errors = [_standard_error(test, settings.confidence, normal) for test in tests]
-        together = sum(errors) if settings.sources == "shared" else math.hypot(*errors)
+        together = sum(errors) if settings.group_sources == "shared" else math.hypot(*errors)
         difference, error = float(np.mean([test.difference for test in tests])), together / len(tests)
         z = difference / error if error > 0 else 0.0
         half = float(normal.ppf((1 + settings.confidence) / 2)) * error
@@ -172,7 +172,7 @@ def average_of(
         figures[name] = float(np.mean(values)) if len(values) == len(present) else nothing
     value = float(np.mean([agreement.value for agreement in present]))
     # Errors of groups that may depend on each other in any way add up at worst.
-    together = sum if settings.sources == "shared" else lambda parts: math.hypot(*parts)
+    together = sum if settings.group_sources == "shared" else lambda parts: math.hypot(*parts)
     down = together([agreement.value - agreement.ci[0] for agreement in present]) / len(present)
     up = together([agreement.ci[1] - agreement.value for agreement in present]) / len(present)
     return AverageAgreement(metric, value, (value - down, value + up), figures, wins, not competes)

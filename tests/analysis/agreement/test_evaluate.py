@@ -889,7 +889,7 @@ def test_interval_and_test_have_one_target_that_the_caption_names(how: dict[str,
 def test_the_average_is_tested_and_shared_sources_make_it_harder() -> None:
     table = several(2, 3)
     found = {
-        sources: meta_evaluate(table, ["good", "poor"], "human", resamples=99, sources=sources, **PLACES)
+        sources: meta_evaluate(table, ["good", "poor"], "human", resamples=99, group_sources=sources, **PLACES)
         for sources in ("independent", "shared")
     }
     independent, shared = (found[name].average for name in ("independent", "shared"))
