@@ -160,7 +160,7 @@ def _unfolded(
         name, equals, value = part.partition("=")
         if not equals or name not in members:
             known = ", ".join(members)
-            raise InputError(f"{group}: {part!r} is not NAME=VALUE with one of {known}", setting=group)
+            raise InputError(f"{group}: {part[:60]!r} is not NAME=VALUE with one of {known}", setting=group)
         if name in results:
             raise InputError(f"{group}: {name} is given twice", setting=name)
         kind = next(kind for kind in kinds if name in kind.model_fields)

@@ -260,10 +260,10 @@ def names(setting: str, parts: Iterable[str] | None) -> list[str]:
     Raises:
         InputError: naming the setting, if it was given without any name.
     """
-    results = [name for part in parts or () for name in split_names(part)]
-    if parts and not results:
+    several = [split_names(part) for part in parts or ()]
+    if not all(several):
         raise InputError(f"{setting} is given without any name: name at least one, or leave it out", setting=setting)
-    return results
+    return [name for names in several for name in names]
 
 
 class _Lines:
