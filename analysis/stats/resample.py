@@ -1,8 +1,11 @@
-"""Seeded resampling in blocks of bounded memory: bootstrap counts and indices, swaps, intervals, p-values."""
+"""Seeded resampling in blocks of bounded memory: bootstrap counts and indices, swaps, intervals, p-values.
+
+Items that belong together, such as the segments of a document, are drawn and swapped together: give their ``clusters``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Literal, TypedDict
 
 import numpy as np
@@ -10,8 +13,11 @@ from numpy.typing import NDArray
 
 from bsx.analysis.stats.results import Comparison
 from bsx.support.checks import Array
+from bsx.support.optional import need
 
 Indices = NDArray[np.int64]
+Clustered = NDArray[np.int64] | None
+"""Cluster of each item (items,), counted from 0; None where every item is one by itself."""
 Seed = int | np.random.Generator
 Sampled = Literal["segments", "systems", "both"]
 SAMPLED = {"segments": "segments", "systems": "systems", "both": "systems and segments"}
@@ -42,6 +48,17 @@ def block_sizes(resamples: int, items: int) -> Iterator[int]:
         resamples -= size
 
 
+def cluster_codes(labels: Sequence[Hashable]) -> Indices:
+    """Number clusters from 0, in the order in which their names come."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
+
+
+def drawn_units(items: int, clusters: Clustered = None) -> int:
+    """Return how many things are drawn: clusters, or items where there are none."""
+    return items if clusters is None else int(clusters.max()) + 1
+
+
 def bootstrap_indices(resamples: int, items: int, seed: Seed) -> Iterator[Indices]:
     """Yield blocks (b, items) of item numbers drawn with replacement; the blocks' size does not change the draws."""
     rng = np.random.default_rng(seed)
@@ -49,55 +66,113 @@ def bootstrap_indices(resamples: int, items: int, seed: Seed) -> Iterator[Indice
         yield rng.integers(items, size=(size, items))
 
 
-def bootstrap_counts(resamples: int, items: int, seed: Seed) -> Iterator[Array]:
+def bootstrap_rows(resamples: int, items: int, seed: Seed, clusters: Clustered = None) -> Iterator[Indices]:
+    """Yield one resample after the other as item numbers (n,): n is ``items`` unless clusters differ in size."""
+    if clusters is None:
+        for block in bootstrap_indices(resamples, items, seed):
+            yield from block
+        return
+    members = [np.flatnonzero(clusters == k) for k in range(drawn_units(items, clusters))]
+    for block in bootstrap_indices(resamples, len(members), seed):
+        for chosen in block:
+            yield np.concatenate([members[k] for k in chosen])
+
+
+def bootstrap_counts(resamples: int, items: int, seed: Seed, clusters: Clustered = None) -> Iterator[Array]:
     """Yield blocks (b, items): how often each item occurs in each resample, the same draws as `bootstrap_indices`.
 
-    A statistic that is a function of sums over items is then one matrix product for the whole block.
+    A statistic that is a function of sums over items is then one matrix product for the whole block. With clusters of
+    different size, the counts of a resample do not add up to ``items``.
     """
-    for indices in bootstrap_indices(resamples, items, seed):
-        rows = np.arange(len(indices))[:, None] * items
-        yield np.bincount((indices + rows).ravel(), minlength=indices.size).reshape(indices.shape).astype(np.float64)
+    units = drawn_units(items, clusters)
+    for indices in bootstrap_indices(resamples, units, seed):
+        rows = np.arange(len(indices))[:, None] * units
+        counts = np.bincount((indices + rows).ravel(), minlength=indices.size).reshape(indices.shape)
+        yield counts.astype(np.float64) if clusters is None else counts.astype(np.float64)[:, clusters]
 
 
-def all_counts(resamples: int, items: int, seed: Seed) -> Array:
+def all_counts(resamples: int, items: int, seed: Seed, clusters: Clustered = None) -> Array:
     """Return the blocks of `bootstrap_counts` as one: (resamples, items)."""
-    return np.concatenate(list(bootstrap_counts(resamples, items, seed)))
+    return np.concatenate(list(bootstrap_counts(resamples, items, seed, clusters)))
 
 
-def swaps(resamples: int, items: int, seed: Seed) -> Iterator[NDArray[np.bool_]]:
-    """Yield blocks (b, items) of fair coin tosses: which items trade places in each permutation."""
+def swaps(resamples: int, items: int, seed: Seed, clusters: Clustered = None) -> Iterator[NDArray[np.bool_]]:
+    """Yield blocks (b, items) of fair coin tosses, one a cluster: which items trade places in each permutation."""
     rng = np.random.default_rng(seed)
+    units = drawn_units(items, clusters)
     for size in block_sizes(resamples, items):
-        yield rng.random((size, items)) < 0.5
+        tossed = rng.random((size, units)) < 0.5
+        yield tossed if clusters is None else tossed[:, clusters]
 
 
-def percentile_interval(draws: Array, confidence: float = 0.95) -> tuple[float, float]:
+FEW_UNITS = 100
+"""Of fewer drawn units, percentiles are too close together by 2 % of the interval and more, and are moved apart."""
+
+
+def percentile_interval(draws: Array, confidence: float = 0.95, units: int | None = None) -> tuple[float, float]:
     """Return the percentile interval of draws (resamples,); NaN draws, where the statistic is undefined, are ignored.
 
-    Source: Efron 1979; both ends are NaN if no draw is defined.
+    Resamples of few units spread too little, by sqrt((n - 1) / n), and have the normal's tails instead of t's. With
+    fewer than `FEW_UNITS`, the percentiles are those of a t distribution, widened so.
+
+    Source: Efron 1979; Hesterberg 2015, section 5.3, for the expanded percentiles.
+
+    Args:
+        draws: values of the statistic (resamples,).
+        confidence: level.
+        units: how many things were drawn: items, or clusters of them; None takes them for many.
+
+    Returns:
+        Both ends; NaN if no draw is defined.
     """
     defined = draws[~np.isnan(draws)]
     if not defined.size:
         return float("nan"), float("nan")
-    tail = 50 * (1 - confidence)
-    low, high = np.percentile(defined, [tail, 100 - tail])
+    tail = (1 - confidence) / 2
+    if units is not None and units < FEW_UNITS:
+        tail = _expanded(tail, units)
+    low, high = np.percentile(defined, [100 * tail, 100 - 100 * tail])
     return float(low), float(high)
 
 
-def bootstrap_p(draws: Array, null: float = 0.0) -> tuple[float, float]:
+def bootstrap_p(draws: Array, null: float = 0.0, units: int | None = None) -> tuple[float, float]:
     """Return one-sided ("greater than null") and two-sided p-values from bootstrap draws (resamples,).
 
-    One-sided: (b + 1) / (n + 1), b the draws at or below the null value; two-sided: twice the smaller tail.
+    One-sided: (b + 1) / (n + 1), b the draws at or below the null value; two-sided: twice the smaller tail. With few
+    ``units`` they are corrected as `percentile_interval` is, so that test and interval say the same.
     """
     draws = draws[~np.isnan(draws)]
     below = (np.count_nonzero(draws <= null) + 1) / (draws.size + 1)
     above = (np.count_nonzero(draws >= null) + 1) / (draws.size + 1)
+    if units is not None and units < FEW_UNITS:
+        below, above = (_contracted(share, units) for share in (below, above))
     return float(below), float(min(1.0, 2 * min(below, above)))
 
 
-def compared(a: float, b: float, draws: Array, n: int, method: str, confidence: float) -> Comparison:
-    """Return two values compared by the differences (resamples,) of their paired bootstrap draws."""
-    ends, p = percentile_interval(draws, confidence), bootstrap_p(draws)
+def _expanded(tail: float, units: int) -> float:
+    """Return the share of draws that lies outside an end which t, of few units, puts there."""
+    if units < 2:
+        return 0.0
+    stats = need("scipy.stats", "intervals")
+    return float(stats.norm.sf(np.sqrt(units / (units - 1)) * stats.t.isf(tail, units - 1)))
+
+
+def _contracted(share: float, units: int) -> float:
+    """Return the p-value of t, of few units, that a share of draws stands for: the inverse of `_expanded`."""
+    if units < 2:
+        return 1.0
+    stats = need("scipy.stats", "tests")
+    return float(stats.t.sf(stats.norm.isf(min(share, 1.0)) / np.sqrt(units / (units - 1)), units - 1))
+
+
+def compared(
+    a: float, b: float, draws: Array, n: int, method: str, confidence: float, units: int | None = None
+) -> Comparison:
+    """Return two values compared by the differences (resamples,) of their paired bootstrap draws.
+
+    ``units`` is how many things were drawn, where they may be few; see `percentile_interval`.
+    """
+    ends, p = percentile_interval(draws, confidence, units), bootstrap_p(draws, units=units)
     return Comparison(a, b, a - b, *ends, a - b, *p, n, method, confidence)
 
 

@@ -51,6 +51,15 @@ class TableSettings(BaseSettings):
         return str(value) if isinstance(value, Path) else value
 
 
+class DocumentColumn(BaseSettings):
+    """The column of documents, for commands whose intervals and tests draw them whole."""
+
+    document: Annotated[
+        str | None,
+        Field(description="Column of documents, which are drawn whole. [document, doc or doc_id, if there]"),
+    ] = None
+
+
 class TextColumns(BaseSettings):
     """Columns of texts."""
 
