@@ -151,7 +151,8 @@ def _curve(
     covariance = fit.covariance[np.ix_(places, places)]
     spread = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0.0))
     stats: Untyped = need("scipy.stats", "curves of factors")
-    reference = stats.t(fit.reference_df) if np.isfinite(fit.reference_df) else stats.norm
+    df = float(fit.reference_df[places].min())
+    reference = stats.t(df) if np.isfinite(df) else stats.norm
     wide = float(reference.isf((1 - confidence) / 2))
     line = rows[:, 0] * fit_ols(y, x, intercept=True).coef[at]
     return tuple(

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from bsx.analysis.stats.sandwich import ClusterRobust, Codes, TwoWayRobust
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
@@ -32,12 +33,15 @@ class Ols(Shown):
         r2: share of the response's variance that the model explains.
         adj_r2: the same, adjusted for the number of columns.
         df: residual degrees of freedom, n - p.
-        reference_df: degrees of freedom of the reference distribution; infinite for the normal.
+        reference_df: degrees of freedom of each coefficient's reference distribution (p,); infinite for the normal, NaN
+            where clusters do not determine a standard error.
         reference: the reference distribution in words.
         fitted: (n,).
         residuals: (n,).
         leverage: diagonal of the hat matrix (n,).
         intercept: whether the first column is one.
+        design: what was fitted (n, p).
+        clusters: cluster of each row (n,), for each set of clusters; empty without.
     """
 
     coef: Array
@@ -50,12 +54,14 @@ class Ols(Shown):
     r2: float
     adj_r2: float
     df: int
-    reference_df: float
+    reference_df: Array = field(repr=False)
     reference: str
     fitted: Array = field(repr=False)
     residuals: Array = field(repr=False)
     leverage: Array = field(repr=False)
     intercept: bool
+    design: Array = field(repr=False)
+    clusters: tuple[Codes, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,22 +87,26 @@ def fit_ols(
     *,
     se: StandardErrors = "classic",
     clusters: Sequence[str] | None = None,
+    crossed: Sequence[str] | None = None,
     intercept: bool = False,
     confidence: float = 0.95,
 ) -> Ols:
-    """Fit a linear model by statsmodels.
+    """Fit a linear model.
 
     Standard errors: ``classic`` from the residual variance, with t on n - p degrees of freedom; ``hc3`` with squared
-    residuals e²/(1 - h)², h the leverage, and the normal distribution; ``cluster`` with sums over clusters, the
-    correction G/(G - 1) · (n - 1)/(n - p), and t on G - 1 degrees of freedom.
+    residuals e²/(1 - h)², h the leverage, and the normal distribution; ``cluster`` by CR2, with t on Satterthwaite's
+    degrees of freedom of each coefficient, which are few where few clusters decide it. With ``crossed`` they are those
+    of clusters in two ways, such as segments and systems.
 
-    Source: MacKinnon & White 1985 for HC3; Liang & Zeger 1986 and Cameron & Miller 2015 for clusters.
+    Source: MacKinnon & White 1985 for HC3; Bell & McCaffrey 2002 and Pustejovsky & Tipton 2018 for clusters; Cameron,
+    Gelbach & Miller 2011 for two ways (see `bsx.analysis.stats.sandwich`).
 
     Args:
         y: response (n,).
         x: regressors (n, p).
         se: ``classic``, ``hc3`` or ``cluster``.
         clusters: cluster of each row; needed for ``cluster``.
+        crossed: cluster of each row in the second way.
         intercept: add one.
         confidence: level of the intervals.
 
@@ -109,7 +119,8 @@ def fit_ols(
     require_rows(n, columns)
     leverage = np.square(np.linalg.qr(design)[0]).sum(axis=1)
     options: dict[str, object] = {}
-    reference_df, reference = float(n - columns), f"t with {n - columns} degrees of freedom"
+    df, reference = np.full(columns, float(n - columns)), f"t with {n - columns} degrees of freedom"
+    ways: tuple[Codes, ...] = ()
     if se == "hc3":
         if leverage.max() > 1 - 1e-10:
             raise InputError(
@@ -117,65 +128,102 @@ def fit_ols(
                 "not defined; use classic standard errors or leave the row out"
             )
         options = {"cov_type": "HC3", "use_t": False}
-        reference_df, reference = math.inf, "normal"
+        df, reference = np.full(columns, math.inf), "normal"
     elif se == "cluster":
         if clusters is None:
             raise InputError("cluster-robust standard errors need a column of clusters: cluster")
-        names, codes = np.unique(np.asarray(clusters), return_inverse=True)
-        if len(names) < 2:
-            raise InputError(
-                f"cluster-robust standard errors need at least 2 clusters, {str(names[0])!r} is the only one"
-            )
-        options = {"cov_type": "cluster", "cov_kwds": {"groups": codes}, "use_t": True}
-        reference_df, reference = float(len(names) - 1), f"t with {len(names) - 1} degrees of freedom"
+        ways = tuple(_codes(labels) for labels in (clusters, crossed) if labels is not None)
     with np.errstate(divide="ignore", invalid="ignore"):  # a perfect fit has standard errors of 0
         result = linear.OLS(y, design, hasconst=intercept).fit(**options)
-        interval = np.asarray(result.conf_int(1 - confidence))
+        coef, residuals = np.asarray(result.params), np.asarray(result.resid)
+        covariance, errors = np.asarray(result.cov_params()), np.asarray(result.bse)
+        p, interval = np.asarray(result.pvalues), np.asarray(result.conf_int(1 - confidence))
+        if ways:
+            covariance, df = _robust(design, ways, residuals)
+            errors = np.where(np.isnan(df), np.nan, np.sqrt(np.diag(covariance)))
+            reference = _in_words(df)
+            t = need("scipy.stats", "the regression").t(df)
+            p = np.asarray(2 * t.sf(np.abs(coef / errors)))
+            wide = t.isf((1 - confidence) / 2) * errors
+            interval = np.column_stack([coef - wide, coef + wide])
         return Ols(
-            coef=np.asarray(result.params),
-            se=np.asarray(result.bse),
-            statistic=np.asarray(result.tvalues),
-            p=np.asarray(result.pvalues),
+            coef=coef,
+            se=errors,
+            statistic=coef / errors,
+            p=p,
             low=interval[:, 0],
             high=interval[:, 1],
-            covariance=np.asarray(result.cov_params()),
+            covariance=covariance,
             r2=float(result.rsquared),
             adj_r2=float(result.rsquared_adj),
             df=n - columns,
-            reference_df=reference_df,
+            reference_df=df,
             reference=reference,
             fitted=np.asarray(result.fittedvalues),
-            residuals=np.asarray(result.resid),
+            residuals=residuals,
             leverage=leverage,
             intercept=intercept,
+            design=design,
+            clusters=ways,
         )
+
+
+def _codes(labels: Sequence[str]) -> Codes:
+    names, codes = np.unique(np.asarray(labels), return_inverse=True)
+    if len(names) < 2:
+        raise InputError(f"cluster-robust standard errors need at least 2 clusters, {str(names[0])!r} is the only one")
+    return codes.astype(np.int64)
+
+
+def _robust(design: Array, ways: tuple[Codes, ...], residuals: Array) -> tuple[Array, Array]:
+    """Return covariance (p, p) and degrees of freedom (p,)."""
+    if len(ways) == 2:
+        two = TwoWayRobust(design, *ways)
+        return two.covariance(residuals), np.minimum(*(way.df() for way in two.ways[:2]))
+    one = ClusterRobust(design, ways[0])
+    scores = one.scores(residuals) @ one.back.T
+    return scores.T @ scores, one.df()
+
+
+def _in_words(df: Array) -> str:
+    low, high = (f"{end:.1f}".removesuffix(".0") for end in (np.nanmin(df), np.nanmax(df)))
+    return f"t with {low if low == high else f'{low} to {high}'} degrees of freedom (Satterthwaite)"
 
 
 def wald(fit: Ols, columns: Sequence[int]) -> WaldTest:
     """Test that the coefficients of these columns of the design are all 0.
 
-    The reference is the one of the fit's own standard errors: F where that is t, chi-squared where it is normal.
+    The reference is the one of the fit's own standard errors: F where that is t, chi-squared where it is normal. Over
+    clusters it is the approximate Hotelling test, F with as many degrees of freedom as the clusters leave; in two ways,
+    the fewer of both.
 
-    Source: Wald 1943; with classic standard errors it is the F test of nested models.
+    Source: Wald 1943; with classic standard errors it is the F test of nested models; Pustejovsky & Tipton 2018 over
+    clusters ("HTZ" in the R package clubSandwich).
 
     Raises:
-        InputError: if there are fewer clusters than coefficients to test.
+        InputError: if there are too few clusters for so many coefficients.
     """
-    chosen = list(columns)
+    chosen = np.array(list(columns))
+    many = len(chosen)
     beta = fit.coef[chosen]
     covariance = fit.covariance[np.ix_(chosen, chosen)]
-    if len(chosen) > fit.reference_df:
-        raise InputError(
-            f"{len(chosen)} coefficients cannot be tested together with {fit.reference_df:g} degrees of freedom: there "
-            "are too few clusters"
-        )
+    df = float(fit.reference_df.min())
+    if fit.clusters:
+        degrees = [ClusterRobust(fit.design, codes).joint_df(chosen) for codes in fit.clusters]
+        df = float(np.min(degrees)) - many + 1  # of the F statistic; Hotelling's T² has many - 1 more
+        if not df > 0:
+            raise InputError(
+                f"{many} coefficients cannot be tested together: there are too few clusters "
+                f"({min(int(codes.max()) + 1 for codes in fit.clusters)})"
+            )
     stats = need("scipy.stats", "the test of nested models")
-    statistic = float(beta @ np.linalg.pinv(covariance, hermitian=True) @ beta) / len(chosen)
-    if math.isinf(fit.reference_df):
-        p = float(stats.chi2.sf(statistic * len(chosen), len(chosen)))
+    statistic = float(beta @ np.linalg.pinv(covariance, hermitian=True) @ beta) / many
+    if math.isinf(df):
+        p = float(stats.chi2.sf(statistic * many, many))
     else:
-        p = float(stats.f.sf(statistic, len(chosen), fit.reference_df))
-    return WaldTest(statistic, len(chosen), fit.reference_df, p)
+        statistic *= df / (df + many - 1) if fit.clusters else 1.0
+        p = float(stats.f.sf(statistic, many, df))
+    return WaldTest(statistic, many, df, p)
 
 
 def require_rows(n: int, columns: int) -> None:
