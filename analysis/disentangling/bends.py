@@ -142,7 +142,7 @@ def _curve(
     centre = basis.mean(axis=0)
     design = np.column_stack([x, basis - centre])
     own = errors.defined_for(design, intercept=True)
-    fit = fit_ols(y, design, se=own.kind, clusters=own.clusters, intercept=True)
+    fit = own.fit(y, design, intercept=True)
     at = 1 + list(factors).index(name)
     places = [at, *range(1 + len(factors), len(fit.coef))]
     grid = np.linspace(float(np.quantile(values, 0.01)), float(np.quantile(values, 0.99)), POINTS)

@@ -120,7 +120,7 @@ def nested(
     """Test standardised terms that a larger model adds to a smaller one; arguments as in `NestedTest`."""
     _refuse_collinear(terms)
     errors = errors.defined_for(np.column_stack([terms[term] for term in (*base, *added)]), intercept=intercept)
-    full = _fit(y, terms, [*base, *added], errors.kind, errors.clusters, intercept)
+    full = errors.fit(y, np.column_stack([terms[term] for term in (*base, *added)]), intercept=intercept)
     r2_base = _fit(y, terms, base, "classic", None, intercept).r2 if base else 0.0
     places = [len(base) + i + intercept for i in range(len(added))]
     test = wald(full, places)
@@ -214,7 +214,7 @@ def residuals(table: TableLike, metric: str, factors: Sequence[str], settings: R
     refuse_collinear(factors, x)
     errors = choose_errors(table, names, len(factors), settings, omitted)
     errors = errors.defined_for(x, intercept=intercept)
-    fit = fit_ols(y, x, se=errors.kind, clusters=errors.clusters, intercept=intercept)
+    fit = errors.fit(y, x, intercept=intercept)
     spread = np.sqrt(np.square(fit.residuals).sum() / fit.df * np.maximum(1 - fit.leverage, 1e-12))
     scaled = np.divide(fit.residuals, spread, out=np.zeros_like(fit.residuals), where=spread > 0)
     return Residuals(metric, fit.fitted, fit.residuals, scaled, fit.leverage)

@@ -6,8 +6,7 @@ Linguistic Factors", section 3: metric and factors are z-normalised and the metr
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +19,8 @@ from bsx.analysis.disentangling.noise import with_repeats
 from bsx.analysis.disentangling.result import (
     CONDITION_LIMIT,
     COOK_LIMIT,
-    FEW_CLUSTERS,
+    FEW_DEGREES,
+    MOST_SHARE,
     ROWS_PER_FACTOR,
     VIF_LIMIT,
     DisentangleResult,
@@ -40,6 +40,7 @@ from bsx.analysis.stats.folds import Rows
 from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
 from bsx.analysis.stats.regression import Ols, PooledTest, fit_ols, pooled_test, refuse_collinear, require_rows
 from bsx.analysis.stats.resample import percentile_interval
+from bsx.analysis.stats.sandwich import ClusterRobust
 from bsx.data.columns import TableLike, numeric_columns, standardise, standardised
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -130,31 +131,28 @@ def _fit_all(
         )
     y, x = (standardised(columns, names) for names in (metrics, factors))
     refuse_collinear(factors, x)
-    errors, clusters = errors.defined_for(x, intercept=settings.intercept), errors.clusters
+    errors = errors.defined_for(x, intercept=settings.intercept)
     correlations = x.T @ x / n
     responses = y.T @ x / n  # (metrics, factors)
     subsets = subset_r2(np.broadcast_to(correlations, (len(metrics), p, p)), responses)
     draws = None
     if settings.bootstrap:
-        draws = bootstrap_regressions(x, y, resamples=settings.bootstrap, seed=settings.seed, clusters=clusters)
+        draws = bootstrap_regressions(x, y, resamples=settings.bootstrap, seed=settings.seed, clusters=errors.clusters)
     shares = None
     if draws is not None and p <= SHARES_RESAMPLED:  # (resamples, metrics, factors)
         shares = shapley_shares(subset_r2(draws.correlations[:, None], draws.responses))
     vif = np.diag(np.linalg.inv(correlations))
-    ols = [
-        fit_ols(
-            y[:, j], x, se=errors.kind, clusters=clusters, intercept=settings.intercept, confidence=settings.confidence
-        )
-        for j in range(len(metrics))
-    ]
+    ols = [errors.fit(column, x, intercept=settings.intercept, confidence=settings.confidence) for column in y.T]
     first = int(settings.intercept)
-    adjusted = adjust(np.stack([fit.p[first:] for fit in ols]), settings.correction)
+    adjusted = np.stack([fit.p[first:] for fit in ols])
+    defined = ~np.isnan(adjusted)
+    adjusted[defined] = adjust(adjusted[defined], settings.correction)
     fits = tuple(
         _metric_fit(name, factors, x, y[:, j], ols[j], adjusted[j], vif, subsets[j], errors, draws, shares, j, settings)
         for j, name in enumerate(metrics)
     )
     condition = float(np.linalg.cond(x))
-    result = notices(n, fits, ols, condition, clusters, draws)
+    result = notices(n, fits, ols, condition, draws)
     result += star_notices(x, y, fits, ols, settings.alpha) if errors.kind == "classic" else []
     return DisentangleResult(
         n=n,
@@ -162,6 +160,8 @@ def _fit_all(
         results=fits,
         se=errors.kind,
         se_reason=errors.why,
+        sampled=errors.sampled,
+        held=errors.held,
         reference=ols[0].reference,
         intercept=settings.intercept,
         confidence=settings.confidence,
@@ -277,9 +277,22 @@ def _with_groups(
             for name in results:
                 here = {c: columns[c][rows[name]] for c in (metric, *factors)}
                 parts[name] = (standardise(metric, here[metric]), standardised(here, factors))
-            own = {name: errors.of(rows[name]).clusters or () for name in rows} if errors.clusters else None
-            tests.append(pooled_test(metric, factors, parts, se=se, clusters=own, intercept=settings.intercept))
+            tests.append(
+                pooled_test(
+                    metric,
+                    factors,
+                    parts,
+                    se=se,
+                    clusters=_by_group(errors.clusters, rows),
+                    crossed=_by_group(errors.between(rows.values()).crossed, rows),
+                    intercept=settings.intercept,
+                )
+            )
     return replace(whole, warnings=tuple(said), groups=results, pooled=tuple(tests))
+
+
+def _by_group(labels: Sequence[str] | None, rows: Mapping[str, Rows]) -> dict[str, list[str]] | None:
+    return None if labels is None else {name: [labels[i] for i in own] for name, own in rows.items()}
 
 
 def notices(
@@ -287,7 +300,6 @@ def notices(
     fits: Sequence[MetricFit],
     ols: Sequence[Ols],
     condition: float,
-    clusters: Sequence[str] | None,
     draws: Draws | None,
 ) -> list[Notice]:
     """Return what the rows, the factors' condition number, the clusters and the resamples of fits give to know."""
@@ -297,10 +309,7 @@ def notices(
         raised.append(Notice("collinearity", values={"vif": high, "condition": condition}))
     if n < ROWS_PER_FACTOR * p:
         raised.append(Notice("tiny-n", values={"n": n, "factors": p}))
-    # Clusters of very different size count for less: as many as would, at one size, share a pair of rows as often.
-    many = n**2 / np.square(np.unique(clusters, return_counts=True)[1]).sum() if clusters is not None else math.inf
-    if many < FEW_CLUSTERS and clusters is not None:
-        raised.append(Notice("few-clusters", values={"clusters": len(set(clusters)), "effective": float(many)}))
+    raised += _few_clusters(list(fits[0].coef), ols[0])
     if draws is not None and not draws.defined.all():
         values = {"undefined": int((~draws.defined).sum()), "resamples": len(draws.defined)}
         raised.append(Notice("undefined-resamples", values=values))
@@ -313,6 +322,21 @@ def notices(
         if rows:
             raised.append(Notice("influential-rows", fit.metric, {"rows": rows}))
     return raised
+
+
+def _few_clusters(factors: Sequence[str], fit: Ols) -> list[Notice]:
+    """Name the factors whose errors rest on few degrees of freedom, or on one cluster for the most part."""
+    if not fit.clusters:
+        return []
+    first = int(fit.intercept)
+    shares = np.max([ClusterRobust(fit.design, codes).largest() for codes in fit.clusters], axis=0)
+    found = {
+        name: {"df": float(fit.reference_df[j]), "share": float(shares[j])}
+        for j, name in enumerate(factors, start=first)
+        if not fit.reference_df[j] >= FEW_DEGREES or shares[j] > MOST_SHARE
+    }
+    clusters = [int(codes.max()) + 1 for codes in fit.clusters]
+    return [Notice("few-clusters", values={"clusters": clusters, "factors": found})] if found else []
 
 
 def star_notices(x: Array, y: Array, fits: Sequence[MetricFit], ols: Sequence[Ols], alpha: float) -> list[Notice]:

@@ -22,11 +22,13 @@ from bsx.analysis.disentangling.result import DisentangleResult, Reliability, Ti
 from bsx.analysis.disentangling.settings import DisentangleSettings
 from bsx.analysis.disentangling.standard_errors import Errors, complete_rows
 from bsx.analysis.disentangling.variants import make_variant, random_effects, random_intercepts, within_and_between
-from bsx.analysis.stats.regression import fit_ols, refuse_collinear
+from bsx.analysis.stats.folds import Rows
+from bsx.analysis.stats.regression import Ols, refuse_collinear
 from bsx.data import cells
 from bsx.data.columns import Labels, TableLike, column_names, standardised
 from bsx.errors import InputError
 from bsx.support.checks import Array
+from bsx.support.optional import need
 from bsx.support.result import Notice
 
 MOSTLY = 0.5
@@ -149,8 +151,8 @@ class Further:
         if asked.group is not None:
             labels = self.labels[asked.group]
             split, said = within_and_between(metrics, factors, x, y, asked.group, labels, errors, asked)
-            parts = {name: {fit.metric: fit for fit in part.results} for name, part in result.groups.items()}
-            variants += [*split, *random_effects(metrics, factors, asked.group, parts, asked)]
+            rows, fits = self._group_fits(metrics, factors, labels, result)
+            variants += [*split, *random_effects(metrics, factors, asked.group, fits, rows, self.errors, asked)]
             notices += said
         if self.controls:
             variants.append(self._controlled(metrics, y, [*factors, *self.controls]))
@@ -169,6 +171,20 @@ class Further:
             variants=tuple(variants),
             tipping=tuple(tipping),
         )
+
+    def _group_fits(
+        self, metrics: Sequence[str], factors: Sequence[str], labels: Labels, result: DisentangleResult
+    ) -> tuple[dict[str, Rows], dict[str, list[Ols]]]:
+        """Return group -> its rows, and group -> its own regressions of the metrics."""
+        rows, fits = {}, {}
+        for name in result.groups:
+            rows[name] = np.flatnonzero([label == name for label in labels])
+            own = {column: self.columns[column][rows[name]] for column in (*metrics, *factors)}
+            y, x = (standardised(own, names) for names in (metrics, factors))
+            intercept = self.settings.intercept
+            errors = self.errors.of(rows[name]).defined_for(x, intercept=intercept)
+            fits[name] = [errors.fit(column, x, intercept=intercept) for column in y.T]
+        return rows, fits
 
     def _by_group(
         self,
@@ -239,8 +255,8 @@ class Further:
         x = standardised(self.columns, names)
         refuse_collinear(names, x)
         errors = self.errors.defined_for(x)
-        fits = [fit_ols(column, x, se=errors.kind, clusters=errors.clusters) for column in y.T]
-        coef, se = (np.array([getattr(fit, what) for fit in fits]) for what in ("coef", "se"))
+        fits = [errors.fit(column, x) for column in y.T]
+        coef, se, df = (np.array([getattr(fit, what) for fit in fits]) for what in ("coef", "se", "reference_df"))
         return make_variant(
             "controls",
             f"with {', '.join(self.controls)} held constant ({errors.kind} standard errors)",
@@ -248,7 +264,7 @@ class Further:
             names,
             coef,
             se,
-            reference(errors),
+            need("scipy.stats", "the regression").t(df),  # with infinitely many degrees of freedom the normal
             self.settings,
             r2=np.array([fit.r2 for fit in fits]),
         )

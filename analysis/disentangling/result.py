@@ -16,7 +16,8 @@ VIF_LIMIT = 10.0  # Marquardt 1970
 CONDITION_LIMIT = 30.0  # Belsley, Kuh & Welsch 1980
 COOK_LIMIT = 1.0  # Cook & Weisberg 1982
 ROWS_PER_FACTOR = 10
-FEW_CLUSTERS = 20
+FEW_DEGREES = 4.0  # Pustejovsky & Tipton 2018; Tipton 2015: under 4 the reference distribution is a poor one
+MOST_SHARE = 0.5  # of a factor's own variation, in one cluster
 """Beyond which figures there is a `Notice`."""
 
 CurvePoint = tuple[Number, Number, Number, Number, Number]
@@ -308,7 +309,10 @@ class DisentangleResult(Result):
         results: one fit a metric.
         se: kind of standard errors.
         se_reason: why they were chosen; empty where they were asked for.
-        reference: distribution behind p and ``ci``, in words.
+        sampled: what intervals and tests take to be drawn at random: ``row``, or columns such as ``segment``,
+            ``document`` and ``system``.
+        held: columns that they take as they are: nothing is said about other systems, say.
+        reference: distribution behind p and ``ci``, in words; degrees of freedom of the first metric.
         intercept: whether the models have one.
         confidence: level of all intervals.
         alpha: p below which a coefficient is significant.
@@ -348,6 +352,8 @@ class DisentangleResult(Result):
     omitted: int
     condition_number: Number
     warnings: tuple[Notice, ...]
+    sampled: tuple[str, ...] = ("row",)
+    held: tuple[str, ...] = ()
     groups: dict[str, DisentangleResult] = field(default_factory=dict)
     pooled: tuple[PooledTest, ...] = ()
     reliability: tuple[Reliability, ...] = ()

@@ -43,11 +43,7 @@ def r2_interval(fit: Ols, y: Array, correlations: Array, errors: Errors, confide
     if fit.r2 >= 1 - 1e-12 or mean <= 0:
         return fit.r2, fit.r2
     influence = ((1 - fit.r2) * y**2 - fit.residuals**2) / len(y)
-    if errors.clusters is not None:
-        of = np.unique(errors.clusters, return_inverse=True)[1]
-        # NumPy's stubs call all counts integers, though weighted ones are float64.
-        influence = np.bincount(of, influence)  # type: ignore[assignment]
-    slope = float(np.square(influence).sum()) / (4 * max(fit.r2, 1e-12))
+    slope = float(errors.spread(influence[:, None])[0, 0]) / (4 * max(fit.r2, 1e-12))
     df = mean**2 / square
     cumulative = need("scipy.special", "intervals of R²").chndtr
 

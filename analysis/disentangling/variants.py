@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.disentangling.noise import reference
-from bsx.analysis.disentangling.result import MetricFit, Variant, VariantFit
+from bsx.analysis.disentangling.result import Variant, VariantFit
 from bsx.analysis.disentangling.settings import DisentangleSettings
 from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.analysis.stats.clusters import adjust
+from bsx.analysis.stats.folds import Rows
 from bsx.analysis.stats.regression import Ols, fit_ols, wald
+from bsx.analysis.stats.sandwich import ClusterRobust, positive
 from bsx.data.columns import Labels
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -43,7 +46,7 @@ def make_variant(
     """Return a variant from coefficients and standard errors (m, p) and the distribution that they are referred to."""
     with np.errstate(divide="ignore", invalid="ignore"):
         p = np.asarray(2 * reference.sf(np.abs(coef / se)))
-    wide = float(np.asarray(reference.isf((1 - how.confidence) / 2)))
+    wide = np.broadcast_to(reference.isf((1 - how.confidence) / 2), coef.shape)
     adjusted = np.full_like(p, np.nan)
     defined = ~np.isnan(p)
     adjusted[defined] = adjust(p[defined], how.correction)
@@ -59,7 +62,7 @@ def make_variant(
             p=named(p[i]),
             p_adjusted=named(adjusted[i]),
             ci={
-                factor: (float(coef[i, j] - wide * se[i, j]), float(coef[i, j] + wide * se[i, j]))
+                factor: (float(coef[i, j] - wide[i, j] * se[i, j]), float(coef[i, j] + wide[i, j] * se[i, j]))
                 for j, factor in enumerate(factors)
             },
             significant={factor: bool(adjusted[i, j] < how.alpha) for j, factor in enumerate(factors)},
@@ -238,11 +241,111 @@ def _between(
     return [make_variant("between-groups", what, metrics, factors, coef, se, stats.t(fits[0].df), how)]
 
 
+def joint_covariance(fits: Sequence[Ols], rows: Sequence[Rows], errors: Errors) -> Array:
+    """Return the covariance of groups' own coefficients, each factor's by itself: (p, groups, groups).
+
+    Clusters that have rows in several groups move all their coefficients at once: the sums over such clusters of the
+    products of their influences. Without any, or without clusters, groups are independent.
+
+    Args:
+        fits: of each group, without an intercept that counts.
+        rows: of each group, as places among all rows.
+        errors: of all rows.
+    """
+    own = np.stack([np.diag(fit.covariance) for fit in fits], axis=1)  # (p, groups)
+    results = np.stack([np.diag(variances) for variances in own])
+    if errors.clusters is None:
+        return results
+    ways = [np.unique(errors.clusters, return_inverse=True)[1].astype(np.int64)]
+    if errors.between(rows).crossed is not None and all(len(fit.clusters) == 2 for fit in fits):
+        second = np.unique(np.asarray(errors.crossed), return_inverse=True)[1].astype(np.int64)
+        both = ways[0] * (int(second.max()) + 1) + second
+        ways += [second, np.unique(both, return_inverse=True)[1].astype(np.int64)]
+    total = np.zeros_like(results)
+    for way, sign in zip(ways, (1, 1, -1), strict=False):
+        influence = np.zeros((len(own), len(fits), int(way.max()) + 1))
+        for g, (fit, places) in enumerate(zip(fits, rows, strict=True)):
+            names, codes = np.unique(way[places], return_inverse=True)
+            robust = ClusterRobust(fit.design, codes.astype(np.int64))
+            influence[:, g, names] = (robust.scores(fit.residuals) @ robust.back.T).T
+        total += sign * (influence @ np.swapaxes(influence, 1, 2))
+    apart = ~np.eye(len(fits), dtype=bool)
+    results[:, apart] = total[:, apart]
+    return np.stack([positive(one) for one in results])
+
+
+@dataclass(frozen=True)
+class PooledMean:
+    """The mean of groups' true coefficients.
+
+    Attributes:
+        mean: estimated.
+        se: its standard error.
+        tau2: variance of the true coefficients over groups.
+        i2: share of the observed variance that is not sampling error.
+        q_p: p of "all groups have the same".
+    """
+
+    mean: float
+    se: float
+    tau2: float
+    i2: float
+    q_p: float
+
+
+def pooled_mean(effects: Array, covariance: Array) -> PooledMean:
+    """Pool effects of groups whose sampling errors may go together.
+
+    Weights are 1 / (a group's own variance + tau²), as if errors were independent, because weights from estimated
+    covariances are too sure of themselves; tau² makes the weighted squares of deviations what they are expected to be
+    under the joint covariance, and the variance of the mean is that covariance's, times what the squares are beyond
+    expectation. With independent groups these are Paule & Mandel's tau² and Hartung & Knapp's standard error. What all
+    groups share does not show in their deviations, so where errors go together the variance is not made smaller by
+    them.
+
+    Source: Paule & Mandel 1982; Hartung & Knapp 2001; Satterthwaite 1946 for the distribution of the squares.
+
+    Args:
+        effects: of each group (k,).
+        covariance: of their sampling errors (k, k).
+    """
+    many = len(effects)
+
+    def squares(tau2: float) -> tuple[float, Array, Array]:
+        """Return the squares over their expectation, the weights, and the matrix whose form gives the squares."""
+        weights = 1 / (np.diag(covariance) + tau2)
+        shares = weights / weights.sum()
+        centre = np.eye(many) - shares
+        form = centre.T * weights @ centre
+        total = covariance + tau2 * np.eye(many)
+        return float(effects @ form @ effects) / float((form * total).sum()), shares, form
+
+    first, _, form = squares(0.0)
+    spread = form @ covariance
+    mean, square = float(np.trace(spread)), float(np.trace(spread @ spread))
+    df = mean**2 / square
+    q_p = float(need("scipy.stats", "random effects").chi2.sf(first * df, df))
+    tau2 = 0.0
+    if first > 1:
+        high = float(effects.var()) + float(np.diag(covariance).max())
+        while squares(high)[0] > 1:
+            high *= 2
+        solve = need("scipy.optimize", "random effects").brentq
+        tau2 = float(solve(lambda value: squares(value)[0] - 1, 0.0, high, xtol=1e-14))
+    ratio, shares, _ = squares(tau2)
+    if np.any(covariance[~np.eye(many, dtype=bool)]):
+        ratio = max(ratio, 1.0)
+    variance = ratio * float(shares @ (covariance + tau2 * np.eye(many)) @ shares)
+    return PooledMean(float(shares @ effects), math.sqrt(variance), tau2, max(1 - 1 / first, 0.0), q_p)
+
+
 def random_effects(
     metrics: Sequence[str],
     factors: Sequence[str],
     group: str,
-    parts: Mapping[str, Mapping[str, MetricFit]],
+    parts: Mapping[str, Sequence[Ols]],
+    rows: Mapping[str, Rows],
+    errors: Errors,
     how: DisentangleSettings,
 ) -> list[Variant]:
     """Pool the groups' own coefficients as a sample of groups that truly differ.
@@ -251,42 +354,60 @@ def random_effects(
     variance that is not sampling error; ``q_p``, p of "all groups have the same"; ``predict_low`` and ``predict_high``,
     where the true coefficient of a further group may lie.
 
+    Groups that share segments or documents have sampling errors that go together; see `joint_covariance` and
+    `pooled_mean`. The reference is t with groups - 1 degrees of freedom, or as few as a group's own errors have where
+    groups share clusters.
+
     Source: DerSimonian & Laird 1986 for the model; Paule & Mandel 1982 for tau²; Hartung & Knapp 2001 for standard
-    errors, with t on groups - 1 degrees of freedom; Higgins & Thompson 2002 for I²; Higgins et al. 2009 for the
-    prediction interval (t on groups - 2).
+    errors; Higgins & Thompson 2002 for I²; Higgins et al. 2009 for the prediction interval (t on groups - 2).
 
     Args:
         metrics: names.
         factors: names.
         group: name of the column.
-        parts: group -> metric -> fit.
+        parts: group -> fits of the metrics.
+        rows: group -> its places among all rows.
+        errors: of all rows.
         how: levels and corrections.
     """
-    meta = need("statsmodels.stats.meta_analysis", "random effects")
     stats = need("scipy.stats", "random effects")
-    many = len(parts)
+    many, first = len(parts), int(how.intercept)
     if many < 2:
         return []
-    coef, se = (np.full((len(metrics), len(factors)), np.nan) for _ in range(2))
+    shared = _shared(errors, list(rows.values()))
+    coef, se, df = (np.full((len(metrics), len(factors)), np.nan) for _ in range(3))
     details = []
-    for i, metric in enumerate(metrics):
+    for i in range(len(metrics)):
+        fits = [own[i] for own in parts.values()]
+        joint = joint_covariance(fits, list(rows.values()), errors)[first:]
         more: dict[str, dict[str, float]] = {k: {} for k in ("tau2", "i2", "q_p", "predict_low", "predict_high")}
         for j, factor in enumerate(factors):
-            effects = np.array([part[metric].coef[factor] for part in parts.values()])
-            variances = np.array([part[metric].se[factor] for part in parts.values()]) ** 2
-            if not (variances > 0).all():
+            if not (np.diag(joint[j]) > 0).all():
                 continue
-            result = meta.combine_effects(effects, variances, method_re="iterated", use_t=True)
-            coef[i, j], se[i, j] = result.mean_effect_re, result.sd_eff_w_re_hksj
-            tau2 = max(float(result.tau2), 0.0)
+            found = pooled_mean(np.array([fit.coef[first + j] for fit in fits]), joint[j])
+            coef[i, j], se[i, j] = found.mean, found.se
+            df[i, j] = min([many - 1, *(float(fit.reference_df[first + j]) for fit in fits)]) if shared else many - 1
             wide = stats.t.isf((1 - how.confidence) / 2, many - 2) if many > 2 else math.nan
-            reach = wide * math.sqrt(tau2 + se[i, j] ** 2)
-            figures = (tau2, max(float(result.i2), 0.0), float(stats.chi2.sf(result.q, many - 1)))
-            for name, value in zip(more, (*figures, coef[i, j] - reach, coef[i, j] + reach), strict=True):
+            reach = wide * math.sqrt(found.tau2 + found.se**2)
+            figures = (found.tau2, found.i2, found.q_p, found.mean - reach, found.mean + reach)
+            for name, value in zip(more, figures, strict=True):
                 more[name][factor] = float(value)
         details.append(more)
-    what = f"random effects over {many} groups of {group}, each standardised by itself (Paule-Mandel, Hartung-Knapp)"
-    return [make_variant("random-effects", what, metrics, factors, coef, se, stats.t(many - 1), how, details=details)]
+    what = (
+        f"random effects over {many} groups of {group}, each standardised by itself (Paule-Mandel, Hartung-Knapp"
+        f"{'; with the joint covariance of groups that share clusters' if shared else ''})"
+    )
+    return [make_variant("random-effects", what, metrics, factors, coef, se, stats.t(df), how, details=details)]
+
+
+def _shared(errors: Errors, groups: Sequence[Rows]) -> bool:
+    """Tell whether a cluster has rows in several groups."""
+    if errors.clusters is None:
+        return False
+    codes = np.unique(errors.clusters, return_inverse=True)[1]
+    return sum(len(np.unique(codes[rows])) for rows in groups) > len(
+        np.unique(np.concatenate([codes[r] for r in groups]))
+    )
 
 
 def random_intercepts(

@@ -195,7 +195,7 @@ def wald(fit: Ols, columns: Sequence[int]) -> WaldTest:
 
     The reference is the one of the fit's own standard errors: F where that is t, chi-squared where it is normal. Over
     clusters it is the approximate Hotelling test, F with as many degrees of freedom as the clusters leave; in two ways,
-    the fewer of both.
+    the fewer of both. Where the second way has too few clusters for so many coefficients, it is held fixed.
 
     Source: Wald 1943; with classic standard errors it is the F test of nested models; Pustejovsky & Tipton 2018 over
     clusters ("HTZ" in the R package clubSandwich).
@@ -209,12 +209,17 @@ def wald(fit: Ols, columns: Sequence[int]) -> WaldTest:
     covariance = fit.covariance[np.ix_(chosen, chosen)]
     df = float(fit.reference_df.min())
     if fit.clusters:
-        degrees = [ClusterRobust(fit.design, codes).joint_df(chosen) for codes in fit.clusters]
-        df = float(np.min(degrees)) - many + 1  # of the F statistic; Hotelling's T² has many - 1 more
+        degrees = [ClusterRobust(fit.design, codes).joint_df(chosen) - many + 1 for codes in fit.clusters]
+        if len(degrees) == 2 and degrees[0] > 0 and not degrees[1] > 0:
+            degrees, covariance = (
+                degrees[:1],
+                _robust(fit.design, fit.clusters[:1], fit.residuals)[0][chosen][:, chosen],
+            )
+        df = float(np.min(degrees))  # of the F statistic; Hotelling's T² has many - 1 more
         if not df > 0:
             raise InputError(
                 f"{many} coefficients cannot be tested together: there are too few clusters "
-                f"({min(int(codes.max()) + 1 for codes in fit.clusters)})"
+                f"({int(fit.clusters[0].max()) + 1})"
             )
     stats = need("scipy.stats", "the test of nested models")
     statistic = float(beta @ np.linalg.pinv(covariance, hermitian=True) @ beta) / many
@@ -273,6 +278,7 @@ def pooled_test(
     *,
     se: StandardErrors = "classic",
     clusters: Mapping[str, Sequence[str]] | None = None,
+    crossed: Mapping[str, Sequence[str]] | None = None,
     intercept: bool = False,
 ) -> PooledTest:
     """Test whether groups share their coefficients.
@@ -281,6 +287,7 @@ def pooled_test(
     that all products have coefficient 0. Response and factors are standardised inside each group, as in the groups' own
     fits, so that what is compared is the standardised coefficients and not the groups' scales. With classic standard
     errors this is Chow's test, which takes the residual variance to be the same in all groups; ``hc3`` does not.
+    Clusters may have rows in several groups: their part in the covariance of two groups' coefficients counts.
 
     Source: Chow 1960; Gujarati 1970 for its form with products.
 
@@ -290,7 +297,11 @@ def pooled_test(
         parts: group -> (response (n_g,), factors (n_g, p)), standardised inside the group.
         se: ``classic``, ``hc3`` or ``cluster``.
         clusters: group -> cluster of each of its rows.
+        crossed: group -> cluster of each of its rows in a second way.
         intercept: give each group one.
+
+    Returns:
+        p is NaN where there are too few clusters for so many coefficients.
 
     Raises:
         InputError: if there are too few rows or clusters.
@@ -301,12 +312,22 @@ def pooled_test(
     member = np.repeat(np.arange(len(groups)), [len(response) for response, _ in parts.values()])
     products = [np.where((member == g)[:, None], x, 0.0) for g in range(1, len(groups))]
     dummies = [(member == g).astype(np.float64)[:, None] for g in range(1, len(groups))] if intercept else []
-    together = [label for group in groups for label in clusters[group]] if clusters is not None else None
-    fit = fit_ols(y, np.column_stack([x, *products, *dummies]), se=se, clusters=together, intercept=intercept)
-    first = p + intercept
-    total = wald(fit, range(first, first + p * (len(groups) - 1)))
+    ways = [None if way is None else [label for group in groups for label in way[group]] for way in (clusters, crossed)]
+    design = np.column_stack([x, *products, *dummies])
+    fit = fit_ols(y, design, se=se, clusters=ways[0], crossed=ways[1], intercept=intercept)
+    first, apart = p + intercept, p * (len(groups) - 1)
+    total = _tested(fit, range(first, first + apart))
     by_factor = {
-        name: wald(fit, [first + j + p * g for g in range(len(groups) - 1)]).p for j, name in enumerate(factors)
+        name: _tested(fit, [first + j + p * g for g in range(len(groups) - 1)]).p for j, name in enumerate(factors)
     }
     method = "Chow test" if se == "classic" else f"Wald test of group x factor products, {se} standard errors"
+    if math.isnan(total.p):
+        method += f"; not defined: too few clusters for {apart} products"
     return PooledTest(metric, tuple(groups), total.statistic, total.df1, total.df2, total.p, by_factor, method)
+
+
+def _tested(fit: Ols, columns: Sequence[int]) -> WaldTest:
+    try:
+        return wald(fit, columns)
+    except InputError:
+        return WaldTest(math.nan, len(columns), math.nan, math.nan)

@@ -160,15 +160,14 @@ class ClusterRobust:
                 total += first
         return float(q * (q + 1) / total)
 
-    def largest(self) -> tuple[Array, NDArray[np.int64]]:
-        """Return the largest share of a coefficient's own variation that one cluster holds (p,), and which (p,).
+    def largest(self) -> Array:
+        """Return the largest share of each coefficient's own variation that one cluster holds (p,).
 
         The variation of a column is what the other columns leave of it (partial leverage).
         """
         directions = self.back / np.sqrt(np.square(self.back).sum(axis=1, keepdims=True))
         held = np.square(self.basis @ directions.T)
-        shares = np.column_stack([np.bincount(self.codes, column, self.many) for column in held.T])
-        return shares.max(axis=0), shares.argmax(axis=0)
+        return np.array([np.bincount(self.codes, column, self.many).max() for column in held.T])
 
 
 class TwoWayRobust:

@@ -11,7 +11,8 @@ import numpy as np
 from bsx.analysis.disentangling.checks import Residuals
 from bsx.analysis.disentangling.result import (
     COOK_LIMIT,
-    FEW_CLUSTERS,
+    FEW_DEGREES,
+    MOST_SHARE,
     ROWS_PER_FACTOR,
     VIF_LIMIT,
     CoefficientComparison,
@@ -32,6 +33,11 @@ from bsx.support.result import Notice
 
 _ERRORS = {"classic": "classic", "hc3": "HC3", "cluster": "cluster-robust"}
 _CORRECTED = {"none": "uncorrected", "holm": "corrected after Holm", "bh": "corrected after Benjamini-Hochberg"}
+_PLURAL = {"row": "rows", "segment": "segments", "document": "documents", "system": "systems"}
+_OWN_SCALE = (
+    "Own scale: metric and factors are standardised inside each group, so groups that differ in spread alone share "
+    "their coefficients here, and do not on the common scale of the test within groups."
+)
 _NAMED = 6  # metrics that a sentence has room for
 _BESIDE = ("within-groups", "errors-in-variables")  # what stands beside the main estimate in the short form
 
@@ -178,9 +184,17 @@ def worded(notice: Notice) -> str:
     if name == "tiny-n":
         return f"{values['n']} rows for {values['factors']} factors: under {ROWS_PER_FACTOR} a factor."
     if name == "few-clusters":
-        clusters, many = values["clusters"], values["effective"]
-        sizes = "" if round(many) == clusters else f", of such sizes that they count as {many:.0f}"
-        return f"{clusters} clusters{sizes}: with under {FEW_CLUSTERS} their standard errors come out too small."
+        reasons = []
+        for factor, found in values["factors"].items():
+            df, share = found["df"] or 0.0, found["share"]
+            few = [] if df >= FEW_DEGREES else [f"{df:.1f} degrees of freedom" if df > 0 else "no degrees of freedom"]
+            few += [f"one cluster with {100 * share:.0f} % of its variation"] if share > MOST_SHARE else []
+            reasons.append(f"that of {factor} on {' and '.join(few)}")
+        counted = " x ".join(f"{many:,}" for many in values["clusters"])
+        return (
+            f"few of {counted} clusters decide standard errors: {'; '.join(reasons)}. Such intervals are wide, and not "
+            "sure to hold their level."
+        )
     if name == "undefined-resamples":
         return f"{values['undefined']} of {values['resamples']} resamples had a constant column or collinear factors."
     if name == "influential-rows":
@@ -269,7 +283,16 @@ def _main(result: DisentangleResult) -> TablePart:
 def _how(result: DisentangleResult) -> str:
     why = f"; {result.se_reason}" if result.se_reason else ""
     errors = f"{_ERRORS[result.se]} standard errors, {result.reference}"
-    return f"† p < {result.alpha:g}, {_CORRECTED[result.correction]} ({errors}{why})."
+    return f"† p < {result.alpha:g}, {_CORRECTED[result.correction]} ({errors}{why}). {_population(result)}"
+
+
+def _population(result: DisentangleResult) -> str:
+    """Return what intervals and tests take to be a sample, and what they take as it is."""
+    drawn, held = (
+        listed([_PLURAL.get(name, f"values of {name}") for name in names]) for names in (result.sampled, result.held)
+    )
+    fixed = f"; {held} are held fixed: nothing is said about others" if held else ""
+    return f"Sampled: {drawn}{fixed}."
 
 
 def _notes(result: DisentangleResult) -> Iterator[Notes]:
@@ -421,7 +444,7 @@ def _groups(result: DisentangleResult) -> Iterator[Part]:
             results.append([text(metric), text(factor or "R²"), *own, *([p_value(p)] if pooled else [])])
     heads = ["metric", "factor", *(f"{name} (n = {part.n:,})" for name, part in groups.items())]
     note = f"† p < {result.alpha:g}, {_CORRECTED[result.correction]}."
-    note += " The last column tests whether the groups share it." if pooled else ""
+    note += f" The last column tests whether the groups share it. {_OWN_SCALE}" if pooled else ""
     heads += ["p: the same"] if pooled else []
     yield table("Coefficients by group", heads, results, note=note, names=2, full=True)
     if pooled:
@@ -429,8 +452,8 @@ def _groups(result: DisentangleResult) -> Iterator[Part]:
             [text(t.metric), number(t.statistic, 2), number(t.df1), number(t.df2, 0), p_value(t.p)]
             for t in result.pooled
         ]
-        caption = f"Do the groups share all their coefficients? ({result.pooled[0].method})"
-        yield table(caption, ["metric", "F", "df", "residual df", "p"], results, full=True)
+        caption = f"Do the groups share all their coefficients, each on its own scale? ({result.pooled[0].method})"
+        yield table(caption, ["metric", "F", "df", "residual df", "p"], results, note=_OWN_SCALE, full=True)
 
 
 def _variants(result: DisentangleResult) -> Iterator[TablePart]:
@@ -488,10 +511,17 @@ def _within(variant: Variant) -> TablePart:
     ]
     heads = ["metric", "slopes", "intercepts", "both", *variant.factors]
     note = (
-        "Slopes, intercepts, both: p of their being the same in all groups. Factors: p of the pooled coefficient being "
-        "that within groups."
+        "Slopes, intercepts, both: p of their being the same in all groups, on the common scale of all rows: groups "
+        "that differ in spread differ here, and may still share coefficients on their own scales. Factors: p of the "
+        "pooled coefficient being that within groups."
     )
-    return table("Do groups differ, and does pooling change anything? (p)", heads, results, note=note, full=True)
+    return table(
+        "Do groups differ on the common scale, and does pooling change anything? (p)",
+        heads,
+        results,
+        note=note,
+        full=True,
+    )
 
 
 def _components(variant: Variant) -> TablePart:
