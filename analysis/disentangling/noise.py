@@ -153,8 +153,7 @@ class Moments:
         self.products = []
         for column in y.T:
             cells = np.column_stack([*shared, x * column[:, None], column * column]) * weight
-            summed = _summed(cells, errors)
-            self.products.append(summed.T @ summed)
+            self.products.append(_spread(cells, errors))
 
     def correct(self, known: Mapping[int, ReliabilityEstimate]) -> Corrected:
         """Return coefficients without the noise of known reliability, by the method of moments.
@@ -246,10 +245,10 @@ def simex(
             drawn.append(coef)
             if k < VARIANCES:  # they hardly differ from draw to draw
                 score = [
-                    _summed(noisy * (column - noisy @ own)[:, None] * weight, errors)
+                    _spread(noisy * (column - noisy @ own)[:, None] * weight, errors)
                     for column, own in zip(y.T, coef, strict=True)
                 ]
-                sampled.append([np.square(item @ inverse).sum(axis=0) for item in score])
+                sampled.append([np.diag(inverse @ item @ inverse) for item in score])
         coefs.append(np.mean(drawn, axis=0))
         spread = np.var(drawn, axis=0, ddof=1) if len(drawn) > 1 else 0.0
         variances.append(np.mean(sampled, axis=0) - spread)
@@ -269,7 +268,7 @@ def simex(
 def reference(errors: Errors) -> Untyped:
     """Return the distribution that coefficients over their standard errors are referred to, of scipy."""
     stats = need("scipy.stats", "the regression")
-    return stats.t(len(set(errors.clusters)) - 1) if errors.clusters is not None else stats.norm()
+    return stats.t(_fewest(errors) - 1) if errors.clusters is not None else stats.norm()
 
 
 def _weight(x: Array, errors: Errors) -> Array:
@@ -281,15 +280,15 @@ def _weight(x: Array, errors: Errors) -> Array:
     return weight
 
 
-def _summed(rows: Array, errors: Errors) -> Array:
-    """Return the sums (G, k) of rows (n, k) over clusters, with the correction for their number; else the rows."""
-    if errors.clusters is None:
-        return rows
-    codes = np.unique(errors.clusters, return_inverse=True)[1]
-    many = int(codes.max()) + 1
-    summed = np.column_stack([np.bincount(codes, column, many) for column in rows.T])
-    corrected: Array = summed * np.sqrt(many / max(many - 1, 1))
-    return corrected
+def _spread(rows: Array, errors: Errors) -> Array:
+    """Return the covariance (k, k) of sums of rows (n, k), with the correction for the number of clusters."""
+    many = _fewest(errors)
+    return errors.spread(rows) * (many / max(many - 1, 1) if errors.clusters is not None else 1.0)
+
+
+def _fewest(errors: Errors) -> int:
+    """Return the number of clusters, in two ways the smaller one."""
+    return min((len(set(labels)) for labels in (errors.clusters, errors.crossed) if labels is not None), default=0)
 
 
 def tipping_points(

@@ -134,7 +134,8 @@ def within_and_between(
         coef[i, varies], se[i, varies] = (values[1 : 1 + len(varies)] for values in (fit.coef, fit.se))
         r2[i] = fit.r2
         compared = _compare(x, y[:, i], inner, means[codes, p + i], varies, errors)
-        tests = _same(x[rows], y[rows, i], varies, kept, dummies, own)
+        apart = own.between([np.flatnonzero(kept == g) for g in range(int(kept.max()) + 1)])
+        tests = _same(x[rows], y[rows, i], varies, kept, dummies, apart)
         details.append({"difference": {factors[j]: value[1] for j, value in compared.items()}, "groups": tests})
         differences += [
             {"metric": metric, "factor": factors[j], "pooled": compared[j][0], "within": float(coef[i, j])}
@@ -163,7 +164,7 @@ def within_and_between(
 
 
 def _fit(y: Array, x: Array, errors: Errors) -> Ols:
-    return fit_ols(y, x, se=errors.kind, clusters=errors.clusters, intercept=True)
+    return errors.fit(y, x, intercept=True)
 
 
 def _compare(
@@ -177,10 +178,7 @@ def _compare(
     within = np.linalg.lstsq(part, centred, rcond=None)[0]
     own = (part * (centred - part @ within)[:, None]) @ np.linalg.pinv(part.T @ part / n)
     difference = (influence[:, varies] - own) / n
-    if errors.clusters is not None:
-        codes = np.unique(errors.clusters, return_inverse=True)[1]
-        difference = np.column_stack([np.bincount(codes, column) for column in difference.T])
-    spread = np.sqrt(np.square(difference).sum(axis=0))
+    spread = np.sqrt(np.diag(errors.spread(difference)))
     distribution = reference(errors)
     return {
         j: (float(pooled[j]), float(2 * distribution.sf(abs(pooled[j] - within[k]) / max(spread[k], 1e-300))))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 
+import numpy as np
 from pydantic import Field
 
 from bsx.analysis.disentangling.bootstrap import compare_coefficients
@@ -20,19 +21,20 @@ from bsx.analysis.disentangling.settings import (
     ErrorSettings,
     RegressionSettings,
 )
-from bsx.analysis.disentangling.standard_errors import BINDING, SEGMENTS
+from bsx.analysis.disentangling.standard_errors import BINDING, CROSSED, SEGMENTS
 from bsx.catalog.languages import language_code
 from bsx.data.columns import Labels, TableLike, read_columns
+from bsx.data.documents import DOCUMENTS, refuse_single, seem_together
 from bsx.data.long import SYSTEM, together
 from bsx.data.sidecar import factor_columns, known_signatures, scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.tables import FORMATS, ComputedScores, TableSettings, Watched, score_table
+from bsx.jobs.tables import FORMATS, ComputedScores, DocumentColumn, TableSettings, Watched, score_table
 from bsx.support.checks import Array
 from bsx.support.settings import Option, part, settled
 
 
-class DisentangleRun(DisentangleSettings, Watched, ComputedScores, TableSettings):
+class DisentangleRun(DisentangleSettings, Watched, ComputedScores, DocumentColumn, TableSettings):
     """Which columns of a table are explained by which, and how."""
 
     table: Annotated[str, Field(description=f"Table of scores and factors: {FORMATS}."), Option(argument=True)]
@@ -138,20 +140,24 @@ def read_regression(settings: DisentangleRun) -> Regression:
         raise InputError(f"factor_columns names those of factors; it has {', '.join(opened.columns)}", file=opened.name)
     lang = None if settings.lang in (None, "auto") else settings.lang
     lp = "lp" if lang and ("lp" in opened.columns or not settings.metrics) else None
-    group, segment, random, repeats = settings.group, settings.segment, settings.random, settings.repeats
+    group, segment, document, repeats = settings.group, settings.segment, settings.document, settings.repeats
     system = settings.system if settings.system is not None else opened.first(SYSTEM)
-    system = None if system in (*columns, *factors, group, *random) else system
-    opened.require(*(name for name in (segment, system) if name is not None))
-    labels = [name for name in dict.fromkeys((settings.cluster, group, *random, lp)) if name is not None]
+    system = None if system in (*columns, *factors) else system
+    named = {SEGMENTS[0]: segment, DOCUMENTS[0]: document, CROSSED: system}
+    opened.require(*(name for name in named.values() if name is not None))
+    labels = [name for name in dict.fromkeys((settings.cluster, group, *settings.random, lp)) if name is not None]
     measured = [name for names in repeats.values() for name in names]
     controls = [name for name in settings.control if name != "length" or name in opened.columns]
     numbers = [*dict.fromkeys([*columns, *(name for name in factors if name not in repeats), *measured, *controls])]
     binding = [name for name in BINDING if name in opened.columns and name not in (*numbers, *labels)]
     binding = [name for name in binding if segment is None or name not in SEGMENTS]
-    keys = dict.fromkeys([*binding, *(name for name in (segment, system) if name is not None and name not in labels)])
+    binding = [name for name in binding if document is None or name not in DOCUMENTS]
+    keys = dict.fromkeys([*binding, *(name for name in named.values() if name is not None and name not in labels)])
     table = read_columns(opened, numbers, labels, keys=list(keys))
-    if segment is not None:
-        table[SEGMENTS[0]] = table[segment]
+    table |= {usual: table[name] for usual, name in named.items() if name is not None}
+    told = next((name for name in (document, *DOCUMENTS) if name is not None and name in table), None)
+    if told is not None and (document is not None or (settings.cluster is None and any(table[told]))):
+        refuse_single(list(map(str, table[told])), told, opened.name)
     kept = _into(table["lp"], language_code(str(lang)), opened.name) if lp is not None else None
     if kept is not None:
         table = {
@@ -162,9 +168,20 @@ def read_regression(settings: DisentangleRun) -> Regression:
     table |= scores.values
     signatures = known_signatures(opened.name, [*columns, *factors]) | scores.signatures
     columns, notes = [*columns, *scores.values], list(scores.notes)
-    if system is not None:
+    if not any(name in table for name in DOCUMENTS) and settings.cluster is None:
+        notes += _seem_together(table, next(iter(columns)))
+    if system is not None and system not in (group, *settings.random):
         notes += together(list(map(str, table[system])), system, f"group {system} fits each by itself")
     return Regression(settings, columns, factors, table, signatures, tuple(notes))
+
+
+def _seem_together(table: Mapping[str, Array | Labels], metric: str) -> list[str]:
+    """Return a note if segments seem to come from documents."""
+    name = next((name for name in SEGMENTS if name in table), None)
+    if name is None:
+        return []
+    said = seem_together(list(map(str, table[name])), np.asarray(table[metric], dtype=np.float64))
+    return [said] if said else []
 
 
 @settled(DisentangleRun)

@@ -291,7 +291,7 @@ def _population(result: DisentangleResult) -> str:
     drawn, held = (
         listed([_PLURAL.get(name, f"values of {name}") for name in names]) for names in (result.sampled, result.held)
     )
-    fixed = f"; {held} are held fixed: nothing is said about others" if held else ""
+    fixed = f"; {held} are held fixed: nothing is said about others" if result.held else ""
     return f"Sampled: {drawn}{fixed}."
 
 
