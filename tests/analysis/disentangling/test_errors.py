@@ -28,7 +28,8 @@ def test_rows_that_share_a_segment_are_clusters_and_others_get_hc3() -> None:
     shared = disentangle(table, ["m"], FACTORS)
     assert (shared.se, shared.se_reason) == ("cluster", "90 of 90 rows share sid with another")
     assert shared["m"].se == disentangle(table, ["m"], FACTORS, cluster="sid")["m"].se
-    assert "cluster-robust standard errors, t with 29 degrees of freedom; 90 of 90 rows share sid" in shared.to_text()
+    assert "degrees of freedom (Satterthwaite); 90 of 90 rows share sid" in shared.to_text()
+    assert (alone.sampled, shared.sampled, shared.held) == (("row",), ("segment",), ())
     assert shared.to_dict()["se_reason"] == shared.se_reason
     by_hand = disentangle(table, ["m"], FACTORS, se="cluster", cluster="sid")
     assert (by_hand.se_reason, by_hand["m"].se) == ("", shared["m"].se)
@@ -86,4 +87,53 @@ def test_too_few_sets_and_lonely_rows_are_said() -> None:
         disentangle(flags, ["m"], ["flag"], se="cluster")
     one_large = {**make(90), "doc": ["a"] * 61 + [f"d{i}" for i in range(29)]}
     said = {w.name: w.values for w in disentangle(one_large, ["m"], FACTORS, cluster="doc").warnings}
-    assert said["few-clusters"] == {"clusters": 30, "effective": pytest.approx(90**2 / (61**2 + 29))}
+    assert said["few-clusters"]["clusters"] == [30]
+    assert set(said["few-clusters"]["factors"]) == set(FACTORS)
+    assert all(found["share"] > 0.5 for found in said["few-clusters"]["factors"].values())
+
+
+def crossed(systems: int, segments: int = 30, seed: int = 2) -> dict[str, Any]:
+    """Systems that share segments; the effect of LEX differs by system."""
+    rng = np.random.default_rng(seed)
+    system, segment = np.repeat(np.arange(systems), segments), np.tile(np.arange(segments), systems)
+    sem, lex = rng.normal(size=(2, len(system)))
+    metric = 0.5 * sem + 0.8 * rng.normal(size=systems)[system] * lex + rng.normal(size=len(system))
+    names = {"system": [f"s{i}" for i in system], "segment": [str(i) for i in segment]}
+    return {"m": metric, "sem": sem, "lex": lex, **names}
+
+
+def test_systems_are_clusters_in_a_second_way_or_held_fixed_if_few() -> None:
+    found = disentangle(crossed(8), ["m"], ["sem", "lex"])
+    assert (found.se, found.sampled, found.held) == ("cluster", ("segment", "system"), ())
+    by_segment = disentangle(crossed(8), ["m"], ["sem", "lex"], cluster="segment")
+    assert (by_segment.sampled, by_segment.held) == (("segment",), ("system",))
+    assert found["m"].se["lex"] > 2 * by_segment["m"].se["lex"]
+    assert "Sampled: segments and systems." in found.to_text()
+    few = disentangle(crossed(3), ["m"], ["sem", "lex"])
+    assert (few.sampled, few.held) == (("segment",), ("system",))
+    assert "systems are held fixed: nothing is said about others" in few.to_text()
+    no_segment = {name: column for name, column in crossed(8).items() if name != "segment"}
+    assert disentangle(no_segment, ["m"], ["sem", "lex"]).sampled == ("row", "system")
+
+
+def test_groups_of_one_system_each_are_pooled_with_their_joint_covariance() -> None:
+    table = crossed(8)
+    shared = np.random.default_rng(5).normal(size=30)
+    table["lex"] = table["lex"] + shared[np.arange(240) % 30]
+    table["m"] = table["lex"] + 2 * shared[::-1][np.arange(240) % 30] + 0.3 * table["m"]
+    joint = disentangle(table, ["m"], ["lex"], group="system")
+    assert joint.groups["s0"].sampled == ("segment",)
+    apart = disentangle({**table, "segment": [str(i) for i in range(240)]}, ["m"], ["lex"], group="system")
+    ours, other = (found.variant("random-effects")["m"] for found in (joint, apart))
+    assert ours.se["lex"] > 1.5 * other.se["lex"]
+
+
+def test_a_document_holds_its_segments() -> None:
+    table: dict[str, Any] = make(90)
+    table["segment"] = [str(i % 9) for i in range(90)]  # numbered in each document anew
+    table["doc_id"] = [f"d{i // 9}" for i in range(90)]
+    found = disentangle(table, ["m"], FACTORS)
+    assert (found.sampled, found.se_reason) == (("document",), "90 of 90 rows share doc_id with another")
+    assert found["m"].se == disentangle(table, ["m"], FACTORS, cluster="doc_id")["m"].se
+    with pytest.raises(InputError, match="'doc_id' has the value 'd0' in every row"):
+        disentangle({**table, "doc_id": ["d0"] * 90}, ["m"], FACTORS)

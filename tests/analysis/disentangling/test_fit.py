@@ -21,7 +21,7 @@ from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.present.families.disentangling import worded
 from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
-from bsx.analysis.stats.regression import pooled_test
+from bsx.analysis.stats.regression import fit_ols, pooled_test
 from bsx.data.columns import read_columns, standardise
 from bsx.errors import InputError, UnknownNameError
 
@@ -90,13 +90,16 @@ def test_hc3_and_cluster_standard_errors_by_hand() -> None:
     groups = np.arange(len(y)) % 25
     meat = np.zeros((3, 3))
     for g in range(25):
-        score = x[groups == g].T @ residuals[groups == g]
+        mine = groups == g
+        values, vectors = np.linalg.eigh(np.eye(int(mine.sum())) - x[mine] @ inverse @ x[mine].T)
+        score = x[mine].T @ (vectors / np.sqrt(values) @ vectors.T) @ residuals[mine]  # CR2
         meat += np.outer(score, score)
-    n = len(y)
-    se = np.sqrt(np.diag(inverse @ meat @ inverse) * 25 / 24 * (n - 1) / (n - 3))
+    se = np.sqrt(np.diag(inverse @ meat @ inverse))
     clustered = disentangle({**table, "doc": [f"d{g}" for g in groups]}, ["m"], FACTORS, se="cluster", cluster="doc")
     assert list(clustered["m"].se.values()) == pytest.approx(se)
-    assert list(clustered["m"].p.values()) == pytest.approx(2 * stats.t.sf(np.abs(beta / se), 24))
+    df = fit_ols(y, x, se="cluster", clusters=[str(g) for g in groups]).reference_df
+    assert list(clustered["m"].p.values()) == pytest.approx(2 * stats.t.sf(np.abs(beta / se), df))
+    assert (df < 24).all()
 
 
 def test_vif_is_one_over_one_minus_r2_of_a_factor_on_the_others() -> None:
@@ -346,7 +349,7 @@ def test_warnings_are_named() -> None:
     table["m"][0], table["sem"][0] = -300, 300
     found = {w.name: w for w in disentangle(table, ["m"], FACTORS).warnings}
     assert (found["influential-rows"].about, found["influential-rows"].values) == ("m", {"rows": [1]})
-    few = disentangle({**make(60), "doc": list("abcdef") * 10}, ["m"], FACTORS, se="cluster", cluster="doc")
+    few = disentangle({**make(60), "doc": list("abcd") * 15}, ["m"], FACTORS, se="cluster", cluster="doc")
     assert "few-clusters" in {w.name for w in few.warnings}
     flags = {"m": make(12)["m"], "flag": [0] * 11 + [1]}
     undefined = disentangle(flags, ["m"], ["flag"], bootstrap=100)

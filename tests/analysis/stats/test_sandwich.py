@@ -1,0 +1,103 @@
+"""Cluster-robust covariances against the R package clubSandwich, and what two ways of clustering promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("statsmodels")
+from scipy import stats
+
+from bsx.analysis.stats.regression import fit_ols, pooled_test, wald
+from bsx.analysis.stats.sandwich import ClusterRobust, TwoWayRobust
+from bsx.support.checks import Array
+
+SIZES = (2, 3, 4, 5, 8, 10, 12, 16)
+
+
+def example() -> tuple[Array, Array, list[str]]:
+    i, g = np.arange(60), np.repeat(np.arange(8), SIZES)
+    x = np.column_stack([np.sin(1.7 * i), np.cos(2.3 * g) + 0.3 * np.sin(0.9 * i), g < 3])
+    return 0.3 * x[:, 0] + np.sin(5 * g) + np.cos(3.1 * i), x, [f"c{label}" for label in g]
+
+
+def test_cr2_is_that_of_clubsandwich_coefficient_by_coefficient() -> None:
+    # i <- 0:59; g <- rep(0:7, times=c(2,3,4,5,8,10,12,16)); a <- sin(1.7*i); b <- cos(2.3*g) + 0.3*sin(0.9*i)
+    # c <- as.numeric(g < 3); y <- 0.3*a + sin(5*g) + cos(3.1*i); f <- lm(y ~ a + b + c)
+    # coef_test(f, vcov="CR2", cluster=g, test="Satterthwaite")  (clubSandwich 0.5.8)
+    y, x, clusters = example()
+    fit = fit_ols(y, x, se="cluster", clusters=clusters, intercept=True)
+    assert fit.se == pytest.approx([0.32488204874, 0.06472600138, 0.37277818124, 0.37968065310], rel=1e-9)
+    assert fit.reference_df == pytest.approx([3.092874590, 4.720753646, 3.684774819, 2.420257686], rel=1e-9)
+    assert fit.p == pytest.approx([0.56086227469, 0.00410099676, 0.73959613202, 0.56982387451], rel=1e-8)
+    wide = stats.t.isf(0.025, fit.reference_df) * fit.se
+    assert fit.high == pytest.approx(fit.coef + wide)
+    # Wald_test(f, constraints=constrain_zero(2:3), vcov="CR2", cluster=g, test="HTZ"), and 2:4
+    for columns, expected in (
+        ([1, 2], (10.61791556877, 3.45215341837, 0.03351565741)),
+        ([1, 2, 3], (5.2231541857, 2.6148050678, 0.1224434581)),
+    ):
+        test = wald(fit, columns)
+        assert (test.statistic, test.df2, test.p) == pytest.approx(expected, rel=1e-8)
+
+
+def test_a_cluster_that_decides_a_coefficient_alone_is_handled_as_clubsandwich_does() -> None:
+    # d <- as.numeric(g == 7); f <- lm(y ~ a + d); coef_test(f, vcov="CR2", cluster=g, test="Satterthwaite")
+    y, x, clusters = example()
+    alone = np.array([label == "c7" for label in clusters], dtype=np.float64)
+    fit = fit_ols(y, np.column_stack([x[:, 0], alone]), se="cluster", clusters=clusters, intercept=True)
+    assert fit.se == pytest.approx([0.35123328489, 0.08184405924, 0.35250727426], rel=1e-8)
+    assert fit.reference_df == pytest.approx([4.385738160, 4.811661175, 4.377299309], rel=1e-8)
+    assert ClusterRobust(fit.design, fit.clusters[0]).largest()[2] > 0.5
+
+
+def test_single_rows_as_clusters_give_hc2() -> None:
+    y, x, _ = example()
+    fit = fit_ols(y, x, se="cluster", clusters=[str(i) for i in range(60)], intercept=True)
+    inverse = np.linalg.inv(fit.design.T @ fit.design)
+    scores = fit.design * (fit.residuals / np.sqrt(1 - fit.leverage))[:, None]
+    assert fit.covariance == pytest.approx(inverse @ scores.T @ scores @ inverse)
+
+
+def test_degrees_of_freedom_are_those_of_the_definition() -> None:
+    _, x, clusters = example()
+    codes = np.unique(clusters, return_inverse=True)[1].astype(np.int64)
+    design = np.column_stack([np.ones(60), x])
+    hat = design @ np.linalg.inv(design.T @ design) @ design.T
+    parts = []
+    for g in range(8):
+        mine = codes == g
+        values, vectors = np.linalg.eigh(np.eye(mine.sum()) - hat[np.ix_(mine, mine)])
+        adjust = vectors / np.sqrt(values) @ vectors.T
+        parts.append((np.eye(60) - hat)[:, mine] @ adjust @ design[mine] @ np.linalg.inv(design.T @ design))
+    stacked = np.stack(parts)  # (clusters, n, p)
+    for j, df in enumerate(ClusterRobust(design, codes).df()):
+        gram = stacked[:, :, j] @ stacked[:, :, j].T
+        assert df == pytest.approx(np.trace(gram) ** 2 / np.square(gram).sum())
+
+
+def test_two_ways_are_never_below_the_first_and_do_not_hang_on_units() -> None:
+    rng = np.random.default_rng(3)
+    first, second = np.repeat(np.arange(20), 6), np.tile(np.arange(6), 20)
+    x = rng.normal(size=(120, 3))
+    y = x[:, 0] * rng.normal(size=6)[second] + rng.normal(size=120)
+    labels = [str(label) for label in first], [str(label) for label in second]
+    two = fit_ols(y, x, se="cluster", clusters=labels[0], crossed=labels[1])
+    one = fit_ols(y, x, se="cluster", clusters=labels[0])
+    assert np.linalg.eigvalsh(two.covariance - one.covariance)[0] > -1e-12
+    assert two.se[0] > 2 * one.se[0]
+    assert (two.reference_df <= one.reference_df).all()
+    scaled = fit_ols(y, x * [1, 10, 100], se="cluster", clusters=labels[0], crossed=labels[1])
+    assert scaled.se * [1, 10, 100] == pytest.approx(two.se)
+    ways = TwoWayRobust(x, first, second).ways
+    parts = [way.scores(two.residuals) @ way.back.T for way in ways]
+    assert two.covariance[0, 0] >= sum(s * (u[:, 0] @ u[:, 0]) for s, u in zip((1, 1, -1), parts, strict=True)) - 1e-12
+
+
+def test_more_coefficients_than_clusters_are_not_tested_together() -> None:
+    rng = np.random.default_rng(4)
+    parts = {f"g{i}": (rng.normal(size=8), rng.normal(size=(8, 3))) for i in range(6)}
+    shared = {name: [str(i) for i in range(8)] for name in parts}
+    found = pooled_test("m", ["a", "b", "c"], parts, se="cluster", clusters=shared)
+    assert np.isnan(found.p)
+    assert "too few clusters for 15 products" in found.method
