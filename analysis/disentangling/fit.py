@@ -87,7 +87,8 @@ def disentangle(
     settings.check(metrics, factors)
     table, controls = with_lengths(with_repeats(table, settings.repeats), settings.control)
     numbers = [*metrics, *factors, *(name for names in settings.repeats.values() for name in names), *controls]
-    wanted = [name for name in dict.fromkeys((settings.cluster, settings.group, *settings.random)) if name is not None]
+    levels = (settings.cluster, settings.group, *settings.within, *settings.random)
+    wanted = [name for name in dict.fromkeys(levels) if name is not None]
     columns, labels, omitted = numeric_columns(table, numbers, wanted, nan=settings.nan)
     errors = choose_errors(table, numbers, len(factors), settings, omitted)
     result = replace(_fit_all(columns, metrics, factors, errors, settings), omitted=omitted)
@@ -268,7 +269,10 @@ def _with_groups(
     if few:
         said.append(Notice("tiny-n", group, {"groups": few}))
     if not results:
-        raise InputError(f"column {group!r}: no group can be fitted by itself; {said[-1].values['why']}")
+        raise InputError(
+            f"column {group!r}: no group can be fitted by itself; {said[-1].values['why']}; within {group} holds its "
+            "differences constant instead"
+        )
     tests: list[PooledTest] = []
     if len(results) > 1:
         se = whole.se if all(part.se == whole.se for part in results.values()) else "classic"

@@ -138,9 +138,10 @@ def read_regression(settings: DisentangleRun) -> Regression:
         raise InputError(f"factor_columns names those of factors; it has {', '.join(opened.columns)}", file=opened.name)
     lang = None if settings.lang in (None, "auto") else settings.lang
     lp = "lp" if lang and ("lp" in opened.columns or not settings.metrics) else None
-    group, segment, random, repeats = settings.group, settings.segment, settings.random, settings.repeats
+    group, segment, repeats = settings.group, settings.segment, settings.repeats
+    random = (*settings.within, *settings.random)
     system = settings.system if settings.system is not None else opened.first(SYSTEM)
-    system = None if system in (*columns, *factors, group, *random) else system
+    system = None if system in (*columns, *factors) else system
     opened.require(*(name for name in (segment, system) if name is not None))
     labels = [name for name in dict.fromkeys((settings.cluster, group, *random, lp)) if name is not None]
     measured = [name for names in repeats.values() for name in names]
@@ -152,6 +153,8 @@ def read_regression(settings: DisentangleRun) -> Regression:
     table = read_columns(opened, numbers, labels, keys=list(keys))
     if segment is not None:
         table[SEGMENTS[0]] = table[segment]
+    if system is not None:
+        table[SYSTEM] = table[system]
     kept = _into(table["lp"], language_code(str(lang)), opened.name) if lp is not None else None
     if kept is not None:
         table = {
@@ -162,7 +165,7 @@ def read_regression(settings: DisentangleRun) -> Regression:
     table |= scores.values
     signatures = known_signatures(opened.name, [*columns, *factors]) | scores.signatures
     columns, notes = [*columns, *scores.values], list(scores.notes)
-    if system is not None:
+    if system is not None and system not in (group, *random):
         notes += together(list(map(str, table[system])), system, f"group {system} fits each by itself")
     return Regression(settings, columns, factors, table, signatures, tuple(notes))
 
