@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bsx.analysis.disentangling.bends import find_bends
+from bsx.analysis.disentangling.bends import bent_notices, find_bends
 from bsx.analysis.disentangling.bootstrap import Draws, bootstrap_regressions
 from bsx.analysis.disentangling.further import Further, with_lengths
 from bsx.analysis.disentangling.mediation import mediate
@@ -95,6 +95,8 @@ def disentangle(
     if settings.group is not None:
         result = _with_groups(result, columns, settings.group, labels[settings.group], errors, settings)
     result = Further(table, columns, labels, numbers, omitted, errors, settings, controls).of(result)
+    bent = bent_notices(metrics, factors, columns, result.results, errors, settings)
+    result = replace(result, warnings=(*result.warnings, *bent))
     if settings.spline:
         result = replace(result, bends=find_bends(metrics, factors, columns, errors, settings))
     if settings.mediator is not None:

@@ -14,11 +14,12 @@ from bsx.analysis.disentangling.noise import (
     cronbach,
     human_factors,
     reference,
+    shared_errors,
     simex,
     stated,
     tipping_points,
 )
-from bsx.analysis.disentangling.result import DisentangleResult, Reliability, TippingPoint, Variant
+from bsx.analysis.disentangling.result import DisentangleResult, Reliability, SharedErrors, TippingPoint, Variant
 from bsx.analysis.disentangling.settings import DisentangleSettings
 from bsx.analysis.disentangling.standard_errors import SEGMENTS, Errors, complete_rows
 from bsx.analysis.disentangling.variants import make_variant, random_effects, random_intercepts
@@ -146,6 +147,12 @@ class Further:
         if asked.group is not None and len(factors) > 1:
             for name in noisy:
                 tipping += self._by_group(metrics, factors, name, noisy[name], asked.group, result)
+        levels = (result.alpha, result.confidence)
+        shared: list[SharedErrors] = []
+        for name, repeats in asked.repeats.items():
+            own = shared_errors(metrics, factors, x, y, name, len(set(repeats)), known, errors, *levels)
+            notices.append(self._shared(name, known[factors.index(name)].value, own))
+            shared += own
         unstated = [name for name in noisy if factors.index(name) not in known]
         notices += [self._unstated(name, tipping) for name in unstated]
         if asked.group is not None:
@@ -155,13 +162,13 @@ class Further:
             variants += random_effects(metrics, factors, asked.group, parts, asked)
         notices += self._pooled(metrics, factors, x, y, errors)
         if asked.within:
-            levels = {name: self._levels(name) for name in asked.within}
-            variants.append(within(metrics, factors, x, y, levels, errors, asked))
+            inside = {name: self._levels(name) for name in asked.within}
+            variants.append(within(metrics, factors, x, y, inside, errors, asked))
         if self.controls:
             variants.append(self._controlled(metrics, y, [*factors, *self.controls]))
         if asked.random:
-            levels = {name: self._levels(name) for name in asked.random}
-            variant, said = random_intercepts(metrics, factors, x, y, levels, asked)
+            crossed = {name: self._levels(name) for name in asked.random}
+            variant, said = random_intercepts(metrics, factors, x, y, crossed, asked)
             variants.append(variant)
             notices += said
         return replace(
@@ -173,6 +180,7 @@ class Further:
             simex=asked.simex,
             variants=tuple(variants),
             tipping=tuple(tipping),
+            shared=tuple(shared),
         )
 
     def _levels(self, name: str) -> Labels:
@@ -309,3 +317,12 @@ class Further:
         )
         points = [{"metric": one.metric, "factor": one.factor, "below": value} for value, one in vanish]
         return Notice("noise-unstated", name, {"vanish": points})
+
+    def _shared(self, name: str, alpha: float, points: Sequence[SharedErrors]) -> Notice:
+        changes = [
+            {"metric": one.metric, "factor": one.factor, "at": one.changes_at}
+            for one in sorted(points, key=lambda point: point.changes_at or 0)
+            if one.changes_at is not None and one.factor != name
+        ]
+        steps = next(([[step, value] for step, value, *_ in one.curve] for one in points), [])
+        return Notice("shared-errors", name, {"alpha": alpha, "reliability": steps, "changes": changes})

@@ -61,8 +61,8 @@ class Inside:
         """Return coefficients and standard errors of the factors that vary, and degrees of freedom of their reference.
 
         What is left of the metric is regressed on what is left of the factors, which gives the coefficients that a
-        column for every level would. Intercepts count in the residual degrees of freedom, but not where levels lie within
-        clusters: the sums over clusters hold what estimating them costs.
+        column for every level would. Intercepts count in the residual degrees of freedom, except those of levels
+        that lie within clusters: the sums over clusters hold what estimating them costs.
 
         Source: Frisch & Waugh 1933; Cameron & Miller 2015, section III.B, for what counts with clusters.
 
@@ -218,7 +218,8 @@ def _variant(
         f"{own.kind} standard errors)"
     )
     stats = need("scipy.stats", "the regression")
-    return make_variant(name, what, metrics, factors, coef, se, stats.t(dfs), how, r2=r2, details=details), details
+    made = make_variant(name, what, metrics, factors, coef, se, stats.t(dfs), how, r2=r2, details=details)
+    return replace(made, levels=found.columns), details
 
 
 def _compare(found: Inside, x: Array, y: Array, metric: int, errors: Errors) -> dict[int, tuple[float, float, float]]:

@@ -199,7 +199,10 @@ class CrossedIntercepts:
 
         def deviance(ratios: Array) -> float:
             found = at(ratios)
-            return found.determinants + (n - p) * (1 + math.log(2 * math.pi * max(found.left, 1e-300) / (n - p)))
+            value: float = found.determinants + (n - p) * (
+                1 + math.log(2 * math.pi * max(found.left, 1e-300) / (n - p))
+            )
+            return value
 
         start = np.ones(len(self.order))
         found = optimize.minimize(  # ratios enter by their squares, so that the deviance is smooth at 0
@@ -283,7 +286,8 @@ class CrossedIntercepts:
                 hessian[i, j] = hessian[j, i] = sum(corners) / (4 * steps[i] * steps[j])
         spread = np.einsum("ip,ij,jp->p", gradient, 2 * np.linalg.pinv(hessian, hermitian=True), gradient)
         df = 2 * np.square(variance) / np.maximum(spread, 1e-300)
-        return np.clip(df, 1.0, float(n - p))
+        clipped: Array = np.clip(df, 1.0, float(n - p))
+        return clipped
 
 
 def refuse_levels(setting: str, column: str, codes: Codes) -> None:
