@@ -159,7 +159,8 @@ SECTION = Section(
         Table(
             "Crossed segments and systems",
             "60 segments crossed with 8 systems, whose intercepts add to the metric; coverage of the coefficient of "
-            "LEX, which is 0. `random` has Satterthwaite's degrees of freedom; before, its reference was normal.",
+            "LEX, which is 0. `random` has Satterthwaite's degrees of freedom; before, its reference was normal. Where "
+            "the effect itself differs from system to system, intercepts do not help; clusters of systems do.",
             ["automatic errors", "`within`", "`random`", "`random`, normal"],
             [
                 World("LEX varies over rows and segments", partial(crossed, of_systems=0.0), mixed),
