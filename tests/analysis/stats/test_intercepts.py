@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("scipy")
 from bsx.analysis.stats import intercepts
-from bsx.analysis.stats.intercepts import CrossedIntercepts, absorb, absorbed, level_codes, rows_within
+from bsx.analysis.stats.intercepts import Codes, CrossedIntercepts, absorb, absorbed, level_codes, rows_within
 from bsx.support.checks import Array
 
 
-def formula() -> tuple[Array, Array, list[Array]]:
+def formula() -> tuple[Array, Array, list[Codes]]:
     """The design and levels (segment, system, document) that R has below, without any draw."""
     i = np.arange(300)
     segment, system = i % 30, (i * 7) // 3 % 8
