@@ -22,8 +22,9 @@ from bsx.support.untyped import Untyped
 
 QUANTILES = (0.05, 0.275, 0.5, 0.725, 0.95)  # Harrell 2015, Table 2.3, for five knots
 POINTS = 41
-MUCH = 0.1
-"""A significant coefficient that halves beside bent factors is named if it moves by more (in standard deviations)."""
+MUCH, LITTLE = 0.1, 0.05
+"""A coefficient that halves beside bent factors is named if it moves by more than the first (in standard deviations),
+or by more than the second if it gains or loses its significance."""
 
 
 def natural_basis(values: Array, knots: Sequence[float]) -> Array:
@@ -137,10 +138,11 @@ def bent_notices(
 ) -> list[Notice]:
     """Return a notice named ``bent`` for each metric in which a straight line decides about another coefficient.
 
-    A factor counts as bent where the test of its spline is significant, corrected for metrics and factors. A
-    coefficient is named if, beside the bent factors, it is less than half of what it is beside straight ones (or the
-    other way round), and gains or loses its significance or moves by more than `MUCH`; or if its sign turns and both
-    are significant. So a bend that decides nothing is passed over, however significant many rows make it.
+    A factor counts as bent where the test of its spline is significant, corrected for metrics and factors. Beside the
+    bent factors, a coefficient that is named is less than half of what it is beside straight ones (or the other way
+    round) and gains or loses its significance, moving by more than `LITTLE`, or moves by more than `MUCH`; or it turns
+    its sign, is significant in both, and moves by more than `LITTLE`. So a bend that decides nothing is passed over,
+    however significant many rows make it.
 
     Args:
         metrics: names of the responses.
@@ -224,7 +226,7 @@ def _all_bent(x: Array, y: Array, extra: Mapping[int, Array]) -> Array:
 def _may_change(line: float, p: float, se: float, bent: float, alpha: float) -> bool:
     """Tell whether a first look at all curves at once leaves a change possible: only then are curves tested."""
     size = abs(bent) / max(se, 1e-300)
-    moved = abs(bent - line) > max(abs(bent), abs(line)) / 4
+    moved = abs(bent - line) > max(abs(bent), abs(line), LITTLE) / 4
     if p >= alpha:
         return moved and size > 1.5
     return (moved and size < 3) or abs(bent - line) > MUCH / 2 or bent * line < 0
@@ -232,11 +234,11 @@ def _may_change(line: float, p: float, se: float, bent: float, alpha: float) -> 
 
 def _changes(line: float, line_p: float, bent: float, bent_p: float, alpha: float) -> bool:
     before, after = line_p < alpha, bent_p < alpha
-    if before and after and line * bent < 0:
-        return True
     moved = abs(bent - line)
+    if before and after and line * bent < 0 and moved > LITTLE:
+        return True
     far = moved > max(abs(bent), abs(line)) / 2
-    return far and (before != after or (before and after and moved > MUCH))
+    return far and ((before != after and moved > LITTLE) or (before and after and moved > MUCH))
 
 
 def _curve(
