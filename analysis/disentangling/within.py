@@ -57,8 +57,8 @@ class Inside:
         """Residual degrees of freedom."""
         return len(self.rows) - self.intercepts - len(self.varies)
 
-    def fit(self, metric: int, errors: Errors) -> tuple[Array, Array, float]:
-        """Return coefficients and standard errors of the factors that vary, and degrees of freedom of their reference.
+    def fit(self, metric: int, errors: Errors) -> tuple[Array, Array, Array]:
+        """Return coefficients, standard errors and degrees of freedom of their reference, of the factors that vary.
 
         What is left of the metric is regressed on what is left of the factors, which gives the coefficients that a
         column for every level would. Intercepts count in the residual degrees of freedom, except those of levels
@@ -75,12 +75,13 @@ class Inside:
         if errors.kind == "hc3":
             fit = fit_ols(y, x)
             scores = (x * (fit.residuals / (1 - self._leverage))[:, None]) @ np.linalg.inv(x.T @ x)
-            return fit.coef, np.sqrt(np.square(scores).sum(axis=0)), math.inf
+            return fit.coef, np.sqrt(np.square(scores).sum(axis=0)), np.full(p, np.inf)
         if errors.kind == "cluster":
             fit, taken = fit_ols(y, x, se=errors.kind, clusters=errors.clusters), self._beside(errors)
-            return fit.coef, fit.se * math.sqrt((n - p) / (n - p - taken)), fit.reference_df
+            df = np.broadcast_to(np.asarray(fit.reference_df, dtype=np.float64), (p,))
+            return fit.coef, fit.se * math.sqrt((n - p) / (n - p - taken)), df
         fit = fit_ols(y, x)
-        return fit.coef, fit.se * math.sqrt((n - p) / self.df), float(self.df)
+        return fit.coef, fit.se * math.sqrt((n - p) / self.df), np.full(p, float(self.df))
 
     @property
     def _leverage(self) -> Array:
@@ -192,9 +193,9 @@ def _variant(
 ) -> tuple[Variant, list[dict[str, dict[str, float]]]]:
     """Return the variant and its details; R² of ``within-groups`` includes what the intercepts explain."""
     coef, se = (np.full((len(metrics), len(factors)), np.nan) for _ in range(2))
-    r2, details, dfs = np.empty(len(metrics)), [], np.empty((len(metrics), 1))
+    r2, details, dfs = np.empty(len(metrics)), [], np.full_like(coef, np.inf)
     for i in range(len(metrics)):
-        coef[i, found.varies], se[i, found.varies], dfs[i] = found.fit(i, own)
+        coef[i, found.varies], se[i, found.varies], dfs[i, found.varies] = found.fit(i, own)
         rest = found.y[:, i] - found.x[:, found.varies] @ coef[i, found.varies]
         part, whole = (float(np.square(v - v.mean()).sum()) for v in (found.y[:, i], y[found.rows, i]))
         shares = [1 - float(rest @ rest) / total if total > 0 else math.nan for total in (part, whole)]
@@ -293,10 +294,9 @@ def simpson(
         }
         if apart:
             coef, se, df = found.fit(i, own)
-            t = need("scipy.stats", "the regression").t(df)
+            p_within = 2 * need("scipy.stats", "the regression").t(df).sf(np.abs(coef) / np.maximum(se, 1e-300))
         for j, (pooled, inner, _) in apart.items():
-            place = found.varies.index(j)
-            p = float(2 * t.sf(abs(coef[place]) / max(float(se[place]), 1e-300)))
+            p = float(p_within[found.varies.index(j)])
             differences.append({"metric": metric, "factor": factors[j], "pooled": pooled, "within": inner, "p": p})
     differences.sort(key=lambda one: -abs(float(one["pooled"]) - float(one["within"])))  # type: ignore[arg-type]
     return [Notice("simpson", column, {"differences": differences})] if differences else []
