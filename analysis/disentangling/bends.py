@@ -7,21 +7,24 @@ from dataclasses import replace
 
 import numpy as np
 
-from bsx.analysis.disentangling.checks import nested
-from bsx.analysis.disentangling.result import Bend, CurvePoint
+from bsx.analysis.disentangling.result import ROWS_PER_FACTOR, Bend, CurvePoint, MetricFit
 from bsx.analysis.disentangling.settings import DisentangleSettings
 from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.analysis.disentangling.variance import out_of_sample
 from bsx.analysis.stats.clusters import adjust
-from bsx.analysis.stats.regression import fit_ols
-from bsx.data.columns import standardise
+from bsx.analysis.stats.regression import Ols, WaldTest, fit_ols, refuse_collinear, wald
+from bsx.data.columns import standardise, standardised
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
+from bsx.support.result import Notice
 from bsx.support.untyped import Untyped
 
 QUANTILES = (0.05, 0.275, 0.5, 0.725, 0.95)  # Harrell 2015, Table 2.3, for five knots
 POINTS = 41
+MUCH, LITTLE = 0.1, 0.05
+"""A coefficient that halves beside bent factors is named if it moves by more than the first (in standard deviations),
+or by more than the second if it gains or loses its significance."""
 
 
 def natural_basis(values: Array, knots: Sequence[float]) -> Array:
@@ -82,7 +85,7 @@ def find_bends(
             raise InputError(f"spline: {name!r} is none of the factors {', '.join(factors)}")
     z = {name: standardise(name, columns[name]) for name in (*metrics, *factors)}
     knots = {name: knots_of(name, columns[name]) for name in spline}
-    extra = {name: natural_basis(columns[name], knots[name]) for name in spline}
+    extra = {name: _basis(columns[name], knots[name]) for name in spline}
     scale = {name: (columns[name].mean(), columns[name].std()) for name in spline}
     x = np.column_stack([z[name] for name in factors])
     sets = [[name] for name in dict.fromkeys(spline)]
@@ -91,15 +94,12 @@ def find_bends(
     for metric in metrics:
         out_line, _ = out_of_sample(x, z[metric], errors, seed)
         for bent in sets:
-            terms = {name: z[name] for name in factors}
-            more = {
-                f"{name}~{place}": column / column.std()
-                for name in bent
-                for place, column in enumerate((extra[name] - extra[name].mean(axis=0)).T, start=1)
-            }
-            test = nested("spline", z[metric], {**terms, **more}, list(factors), list(more), errors, True)
-            design = np.column_stack([x, *more.values()])
-            out_curve, _ = out_of_sample(design, z[metric], errors, seed)
+            more = np.column_stack([extra[name] for name in bent])
+            names = [f"{name}~{place}" for name in bent for place in range(1, extra[name].shape[1] + 1)]
+            refuse_collinear([*factors, *names], np.column_stack([x, more]))
+            fit, test = _bent(z[metric], x, more, errors)
+            out_curve, _ = out_of_sample(np.column_stack([x, more]), z[metric], errors, seed)
+            straight = {name: at for at, name in enumerate(factors, start=1) if name not in bent}
             curve: tuple[CurvePoint, ...] = ()
             if len(bent) == 1:
                 curve = _curve(
@@ -110,8 +110,8 @@ def find_bends(
                     metric=metric,
                     factor=" + ".join(bent),
                     knots=knots[bent[0]] if len(bent) == 1 else (),
-                    r2_line=test.r2_base,
-                    r2_curve=test.r2_full,
+                    r2_line=fit_ols(z[metric], x, intercept=True).r2,
+                    r2_curve=fit.r2,
                     out_line=out_line,
                     out_curve=out_curve,
                     statistic=test.statistic,
@@ -120,10 +120,125 @@ def find_bends(
                     p=test.p,
                     p_adjusted=test.p,
                     curve=curve,
+                    coef={name: float(fit.coef[at]) for name, at in straight.items()},
+                    coef_p={name: float(fit.p[at]) for name, at in straight.items()},
                 )
             )
     adjusted = adjust([bend.p for bend in results], settings.correction)
     return tuple(replace(bend, p_adjusted=float(p)) for bend, p in zip(results, adjusted, strict=True))
+
+
+def bent_notices(
+    metrics: Sequence[str],
+    factors: Sequence[str],
+    columns: Mapping[str, Array],
+    fits: Sequence[MetricFit],
+    errors: Errors,
+    settings: DisentangleSettings,
+) -> list[Notice]:
+    """Return a notice named ``bent`` for each metric in which a straight line decides about another coefficient.
+
+    A factor counts as bent where the test of its spline is significant, corrected for metrics and factors. Beside the
+    bent factors, a coefficient that is named is less than half of what it is beside straight ones (or the other way
+    round) and gains or loses its significance, moving by more than `LITTLE`, or moves by more than `MUCH`; or it turns
+    its sign, is significant in both, and moves by more than `LITTLE`. So a bend that decides nothing is passed over,
+    however significant many rows make it.
+
+    Args:
+        metrics: names of the responses.
+        factors: names of all factors.
+        columns: name -> (n,), as the table has them.
+        fits: of the metrics, with straight lines.
+        errors: standard errors.
+        settings: level of significance.
+    """
+    x, y = standardised(columns, factors), standardised(columns, metrics)
+    extra: dict[int, Array] = {}
+    for j, name in enumerate(factors):
+        try:
+            extra[j] = _basis(columns[name], knots_of(name, columns[name]))
+        except InputError:
+            continue
+    terms = len(factors) + sum(basis.shape[1] for basis in extra.values())
+    if len(factors) < 2 or not extra or len(x) < ROWS_PER_FACTOR * terms:
+        return []
+    beside = _all_bent(x, y, extra)
+    level = settings.alpha / (len(metrics) * len(factors))
+    notices = []
+    for i, fit in enumerate(fits):
+        tests: dict[int, float] = {}
+        changed: list[dict[str, object]] = []
+        for j, name in enumerate(factors):
+            line, p = fit.coef[name], fit.p[name]
+            if not _may_change(line, p, fit.se[name], beside[j, i], settings.alpha):
+                continue
+            for other in extra:
+                if other != j and other not in tests:
+                    tests[other] = _test(y[:, i], x, extra[other], errors)
+            bent = [other for other in extra if other != j and tests[other] < level]
+            if not bent:
+                continue
+            own, _ = _bent(y[:, i], x, np.column_stack([extra[other] for other in bent]), errors)
+            coef, own_p = float(own.coef[1 + j]), float(own.p[1 + j])
+            if _changes(line, p, coef, own_p, settings.alpha):
+                curves = {factors[other]: tests[other] for other in bent}
+                changed.append({"factor": name, "line": line, "line_p": p, "coef": coef, "p": own_p, "bent": curves})
+        if changed:
+            notices.append(Notice("bent", fit.metric, {"changed": changed}))
+    return notices
+
+
+def _basis(values: Array, knots: Sequence[float]) -> Array:
+    """Return the natural basis with standardised columns."""
+    basis = natural_basis(values, knots)
+    scaled: Array = (basis - basis.mean(axis=0)) / basis.std(axis=0)
+    return scaled
+
+
+def _bent(y: Array, x: Array, more: Array, errors: Errors) -> tuple[Ols, WaldTest]:
+    """Return the fit of factors (n, p) and the bent terms (n, k), and the test of these."""
+    design = np.column_stack([x, more])
+    own = errors.defined_for(design, intercept=True)
+    fit = own.fit(y, design, intercept=True)
+    return fit, wald(fit, range(1 + x.shape[1], 1 + design.shape[1]))
+
+
+def _test(y: Array, x: Array, more: Array, errors: Errors) -> float:
+    try:
+        return _bent(y, x, more, errors)[1].p
+    except InputError:  # too few clusters
+        return 1.0
+
+
+def _all_bent(x: Array, y: Array, extra: Mapping[int, Array]) -> Array:
+    """Return each factor's coefficient in each metric where all others are bent (p, m), from cross products."""
+    n, p = x.shape
+    design = np.column_stack([np.ones(n), x, *extra.values()])
+    owner = np.concatenate([[-1] * (1 + p), *([j] * e.shape[1] for j, e in extra.items())])
+    gram, right = design.T @ design / n, design.T @ y / n
+    results = np.empty((p, y.shape[1]))
+    for j in range(p):
+        kept = np.flatnonzero(owner != j)
+        results[j] = np.linalg.lstsq(gram[np.ix_(kept, kept)], right[kept], rcond=1e-12)[0][1 + j]
+    return results
+
+
+def _may_change(line: float, p: float, se: float, bent: float, alpha: float) -> bool:
+    """Tell whether a first look at all curves at once leaves a change possible: only then are curves tested."""
+    size = abs(bent) / max(se, 1e-300)
+    moved = abs(bent - line) > max(abs(bent), abs(line), LITTLE) / 4
+    if p >= alpha:
+        return moved and size > 1.5
+    return (moved and size < 3) or abs(bent - line) > MUCH / 2 or bent * line < 0
+
+
+def _changes(line: float, line_p: float, bent: float, bent_p: float, alpha: float) -> bool:
+    before, after = line_p < alpha, bent_p < alpha
+    moved = abs(bent - line)
+    if before and after and line * bent < 0 and moved > LITTLE:
+        return True
+    far = moved > max(abs(bent), abs(line)) / 2
+    return far and ((before != after and moved > LITTLE) or (before and after and moved > MUCH))
 
 
 def _curve(

@@ -12,8 +12,6 @@ from bsx.analysis.disentangling.result import NestedTest
 from bsx.analysis.disentangling.settings import ErrorSettings, RegressionSettings
 from bsx.analysis.disentangling.standard_errors import Errors, choose_errors
 from bsx.analysis.stats.regression import (
-    Ols,
-    StandardErrors,
     fit_ols,
     refuse_collinear,
     require_rows,
@@ -121,7 +119,7 @@ def nested(
     _refuse_collinear(terms)
     errors = errors.defined_for(np.column_stack([terms[term] for term in (*base, *added)]), intercept=intercept)
     full = errors.fit(y, np.column_stack([terms[term] for term in (*base, *added)]), intercept=intercept)
-    r2_base = _fit(y, terms, base, "classic", None, intercept).r2 if base else 0.0
+    r2_base = fit_ols(y, np.column_stack([terms[term] for term in base]), intercept=intercept).r2 if base else 0.0
     places = [len(base) + i + intercept for i in range(len(added))]
     test = wald(full, places)
     return NestedTest(
@@ -139,18 +137,6 @@ def nested(
         coef={term: float(full.coef[i]) for term, i in zip(added, places, strict=True)},
         term_p={term: float(full.p[i]) for term, i in zip(added, places, strict=True)},
     )
-
-
-def _fit(
-    y: Array,
-    terms: Mapping[str, Array],
-    names: list[str],
-    se: StandardErrors,
-    clusters: list[str] | None,
-    intercept: bool,
-) -> Ols:
-    x = np.column_stack([terms[name] for name in names])
-    return fit_ols(y, x, se=se, clusters=clusters, intercept=intercept)
 
 
 def _independent(base: Mapping[str, Array], candidates: Mapping[str, Array]) -> list[str]:

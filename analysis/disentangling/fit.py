@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bsx.analysis.disentangling.bends import find_bends
+from bsx.analysis.disentangling.bends import bent_notices, find_bends
 from bsx.analysis.disentangling.bootstrap import Draws, bootstrap_regressions
 from bsx.analysis.disentangling.further import Further, with_lengths
 from bsx.analysis.disentangling.mediation import mediate
@@ -88,13 +88,16 @@ def disentangle(
     settings.check(metrics, factors)
     table, controls = with_lengths(with_repeats(table, settings.repeats), settings.control)
     numbers = [*metrics, *factors, *(name for names in settings.repeats.values() for name in names), *controls]
-    wanted = [name for name in dict.fromkeys((settings.cluster, settings.group, *settings.random)) if name is not None]
+    levels = (settings.cluster, settings.group, *settings.within, *settings.random)
+    wanted = [name for name in dict.fromkeys(levels) if name is not None]
     columns, labels, omitted = numeric_columns(table, numbers, wanted, nan=settings.nan)
     errors = choose_errors(table, numbers, len(factors), settings, omitted)
     result = replace(_fit_all(columns, metrics, factors, errors, settings), omitted=omitted)
     if settings.group is not None:
         result = _with_groups(result, columns, settings.group, labels[settings.group], errors, settings)
     result = Further(table, columns, labels, numbers, omitted, errors, settings, controls).of(result)
+    bent = bent_notices(metrics, factors, columns, result.results, errors, settings)
+    result = replace(result, warnings=(*result.warnings, *bent))
     if settings.spline:
         result = replace(result, bends=find_bends(metrics, factors, columns, errors, settings))
     if settings.mediator is not None:
@@ -268,7 +271,10 @@ def _with_groups(
     if few:
         said.append(Notice("tiny-n", group, {"groups": few}))
     if not results:
-        raise InputError(f"column {group!r}: no group can be fitted by itself; {said[-1].values['why']}")
+        raise InputError(
+            f"column {group!r}: no group can be fitted by itself; {said[-1].values['why']}; within {group} holds its "
+            "differences constant instead"
+        )
     tests: list[PooledTest] = []
     if len(results) > 1:
         se = whole.se if all(part.se == whole.se for part in results.values()) else "classic"

@@ -14,18 +14,21 @@ from bsx.analysis.disentangling.noise import (
     cronbach,
     human_factors,
     reference,
+    shared_errors,
     simex,
     stated,
     tipping_points,
 )
-from bsx.analysis.disentangling.result import DisentangleResult, Reliability, TippingPoint, Variant
+from bsx.analysis.disentangling.result import DisentangleResult, Reliability, SharedErrors, TippingPoint, Variant
 from bsx.analysis.disentangling.settings import DisentangleSettings
-from bsx.analysis.disentangling.standard_errors import Errors, complete_rows
-from bsx.analysis.disentangling.variants import make_variant, random_effects, random_intercepts, within_and_between
+from bsx.analysis.disentangling.standard_errors import SEGMENTS, Errors, complete_rows
+from bsx.analysis.disentangling.variants import make_variant, random_effects, random_intercepts
+from bsx.analysis.disentangling.within import simpson, within, within_and_between
 from bsx.analysis.stats.folds import Rows
 from bsx.analysis.stats.regression import Ols, refuse_collinear
 from bsx.data import cells
 from bsx.data.columns import Labels, TableLike, column_names, standardised
+from bsx.data.long import SYSTEM
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
@@ -146,19 +149,28 @@ class Further:
         if asked.group is not None and len(factors) > 1:
             for name in noisy:
                 tipping += self._by_group(metrics, factors, name, noisy[name], asked.group, result)
+        levels = (result.alpha, result.confidence)
+        shared: list[SharedErrors] = []
+        for name, repeats in asked.repeats.items():
+            own = shared_errors(metrics, factors, x, y, name, len(set(repeats)), known, errors, *levels)
+            notices.append(self._shared(name, known[factors.index(name)].value, own))
+            shared += own
         unstated = [name for name in noisy if factors.index(name) not in known]
         notices += [self._unstated(name, tipping) for name in unstated]
         if asked.group is not None:
             labels = self.labels[asked.group]
-            split, said = within_and_between(metrics, factors, x, y, asked.group, labels, errors, asked)
+            variants += within_and_between(metrics, factors, x, y, asked.group, labels, errors, asked)
             rows, fits = self._group_fits(metrics, factors, labels, result)
-            variants += [*split, *random_effects(metrics, factors, asked.group, fits, rows, self.errors, asked)]
-            notices += said
+            variants += random_effects(metrics, factors, asked.group, fits, rows, self.errors, asked)
+        notices += self._pooled(metrics, factors, x, y, errors)
+        if asked.within:
+            inside = {name: self._levels(name) for name in asked.within}
+            variants.append(within(metrics, factors, x, y, inside, errors, asked))
         if self.controls:
             variants.append(self._controlled(metrics, y, [*factors, *self.controls]))
         if asked.random:
-            levels = {name: self.labels[name] for name in asked.random}
-            variant, said = random_intercepts(metrics, factors, x, y, levels, asked)
+            crossed = {name: self._levels(name) for name in asked.random}
+            variant, said = random_intercepts(metrics, factors, x, y, crossed, asked)
             variants.append(variant)
             notices += said
         return replace(
@@ -170,6 +182,7 @@ class Further:
             simex=asked.simex,
             variants=tuple(variants),
             tipping=tuple(tipping),
+            shared=tuple(shared),
         )
 
     def _group_fits(
@@ -185,6 +198,40 @@ class Further:
             errors = self.errors.of(rows[name]).defined_for(x, intercept=intercept)
             fits[name] = [errors.fit(column, x, intercept=intercept) for column in y.T]
         return rows, fits
+
+    def _levels(self, name: str) -> Labels:
+        """Return the level of each row fitted; a segment is one of its language pair, and a blank cell one of its own.
+
+        Columns that were asked for have no blank cells.
+        """
+        present = set(column_names(self.table)) - set(self.numbers)
+        rows = complete_rows(self.table, self.numbers, len(self.table[self.numbers[0]]), self.omitted)
+        column = list(self.table[name])
+        labels = ["" if cells.is_missing(column[i]) else cells.spelled(column[i]) for i in rows]
+        labels = [label or f"\0{place}" for place, label in enumerate(labels)]
+        if name not in SEGMENTS or "lp" not in present:
+            return labels
+        pairs = list(self.table["lp"])
+        return [f"{pairs[i]}\t{label}" for i, label in zip(rows, labels, strict=True)]
+
+    def _pooled(
+        self, metrics: Sequence[str], factors: Sequence[str], x: Array, y: Array, errors: Errors
+    ) -> list[Notice]:
+        """Return whether pooling hides what is so within groups, segments and systems, where rows share them."""
+        present = [name for name in column_names(self.table) if name not in self.numbers]
+        found = {self.settings.group: self.labels[self.settings.group]} if self.settings.group is not None else {}
+        for names in (SEGMENTS, (SYSTEM,)):
+            for name in names:
+                if name in present and name not in found:
+                    labels = self._levels(name)
+                    if len(set(labels)) < len(labels):
+                        found[name] = labels
+                        break
+        return [
+            notice
+            for name, labels in found.items()
+            for notice in simpson(metrics, factors, x, y, name, labels, errors, self.settings, len(found))
+        ]
 
     def _by_group(
         self,
@@ -286,3 +333,12 @@ class Further:
         )
         points = [{"metric": one.metric, "factor": one.factor, "below": value} for value, one in vanish]
         return Notice("noise-unstated", name, {"vanish": points})
+
+    def _shared(self, name: str, alpha: float, points: Sequence[SharedErrors]) -> Notice:
+        changes = [
+            {"metric": one.metric, "factor": one.factor, "at": one.changes_at}
+            for one in sorted(points, key=lambda point: point.changes_at or 0)
+            if one.changes_at is not None and one.factor != name
+        ]
+        steps = next(([[step, value] for step, value, *_ in one.curve] for one in points), [])
+        return Notice("shared-errors", name, {"alpha": alpha, "reliability": steps, "changes": changes})

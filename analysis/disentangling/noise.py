@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
 
-from bsx.analysis.disentangling.result import Reliability, TippingPoint
+from bsx.analysis.disentangling.result import Reliability, SharedErrors, TippingPoint
 from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.analysis.stats.resample import Seed
 from bsx.data.columns import TableLike, column_names, number_column, standardise
@@ -27,9 +27,11 @@ class ReliabilityEstimate(Reliability):
 
     Attributes:
         influence: of each row on it (n,); all 0 for a stated one.
+        times: what that is to be multiplied by.
     """
 
     influence: Array = field(repr=False, compare=False)
+    times: float = 1.0
 
 
 def human_factors(factors: Sequence[str]) -> list[str]:
@@ -105,6 +107,27 @@ def stated(factor: str, value: float, rows: int) -> ReliabilityEstimate:
 def _influence(a: Array, b: Array) -> Array:
     """Return each row's influence on the correlation of two standardised columns (n,)."""
     return a * b - float(a @ b / len(a)) * (a * a + b * b) / 2
+
+
+def if_errors_correlate(estimate: ReliabilityEstimate, columns: int, share: float) -> ReliabilityEstimate:
+    """Return the reliability of a mean of columns whose errors correlate, from Cronbach's alpha.
+
+    Alpha takes all that columns have in common for what they measure. If their errors correlate by a share s, their
+    correlation is r = t + (1 - t) s with t the true reliability of one column, and that of the mean of k columns is
+    k t / (1 + (k - 1) r).
+
+    Source: Green & Hershberger 2000 and Raykov 2001, on alpha with correlated errors.
+
+    Args:
+        estimate: alpha, with errors taken to be independent.
+        columns: how many columns the mean is of.
+        share: correlation of their errors, below that of the columns.
+    """
+    r = estimate.value / (columns - (columns - 1) * estimate.value)
+    one, spread = (r - share) / (1 - share), 1 + (columns - 1) * r
+    source = f"{estimate.source}, errors correlating {share:g}"
+    times = spread / (1 - share) - one * (columns - 1)
+    return replace(estimate, value=columns * one / spread, source=source, times=times)
 
 
 SIMEX_SCALES = (0.5, 1.0, 1.5, 2.0)
@@ -199,8 +222,8 @@ class Moments:
             score[self.right, self.crossed] = -coef[self.left]
             for k, place in enumerate(self.moving):
                 if place in known and known[place].influence.any():
-                    score[place, len(self.pairs) + k] = -coef[place]
-                    rest[place, len(self.pairs) + k] = 0.5 * coef[place] / root[place]
+                    score[place, len(self.pairs) + k] = -coef[place] * known[place].times
+                    rest[place, len(self.pairs) + k] = 0.5 * coef[place] / root[place] * known[place].times
             influence = root[:, None] * (inverse @ score) + rest
             variance = np.einsum("ai,ij,aj->a", influence, self.products[j], influence)
             # A variance may come out below 0 where rows are few: there is no standard error then.
@@ -363,3 +386,63 @@ def _crossing(steps: Sequence[float], values: Array) -> float | None:
             part = values[k - 1] / (values[k - 1] - values[k])
             return float(steps[k - 1] + part * (steps[k] - steps[k - 1]))
     return None
+
+
+def shared_errors(
+    metrics: Sequence[str],
+    factors: Sequence[str],
+    x: Array,
+    y: Array,
+    noisy: str,
+    columns: int,
+    known: Mapping[int, ReliabilityEstimate],
+    errors: Errors,
+    alpha: float,
+    confidence: float,
+) -> list[SharedErrors]:
+    """Return how corrected coefficients move if the errors of a repeatedly measured factor's columns correlate.
+
+    The correlation rises from 0 in steps of 0.02, as far as the data allow.
+
+    Args:
+        metrics: names of the metrics.
+        factors: names of the factors.
+        x: standardised factors (n, p).
+        y: standardised metrics (n, m).
+        noisy: the factor that was measured repeatedly.
+        columns: how many measure it.
+        known: place -> reliability of all factors that have one, this among them.
+        errors: clusters, if there are any.
+        alpha: p from which a coefficient is not significant.
+        confidence: of the curves' intervals.
+    """
+    place, moments = list(factors).index(noisy), Moments(x, y, known, errors)
+    quantile = reference(errors)
+    critical, wide = (float(quantile.isf(tail / 2)) for tail in (alpha, 1 - confidence))
+    steps: list[float] = []
+    values: list[float] = []
+    found: list[Corrected] = []
+    for share in np.round(np.arange(0.0, 0.91, 0.02), 2):
+        try:
+            other = if_errors_correlate(known[place], columns, float(share))
+            if other.value <= 0:
+                break
+            found.append(moments.correct({**known, place: other}))
+        except InputError:
+            break
+        steps.append(float(share))
+        values.append(other.value)
+        if found[-1].r2.min() > 1:
+            break
+    points = []
+    for i, metric in enumerate(metrics):
+        tried = next((k for k, one in enumerate(found) if one.r2[i] > 1), len(found))
+        for j, factor in enumerate(factors if tried else ()):
+            coef, se = (np.array([getattr(one, what)[i, j] for one in found[:tried]]) for what in ("coef", "se"))
+            changes = _crossing(steps, np.abs(coef) - critical * se)
+            curve = tuple(
+                (steps[k], values[k], float(coef[k]), float(coef[k] - wide * se[k]), float(coef[k] + wide * se[k]))
+                for k in range(0, tried, 5)
+            )
+            points.append(SharedErrors(metric, factor, noisy, changes, steps[tried - 1], curve))
+    return points

@@ -166,6 +166,8 @@ class Bend:
         p_adjusted: the same, corrected for the number of such tests.
         curve: value of the factor in its own units, what it adds to the metric (sd, 0 at its mean) with the ends of the
             interval, and what the straight line adds; empty for several factors.
+        coef: factor that stays straight -> its coefficient beside the curves.
+        coef_p: factor that stays straight -> p of that coefficient.
     """
 
     metric: str
@@ -181,6 +183,8 @@ class Bend:
     p: Number
     p_adjusted: Number
     curve: tuple[CurvePoint, ...]
+    coef: dict[str, Number]
+    coef_p: dict[str, Number]
 
 
 @dataclass(frozen=True)
@@ -258,6 +262,27 @@ class TippingPoint:
 
 
 @dataclass(frozen=True)
+class SharedErrors:
+    """How a corrected coefficient moves if the errors of those who measured a factor correlate.
+
+    Attributes:
+        metric: the response.
+        factor: whose coefficient it is.
+        noisy: the factor that was measured repeatedly.
+        changes_at: correlation of the errors from which it gains or loses its significance; None if it keeps to it.
+        highest: the largest correlation that was tried; beyond, the factors would explain more than there is.
+        curve: (correlation of the errors, reliability, coefficient, lower end, upper end).
+    """
+
+    metric: str
+    factor: str
+    noisy: str
+    changes_at: float | None
+    highest: Number
+    curve: tuple[tuple[Number, Number, Number, Number, Number], ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
 class VariantFit(Coefficients):
     """One metric's coefficients, estimated otherwise.
 
@@ -275,17 +300,19 @@ class Variant:
     """The coefficients of all metrics, estimated otherwise than in the main table.
 
     Attributes:
-        name: ``errors-in-variables``, ``simex``, ``within-groups``, ``between-groups``, ``random-effects``,
+        name: ``errors-in-variables``, ``simex``, ``within``, ``within-groups``, ``between-groups``, ``random-effects``,
             ``controls`` or ``random-intercepts``.
         what: what it is, in words.
         factors: names; those of ``controls`` have the control variables last.
         results: one fit a metric.
+        levels: columns whose levels have intercepts of their own.
     """
 
     name: str
     what: str
     factors: tuple[str, ...]
     results: tuple[VariantFit, ...]
+    levels: tuple[str, ...] = ()
 
     def __getitem__(self, metric: str) -> VariantFit:
         """Return a metric's fit.
@@ -322,13 +349,14 @@ class DisentangleResult(Result):
         condition_number: of the standardised factors (largest over smallest singular value).
         warnings: what to know before the numbers are believed: ``collinearity``, ``tiny-n``, ``few-clusters``,
             ``stars-depend-on-se``, ``undefined-resamples``, ``influential-rows``, ``group-left-out``,
-            ``noise-unstated``, ``simpson``, ``mostly-length`` or ``not-converged``.
+            ``noise-unstated``, ``shared-errors``, ``simpson``, ``bent``, ``mostly-length`` or ``not-converged``.
         groups: group -> its own result, if groups were asked for.
         pooled: one test a metric of "all groups have the same coefficients".
         reliability: of the factors whose noise was corrected for.
         simex: simulations, if SIMEX was asked for.
         variants: the same coefficients, estimated otherwise.
         tipping: reliabilities of noisy factors at which other coefficients vanish.
+        shared: what becomes of corrected coefficients if the errors of repeated measurements correlate.
         bends: what curves gain over straight lines, if that was asked.
         mediation: what factors do through another one, if that was asked.
         tests: metric -> nested tests, if any were asked for.
@@ -360,6 +388,7 @@ class DisentangleResult(Result):
     simex: int = 0
     variants: tuple[Variant, ...] = ()
     tipping: tuple[TippingPoint, ...] = ()
+    shared: tuple[SharedErrors, ...] = ()
     bends: tuple[Bend, ...] = ()
     mediation: tuple[MediatedPath, ...] = ()
     tests: dict[str, tuple[NestedTest, ...]] = field(default_factory=dict)

@@ -75,6 +75,10 @@ class DisentangleSettings(RegressionSettings):
     control: Annotated[
         Sequence[str], Field(description="Columns to hold constant; length is counted in the texts.")
     ] = ()
+    within: Annotated[
+        Sequence[str],
+        Field(description="Coefficients within the levels of a column, or of two: segment, system, segment,system."),
+    ] = ()
     random: Annotated[Sequence[str], Field(description="Columns with crossed random intercepts: segment,system.")] = ()
     spline: Annotated[Sequence[str], Field(description="Factors to bend: what curves gain over straight lines.")] = ()
     mediator: Annotated[
@@ -124,6 +128,16 @@ class DisentangleSettings(RegressionSettings):
             raise ValueError("simex needs to know how much noise there is: reliability or repeat")
         if self.simex == 1:
             raise ValueError("simex: at least 2 simulations, or 0 for none")
+        return self
+
+    @model_validator(mode="after")
+    def _levels(self) -> Self:
+        for setting, names in (("within", self.within), ("random", self.random)):
+            repeated = [name for name in names if list(names).count(name) > 1]
+            if repeated:
+                raise ValueError(f"{setting}: {repeated[0]} is named twice")
+        if len(self.within) > 2:
+            raise ValueError(f"within: {','.join(self.within)}: name one column or two")
         return self
 
     def check(self, metrics: Sequence[str], factors: Sequence[str]) -> None:

@@ -39,7 +39,12 @@ _OWN_SCALE = (
     "their coefficients here, and do not on the common scale of the test within groups."
 )
 _NAMED = 6  # metrics that a sentence has room for
-_BESIDE = ("within-groups", "errors-in-variables")  # what stands beside the main estimate in the short form
+_BESIDE = {"within": "within {}", "within-groups": "within groups", "errors-in-variables": "without noise"}
+# What stands beside the main estimate in the short form.
+_OBSERVED = (
+    "Coefficients say what scores go with in these rows, not what a metric reacts to: for that, bsx intervene changes "
+    "texts and holds the rest."
+)
 
 
 @presents(DisentangleResult, section=("factors", "Factor profiles"))
@@ -55,6 +60,7 @@ def parts(result: DisentangleResult) -> Iterator[Part]:
     yield from _groups(result)
     yield from _variants(result)
     yield from _tipping(result)
+    yield from _shared(result)
     yield from _bends(result)
     yield from _mediation(result)
     yield from nested(result.tests)
@@ -165,12 +171,38 @@ def worded(notice: Notice) -> str:
     """Return a warning of a regression in words."""
     name, about, values = notice.name, notice.about, notice.values
     if name == "simpson":
-        apart = (
+        apart = [
             f"{d['metric']} {d['factor']} {d['pooled']:.3f}, within {d['within']:.3f}" for d in values["differences"]
-        )
+        ]
+        more = f" and {len(apart) - _NAMED} more" if len(apart) > _NAMED else ""
         return (
-            f"rows of different {about} together say something else than rows within one (Simpson's paradox): "
-            f"{'; '.join(apart)}. Differences between the groups stand behind the pooled coefficients."
+            f"all rows together say something else than rows of one {about}: {'; '.join(apart[:_NAMED])}{more}. "
+            f"Differences between levels of {about} stand behind the pooled coefficients; within={about} gives those "
+            "without them."
+        )
+    if name == "bent":
+        changed = (
+            f"with {listed(list(d['bent']))} bent, {d['factor']} is {d['coef']:.2f} (p {d['p']:.2g}) instead of "
+            f"{d['line']:.2f} (p {d['line_p']:.2g})"
+            for d in values["changed"]
+        )
+        curves = {factor: p for d in values["changed"] for factor, p in d["bent"].items()}
+        which = listed([f"{factor} (p {p:.2g})" for factor, p in curves.items()])
+        return (
+            f"{about}: a straight line is not enough in {which}: {'; '.join(changed)}; see spline={','.join(curves)}."
+        )
+    if name == "shared-errors":
+        steps = listed([f"{value:.2f} at {step:g}" for step, value in values["reliability"] if step][:5])
+        lost = "; ".join(f"{d['factor']} of {d['metric']} from {d['at']:.2f}" for d in values["changes"][:4])
+        rest = f" and {len(values['changes']) - 4} more" if len(values["changes"]) > 4 else ""
+        return (
+            f"alpha ({values['alpha']:.2f}) takes the errors of those who measured {about} to be independent. If they "
+            f"correlate, {about} is less reliable{f' ({steps})' if steps else ''}, and too little is corrected: "
+            + (
+                f"significance changes for {lost}{rest}."
+                if lost
+                else "no other coefficient's significance hangs on it."
+            )
         )
     if name == "collinearity":
         which = ", ".join(f"{factor} {vif:.1f}" for factor, vif in values["vif"].items()) or "none"
@@ -238,10 +270,23 @@ def _finding(result: DisentangleResult) -> str:
         if notice.name == "simpson":
             first = notice.values["differences"][0]
             turned = f"{_moves(first['pooled'])} with {first['factor']} ({first['pooled']:.2f})"
+            same = first["pooled"] * first["within"] > 0
+            if first["p"] >= result.alpha:
+                inside = "does not"
+            elif same:
+                inside = "does more" if abs(first["within"]) > abs(first["pooled"]) else "does less"
+            else:
+                inside = f"{_moves(first['within'])} with it"
+            paradox = "" if same and first["p"] < result.alpha else ", Simpson's paradox"
             said.append(
-                f"Careful, Simpson's paradox: over all rows {first['metric']} {turned}, within one {notice.about} it "
-                f"{_moves(first['within'])} with it ({first['within']:.2f}); differences between the groups stand "
-                "behind the first figure."
+                f"Careful{paradox}: over all rows {first['metric']} {turned}, within one {notice.about} it {inside} "
+                f"({first['within']:.2f}); differences between levels of {notice.about} stand behind the first figure."
+            )
+        if notice.name == "bent":
+            one = notice.values["changed"][0]
+            said.append(
+                f"Careful: what {notice.about} owes to {one['factor']} hangs on a straight line in "
+                f"{listed(list(one['bent']))}: {one['line']:.2f} beside lines, {one['coef']:.2f} beside curves."
             )
     phrases = []
     for fit in result.results[:_NAMED]:
@@ -264,7 +309,7 @@ def _moves(value: float) -> str:
 def _main(result: DisentangleResult) -> TablePart:
     """Return the coefficients of all rows, and beside them those within groups or without noise."""
     beside = [variant for variant in result.variants if variant.name in _BESIDE]
-    named = {"within-groups": "within groups", "errors-in-variables": "without noise"}
+    within = " and ".join(next((variant.levels for variant in beside if variant.name == "within"), ()))
     results = []
     for fit in result.results:
         first = [text(fit.metric), *([text("all rows")] if beside else [])]
@@ -273,7 +318,7 @@ def _main(result: DisentangleResult) -> TablePart:
         for variant in beside:
             own = variant[fit.metric]
             cells = [_marked(own, f, 2) for f in result.factors]
-            results.append([text(fit.metric), text(named[variant.name]), *cells, number(own.r2, 2)])
+            results.append([text(fit.metric), text(_BESIDE[variant.name].format(within)), *cells, number(own.r2, 2)])
     level = f"{100 * result.confidence:g} %"
     caption = f"Standardised coefficients, n = {result.n:,}; R² with its {level} interval"
     heads = ["metric", *(["estimate"] if beside else []), *result.factors, "R²"]
@@ -299,8 +344,7 @@ def _notes(result: DisentangleResult) -> Iterator[Notes]:
     said = [worded(notice) for notice in result.warnings] + [f"{note}." for note in result.notes]
     if result.omitted:
         said.append(f"{result.omitted:,} rows are left out because a number is missing.")
-    if said:
-        yield Notes(tuple(said))
+    yield Notes((*said, _OBSERVED))
 
 
 def _dagger(significant: bool) -> str:
@@ -477,6 +521,8 @@ def _variants(result: DisentangleResult) -> Iterator[TablePart]:
         if variant.name == "random-effects":
             yield _random_effects(variant)
         if variant.name == "within-groups":
+            yield _groups_apart(variant)
+        if variant.name == "within":
             yield _within(variant)
         if variant.name == "random-intercepts":
             yield _components(variant)
@@ -500,6 +546,22 @@ def _random_effects(variant: Variant) -> TablePart:
 
 
 def _within(variant: Variant) -> TablePart:
+    results = []
+    for fit in variant.results:
+        own = fit.details["within"]
+        for factor in variant.factors:
+            p = p_value(fit.details["difference"].get(factor))
+            cells = [_marked(fit, factor), interval(fit.ci[factor]), p_value(fit.p[factor]), p]
+            results.append([text(fit.metric), text(factor), *cells])
+        r2 = [text(fit.metric), text("R²"), number(fit.r2), Cell(""), Cell(""), Cell("")]
+        results += [r2, [text(fit.metric), text("R² with intercepts"), number(own["r2"]), *[Cell("")] * 3]]
+    heads = ["metric", "factor", "coefficient", "interval", "p", "p: as over all rows"]
+    caption = f"Coefficients within {' and '.join(variant.levels)}"
+    note = f"{variant.what[0].upper()}{variant.what[1:]}."
+    return table(caption, heads, results, note=note, names=2, full=True)
+
+
+def _groups_apart(variant: Variant) -> TablePart:
     tests = ("slopes", "intercepts", "slopes and intercepts")
     results = [
         [
@@ -526,10 +588,12 @@ def _within(variant: Variant) -> TablePart:
 
 def _components(variant: Variant) -> TablePart:
     names = list(variant.results[0].details.get("variance", {}))
-    results = [[text(fit.metric), *(number(fit.details["variance"].get(n)) for n in names)] for fit in variant.results]
-    return table(
-        "Variance between segments, systems and rows (random intercepts)", ["metric", *names], results, full=True
-    )
+    results = []
+    for fit in variant.results:
+        df = (number(fit.details["df"].get(factor), 0) for factor in variant.factors)
+        results.append([text(fit.metric), *(number(fit.details["variance"].get(n)) for n in names), *df])
+    heads = ["metric", *names, *(f"df of {factor}" for factor in variant.factors)]
+    return table("Variance of random intercepts and of the rest, degrees of freedom", heads, results, full=True)
 
 
 def _tipping(result: DisentangleResult) -> Iterator[Part]:
@@ -582,6 +646,27 @@ def _tipping_chart(noisy: str, metrics: list[str], points: Sequence[TippingPoint
     return Chart(f"Coefficients without the noise of {noisy}", alt, tuple(panels), tuple(metrics))
 
 
+def _shared(result: DisentangleResult) -> Iterator[TablePart]:
+    """Yield corrected coefficients if the errors of repeated measurements correlate."""
+    for noisy in dict.fromkeys(point.noisy for point in result.shared):
+        points = [point for point in result.shared if point.noisy == noisy]
+        steps = {step: value for point in points for step, value, *_ in point.curve if step in (0, 0.1, 0.3, 0.5)}
+        results = []
+        for point in points:
+            at = {step: estimate(coef, (low, high), 2) for step, _, coef, low, high in point.curve}
+            changes = number(point.changes_at, 2) if point.changes_at is not None else text("never")
+            results.append(
+                [text(point.metric), text(point.factor), *(at.get(step, Cell(NONE)) for step in steps), changes]
+            )
+        heads = [f"{step:g} (reliability {value:.2f})" for step, value in steps.items()]
+        caption = f"Corrected coefficients if the errors of those who measured {noisy} correlate"
+        note = (
+            "Alpha takes them to be independent (0). Changes from: the correlation from which a coefficient gains or "
+            "loses its significance."
+        )
+        yield table(caption, ["metric", "factor", *heads, "changes from"], results, note=note, names=2, full=True)
+
+
 def _bends(result: DisentangleResult) -> Iterator[Part]:
     results = []
     for bend in result.bends:
@@ -591,6 +676,7 @@ def _bends(result: DisentangleResult) -> Iterator[Part]:
         )
     if not results:
         return
+    yield from _beside_bends(result)
     heads = ["metric", "bent", "R² of lines", "of curves", "lines, new rows", "curves, new rows", "F", "p"]
     note = "New rows: cross-validation, the same folds for both. p: no curve."
     caption = "What is gained if factors act in curves (natural splines) instead of straight lines"
@@ -610,6 +696,26 @@ def _bends(result: DisentangleResult) -> Iterator[Part]:
                 panels.append((bend.metric, spec))
         alt = f"What {factor} adds to each metric, as a curve and as a straight line."
         yield Chart(f"The curve of {factor}", alt, tuple(panels), ("curve", "straight line"))
+
+
+def _beside_bends(result: DisentangleResult) -> Iterator[TablePart]:
+    """Yield what the factors that stay straight have beside the bent ones, and beside straight ones."""
+    results = []
+    for bend in result.bends:
+        if not bend.coef:
+            continue
+        fit = result[bend.metric]
+        line = [number(fit.coef[f], 2, mark=_dagger(fit.p[f] < result.alpha)) for f in result.factors]
+        curve = [
+            number(bend.coef[f], 2, mark=_dagger(bend.coef_p[f] < result.alpha)) if f in bend.coef else text("curve")
+            for f in result.factors
+        ]
+        results.append([text(bend.metric), text(f"a line in {bend.factor}"), *line])
+        results.append([text(bend.metric), text(f"a curve in {bend.factor}"), *curve])
+    if results:
+        caption = "Coefficients beside a straight line and beside a curve"
+        note = f"† p < {result.alpha:g}, uncorrected. A factor that is bent has a curve and no coefficient."
+        yield table(caption, ["metric", "beside", *result.factors], results, note=note, names=2)
 
 
 def _mediation(result: DisentangleResult) -> Iterator[TablePart]:

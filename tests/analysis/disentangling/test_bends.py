@@ -89,6 +89,45 @@ def test_no_bend_is_found_five_times_in_a_hundred() -> None:
     assert 0.25 < float(np.median(p)) < 0.75
 
 
+def saturated(bend: float, n: int = 600, seed: int = 1) -> dict[str, Any]:
+    """A metric that saturates in SEM; LEX grows with the cube of SEM and explains nothing; SYN does."""
+    rng = np.random.default_rng(seed)
+    sem = rng.uniform(size=n)
+    lex, syn = sem**3 + 0.15 * rng.normal(size=n), rng.normal(size=n)
+    signal = np.expm1(-bend * sem) / np.expm1(-bend) if bend else sem
+    return {"m": signal + 0.1 * syn + 0.2 * rng.normal(size=n), "sem": sem, "syn": syn, "lex": lex}
+
+
+def test_the_coefficient_that_hangs_on_a_straight_line_is_named() -> None:
+    result = disentangle(saturated(3.0), ["m"], ["sem", "syn", "lex"], spline=["sem"])
+    assert result["m"].p["lex"] < 1e-6
+    notice = next(notice for notice in result.warnings if notice.name == "bent")
+    (changed,) = notice.values["changed"]
+    assert (notice.about, changed["factor"], list(changed["bent"])) == ("m", "lex", ["sem"])
+    assert changed["bent"]["sem"] < 1e-6
+    assert (changed["line"], changed["line_p"]) == (result["m"].coef["lex"], result["m"].p["lex"])
+    assert abs(changed["coef"]) < abs(changed["line"]) / 2
+    assert changed["p"] > 0.05
+    bend = result.bends[0]
+    assert (bend.coef["lex"], bend.coef_p["lex"]) == (pytest.approx(changed["coef"]), pytest.approx(changed["p"]))
+    assert set(bend.coef) == {"syn", "lex"}
+    said = result.to_text()
+    assert said.startswith("Careful: what m owes to lex hangs on a straight line in sem: ")
+    assert "a curve in sem" in said
+    assert type(result).from_dict(result.to_dict()) == result
+
+
+def test_bends_that_decide_nothing_are_passed_over() -> None:
+    line = disentangle(saturated(0.0), ["m"], ["sem", "syn", "lex"])
+    assert "bent" not in {notice.name for notice in line.warnings}
+    # With 20,000 rows the slight bend is significant beyond doubt; SYN, which is beside the question, is not named.
+    many = saturated(1.0, 20_000)
+    many["lex"] = np.random.default_rng(5).normal(size=20_000) + many["sem"]
+    slight = disentangle(many, ["m"], ["sem", "syn", "lex"], spline=["sem"])
+    assert slight.bends[0].p < 1e-20
+    assert "bent" not in {notice.name for notice in slight.warnings}
+
+
 def test_mediation_is_that_of_statsmodels() -> None:
     import pandas
     import statsmodels.api as models

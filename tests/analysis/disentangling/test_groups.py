@@ -40,7 +40,8 @@ def test_simpsons_paradox_is_warned_of_and_equal_slopes_are_not() -> None:
     moved = next(w.values["differences"] for w in result.warnings if w.name == "simpson")
     moved = next(one for one in moved if one["factor"] == "lex")
     assert moved["pooled"] > 0.4 > moved["within"]
-    assert result.to_text().startswith("Careful, Simpson's paradox: over all rows m ")
+    assert result.to_text().startswith("Careful, Simpson's paradox: over all rows m rises with lex (")
+    assert "within one lp it does not (" in result.to_text()
     assert result.pooled[0].p > 0.05  # groups standardised by themselves look alike
     assert within.details["groups"]["intercepts"] < 1e-10
     assert "simpson" not in {w.name for w in disentangle(grouped(1.0, 2.0), ["m"], FACTORS, group="lp").warnings}
@@ -111,9 +112,10 @@ def test_crossed_random_intercepts_are_the_balanced_analysis_of_variance() -> No
     rest -= rest.mean()
     rows, columns = rest.mean(axis=1), rest.mean(axis=0)
     error = np.square(rest - rows[:, None] - columns).sum() / ((segments - 1) * (systems - 1) - 1)
-    assert fit.coef["lex"] == pytest.approx(slope, abs=1e-4)
-    assert fit.details["variance"]["rest"] == pytest.approx(error, rel=0.01)
-    assert fit.details["variance"]["segment"] == pytest.approx(rows.var(ddof=1) - error / systems, rel=0.02)
-    assert fit.details["variance"]["system"] == pytest.approx(columns.var(ddof=1) - error / segments, rel=0.02)
+    assert fit.coef["lex"] == pytest.approx(slope, abs=1e-6)
+    assert fit.details["variance"]["rest"] == pytest.approx(error, rel=1e-5)
+    assert fit.details["variance"]["segment"] == pytest.approx(rows.var(ddof=1) - error / systems, rel=1e-5)
+    assert fit.details["variance"]["system"] == pytest.approx(columns.var(ddof=1) - error / segments, rel=1e-5)
+    assert fit.details["df"]["lex"] == pytest.approx((segments - 1) * (systems - 1) - 1, rel=1e-3)
     with pytest.raises(InputError, match="144 levels in 144 rows; an intercept needs several rows a level"):
         disentangle({**table, "row": [str(i) for i in range(144)]}, ["m"], ["lex"], random=["row"])

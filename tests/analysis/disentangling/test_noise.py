@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.disentangling.noise import Moments, cronbach, human_factors, simex, stated
+from bsx.analysis.disentangling.noise import Moments, cronbach, human_factors, if_errors_correlate, simex, stated
 from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import TablePart
@@ -133,6 +133,39 @@ def test_a_planted_truth_is_found_and_the_tipping_point_is_the_true_reliability(
     repeated = disentangle(table, ["m"], ["both", "syn", "lex"], repeat={"both": ["sem", "again"]})
     assert repeated.reliability[0].value == pytest.approx(2 * 0.7 / 1.7, abs=0.02)
     assert repeated.variant("errors-in-variables")["m"].coef["lex"] == pytest.approx(0, abs=0.03)
+
+
+def test_what_judges_errors_share_is_not_meaning() -> None:
+    rng = np.random.default_rng(8)
+    n, share = 20_000, 0.3
+    meaning = rng.normal(size=n)
+    errors = np.sqrt(share) * rng.normal(size=n) + np.sqrt(1 - share) * rng.normal(size=(3, n))
+    table = {f"j{k}": np.sqrt(0.6) * meaning + np.sqrt(0.4) * error for k, error in enumerate(errors)}
+    table |= {"m": 0.8 * meaning + 0.6 * rng.normal(size=n), "lex": 0.6 * meaning + 0.8 * rng.normal(size=n)}
+    judges = {name: table[name] for name in ("j0", "j1", "j2")}
+    alpha = cronbach("sem", judges)
+    mean = np.mean([column / column.std() for column in judges.values()], axis=0)
+    assert alpha.value > np.corrcoef(mean, meaning)[0, 1] ** 2 + 0.05
+    true = if_errors_correlate(alpha, 3, share)
+    assert true.value == pytest.approx(np.corrcoef(mean, meaning)[0, 1] ** 2, abs=0.01)
+    steps = [if_errors_correlate(replace(alpha, value=alpha.value + shift), 3, share).value for shift in (-1e-6, 1e-6)]
+    assert true.times == pytest.approx((steps[1] - steps[0]) / 2e-6, rel=1e-4)
+    assert if_errors_correlate(alpha, 3, 0.0).value == pytest.approx(alpha.value)
+
+    result = disentangle(table, ["m"], ["sem", "lex"], repeat={"sem": list(judges)})
+    corrected = result.variant("errors-in-variables")["m"]
+    points = {point.factor: point for point in result.shared}
+    assert corrected.significant["lex"]
+    assert points["lex"].curve[0] == pytest.approx((0.0, alpha.value, corrected.coef["lex"], *corrected.ci["lex"]))
+    at = next(point for point in points["lex"].curve if point[0] == share)
+    assert at[3] < 0 < at[4]
+    assert points["lex"].changes_at == pytest.approx(share, abs=0.05)
+    assert points["sem"].changes_at is None
+    notice = next(notice for notice in result.warnings if notice.name == "shared-errors")
+    assert notice.values["changes"] == [{"metric": "m", "factor": "lex", "at": points["lex"].changes_at}]
+    assert "takes the errors of those who measured sem to be independent" in result.to_text()
+    shown = next(p for p in parts_of(result) if isinstance(p, TablePart) and p.caption.startswith("Corrected coeff"))
+    assert [row[1].text for row in shown.rows] == ["sem", "lex"]
 
 
 def test_noise_that_nobody_states_is_warned_of() -> None:

@@ -1,0 +1,142 @@
+"""Coefficients within segments and systems: against dummies, with clusters, and whether pooling is warned of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("statsmodels")
+from bsx.analysis.disentangling.fit import disentangle
+from bsx.errors import InputError, UnknownNameError
+from tests.conftest import Outcome
+
+
+def crossed(apart: float = 1.5, slope: float = 0.2, segments: int = 60, systems: int = 5, seed: int = 1) -> Any:
+    """Segments under systems; easy segments have high LEX and high scores where they are apart."""
+    rng = np.random.default_rng(seed)
+    segment, system = np.repeat(np.arange(segments), systems), np.tile(np.arange(systems), segments)
+    easy, n = rng.normal(size=segments)[segment], segments * systems
+    lex, syn = apart * easy + rng.normal(size=n), rng.normal(size=n)
+    metric = slope * lex + apart * easy + 0.3 * rng.normal(size=systems)[system] + rng.normal(size=n)
+    table = {"m": metric, "lex": lex, "syn": syn}
+    return {**table, "segment": [f"s{i}" for i in segment], "system": [f"y{i}" for i in system]}
+
+
+def test_within_is_the_regression_with_dummies() -> None:
+    import statsmodels.api as models
+
+    table = {name: column[:-2] for name, column in crossed().items()}
+    n = len(table["m"])
+    z = {name: (table[name] - table[name].mean()) / table[name].std() for name in ("m", "lex", "syn")}
+    names = {name: np.array(table[name]) for name in ("segment", "system")}
+    for columns in (["segment"], ["system"], ["segment", "system"]):
+        dummies = np.concatenate(
+            [names[c][:, None] == np.unique(names[c])[place > 0 :] for place, c in enumerate(columns)], 1
+        )
+        model = models.OLS(z["m"], np.column_stack([z["lex"], z["syn"], dummies.astype(float)]))
+        result = disentangle(table, ["m"], ["lex", "syn"], within=columns, se="classic")
+        variant = result.variant("within")
+        expected = model.fit()
+        assert list(variant["m"].coef.values()) == pytest.approx(expected.params[:2].tolist())
+        assert list(variant["m"].se.values()) == pytest.approx(expected.bse[:2].tolist())
+        assert list(variant["m"].p.values()) == pytest.approx(expected.pvalues[:2].tolist())
+        assert variant["m"].details["within"] == {
+            "rows": n,
+            "intercepts": dummies.shape[1],
+            "df": expected.df_resid,
+            "r2": pytest.approx(expected.rsquared, abs=1e-9),
+        }
+        assert variant.levels == tuple(columns)
+        assert f"{expected.df_resid:,.0f} degrees of freedom" in variant.what
+        if len(columns) == 1:
+            robust = disentangle(table, ["m"], ["lex", "syn"], within=columns, se="hc3").variant("within")["m"]
+            assert list(robust.se.values()) == pytest.approx(model.fit(cov_type="HC3").bse[:2].tolist())
+
+
+def test_clusters_within_which_levels_lie_are_not_counted_twice() -> None:
+    import statsmodels.api as models
+
+    table = crossed()
+    of = np.unique(table["segment"], return_inverse=True)[1]
+    z = {name: (table[name] - table[name].mean()) / table[name].std() for name in ("m", "lex", "syn")}
+    inner = {name: column - (np.bincount(of, column) / np.bincount(of))[of] for name, column in z.items()}
+    model = models.OLS(inner["m"], np.column_stack([inner["lex"], inner["syn"]]))
+    expected = model.fit(cov_type="cluster", cov_kwds={"groups": of}, use_t=True)
+    found = disentangle(table, ["m"], ["lex", "syn"], within=["segment"]).variant("within")["m"]
+    assert list(found.se.values()) == pytest.approx(expected.bse.tolist())
+    # The intercepts of systems lie across segments: they count.
+    both = disentangle(table, ["m"], ["lex", "syn"], within=["segment", "system"]).variant("within")["m"]
+    assert both.se["lex"] == pytest.approx(found.se["lex"], rel=0.2)
+    assert both.details["within"]["intercepts"] == 64
+
+
+def test_pooling_is_looked_at_without_being_asked() -> None:
+    result = disentangle(crossed(slope=0.5), ["m"], ["lex", "syn"])
+    found = {notice.about: notice.values["differences"] for notice in result.warnings if notice.name == "simpson"}
+    assert list(found) == ["segment"]
+    one = found["segment"][0]
+    assert one["factor"] == "lex"
+    assert one["pooled"] > one["within"] + 0.3
+    assert result.to_text().startswith("Careful: over all rows m rises with lex (")
+    assert "within one segment it does less" in result.to_text()
+    assert not result.variants
+    same = disentangle(crossed(apart=0.0), ["m"], ["lex", "syn"])
+    assert "simpson" not in {notice.name for notice in same.warnings}
+    pairs = crossed()
+    pairs["lp"] = ["de-en", "zh-en"] * 150  # a segment is one of its language pair
+    inner = disentangle(pairs, ["m"], ["lex", "syn"], within=["segment"]).variant("within")["m"]
+    assert inner.details["within"]["intercepts"] == 120
+
+
+def test_shown_beside_the_main_estimate(cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    table, file = crossed(), tmp_path / "scores.tsv"
+    lines = ["\t".join(table), *("\t".join(map(str, row)) for row in zip(*table.values(), strict=True))]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    command = ("disentangle", file, "--columns", "m", "--factor-columns", "lex,syn")
+    done = cli(*command, "--within", "segment,system", "--random", "segment,system", "--full")
+    assert done.status == 0, done.err
+    assert "within segment and system" in done.out
+    assert "Coefficients within segment and system" in done.out
+    assert "Satterthwaite" in done.out
+    assert done.out.count("bsx intervene") == 1
+    for wrong, said in (
+        (("--within", "segmnt"), "segmnt"),
+        (("--within", "segment,system,m"), "name one column or two"),
+        (("--within", "segment,segment"), "named twice"),
+        (("--group", "segment"), "within segment holds its differences constant"),
+    ):
+        done = cli(*command, *wrong)
+        assert done.status == 2
+        assert said in done.err
+        assert done.err.count("\n") == 1
+
+
+def test_what_cannot_be_within() -> None:
+    table = crossed()
+    n = len(table["m"])
+    table["row"], table["one"] = [str(i) for i in range(n)], ["a"] * n
+    table["pair"] = [f"{a}{b}" for a, b in zip(table["segment"], table["system"], strict=True)]
+    table["twice"] = [str(i // 2) for i in range(n)]
+    table["fixed"] = np.unique(table["segment"], return_inverse=True)[1].astype(float)
+    for columns, factors, message in (
+        (["row"], ["lex"], "300 levels in 300 rows; an intercept needs several rows a level"),
+        (["pair"], ["lex"], "an intercept needs several rows a level"),
+        (["one"], ["lex"], "within: one has one level in all 300 rows"),
+        (["segment"], ["fixed"], "no factor varies within one segment"),
+    ):
+        with pytest.raises(InputError, match=message):
+            disentangle(table, ["m"], factors, within=columns)
+    with pytest.raises(UnknownNameError, match="there is no column 'who'"):
+        disentangle(table, ["m"], ["lex"], within=["who"])
+    with pytest.raises(InputError, match="two columns need se cluster or classic"):
+        disentangle(table, ["m"], ["lex"], within=["segment", "system"], se="hc3")
+    few = {name: column[:6] for name, column in table.items()} | {"half": list("aabbcc"), "side": list("xyxyxy")}
+    with pytest.raises(InputError, match="6 rows are too few for 4 intercepts and 2 coefficients"):
+        disentangle(few, ["m"], ["lex", "syn"], within=["half", "side"])
+    fixed = disentangle(table, ["m"], ["lex", "fixed"], within=["segment"]).variant("within")["m"]
+    assert np.isnan(fixed.coef["fixed"])
+    assert not np.isnan(fixed.coef["lex"])
