@@ -24,6 +24,11 @@ SAMPLED = {"segments": "segments", "systems": "systems", "both": "systems and se
 """What is taken for a random sample, and so resampled: what the interval and the test speak about."""
 
 
+def sampled_units(sampled: Sampled, *, documents: bool) -> str:
+    """Return what is resampled in words: documents, where segments are drawn by them."""
+    return SAMPLED[sampled].replace("segments", "documents") if documents else SAMPLED[sampled]
+
+
 class DrawOptions(TypedDict):
     """How often is drawn, and from which seed, as keyword arguments."""
 
