@@ -221,8 +221,8 @@ def _group(
     data = Rows(rows, judgments, segments=segment is not None, systems=systems)
     data = replace(data, clusters=of_segments if data.matrix else of_rows)
     if whole is not None:
-        own = {"every": whole.every, "judged": whole.judged, "corpus": whole.corpus}
-        data = replace(data, **own, every_clusters=whole.every_clusters)
+        of_every = whole.every_clusters
+        data = replace(data, every=whole.every, judged=whole.judged, corpus=whole.corpus, every_clusters=of_every)
     result = agreement(data, settings)
     notes += result.notes
     metrics = [metric for metric in result.metrics if metric.metric not in sentinels]

@@ -13,7 +13,7 @@ from bsx.analysis.agreement.result import MetricAgreement
 from bsx.analysis.agreement.rows import Rows
 from bsx.analysis.agreement.settings import MetaSettings, Test
 from bsx.analysis.stats import correlation
-from bsx.analysis.stats.correlation import HEAVY_TAILS, bootstrap_correlations, influence, tail_weight, worth
+from bsx.analysis.stats.correlation import HEAVY_TAILS, bootstrap_correlations, influence, sums_of, tail_weight, worth
 from bsx.analysis.stats.resample import (
     FEW_UNITS,
     Clustered,
@@ -135,8 +135,8 @@ def worth_of_clusters(metrics: Sequence[Array], human: Array, clusters: Indices,
     """Return how many like clusters an interval rests on: of one metric's correlation (n,), or of two's difference."""
     if statistic != "pearson":
         return drawn_units(len(human), clusters)
-    added = [np.bincount(clusters, weights=influence(x, human)) for x in metrics]
-    return worth(added[0] if len(added) == 1 else added[0] - added[1])
+    added = [influence(x, human) for x in metrics]
+    return worth(sums_of(clusters, added[0] if len(added) == 1 else added[0] - added[1]))
 
 
 def tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, settings: MetaSettings) -> Compare:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from bsx.analysis.stats.resample import (
     Clustered,
+    Indices,
     Resampling,
     Seed,
     bootstrap_counts,
@@ -215,9 +216,9 @@ def bootstrap_correlations(
             for i in bootstrap_rows(resamples, len(y), seed, clusters)
         ]
         return np.array(draws, dtype=np.float64)
-    steady = np.stack([row if varies(row) else np.zeros_like(row) for row in x])
+    moving = np.stack([row if varies(row) else np.zeros_like(row) for row in x])
     return np.concatenate(
-        [weighted_spearman(steady, y, c) for c in bootstrap_counts(resamples, len(y), seed, clusters)]
+        [weighted_spearman(moving, y, c) for c in bootstrap_counts(resamples, len(y), seed, clusters)]
     )
 
 
@@ -231,6 +232,12 @@ def influence(x: Array, y: Array) -> Array:
     x, y = ((z - z.mean()) / z.std() for z in (x, y))
     added: Array = x * y - float((x * y).mean()) / 2 * (x * x + y * y)
     return added
+
+
+def sums_of(clusters: Indices, added: Array) -> Array:
+    """Return what each cluster adds (clusters,), of what its items do (n,)."""
+    sums: Array = np.bincount(clusters, weights=added).astype(np.float64)
+    return sums
 
 
 WEIGHTY = 5.0

@@ -154,6 +154,19 @@ def bootstrap_p(draws: Array, null: float = 0.0, units: int | None = None) -> tu
     return float(below), float(min(1.0, 2 * min(below, above)))
 
 
+def few_units(tail: float, units: int) -> float:
+    """Return by how much a bootstrap interval of few units is too narrow, as a factor of its standard errors.
+
+    Args:
+        tail: share of draws outside one end.
+        units: how many things were drawn.
+    """
+    if not 2 <= units < FEW_UNITS:
+        return 1.0
+    stats = need("scipy.stats", "intervals")
+    return float(np.sqrt(units / (units - 1)) * stats.t.isf(tail, units - 1) / stats.norm.isf(tail))
+
+
 def _expanded(tail: float, units: int) -> float:
     """Return the share of draws that lies outside an end which t, of few units, puts there."""
     if units < 2:

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.stats.correlation import influence, worth
+from bsx.analysis.stats.correlation import influence, sums_of, worth
 from bsx.analysis.stats.resample import (
     CELLS,
     SAMPLED,
@@ -266,13 +266,13 @@ def units_of(
     """
     systems, segments = human.shape
     if resample != "segments":
-        return systems if resample == "systems" else min(systems, drawn_units(segments, clusters))
+        return int(systems if resample == "systems" else min(systems, drawn_units(segments, clusters)))
     if by != "none" or statistic != "pearson":
         return drawn_units(segments, clusters)
     present = ~np.isnan(human)
     of = np.broadcast_to(np.arange(segments) if clusters is None else clusters, human.shape)[present]
-    added = [np.bincount(of, weights=influence(z[present], human[present])) for z in metrics]
-    return worth(added[0] if len(added) == 1 else added[0] - added[1])
+    added = [influence(z[present], human[present]) for z in metrics]
+    return worth(sums_of(of, added[0] if len(added) == 1 else added[0] - added[1]))
 
 
 def system_means(scores: Array) -> Array:
