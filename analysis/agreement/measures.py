@@ -86,7 +86,7 @@ def about_weights(worth: Mapping[str, int], units: int, unit: str) -> tuple[str,
         units: how many are drawn.
         unit: what they are called.
     """
-    few = {name: count for name, count in worth.items() if count < min(units / 2, FEW_UNITS)}
+    few = {name: count for name, count in worth.items() if count < min(units, FEW_UNITS) / 2}
     if not few:
         return ()
     named = ", ".join(f"{name} ({count})" for name, count in few.items())
