@@ -6,7 +6,7 @@ Columns in, one named result out. `bsx meta` is this function with files around 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,11 @@ from bsx.analysis.agreement.rows import CorpusScores, Rows, upside_down
 from bsx.analysis.agreement.sentinels import check_constant, columns_of, made, orders_ties
 from bsx.analysis.agreement.settings import MetaColumns, MetaSettings
 from bsx.analysis.agreement.winners import average_of, average_tests, corrected_over_all, tests_against, tests_between
+from bsx.analysis.stats.resample import Clustered, cluster_codes
 from bsx.analysis.stats.systems.grouped import grid
 from bsx.analysis.stats.validate import refuse_rounding, vectors
 from bsx.data.columns import Labels, TableLike, check_present, column_names, label_column, number_column
+from bsx.data.documents import document_of_segment, refuse_single, seem_together
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array
 from bsx.support.settings import set_fields, settled
@@ -38,7 +40,8 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
         metrics: columns with metric scores.
         human: column of human scores; higher is better.
         settings: see `MetaSettings`. All levels but ``seg`` need a column of systems; with ``segment`` there is one row
-            for each system and segment.
+            for each system and segment. Without systems, rows of one segment are drawn together; rows of one document
+            always are.
 
     Raises:
         UnknownNameError: for an unknown column; lists near names.
@@ -48,11 +51,11 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
         apart = ByCategory.of(columns, [human, *settings.categories], settings.group, settings.corpus or {})
         own = {**set_fields(settings, "categories"), "group": apart.group, "corpus": apart.corpus}
         return apart.described(meta_evaluate(apart.columns, metrics, apart.human, **own))
-    group, system, segment = settings.group, settings.system, settings.segment
+    group, system, segment, document = settings.group, settings.system, settings.segment, settings.document
     lower, sentinels = settings.lower, settings.sentinels
     known = column_names(columns)
     controls = columns_of(sentinels, known, metrics)
-    _check_names(columns, metrics, human, [*controls, group, system, segment], lower, [*metrics, *controls])
+    _check_names(columns, metrics, human, [*controls, group, system, segment, document], lower, [*metrics, *controls])
     check_constant(sentinels, known, settings)
     if settings.level in ("darr", "hybrid") and (system is None or segment is None):
         raise InputError(f"level {settings.level} compares systems on segments: name the columns system and segment")
@@ -60,15 +63,15 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
         raise InputError("level sys correlates systems: name the column system")
     if settings.grouping not in (None, "none") and (system is None or segment is None):
         raise InputError(f"grouping {settings.grouping} needs the columns system and segment")
-    if segment is not None and system is None:
-        raise InputError("segment without system: name the column system too")
     numbers = {name: number_column(name, columns[name]) for name in [*metrics, *controls, human]}
     n = len(numbers[human])
     if not n:
         raise InputError("the table has no rows")
     notes = [f"{name}: lower is better, so its sign is turned" for name in lower]
     numbers |= {name: -numbers[name] for name in lower}
-    labels = {name: label_column(name, columns[name]) for name in (group, system, segment) if name is not None}
+    labels = {
+        name: label_column(name, columns[name]) for name in (group, system, segment, document) if name is not None
+    }
     sizes = {name: len(x) for name, x in numbers.items()} | {name: len(column) for name, column in labels.items()}
     for name, size in sizes.items():
         if size != n:
@@ -85,11 +88,13 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     for label in dict.fromkeys(groups):
         chosen = np.array([name == label for name in groups])
         rows = {name: values[chosen] for name, values in numbers.items()}
-        names = [[labels[c][i] for i in np.flatnonzero(chosen)] if c is not None else None for c in (system, segment)]
+        names = _Names(
+            *([labels[c][i] for i in np.flatnonzero(chosen)] if c is not None else None for c in settings.named)
+        )
         where = "" if group is None else f"group {label}: "
         try:
             here = {name: CorpusScores(one.statistics[chosen], one.score) for name, one in corpus.items()}
-            one, said = _group(str(label), rows, human, names[0], names[1], here, settings, sentinels)
+            one, said = _group(str(label), rows, human, names, here, settings, sentinels)
         except InputError as error:
             raise InputError(f"{where}{error}") from error
         results.append(one)
@@ -109,7 +114,7 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
         average,
         settings.headline,
         human,
-        settings.target,
+        _target(settings, list(zip(groups, labels[segment], strict=True)) if segment is not None else []),
         tuple(metrics),
         tuple(sentinels),
         system is not None,
@@ -118,12 +123,59 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     )
 
 
+@dataclass(frozen=True)
+class _Names:
+    """What the rows of a group are about (n,) each; None where no column says so."""
+
+    system: Labels | None
+    segment: Labels | None
+    document: Labels | None
+
+    def kept(self, rows: NDArray[np.bool_]) -> _Names:
+        """Return the names of those rows (n,)."""
+        return _Names(
+            *(
+                None if names is None else [name for name, there in zip(names, rows, strict=True) if there]
+                for names in (self.system, self.segment, self.document)
+            )
+        )
+
+    def clusters(self, settings: MetaSettings) -> tuple[Clustered, Clustered]:
+        """Return the number of each row's document, or of its segment (n,), and of each segment's document (segments,).
+
+        None where rows, or segments, are drawn one by one.
+
+        Raises:
+            InputError: if there is a single document or segment, or a segment is in two documents.
+        """
+        if self.document is None:
+            if self.segment is None or self.system is not None or len(set(self.segment)) == len(self.segment):
+                return None, None
+            if len(set(self.segment)) < 2:
+                raise InputError(f"segment: column {settings.segment!r} names one segment: at least 2 are needed")
+            return cluster_codes(self.segment), None
+        column = str(settings.document)
+        refuse_single(self.document, column)
+        if self.segment is None:
+            return cluster_codes(self.document), None
+        of = document_of_segment(self.segment, self.document, column)
+        return cluster_codes(self.document), cluster_codes([of[name] for name in dict.fromkeys(self.segment)])
+
+
+def _target(settings: MetaSettings, segments: Sequence[tuple[str, str]]) -> str:
+    """Return what intervals and tests speak about, in words; ``segments`` are group and segment of each row (n,)."""
+    systems = settings.level != "seg" or (settings.system is not None and settings.segment is not None)
+    unit = "documents" if settings.document is not None else "segments"
+    if unit == "segments" and not systems and len(set(segments)) == len(segments):
+        unit = "rows"
+    return settings.target(unit, systems=systems)
+
+
 def _group(
     label: str,
     rows: dict[str, Array],
     human: str,
-    system: Labels | None,
-    segment: Labels | None,
+    names: _Names,
     corpus: Mapping[str, CorpusScores],
     settings: MetaSettings,
     sentinels: Sequence[str],
@@ -135,8 +187,9 @@ def _group(
         raise InputError("no metric has a value")
     missing = np.any([np.isnan(x) for x in rows.values()], axis=0)
     whole: Rows | None = None
+    system, segment = names.system, names.segment
     if settings.level == "sys" and settings.system_score == "all" and segment is not None and (corpus or missing.any()):
-        whole = _whole(rows, human, system or [], segment, corpus)
+        whole = _whole(rows, human, names, settings, corpus)
     if missing.any():
         counts = ", ".join(f"{name} {np.isnan(x).sum()}" for name, x in rows.items() if np.isnan(x).any())
         notes.append(f"{missing.sum()} of {len(missing)} rows left out for missing values ({counts})")
@@ -150,6 +203,10 @@ def _group(
     if settings.level == "seg" and kept < 3:
         raise InputError(f"{kept} rows are too few for a correlation, at least 3 are needed")
     systems: tuple[Hashable, ...] = ()
+    there = names.kept(~missing)
+    of_rows, of_segments = there.clusters(settings) if settings.sampled != "systems" else (None, None)
+    if there.segment is not None and there.document is None and settings.sampled != "systems":
+        notes += filter(None, [seem_together(there.segment, judgments)])
     if system is not None:
         shaped, systems = _matrices({**rows, human: judgments}, missing, system, segment, settings)
         judgments = shaped.pop(human)
@@ -162,8 +219,10 @@ def _group(
             raise InputError(f"{name} has the value {present[0]:g} in all {kept} rows: nothing can be ranked")
         refuse_rounding(name, present)
     data = Rows(rows, judgments, segments=segment is not None, systems=systems)
+    data = replace(data, clusters=of_segments if data.matrix else of_rows)
     if whole is not None:
-        data = replace(data, every=whole.every, judged=whole.judged, corpus=whole.corpus)
+        of_every = whole.every_clusters
+        data = replace(data, every=whole.every, judged=whole.judged, corpus=whole.corpus, every_clusters=of_every)
     result = agreement(data, settings)
     notes += result.notes
     metrics = [metric for metric in result.metrics if metric.metric not in sentinels]
@@ -205,9 +264,10 @@ def _matrices(
 
 
 def _whole(
-    rows: dict[str, Array], human: str, system: Labels, segment: Labels, corpus: Mapping[str, CorpusScores]
+    rows: dict[str, Array], human: str, names: _Names, settings: MetaSettings, corpus: Mapping[str, CorpusScores]
 ) -> Rows:
     """Arrange the rows of the systems that were judged, with the segments that nobody judged."""
+    system, segment = names.system or [], names.segment or []
     numbers = np.arange(len(system), dtype=np.float64)
     result = grid(list(system), list(segment), {**rows, "\0row": numbers})
     judged = ~np.isnan(result.columns[human]).all(axis=1)
@@ -221,7 +281,8 @@ def _whole(
         statistics = np.zeros((*places.shape, scores.statistics.shape[1]))
         statistics[there] = scores.statistics[places[there].astype(np.int64)]
         arranged[name] = CorpusScores(statistics, scores.score)
-    return Rows(columns, judgments, every=columns, judged=judgments, corpus=arranged)
+    documents = names.clusters(settings)[1] if settings.sampled != "systems" else None
+    return Rows(columns, judgments, every=columns, judged=judgments, corpus=arranged, every_clusters=documents)
 
 
 def _check_names(

@@ -14,25 +14,35 @@ from bsx.analysis.agreement.measures import (
     STATISTICS,
     Agreement,
     about_tails,
+    about_weights,
     checked_williams,
     correlations,
     heavy_tails,
     paired,
     resampling,
     statistics_of,
+    tests_of_clusters,
     tests_of_items,
     tests_of_matrices,
+    worth_of_clusters,
 )
 from bsx.analysis.agreement.result import Figure, MetricAgreement
 from bsx.analysis.agreement.rows import Rows, upside_down
 from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.stats.correlation import pairwise_accuracy, pearson
-from bsx.analysis.stats.resample import SAMPLED, DrawOptions, percentile_interval
+from bsx.analysis.stats.resample import DrawOptions, Indices, Sampled, drawn_units, percentile_interval
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import ROWS
 from bsx.analysis.stats.selection import expected_model_selection
 from bsx.analysis.stats.systems.darr import compare_darr, darr_from_pairs, preferences
-from bsx.analysis.stats.systems.grouped import GroupedEstimate, group_mean, group_values, grouped, resampled_scores
+from bsx.analysis.stats.systems.grouped import (
+    GroupedEstimate,
+    group_mean,
+    group_values,
+    grouped,
+    resampled_scores,
+    units_of,
+)
 from bsx.analysis.stats.systems.hybrid import compare_hybrid_limits, hybrid_correlation_limit, hybrid_systems
 from bsx.analysis.stats.systems.soft import soft_pairwise_accuracy
 from bsx.analysis.stats.systems.ties import calibrate_ties, compare_ties
@@ -80,11 +90,27 @@ def _upright(rows: Rows, settings: MetaSettings) -> Rows:
 
 
 def _pooled(rows: Rows, settings: MetaSettings) -> Agreement:
+    if rows.clusters is not None:
+        return _clustered(rows, rows.clusters, settings)
     heavy = heavy_tails(rows.metrics, rows.human, settings)
     metrics = [correlations(name, x, rows.human, settings, heavy=name in heavy) for name, x in rows.metrics.items()]
     test = settings.test_for(dependent=False, heavy=bool(heavy))
     compare = tests_of_items(rows.metrics, rows.human, test, settings)
     return Agreement(metrics, test, compare, about_tails(heavy, test))
+
+
+def _clustered(rows: Rows, clusters: Indices, settings: MetaSettings) -> Agreement:
+    """Rows of which some belong together: whole documents or segments are drawn."""
+    unit = "documents" if settings.document is not None else "segments"
+    metrics = [
+        correlations(name, x, rows.human, settings, clusters=clusters, unit=unit) for name, x in rows.metrics.items()
+    ]
+    test = settings.test_for(dependent=True)
+    compare = tests_of_clusters(rows.metrics, rows.human, test, settings, clusters, unit)
+    worth = {
+        name: worth_of_clusters((x,), rows.human, clusters, settings.statistic) for name, x in rows.metrics.items()
+    }
+    return Agreement(metrics, test, compare, about_weights(worth, drawn_units(len(rows.human), clusters), unit))
 
 
 def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
@@ -97,7 +123,14 @@ def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
             if statistic != settings.statistic:
                 options["resamples"] = 1
             results[statistic] = grouped(
-                x, rows.human, by=by, statistic=statistic, resample=settings.sampled, nan="omit", **options
+                x,
+                rows.human,
+                by=by,
+                statistic=statistic,
+                resample=settings.sampled,
+                nan="omit",
+                cluster=rows.clusters,
+                **options,
             )
         main = results[settings.statistic]
         figures: dict[str, Figure] = {statistic: estimate.estimate for statistic, estimate in results.items()}
@@ -105,19 +138,24 @@ def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
             figures |= {"defined": main.groups, "undefined": main.undefined}
         metrics.append(MetricAgreement(name, main.estimate, (main.low, main.high), figures, main.method))
     test = settings.test_for(dependent=True)
+    said: tuple[str, ...] = ()
+    if settings.sampled == "segments" and settings.statistic != "acc_eq":
+        how = (by, settings.statistic, settings.sampled, rows.clusters)
+        worth = {name: units_of((x,), rows.human, *how) for name, x in rows.metrics.items()}
+        said = about_weights(worth, drawn_units(rows.human.shape[1], rows.clusters), rows.over("segments"))
     if test == "williams":
         present = ~np.isnan(rows.human)
         flat = {name: x[present] for name, x in rows.metrics.items()}
-        return Agreement(metrics, test, tests_of_items(flat, rows.human[present], test, settings))
-    return Agreement(metrics, test, tests_of_matrices(rows, metrics, by, test, settings))
+        return Agreement(metrics, test, tests_of_items(flat, rows.human[present], test, settings), said)
+    return Agreement(metrics, test, tests_of_matrices(rows, metrics, by, test, settings), said)
 
 
 def _tied(rows: Rows, settings: MetaSettings) -> Agreement:
     """Segment level: pairwise accuracy with ties calibrated for each metric, beside what chance would give."""
-    by, human, options = settings.grouped_by, rows.human, resampling(settings)
+    by, human, options, of = settings.grouped_by, rows.human, resampling(settings), rows.clusters
     metrics, epsilons = [], {}
     for name, x in rows.metrics.items():
-        result = calibrate_ties(x, human, by=by, human_epsilon=settings.human_ties, nan="omit", **options)
+        result = calibrate_ties(x, human, by=by, human_epsilon=settings.human_ties, nan="omit", cluster=of, **options)
         figures: dict[str, Figure] = {"acc_eq": result.acc_eq, "chance": result.chance, "epsilon": result.epsilon}
         for statistic in STATISTICS:
             plain = group_mean(group_values(x, human, by, statistic))
@@ -141,6 +179,7 @@ def _tied(rows: Rows, settings: MetaSettings) -> Agreement:
             confidence=settings.confidence,
             plus_one=test == "permutation",
             nan="omit",
+            cluster=of,
             **draw,
         )
 
@@ -156,15 +195,16 @@ def _darr(rows: Rows, settings: MetaSettings) -> Agreement:
         )
     ties, unit, options = settings.ties, settings.unit, resampling(settings)
     sides = {name: pairs.scores(x) for name, x in rows.metrics.items()}
+    of = None if rows.clusters is None else rows.clusters[pairs.segment]
     metrics = []
     for name, (better, worse) in sides.items():
-        result = darr_from_pairs(better, worse, pairs.segment, ties=ties, unit=unit, **options)
+        result = darr_from_pairs(better, worse, pairs.segment, ties=ties, unit=unit, cluster=of, **options)
         fields = ("tau", "concordant", "discordant", "ties", "n", "segments")
         figures = {field: getattr(result, field) for field in fields}
         metrics.append(MetricAgreement(name, result.tau, (result.low, result.high), figures, result.method))
 
     def compare(a: str, b: str) -> Comparison:
-        return compare_darr(sides[a], sides[b], pairs.segment, ties=ties, unit=unit, **options)
+        return compare_darr(sides[a], sides[b], pairs.segment, ties=ties, unit=unit, cluster=of, **options)
 
     return Agreement(metrics, settings.test_for(dependent=True), compare)
 
@@ -189,9 +229,10 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
                 over,
                 settings.resamples,
                 settings.seed,
+                clusters=rows.drawn,
             )
-            ends = percentile_interval(drawn, settings.confidence)
-            method = f"{settings.statistic}, bootstrap over {SAMPLED[over]}"
+            ends = percentile_interval(drawn, settings.confidence, _drawn(rows, over))
+            method = f"{settings.statistic}, bootstrap over {rows.over(over)}"
         figures = {**result.figures, **_order_of_systems(rows, name, x, human, settings)}
         method = f"{method}, systems ({rows.estimand(name)})"
         metrics.append(MetricAgreement(name, result.value, ends, figures, method))
@@ -202,14 +243,21 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
         def resample() -> dict[str, Array]:
             return {
                 name: resampled_scores(
-                    rows.scored(name), rows.human_scored(), rows.shape, settings.statistic, over, **draw
+                    rows.scored(name),
+                    rows.human_scored(),
+                    rows.shape,
+                    settings.statistic,
+                    over,
+                    **draw,
+                    clusters=rows.drawn,
                 )
                 for name in scores
             }
 
         values = {metric.metric: metric.value for metric in metrics}
-        method = f"difference of {settings.statistic} (of systems), paired bootstrap over {SAMPLED[over]}"
-        return Agreement(metrics, test, paired(resample, values, len(human), method, settings), about)
+        method = f"difference of {settings.statistic} (of systems), paired bootstrap over {rows.over(over)}"
+        compare = paired(resample, values, len(human), method, settings, lambda a, b: _drawn(rows, over))
+        return Agreement(metrics, test, compare, about)
     if test == "perm-both" and rows.segments:
         return Agreement(metrics, test, tests_of_matrices(rows, metrics, "means", test, settings), about)
     if test == "permutation" and over == "segments":
@@ -222,6 +270,11 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
     return Agreement(metrics, test, tests_of_items(scores, human, test, settings), about)
 
 
+def _drawn(rows: Rows, over: Sampled) -> int | None:
+    """Return how many segments or documents an interval over those rests on."""
+    return drawn_units(rows.shape[1], rows.drawn) if over == "segments" else None
+
+
 def _order_of_systems(rows: Rows, name: str, x: Array, human: Array, settings: MetaSettings) -> dict[str, Figure]:
     """Return pairwise accuracy and soft pairwise accuracy; the latter needs scores of segments."""
     options, over = resampling(settings), settings.sampled
@@ -230,9 +283,16 @@ def _order_of_systems(rows: Rows, name: str, x: Array, human: Array, settings: M
     if over != "systems":
         shape, draws = rows.shape, settings.resamples
         drawn = resampled_scores(
-            rows.scored(name), rows.human_scored(), shape, "pairwise_accuracy", over, draws, settings.seed
+            rows.scored(name),
+            rows.human_scored(),
+            shape,
+            "pairwise_accuracy",
+            over,
+            draws,
+            settings.seed,
+            clusters=rows.drawn,
         )
-        ends = percentile_interval(drawn, settings.confidence)
+        ends = percentile_interval(drawn, settings.confidence, _drawn(rows, over))
     figures: dict[str, Figure] = {"pairwise_accuracy": accuracy.estimate, "pairwise_accuracy_ci": ends}
     if not rows.segments:
         return {**figures, "spa": math.nan, "spa_ci": (math.nan, math.nan)}
@@ -245,6 +305,7 @@ def _order_of_systems(rows: Rows, name: str, x: Array, human: Array, settings: M
         resample=over,
         nan="omit",
         names=rows.systems,
+        cluster=rows.clusters,
         **options,
     )
     return {**figures, "spa": spa.estimate, "spa_ci": (spa.low, spa.high)}
@@ -256,7 +317,7 @@ def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
     scores = dict(zip(x, drawn.metric, strict=True))
     metrics = []
     for name, values in scores.items():
-        limit = hybrid_correlation_limit(x[name], human, nan="omit", **options)
+        limit = hybrid_correlation_limit(x[name], human, nan="omit", cluster=rows.clusters, **options)
         sampled = pearson(values, drawn.human, confidence=settings.confidence)
         chosen = expected_model_selection(values, drawn.human, settings.sample)
         figures: dict[str, Figure] = {
@@ -273,6 +334,6 @@ def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
     def compare(a: str, b: str) -> Comparison:
         if test == "williams":
             return checked_williams(scores[a], scores[b], drawn.human, settings)
-        return compare_hybrid_limits(x[a], x[b], human, nan="omit", **options)
+        return compare_hybrid_limits(x[a], x[b], human, nan="omit", cluster=rows.clusters, **options)
 
     return Agreement(metrics, test, compare)

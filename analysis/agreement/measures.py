@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -13,12 +13,21 @@ from bsx.analysis.agreement.result import MetricAgreement
 from bsx.analysis.agreement.rows import Rows
 from bsx.analysis.agreement.settings import MetaSettings, Test
 from bsx.analysis.stats import correlation
-from bsx.analysis.stats.correlation import HEAVY_TAILS, bootstrap_correlations, tail_weight
-from bsx.analysis.stats.resample import SAMPLED, DrawOptions, Resampling, compared
+from bsx.analysis.stats.correlation import HEAVY_TAILS, bootstrap_correlations, influence, sums_of, tail_weight, worth
+from bsx.analysis.stats.resample import (
+    FEW_UNITS,
+    Clustered,
+    DrawOptions,
+    Indices,
+    Resampling,
+    compared,
+    drawn_units,
+    percentile_interval,
+)
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.rowwise import ROWS
 from bsx.analysis.stats.significance import perm_both, williams
-from bsx.analysis.stats.systems.grouped import POOLING, By, Statistic, resampled_groups
+from bsx.analysis.stats.systems.grouped import POOLING, By, Statistic, resampled_groups, units_of
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
@@ -69,12 +78,42 @@ def about_tails(heavy: list[str], test: Test) -> tuple[str, ...]:
     return (f"heavy tails of {', '.join(heavy)} with human scores: a bootstrap interval instead of Fisher's{tested}",)
 
 
-def correlations(name: str, x: Array, human: Array, settings: MetaSettings, *, heavy: bool = False) -> MetricAgreement:
-    """Correlate vectors (n,); the interval of Kendall's tau is a bootstrap, as grades tie often."""
+def about_weights(worth: Mapping[str, int], units: int, unit: str) -> tuple[str, ...]:
+    """Return what is said of metrics whose figures hang on a few of the units that are drawn, if there are some.
+
+    Args:
+        worth: metric -> how many like units its interval rests on.
+        units: how many are drawn.
+        unit: what they are called.
+    """
+    few = {name: count for name, count in worth.items() if count < min(units, FEW_UNITS) / 2}
+    if not few:
+        return ()
+    named = ", ".join(f"{name} ({count})" for name, count in few.items())
+    return (
+        f"a few of {units} {unit} decide about {named}: intervals and tests between metrics are as wide as those of so "
+        f"many {unit} of like weight",
+    )
+
+
+def correlations(
+    name: str,
+    x: Array,
+    human: Array,
+    settings: MetaSettings,
+    *,
+    heavy: bool = False,
+    clusters: Clustered = None,
+    unit: str = "items",
+) -> MetricAgreement:
+    """Correlate vectors (n,); the interval of Kendall's tau is a bootstrap, as grades tie often.
+
+    With ``clusters`` (n,) it is a bootstrap over those, which are called ``unit``.
+    """
     results: dict[str, Estimate] = {}
     for statistic in statistics_of(settings):
         interval = "none"
-        if statistic == settings.statistic:
+        if statistic == settings.statistic and clusters is None:
             interval = "bootstrap" if statistic.startswith("kendall") or heavy else "analytic"
         measure, variant = getattr(correlation, statistic.removesuffix("_c")), dict[str, str]()
         if statistic == "kendall_c":
@@ -82,7 +121,22 @@ def correlations(name: str, x: Array, human: Array, settings: MetaSettings, *, h
         results[statistic] = measure(x, human, interval=interval, **variant, **resampling(settings))
     main = results[settings.statistic]
     figures = {statistic: estimate.estimate for statistic, estimate in results.items()}
-    return MetricAgreement(name, main.estimate, (main.low, main.high), dict(figures), main.method)
+    ends, method = (main.low, main.high), main.method
+    if clusters is not None:
+        drawn = bootstrap_correlations(
+            x[None], human, settings.statistic, resamples=settings.resamples, seed=settings.seed, clusters=clusters
+        )
+        units = worth_of_clusters((x,), human, clusters, settings.statistic)
+        ends, method = percentile_interval(drawn[:, 0], settings.confidence, units), f"{method}, bootstrap over {unit}"
+    return MetricAgreement(name, main.estimate, ends, dict(figures), method)
+
+
+def worth_of_clusters(metrics: Sequence[Array], human: Array, clusters: Indices, statistic: str) -> int:
+    """Return how many like clusters an interval rests on: of one metric's correlation (n,), or of two's difference."""
+    if statistic != "pearson":
+        return drawn_units(len(human), clusters)
+    added = [influence(x, human) for x in metrics]
+    return worth(sums_of(clusters, added[0] if len(added) == 1 else added[0] - added[1]))
 
 
 def tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, settings: MetaSettings) -> Compare:
@@ -111,26 +165,68 @@ def tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, setti
     return paired(resample, values, len(human), f"difference of {settings.statistic}, paired bootstrap", settings)
 
 
+def tests_of_clusters(
+    metrics: Mapping[str, Array], human: Array, test: Test, settings: MetaSettings, clusters: Indices, unit: str
+) -> Compare:
+    """Return the comparison of columns (n,) whose clusters (n,), called ``unit``, are independent."""
+    if test not in ("permutation", "bootstrap"):
+        return tests_of_items(metrics, human, test, settings)
+    draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
+    statistic = _correlation(settings)
+    if test == "permutation":
+
+        def permuted(a: str, b: str) -> Comparison:
+            columns = (metrics[a], metrics[b], human)
+            result = perm_both(*columns, statistic=statistic, plus_one=True, cluster=clusters, **draw)
+            return replace(result, method=f"difference of {statistic}, permutation of {unit}")
+
+        return permuted
+    values = {name: float(ROWS[statistic](x, human)) for name, x in metrics.items()}
+
+    def resample() -> dict[str, Array]:
+        columns = np.stack(list(metrics.values()))
+        draws = bootstrap_correlations(columns, human, statistic, clusters=clusters, **draw)
+        return dict(zip(metrics, draws.T, strict=True))
+
+    def units(a: str, b: str) -> int:
+        return worth_of_clusters((metrics[a], metrics[b]), human, clusters, statistic)
+
+    method = f"difference of {statistic}, paired bootstrap over {unit}"
+    return paired(resample, values, len(human), method, settings, units)
+
+
 def tests_of_matrices(
     rows: Rows, agreements: list[MetricAgreement], by: By, test: Test, settings: MetaSettings
 ) -> Compare:
     """Return the comparison of matrices (systems, segments) by resampling or swapping."""
     x, human, statistic, over = rows.metrics, rows.human, _correlation(settings), settings.sampled
+    clusters = rows.clusters
     draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
     if test == "perm-both":
         return lambda a, b: perm_both(x[a], x[b], human, by=by, statistic=statistic, nan="omit", **draw)
     if test == "permutation":
         swap: Literal["segments", "systems"] = "systems" if over == "systems" else "segments"
+        of = None if over == "systems" else clusters
         return lambda a, b: perm_both(
-            x[a], x[b], human, by=by, statistic=statistic, swap=swap, plus_one=True, nan="omit", **draw
+            x[a], x[b], human, by=by, statistic=statistic, swap=swap, plus_one=True, nan="omit", cluster=of, **draw
         )
 
     def resample() -> dict[str, Array]:
-        return {name: resampled_groups(z, human, by, statistic, **draw, resample=over) for name, z in x.items()}
+        return {
+            name: resampled_groups(z, human, by, statistic, **draw, resample=over, clusters=clusters)
+            for name, z in x.items()
+        }
 
     values = {metric.metric: metric.value for metric in agreements}
-    method = f"difference of {statistic} ({POOLING[by]}), paired bootstrap over {SAMPLED[over]}"
-    return paired(resample, values, int((~np.isnan(human)).sum()), method, settings)
+    method = f"difference of {statistic} ({POOLING[by]}), paired bootstrap over {rows.over(over)}"
+    return paired(
+        resample,
+        values,
+        int((~np.isnan(human)).sum()),
+        method,
+        settings,
+        lambda a, b: units_of((x[a], x[b]), human, by, statistic, over, clusters),
+    )
 
 
 def _correlation(settings: MetaSettings) -> Literal["pearson", "spearman", "kendall", "kendall_c"]:
@@ -154,7 +250,13 @@ def paired(
     n: int,
     method: str,
     settings: MetaSettings,
+    units: Callable[[str, str], int | None] = lambda a, b: None,
 ) -> Compare:
-    """Return the paired bootstrap; one set of resamples serves all pairs, and is drawn when it is first needed."""
+    """Return the paired bootstrap; one set of resamples serves all pairs, and is drawn when it is first needed.
+
+    ``units`` says how many like things the difference of two metrics rests on, where they may be few.
+    """
     draws = cache(resample)
-    return lambda a, b: compared(values[a], values[b], draws()[a] - draws()[b], n, method, settings.confidence)
+    return lambda a, b: compared(
+        values[a], values[b], draws()[a] - draws()[b], n, method, settings.confidence, units(a, b)
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bsx.analysis.stats.resample import Clustered, Sampled, sampled_units
 from bsx.analysis.stats.systems.grouped import SegmentsToSystems, means_of_drawn
 from bsx.support.checks import Array
 
@@ -42,6 +43,9 @@ class Rows:
         judged: the human scores in that arrangement.
         corpus: name -> what corpus scores are made of, in that arrangement.
         systems: names of a matrix's rows, for messages.
+        clusters: what is drawn whole, counted from 0: of vectors the document or segment of each row (n,), of matrices
+            the document of each segment (segments,); None if rows or segments are drawn.
+        every_clusters: the same in the arrangement of ``every`` (all segments,).
     """
 
     metrics: Mapping[str, Array]
@@ -51,6 +55,8 @@ class Rows:
     judged: Array | None = None
     corpus: Mapping[str, CorpusScores] = field(default_factory=dict)
     systems: Sequence[Hashable] = ()
+    clusters: Clustered = None
+    every_clusters: Clustered = None
 
     @property
     def matrix(self) -> bool:
@@ -85,6 +91,15 @@ class Rows:
         """Systems and segments that can be drawn."""
         rows, columns = (self.human if self.judged is None else self.judged).shape
         return rows, columns
+
+    @property
+    def drawn(self) -> Clustered:
+        """The document of each segment that can be drawn, None if segments are drawn."""
+        return self.clusters if self.judged is None else self.every_clusters
+
+    def over(self, sampled: Sampled) -> str:
+        """Return what is resampled, in words."""
+        return sampled_units(sampled, documents=self.clusters is not None)
 
     def of_systems(self, name: str | None = None) -> Array:
         """Return a metric's score of each system, human scores without a name (systems,)."""

@@ -49,6 +49,10 @@ class MetaColumns(BaseSettings):
     group: Annotated[str | None, Field(description="Column whose values are analysed apart and averaged.")] = None
     system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
     segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
+    document: Annotated[
+        str | None,
+        Field(description="Column of documents, which are drawn whole. [document, doc or doc_id, if there]"),
+    ] = None
     lower: Annotated[Sequence[str], Field(description="Metrics of which lower is better: their sign is turned.")] = ()
     sentinels: Annotated[
         Sequence[str],
@@ -209,6 +213,11 @@ class MetaSettings(MetaColumns):
         return self.resample or ("systems" if self.level == "sys" else "segments")
 
     @property
+    def named(self) -> tuple[str | None, str | None, str | None]:
+        """The columns of systems, segments and documents."""
+        return self.system, self.segment, self.document
+
+    @property
     def grouped_by(self) -> Literal["item", "sys", "none"]:
         """The grouping: what is asked for, else pairs within segments for acc_eq, and none for correlations."""
         return self.grouping or ("item" if self.statistic == "acc_eq" else "none")
@@ -224,13 +233,19 @@ class MetaSettings(MetaColumns):
         of_segments = self.grouped_by != "none" or self.statistic == "acc_eq" or self.resample is not None
         return self.level != "seg" or of_segments
 
-    @property
-    def target(self) -> str:
-        """What the interval and the tests speak about, in words."""
+    def target(self, unit: str, *, systems: bool) -> str:
+        """Return what the interval and the tests speak about, in words.
+
+        Args:
+            unit: what is drawn where not systems are: segments, documents or rows.
+            systems: whether rows are arranged by system.
+        """
+        if not systems:
+            return f"other {unit} like these"
         words = {
-            "segments": "these systems on other segments like these",
+            "segments": f"these systems on other {unit} like these",
             "systems": "other systems like these, on these segments",
-            "both": "other systems and other segments like these",
+            "both": f"other systems and other {unit} like these",
         }
         return words[self.sampled]
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bsx.data import cells
+from bsx.data.documents import DOCUMENTS
 from bsx.data.lines import Problems
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError
@@ -65,7 +66,8 @@ def load_triples(path: Path | str, metrics: Sequence[str] | None = None) -> Trip
 
     Args:
         path: .tsv (unquoted), .csv, .jsonl or .parquet.
-        metrics: columns of scores; None for every other column that holds nothing but numbers and is not called id.
+        metrics: columns of scores; None for every other column that holds nothing but numbers and is not called id, or
+            as documents are.
 
     Raises:
         UnknownNameError: for a missing column; lists those present.
@@ -125,7 +127,7 @@ def _numeric(table: Table, rows: Sequence[Row]) -> tuple[list[str], list[str]]:
     names: list[str] = []
     others: list[str] = []
     for name in table.columns:
-        if name in _LONG or name.lower() == "id":
+        if name in (*_LONG, *DOCUMENTS) or name.lower() == "id":
             continue
         (others if cells.as_numbers(row[name] for row in rows) is None else names).append(name)
     if not others:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bsx.analysis.ensembles.result import GainTest, GroupGain
 from bsx.analysis.stats.folds import Rows
-from bsx.analysis.stats.resample import bootstrap_counts, bootstrap_p
+from bsx.analysis.stats.resample import bootstrap_counts, bootstrap_p, few_units
 from bsx.analysis.stats.rowwise import pearson_rows, weighted_pearson
 from bsx.analysis.stats.significance import williams_from_correlations
 from bsx.analysis.stats.validate import vectors
@@ -92,7 +92,7 @@ def gains(
     up = float(np.linalg.norm([one.ci[1] - one.gain for one in found])) / len(found)
     # On average the ensemble must beat whichever member is best: in each group that with the least gain.
     average = np.mean([drawn[:, one] for drawn, one in draws], axis=0)
-    return found, mean, (mean - down, mean + up), bootstrap_p(average)[0]
+    return found, mean, (mean - down, mean + up), bootstrap_p(average, units=sum(one.units for one in found))[0]
 
 
 def _group(
@@ -115,10 +115,8 @@ def _group(
     r = pearson_rows(scores, human)
     best = int(np.argmax(r[:k])) if measured.baseline is None else k + 1
     units = np.unique(measured.of[rows], return_inverse=True)[1]
-    parts = [
-        weighted_pearson(scores, human, counts[:, units])
-        for counts in bootstrap_counts(resamples, int(units.max()) + 1, rng)
-    ]
+    count = int(units.max()) + 1
+    parts = [weighted_pearson(scores, human, counts[:, units]) for counts in bootstrap_counts(resamples, count, rng)]
     drawn = np.concatenate(parts)
     chosen = range(k) if measured.baseline is None else [*measured.rivals]
     over = [relative(drawn[:, k], drawn[:, j]) for j in chosen]  # draws of the gain over each member
@@ -126,18 +124,19 @@ def _group(
     low, high = (
         (gain, gain)
         if np.isnan(gain)
-        else _selected(r, drawn, list(chosen), measured.choice or list(chosen), confidence)
+        else _selected(r, drawn, list(chosen), measured.choice or list(chosen), confidence, count)
     )
     low, high = min(low, gain), max(high, gain)
-    behind = int(np.nanargmax([bootstrap_p(drawn[:, k] - drawn[:, j])[0] for j in chosen]))
+    behind = int(np.nanargmax([bootstrap_p(drawn[:, k] - drawn[:, j], units=count)[0] for j in chosen]))
     test = williams_from_correlations(
         float(r[k]), float(r[best]), float(pearson_rows(scores[k], scores[best])), len(rows), confidence=confidence
     )
     rival = measured.metrics[best] if best < k else measured.baseline_name
-    by_draws = bootstrap_p(drawn[:, k] - drawn[:, chosen[behind]])[0]
+    by_draws = bootstrap_p(drawn[:, k] - drawn[:, chosen[behind]], units=count)[0]
     one = GroupGain(
         group=group,
         n=len(rows),
+        units=count,
         members={name: float(r[j]) for j, name in enumerate(measured.metrics)},
         ensemble=float(r[k]),
         best=rival,
@@ -163,7 +162,7 @@ def _group(
 
 
 def _selected(
-    r: Array, drawn: Array, rivals: Sequence[int], choice: Sequence[int], confidence: float
+    r: Array, drawn: Array, rivals: Sequence[int], choice: Sequence[int], confidence: float, units: int
 ) -> tuple[float, float]:
     """Return the interval of the least gain over all members, or, if some are the rivals, of whichever was chosen.
 
@@ -176,6 +175,7 @@ def _selected(
         rivals: places of the members to beat.
         choice: places of those they were chosen from on the same rows.
         confidence: level of the interval.
+        units: sets of rows that are drawn.
     """
     least = len(drawn[0]) == len(rivals) + 1
     ensemble, limit = len(r) - (1 if least else 2), 1 - 1e-9
@@ -183,12 +183,14 @@ def _selected(
     apart = (z[ensemble] - z)[choice]
     noise = (table[:, [ensemble]] - table)[:, choice] - apart
     noise = noise[~np.isnan(noise).any(axis=1)]
-    spread, tail = np.maximum(noise.std(axis=0), 1e-12), (1 - confidence) / 2
+    tail = (1 - confidence) / 2
+    spread = np.maximum(noise.std(axis=0), 1e-12)
+    widened = spread * few_units(tail, units)
     scaled = noise / spread
-    up = apart + float(np.quantile((-scaled).max(axis=1), 1 - tail)) * spread
-    down = apart - np.quantile(scaled, 1 - tail, axis=0) * spread
+    up = apart + float(np.quantile((-scaled).max(axis=1), 1 - tail)) * widened
+    down = apart - np.quantile(scaled, 1 - tail, axis=0) * widened
     if not least:
-        down = apart - float(np.quantile(scaled.max(axis=1), 1 - tail)) * spread
+        down = apart - float(np.quantile(scaled.max(axis=1), 1 - tail)) * widened
     held = np.isin(choice, rivals)
     ends = float(down[held].min()), float(up[held].min() if least else up[held].max())
     rivals = np.tanh(z[ensemble] - np.array(ends))

@@ -47,6 +47,7 @@ class GroupGain:
     Attributes:
         group: its name; ``all`` without groups.
         n: rows.
+        units: sets of rows that belong together, which the bootstrap draws; n where every row is one by itself.
         members: metric -> Pearson's r with human scores, sign turned if lower is better.
         ensemble: r of the ensemble.
         best: the member that the ensemble is compared with.
@@ -59,6 +60,7 @@ class GroupGain:
 
     group: str
     n: int
+    units: int
     members: dict[str, Number]
     ensemble: Number
     best: str
@@ -67,6 +69,11 @@ class GroupGain:
     ci: GainInterval
     undefined_resamples: int
     tests: tuple[GainTest, ...]
+
+    @property
+    def decisive(self) -> float:
+        """The one-sided p to go by: of the Williams test, or of the bootstrap where rows belong together."""
+        return self.p("williams" if self.units == self.n else "bootstrap")
 
     def p(self, test: str) -> float:
         """Return the one-sided p of a test, ``williams`` or ``bootstrap``; NaN without it."""

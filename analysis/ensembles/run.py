@@ -30,6 +30,7 @@ from bsx.analysis.ensembles.weights import equal_weights
 from bsx.analysis.stats.folds import Fold, Rows, given_folds, group_folds, refuse_leak, unit_folds, units
 from bsx.catalog.combination import Combination, Member, Normalise
 from bsx.data.columns import TableLike, column_names, numeric_columns, standardise
+from bsx.data.documents import document_of_segment, refuse_single
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.result import Notice
@@ -230,8 +231,8 @@ def _read(
     settings: EnsembleData,
 ) -> _Data:
     present = column_names(table)
-    group, segment = settings.group, settings.segment
-    labels = [name for name in (group, segment, fold) if name is not None]
+    group, segment, document = settings.group, settings.segment, settings.document
+    labels = [name for name in (group, segment, document, fold) if name is not None]
     kept_texts = list(settings.texts) if settings.texts is not None else [name for name in TEXTS if name in present]
     wanted = {name: table[name] for name in present if name in {*metrics, human, *labels, *kept_texts}}
     rows = {_ROW: np.arange(len(next(iter(wanted.values()), ())), dtype=np.float64)}
@@ -243,11 +244,17 @@ def _read(
     if not len(kept):
         raise InputError("no row has all the numbers")
     scores = columns.pop(human)
-    keys = {segment: named[segment]} if segment is not None else {}
+    groups = named[group] if group is not None else ["all"] * len(kept)
+    keys = {name: named[name] for name in (segment, document) if name is not None}
+    if document is not None:
+        for label in dict.fromkeys(groups):
+            of_group = [(name, i) for i, name in enumerate(named[document]) if groups[i] == label]
+            refuse_single([name for name, _ in of_group], document)
+            if segment is not None:
+                document_of_segment([named[segment][i] for _, i in of_group], [name for name, _ in of_group], document)
     for name in kept_texts:
         cells = list(wanted[name])
         keys[name] = ["" if cells[i] is None else str(cells[i]) for i in kept]
-    groups = named[group] if group is not None else ["all"] * len(kept)
     of = units(list(keys.values()), len(kept))
     folds = named[fold] if fold is not None else None
     return _Data(columns, scores, groups, keys, folds, of, omitted, kept, len(rows[_ROW]))

@@ -77,6 +77,10 @@ class EnsembleColumns(BaseSettings):
         str | None,
         Field(description="Column of segments; rows of one stay together, in folds and in resamples."),
     ] = None
+    document: Annotated[
+        str | None,
+        Field(description="Column of documents; rows of one stay together, in folds and in resamples."),
+    ] = None
     texts: Annotated[
         Sequence[str] | None,
         Field(description="Columns of texts; equal ones stay together too. [source, reference, candidate, …]"),

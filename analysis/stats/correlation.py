@@ -14,9 +14,23 @@ from typing import Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.stats.resample import Resampling, Seed, bootstrap_counts, bootstrap_indices, percentile_interval
+from bsx.analysis.stats.resample import (
+    Clustered,
+    Indices,
+    Resampling,
+    Seed,
+    bootstrap_counts,
+    bootstrap_rows,
+    percentile_interval,
+)
 from bsx.analysis.stats.results import Estimate
-from bsx.analysis.stats.rowwise import ROWS, pairwise_accuracy_rows, varies, weighted_pearson
+from bsx.analysis.stats.rowwise import (
+    pairwise_accuracy_rows,
+    pearson_rows,
+    varies,
+    weighted_pearson,
+    weighted_spearman,
+)
 from bsx.analysis.stats.validate import settings, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
@@ -175,7 +189,9 @@ def pairwise_accuracy(
     return Estimate(accuracy, low, high, float("nan"), len(x), method, confidence)
 
 
-def bootstrap_correlations(x: Array, y: Array, statistic: str, *, resamples: int = 1000, seed: Seed = 1) -> Array:
+def bootstrap_correlations(
+    x: Array, y: Array, statistic: str, *, resamples: int = 1000, seed: Seed = 1, clusters: Clustered = None
+) -> Array:
     """Return the correlation of each row of x with y in each bootstrap resample of items, the same for all rows.
 
     Args:
@@ -184,25 +200,64 @@ def bootstrap_correlations(x: Array, y: Array, statistic: str, *, resamples: int
         statistic: ``pearson``, ``spearman``, ``kendall`` or ``kendall-b``, ``kendall_c`` or ``kendall-c``.
         resamples: how many.
         seed: of the draws.
+        clusters: number of the cluster of each item (n,), drawn as a whole; None: items are independent.
 
     Returns:
         (resamples, metrics); NaN where a resample has no variation.
     """
     if statistic == "pearson":
-        return np.concatenate([weighted_pearson(x, y, c) for c in bootstrap_counts(resamples, len(y), seed)])
-    blocks = bootstrap_indices(resamples, len(y), seed)
+        return np.concatenate([weighted_pearson(x, y, c) for c in bootstrap_counts(resamples, len(y), seed, clusters)])
     if statistic.startswith("kendall"):
         tau = need("scipy.stats", "Kendall's tau").kendalltau
         variant = "c" if statistic in ("kendall_c", "kendall-c") else "b"
         steady = [row if varies(row) else np.zeros_like(row) for row in x]
         draws = [
             [tau(row[i], y[i], variant=variant, method="asymptotic").statistic for row in steady]
-            for block in blocks
-            for i in block
+            for i in bootstrap_rows(resamples, len(y), seed, clusters)
         ]
         return np.array(draws, dtype=np.float64)
-    row_statistic = ROWS[statistic]
-    return np.concatenate([np.stack([row_statistic(row[b], y[b]) for row in x], axis=-1) for b in blocks])
+    moving = np.stack([row if varies(row) else np.zeros_like(row) for row in x])
+    return np.concatenate(
+        [weighted_spearman(moving, y, c) for c in bootstrap_counts(resamples, len(y), seed, clusters)]
+    )
+
+
+def influence(x: Array, y: Array) -> Array:
+    """Return what each item of checked columns (n,) adds to Pearson's r, over or below what the others do (n,).
+
+    The sum is 0; squared and summed, over n², it is the variance of r.
+
+    Source: Devlin, Gnanadesikan & Kettenring 1975.
+    """
+    x, y = ((z - z.mean()) / z.std() for z in (x, y))
+    added: Array = x * y - float((x * y).mean()) / 2 * (x * x + y * y)
+    return added
+
+
+def sums_of(clusters: Indices, added: Array) -> Array:
+    """Return what each cluster adds (clusters,), of what its items do (n,)."""
+    sums: Array = np.bincount(clusters, weights=added).astype(np.float64)
+    return sums
+
+
+WEIGHTY = 5.0
+"""Kurtosis of what units add to an estimate from which the largest of them decide how wide its interval is."""
+
+
+def worth(added: Array) -> int:
+    """Return how many units of like weight would tell as much about the spread of an estimate as these do.
+
+    Where few units add most of the variance, it is hardly known, as with as few units alone. With a kurtosis up to
+    `WEIGHTY`, as sums of normal scores have it, all count. The number belongs into `percentile_interval`.
+
+    Args:
+        added: what each unit adds to the estimate (units,), as sums of `influence` do.
+    """
+    squares = np.square(added - added.mean())
+    n, total = len(added), float(np.square(squares).sum())
+    if total == 0:
+        return n
+    return min(n, max(3, int(WEIGHTY * float(squares.sum()) ** 2 / total)))
 
 
 def tail_weight(x: Array, y: Array) -> float:
@@ -213,12 +268,10 @@ def tail_weight(x: Array, y: Array) -> float:
 
     Source: Steiger & Hakstian 1982: the variance of r's influence function, over (1 - r²)².
     """
-    x, y = ((z - z.mean()) / z.std() for z in (x, y))
-    r = float((x * y).mean())
+    r = float(pearson_rows(x, y))
     if 1 - abs(r) < 1e-9:
         return 1.0
-    influence = x * y - r / 2 * (x * x + y * y)
-    return float(influence.var()) / (1 - r * r) ** 2
+    return float(influence(x, y).var()) / (1 - r * r) ** 2
 
 
 def _exact_spearman_p(x: Array, y: Array) -> float:

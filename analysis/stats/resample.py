@@ -24,6 +24,11 @@ SAMPLED = {"segments": "segments", "systems": "systems", "both": "systems and se
 """What is taken for a random sample, and so resampled: what the interval and the test speak about."""
 
 
+def sampled_units(sampled: Sampled, *, documents: bool) -> str:
+    """Return what is resampled in words: documents, where segments are drawn by them."""
+    return SAMPLED[sampled].replace("segments", "documents") if documents else SAMPLED[sampled]
+
+
 class DrawOptions(TypedDict):
     """How often is drawn, and from which seed, as keyword arguments."""
 
@@ -147,6 +152,19 @@ def bootstrap_p(draws: Array, null: float = 0.0, units: int | None = None) -> tu
     if units is not None and units < FEW_UNITS:
         below, above = (_contracted(share, units) for share in (below, above))
     return float(below), float(min(1.0, 2 * min(below, above)))
+
+
+def few_units(tail: float, units: int) -> float:
+    """Return by how much a bootstrap interval of few units is too narrow, as a factor of its standard errors.
+
+    Args:
+        tail: share of draws outside one end.
+        units: how many things were drawn.
+    """
+    if not 2 <= units < FEW_UNITS:
+        return 1.0
+    stats = need("scipy.stats", "intervals")
+    return float(np.sqrt(units / (units - 1)) * stats.t.isf(tail, units - 1) / stats.norm.isf(tail))
 
 
 def _expanded(tail: float, units: int) -> float:

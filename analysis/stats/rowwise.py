@@ -79,6 +79,33 @@ def weighted_pearson(x: Array, y: Array, weights: Array) -> Array:
     return ratio(covariance, variance(square_x, mean_x, level_x), variance(square_y, mean_y, level_y))
 
 
+def weighted_spearman(x: Array, y: Array, weights: Array) -> Array:
+    """Return Spearman's rho of each row of x (k, n) with y (n,) under each row of weights (b, n): (b, k).
+
+    With bootstrap counts as weights these are the correlations in the resamples: an item that is drawn twice is two
+    that tie.
+    """
+    total = weights.sum(axis=-1, keepdims=True)
+
+    def centred(z: Array) -> Array:
+        order = np.argsort(z, kind="stable")
+        _, first, place = np.unique(z[order], return_index=True, return_inverse=True)
+        drawn = np.add.reduceat(weights[:, order], first, axis=-1)  # (b, distinct values)
+        # Below a mid-rank are all smaller items and half of those that tie; the ranks' mean is half of all.
+        ranks = np.empty_like(weights)
+        ranks[:, order] = (drawn.cumsum(axis=-1) - drawn / 2)[:, place.reshape(-1)] - total / 2
+        return ranks
+
+    of_y = centred(y)
+    square_y = (weights * of_y * of_y).sum(axis=-1)
+    results = []
+    for row in x:
+        of_x = centred(row)
+        square_x = (weights * of_x * of_x).sum(axis=-1)
+        results.append(ratio((weights * of_x * of_y).sum(axis=-1), square_x, square_y))
+    return np.stack(results, axis=-1)
+
+
 def accuracy_of_drawn(x: Array, y: Array, counts: Array) -> Array:
     """Return pairwise accuracy of scores (b, n), or (n,), of systems drawn counts (b, n) times: (b,)."""
     i, j = np.triu_indices(x.shape[-1], k=1)

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.stats.correlation import bootstrap_correlations, fisher_interval
-from bsx.analysis.stats.resample import CELLS, Seed, compared, permuted, swaps
+from bsx.analysis.stats.resample import CELLS, Clustered, Seed, compared, permuted, swaps
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import ROWS, pearson_rows
 from bsx.analysis.stats.systems.grouped import BY, POOLING, By, Statistic, group_mean, group_values, system_means
-from bsx.analysis.stats.validate import grids, settings, vectors
+from bsx.analysis.stats.validate import clusters_of, grids, settings, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.optional import need
@@ -174,6 +174,7 @@ def perm_both(
     plus_one: bool = False,
     seed: Seed = 1,
     nan: NanPolicy = "error",
+    cluster: ArrayLike | None = None,
 ) -> Comparison:
     """Test whether metric a agrees better with human judgments than metric b by swapping their scores at random.
 
@@ -196,6 +197,8 @@ def perm_both(
         plus_one: count the observed order as one more permutation, (b + 1) / (n + 1), so that p is never 0.
         seed: of the permutations.
         nan: ``error``, or ``omit`` to leave out cells that miss any of the three.
+        cluster: number of the cluster that each item of a vector (n,) or each segment of a matrix (segments,) belongs
+            to, such as its document; whole clusters then trade places. With matrices it goes with ``swap="segments"``.
 
     Returns:
         Comparison without an interval (NaN): a permutation test says nothing about the size of the difference.
@@ -215,7 +218,10 @@ def perm_both(
     columns = {"a": a, "b": b, "human": human}
     if pooled:
         columns = {name: np.asarray(column)[None] for name, column in columns.items()}
+    if cluster is not None and not pooled and swap != "segments":
+        raise InputError(f"cluster goes with swap=segments, not with swap={swap}")
     x, y, h = grids(columns, nan=nan, systems=1 if pooled else 2)
+    clusters = clusters_of(cluster, h.shape[1], "items" if pooled else "segments")
     present = ~np.isnan(x)
     vectors({"a": x[present], "b": y[present]}, varied=True)
     x, y = ((z - np.nanmean(z)) / np.nanstd(z) for z in (x, y))
@@ -227,18 +233,20 @@ def perm_both(
         x, y = ((z - z.mean()) / (z.std() or 1.0) for z in (x, y))
     if by == "none" and statistic == "pearson":
         shape = present.shape
-        unit = {"cells": np.arange(present.size), "segments": np.tile(np.arange(shape[1]), shape[0])}
+        across = np.arange(shape[1]) if clusters is None else clusters
+        unit = {"cells": across if pooled else np.arange(present.size), "segments": np.tile(across, shape[0])}
         unit["systems"] = np.repeat(np.arange(shape[0]), shape[1])
         of = unit[swap][present.ravel()]
         draws = _swapped_pearson(x[present], y[present], h[present], of, resamples, seed)
     elif (by, swap) in (("item", "segments"), ("sys", "systems")):
         of_x, of_y = (group_values(z, h, by, statistic) for z in (x, y))
-        draws = _swapped_groups(of_x, of_y, constant, resamples, seed)
+        draws = _swapped_groups(of_x, of_y, constant, resamples, seed, clusters)
     elif (by, swap) == ("means", "segments"):
-        draws = _swapped_means(x, y, h, statistic, resamples, seed)
+        draws = _swapped_means(x, y, h, statistic, resamples, seed, clusters)
     else:
-        draws = _swapped(x, y, h, by, statistic, constant, swap, resamples, seed)
-    method = f"difference of {statistic} ({POOLING[by]}), {_PERMUTATIONS[swap]}"
+        draws = _swapped(x, y, h, by, statistic, constant, swap, resamples, seed, clusters)
+    swapped = _PERMUTATIONS[swap] if clusters is None else f"permutation of {'clusters' if pooled else 'documents'}"
+    method = f"difference of {statistic} ({POOLING[by]}), {swapped}"
     return permuted(values[0], values[1], draws, int(present.sum()), method, plus_one=plus_one)
 
 
@@ -261,32 +269,43 @@ def _swapped_pearson(x: Array, y: Array, h: Array, of: NDArray[np.int64], resamp
     return np.concatenate(draws)
 
 
-def _swapped_groups(a: Array, b: Array, constant: str, resamples: int, seed: Seed) -> Array:
+def _swapped_groups(a: Array, b: Array, constant: str, resamples: int, seed: Seed, clusters: Clustered = None) -> Array:
     """Return the difference of the means of two metrics' group values (groups,) after swaps of groups: (resamples,)."""
-    blocks = swaps(resamples, len(a), seed)
+    blocks = swaps(resamples, len(a), seed, clusters)
     return np.concatenate(
         [group_mean(np.where(mask, b, a), constant) - group_mean(np.where(mask, a, b), constant) for mask in blocks]
     )
 
 
-def _swapped_means(x: Array, y: Array, h: Array, statistic: str, resamples: int, seed: Seed) -> Array:
+def _swapped_means(
+    x: Array, y: Array, h: Array, statistic: str, resamples: int, seed: Seed, clusters: Clustered = None
+) -> Array:
     """Return the difference of the correlations of system means after swaps of segments: (resamples,)."""
     judged = np.maximum((~np.isnan(h)).sum(axis=1), 1)
     means, change = [system_means(z) for z in (x, y, h)], np.nan_to_num(y - x).T / judged
     draws = []
-    for mask in swaps(resamples, h.shape[1], seed):
+    for mask in swaps(resamples, h.shape[1], seed, clusters):
         moved = mask.astype(np.float64) @ change
         draws.append(ROWS[statistic](means[0] + moved, means[2]) - ROWS[statistic](means[1] - moved, means[2]))
     return np.concatenate(draws)
 
 
 def _swapped(
-    x: Array, y: Array, h: Array, by: By, statistic: str, constant: str, swap: Swap, resamples: int, seed: Seed
+    x: Array,
+    y: Array,
+    h: Array,
+    by: By,
+    statistic: str,
+    constant: str,
+    swap: Swap,
+    resamples: int,
+    seed: Seed,
+    clusters: Clustered = None,
 ) -> Array:
     """Return the difference of averaged group correlations after random swaps: (resamples,)."""
     shape = {"cells": h.shape, "segments": (1, h.shape[1]), "systems": (h.shape[0], 1)}[swap]
     draws = []
-    for block in swaps(resamples, math.prod(shape), seed):
+    for block in swaps(resamples, math.prod(shape), seed, clusters):
         # A block of few units may hold many matrices, which are then swapped in parts.
         for part in np.array_split(block, max(1, len(block) * h.size // CELLS)):
             mask = part.reshape(-1, *shape)

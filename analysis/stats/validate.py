@@ -74,6 +74,23 @@ def grids(columns: Mapping[str, ArrayLike], *, nan: NanPolicy = "error", systems
     return tuple(arrays.values())
 
 
+def clusters_of(cluster: ArrayLike | None, n: int, what: str = "segments") -> NDArray[np.int64] | None:
+    """Return the number, from 0, of the cluster of each of n things; None if none is given.
+
+    Raises:
+        InputError: if there are not n, or all are of one cluster.
+    """
+    if cluster is None:
+        return None
+    labels = np.asarray(cluster)
+    if labels.shape != (n,):
+        raise InputError(f"cluster: expected one for each of {n} {what}, has shape {labels.shape}")
+    codes = np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    if n and codes.max() == 0:
+        raise InputError(f"cluster: all {what} are of one cluster: nothing is known about others")
+    return codes
+
+
 def settings(*, resamples: int = 1, confidence: float = 0.95) -> None:
     """Raise InputError unless the resamples are as many as `RANGES` allows and the confidence lies between 0 and 1.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bsx.analysis.adversarial.challenge import ChallengeExample, ChallengeResult, challenge
 from bsx.analysis.adversarial.pairs import (
@@ -25,6 +25,8 @@ from bsx.analysis.datasets.challenge import ChallengeSet, load_challenge
 from bsx.analysis.datasets.pairs import load_pairs
 from bsx.analysis.datasets.triples import Triple, load_triples
 from bsx.analysis.stats.folds import Rows, units
+from bsx.data.columns import Labels, label_column
+from bsx.data.documents import DOCUMENTS, refuse_single
 from bsx.data.files import TableFile
 from bsx.data.long import systems_together
 from bsx.data.output import ScoreTable, check_table
@@ -32,7 +34,16 @@ from bsx.data.run import as_one_run
 from bsx.data.sidecar import scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError
-from bsx.jobs.tables import MetricSettings, ScoreColumns, Skipping, Watched, open_distinct, score_texts, turned
+from bsx.jobs.tables import (
+    DocumentColumn,
+    MetricSettings,
+    ScoreColumns,
+    Skipping,
+    Watched,
+    open_distinct,
+    score_texts,
+    turned,
+)
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
 from bsx.support.progress import Progress, told
@@ -46,13 +57,22 @@ _LAYOUT = ".tsv (unquoted), .csv, .jsonl, .parquet"
 _NO_SCORES = "name columns of scores (columns), or metrics to compute them (metrics)"
 
 
-class DependentRows(Skipping):
+class DependentRows(Skipping, DocumentColumn):
     """Which rows are independent of one another."""
 
     cluster: Annotated[
         Literal["texts", "none"],
-        Field(description="Rows that share a text, directly or over others, depend on each other (texts), or none do."),
+        Field(
+            description="Rows that share a text or a document, directly or over others, depend on each other (texts), "
+            "or none do."
+        ),
     ] = "texts"
+
+    @model_validator(mode="after")
+    def _some_clusters(self) -> Self:
+        if self.document is not None and self.cluster == "none":
+            raise ValueError("document goes with cluster texts: cluster none takes all rows as independent")
+        return self
 
 
 class PairColumns(BaseSettings):
@@ -115,7 +135,8 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
         signatures |= pairs.signatures
         if pairs.failed:
             asked["nan"] = "omit"
-        clusters.append(_tied_rows(pairs.sides, settings.cluster, pairs.notes))
+        documents = _documents(file, settings, strict=file is first)
+        clusters.append(_tied_rows(pairs.sides, settings.cluster, pairs.notes, documents))
         result = detect_pairs(pairs.labels, pairs.scores, **asked, cluster=clusters[-1])
         pairs.notes += systems_together(Table(file))
         left_out = len(pairs.labels) - result.results[0].n
@@ -132,7 +153,7 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
         answer = replace(answer, against=HarderSet(files[1].name, results[1].results, results[1].tests), drops=lost)
     if settings.curves is not None:
         _write_curves(Path(settings.curves), precision_by_threshold(*read[0], nan=asked["nan"]))
-    asked |= {name: getattr(settings, name) for name in ("cluster", "label", "reference", "candidate")}
+    asked |= {name: getattr(settings, name) for name in ("cluster", "document", "label", "reference", "candidate")}
     return replace(answer, settings=asked | _ran(settings), signatures=signatures, notes=tuple(notes))
 
 
@@ -213,21 +234,50 @@ def _write_curves(path: Path, curves: Mapping[str, Array]) -> None:
                 table.write({"metric": name, "threshold": threshold, "precision": precision, "recall": recall})
 
 
-def _tied_rows(sides: Sequence[Sequence[str]], how: str, notes: list[str]) -> Rows | None:
-    """Return the set of each row (n,): rows that share a text, whichever side it is on, directly or over other rows."""
-    if how == "none" or not sides:
+def _documents(file: Path, settings: DependentRows, *, strict: bool = True) -> Labels | None:
+    """Return the document of each row of a table (rows,), None if no column names any.
+
+    Args:
+        file: the table.
+        settings: which column, and whether rows are taken as independent.
+        strict: whether the column that was named must be there.
+
+    Raises:
+        InputError: if the column is not there, or names one document.
+    """
+    table = Table(file)
+    named = settings.document if strict or settings.document in table.columns else None
+    column = named if named is not None else table.first(*DOCUMENTS)
+    if column is None or settings.cluster == "none":
         return None
-    n = len(sides[0])
-    rows = [str(row) for row in range(n)] * len(sides)
-    of = units([[text for side in sides for text in side], rows], n * len(sides))[:n]
+    table.require(column)
+    names = label_column(column, [row[column] for row in table.rows(column, only=True)])
+    refuse_single(names, column, str(file))
+    return names
+
+
+def _tied_rows(
+    sides: Sequence[Sequence[str]], how: str, notes: list[str], documents: Labels | None = None
+) -> Rows | None:
+    """Return the set of each row (n,): rows that share a document, or a text on any side, directly or over others."""
+    if how == "none" or not (sides or documents):
+        return None
+    n, copies = len(sides[0] if sides else documents or ()), max(len(sides), 1)
+    keys = [[str(row) for row in range(n)] * copies]
+    if sides:
+        keys.append([text for side in sides for text in side])
+    if documents is not None:
+        keys.append([*documents] * copies)
+    of = units(keys, n * copies)[:n]
     sizes = np.bincount(of)
     sizes = sizes[sizes > 0]
+    what = "text" if documents is None else "text or a document" if sides else "document"
     if sizes.max() == 1 or len(sizes) == 1:
         if n > 1 and len(sizes) == 1:
-            notes.append("all rows hang together by shared texts: they are taken as independent, which they are not")
+            notes.append("all rows hang together by what they share: they are taken as independent, which they are not")
         return None
     notes.append(
-        f"{int(sizes[sizes > 1].sum())} of {n} rows share a text with another: intervals and tests take their "
+        f"{int(sizes[sizes > 1].sum())} of {n} rows share a {what} with another: intervals and tests take their "
         f"{len(sizes)} sets as independent, not the rows (cluster none takes the rows); the largest has {sizes.max()}"
     )
     return of
@@ -262,6 +312,8 @@ def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
     """
     file, wanted = Table(settings.table), settings.metrics
     table = load_triples(Path(settings.table), settings.columns or ([] if wanted else None))
+    if not settings.columns and settings.document in table.scores:  # names of documents may be numbers
+        table = replace(table, scores={name: both for name, both in table.scores.items() if name != settings.document})
     if not table.scores and not wanted:
         raise InputError("has no column of scores: compute some (metrics)", file=settings.table)
     triples, n = table.triples, len(table.triples)
@@ -290,14 +342,16 @@ def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
         asked["nan"] = "omit"
     gap = _gap(triples, settings.lang or "en", notes) if settings.bins else None
     sides = [[t.anchor for t in triples], [t.paraphrase for t in triples], [t.nonparaphrase for t in triples]]
-    of = _tied_rows(sides, settings.cluster, notes)
+    documents = _documents(Path(settings.table), settings)
+    of_triples = None if documents is None else [documents[t.row - 1] for t in triples]
+    of = _tied_rows(sides, settings.cluster, notes, of_triples)
     result = prefer_paraphrase(scores, triples=triples, gap=gap, cluster=of, **asked)
     left = n - result.results[0].n
     if left:
         notes.append(f"{left} of {n} triples miss a score and are left out for all metrics")
     return replace(
         result,
-        settings=asked | {"cluster": settings.cluster} | _ran(settings),
+        settings=asked | {name: getattr(settings, name) for name in ("cluster", "document")} | _ran(settings),
         signatures=computed.signatures,
         notes=(*about(metrics), *notes),
     )

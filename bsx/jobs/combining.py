@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 from pydantic import Field
 
 from bsx.analysis.disentangling.fit import disentangle
@@ -22,6 +23,7 @@ from bsx.catalog.entries.metrics import EnsembleEntry, EnsembleOrigin
 from bsx.catalog.overlay import ensemble_file, write_ensemble
 from bsx.catalog.specs import read_spec
 from bsx.data.columns import Labels, read_columns
+from bsx.data.documents import DOCUMENTS, seem_together
 from bsx.data.lines import NamedFile
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, together
 from bsx.data.output import ScoreTable, check_table, refuse_taken
@@ -47,6 +49,13 @@ class EnsembleRun(EnsembleSettings, EnsembleColumns, Watched, ScoreColumns, Comp
     segment: Annotated[
         str | None,
         Field(description="Column of segments; rows of one stay in one fold. [segment, sid or id, if there]"),
+    ] = None
+    document: Annotated[
+        str | None,
+        Field(
+            description="Column of documents; rows of one stay in one fold and are drawn whole. "
+            "[document, doc or doc_id, if there]"
+        ),
     ] = None
     human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
     fit: Annotated[
@@ -122,7 +131,8 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     usual = opened.first(*SEGMENTS) if settings.segment is None else None
     segment = settings.segment if settings.segment is not None else usual
     pair = "lp" if usual is not None and "lp" in opened.columns else None
-    labels = [name for name in dict.fromkeys((group, segment, pair)) if name is not None]
+    document = settings.document if settings.document is not None else opened.first(*DOCUMENTS)
+    labels = [name for name in dict.fromkeys((group, segment, document, pair)) if name is not None]
     computing = settings.model_copy(update={"registry": registry if registry and registry.is_dir() else None})
     table = read_table(opened, columns, human, [*labels, fold, system], settings.texts)
     scores = score_table(opened, computing, columns, "registry", progress=settings.progress)
@@ -134,14 +144,16 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
         other |= score_table(fitted_on, computing, columns, "registry", progress=settings.progress).values
     for read in (table, other):
         if read is not None and usual is not None and pair is not None:  # segments are numbered within language pairs
-            read[usual] = [f"{lp} {name}" for lp, name in zip(read[pair], read[usual], strict=True)]
+            for column in (usual, document):
+                if column is not None:
+                    read[column] = [f"{lp} {name}" for lp, name in zip(read[pair], read[column], strict=True)]
     source = Path(settings.table) if fit is None else fit
     metrics = [*columns, *scores.values]
     known = [name for name in lower_by_sidecar(source) if name in columns and name not in settings.lower]
     signatures = known_signatures(source, columns) | scores.signatures
     how = part(settings, EnsembleSettings) | part(settings, EnsembleColumns)
     known += [name for name in scores.values if name in scores.lower and name not in settings.lower]
-    how |= {"segment": segment, "lower": [*settings.lower, *known], "fit": other}
+    how |= {"segment": segment, "document": document, "lower": [*settings.lower, *known], "fit": other}
     if settings.how == "factors":
         training = other if other is not None else table
         columns_of = {name: training[name] for name in metrics}
@@ -157,6 +169,14 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
         for name, unit, content in zip(table[system], table[segment], texts, strict=True):
             pairing.add(str(name), unit, content)
         notes += pairing.notes(missing=False)
+    if segment is not None and document is None:
+        judged = np.asarray(table[human], dtype=np.float64)
+        for label in dict.fromkeys(table[group]) if group is not None else ("",):
+            here = (
+                [i for i, name in enumerate(table[group]) if name == label] if group is not None else range(len(judged))
+            )
+            said = seem_together([str(table[segment][i]).rpartition(" ")[2] for i in here], judged[list(here)])
+            notes += [said if group is None else f"{label}: {said}"] if said else []
     signatures = known_signatures(settings.table, columns) | scores.signatures
     return replace(result.result, signatures=signatures, notes=(*notes, *scores.notes))
 

@@ -84,6 +84,7 @@ class Roles:
         group: groups.
         system: systems.
         segment: segments.
+        document: documents.
         lower: those of ``columns`` of which lower is better.
         categories: human scores by kind of error.
     """
@@ -95,10 +96,12 @@ class Roles:
     segment: str | None = None
     lower: Sequence[str] = ()
     categories: Sequence[str] = ()
+    document: str | None = None
 
     def labels(self) -> list[str]:
         """Return the columns that are not numbers."""
-        return [name for name in (self.group, self.system, self.segment) if name is not None]
+        named = (self.group, self.system, self.segment, self.document)
+        return [name for name in named if name is not None]
 
 
 @dataclass
@@ -114,6 +117,7 @@ class Columns:
         sidecar: summary and signatures of scores computed here.
         signatures: of the metrics, where known.
         corpus: metric -> what its corpus scores are made of.
+        pairs: language pair of each row, where a column says so.
     """
 
     values: Held
@@ -124,6 +128,7 @@ class Columns:
     sidecar: object | None = None
     signatures: dict[str, str] = field(default_factory=dict)
     corpus: Mapping[str, CorpusScores] = field(default_factory=dict)
+    pairs: Sequence[str] = ()
 
     def save(self, path: Path) -> None:
         """Write the long table, and the signatures beside it."""
@@ -160,9 +165,10 @@ def meta(settings: MetaRun) -> MetaResult | Judgments:
         columns.save(Path(settings.scores_out))
     roles = columns.roles
     own = {**part(settings, MetaSettings), "system": roles.system, "segment": roles.segment, "group": roles.group}
-    own |= {"lower": roles.lower, "categories": roles.categories, "corpus": columns.corpus}
+    own |= {"document": roles.document, "lower": roles.lower, "categories": roles.categories, "corpus": columns.corpus}
     metrics = [name for name in roles.columns if name not in settings.sentinels]
-    results = [meta_evaluate(columns.values, metrics, human, **own) for human in roles.human]
+    values = within_pairs(roles, columns.values, columns.pairs)
+    results = [meta_evaluate(values, metrics, human, **own) for human in roles.human]
     notes += columns.notes
     if len(results) == 1:
         return replace(results[0], signatures=columns.signatures, notes=(*notes, *results[0].notes))
@@ -215,10 +221,11 @@ def read_scores(file: str | None, settings: MetaRun) -> Columns:
     pairs = [name for name in ("lp",) if name in table.columns and name not in (*scored, *roles.labels())]
     values = read_columns(table, [*scored, *roles.human, *categories], roles.labels(), keys=pairs)
     roles, notes = told_apart(roles, settings, values)
-    notes += pairs_together(roles, [label for name in pairs for label in values.pop(name)])
+    of_pairs = [str(label) for name in pairs for label in values.pop(name)]
+    notes += pairs_together(roles, of_pairs)
     notes += odd_rows(roles, values, texts_of_rows(table))
     roles = replace(roles, lower=turned(table, scored, settings.lower)[0], categories=categories)
-    return Columns(values, roles, notes, signatures=known_signatures(table.name, scored))
+    return Columns(values, roles, notes, signatures=known_signatures(table.name, scored), pairs=of_pairs)
 
 
 def score_columns(texts: Input, settings: MetaRun) -> Columns:
@@ -242,9 +249,7 @@ def score_columns(texts: Input, settings: MetaRun) -> Columns:
         systems = corpus.systems
         assert isinstance(corpus, TableFile)  # noqa: S101 - for the type checker; there is a table
         there = corpus.columns
-        asked = _roles(settings, there, file) if len(systems) == 1 else _asked(settings)
-        if asked.segment is not None and asked.system is None and len(systems) == 1:
-            raise InputError("segment goes with system: name the column of systems too, or leave both out")
+        asked = _roles(settings, there, file) if len(systems) == 1 else _melted(settings, there)
         roles = _long_names(asked, systems, specs)
         corpus.table.require(*asked.columns, *asked.human, *asked.labels())
         if settings.categories and len(systems) > 1:
@@ -306,7 +311,7 @@ def score_columns(texts: Input, settings: MetaRun) -> Columns:
         if total.has_statistics
     }
     summary["metrics"] = [*carried(file), *summary["metrics"]]
-    return Columns(values, alone, notes, kept, types, {**summary, "provenance": origin}, signatures, of_corpus)
+    return Columns(values, alone, notes, kept, types, {**summary, "provenance": origin}, signatures, of_corpus, pairs)
 
 
 def _metrics(settings: MetaRun) -> tuple[list[str], MetaRun]:
@@ -321,30 +326,57 @@ def _metrics(settings: MetaRun) -> tuple[list[str], MetaRun]:
 
 
 def _asked(settings: MetaRun) -> Roles:
-    return Roles(settings.columns, settings.human, settings.group, settings.system, settings.segment, settings.lower)
+    return Roles(
+        settings.columns,
+        settings.human,
+        settings.group,
+        settings.system,
+        settings.segment,
+        settings.lower,
+        document=settings.document,
+    )
 
 
 def _roles(settings: MetaRun, columns: Sequence[str], file: str) -> Roles:
-    """Return the columns that the user named, with the usual ones for human scores, systems and segments.
+    """Return the columns that the user named, with the usual ones for human scores, systems, segments and documents.
 
     Raises:
         InputError: if no column of human scores is named and no usual one is there, or several beside categories.
     """
-    named = ("columns", "human", "group", "system", "segment", "sentinels", "categories")
-    usual = find_columns(columns, {name: getattr(settings, name) for name in named}, "human", "system", "segment")
+    named = ("columns", "human", "group", "system", "segment", "document", "sentinels", "categories")
+    asked = {name: getattr(settings, name) for name in named}
+    usual = find_columns(columns, asked, "human", "system", "segment", "document")
     human = usual["human"]
     if not human:
         raise InputError(f"human names the column of human scores; it has {', '.join(columns)}", file=file)
     if settings.categories and len(human) > 1:
         raise InputError("categories goes with one column of human scores")
-    system, segment = (next(iter(usual[role]), None) for role in ("system", "segment"))
-    if system is None:
-        segment = settings.segment
-    return replace(_asked(settings), human=human, system=system, segment=segment)
+    system, segment, document = (next(iter(usual[role]), None) for role in ("system", "segment", "document"))
+    if settings.sampled == "systems":
+        _no_document(settings)
+        document = None
+    return replace(_asked(settings), human=human, system=system, segment=segment, document=document)
+
+
+def _melted(settings: MetaRun, columns: Sequence[str]) -> Roles:
+    """Return the columns that the user named, where columns of candidates are the systems; documents by usual names."""
+    named = {"document": settings.document, "group": settings.group, "segment": settings.segment}
+    document = next(iter(find_columns(columns, named, "document")["document"]), None)
+    if settings.sampled == "systems":
+        _no_document(settings)
+        document = None
+    return replace(_asked(settings), document=document)
+
+
+def _no_document(settings: MetaRun) -> None:
+    """Refuse a column of documents that the user named where systems are drawn."""
+    if settings.document is not None:
+        level = f"level {settings.level}" if settings.resample is None else f"resample {settings.resample}"
+        raise InputError(f"document goes with resample segments or both: {level} draws systems", setting="document")
 
 
 def told_apart(roles: Roles, settings: MetaRun, values: Held) -> tuple[Roles, list[str]]:
-    """Return the columns without a usual one of segments that leaves rows alike, and what is to be said of systems.
+    """Return the columns without one of systems that cannot be compared, and what is to be said of that.
 
     An analysis that takes no independent rows keeps the usual columns, for it to say what is wrong.
 
@@ -356,25 +388,41 @@ def told_apart(roles: Roles, settings: MetaRun, values: Held) -> tuple[Roles, li
     if (system := roles.system) is None or (settings.paired and roles.segment is not None):
         return roles, []
     if roles.segment is not None and settings.segment is None:
-        rows = list(zip(*(values[name] for name in roles.labels()), strict=True))
+        named = [name for name in (roles.group, system, roles.segment) if name is not None]
+        rows = list(zip(*(values[name] for name in named), strict=True))
         if len(set(rows)) < len(rows):
             alike = f"several rows have the same {system!r} and {roles.segment!r}"
-            roles = replace(roles, system=settings.system, segment=None)
-            return roles, [f"{alike}: rows are taken as independent; segment names a column that tells them apart"]
+            roles = replace(roles, system=None)
+            return roles, [f"{alike}: {_together(roles)}; segment names a column that tells them apart"]
     if settings.system is None and not settings.paired:
         judged = ~np.isnan(number_column(roles.human[0], values[roles.human[0]]))
         groups = values[roles.group] if roles.group is not None else ["all"] * len(judged)
         there = {*zip(np.array(groups, dtype=object)[judged], np.array(values[system])[judged], strict=True)}
         if min(Counter(group for group, _ in there).values(), default=0) < 2:  # a group of one system is of rows
             alone = len({name for _, name in there}) < 2
-            roles = replace(roles, system=None, segment=None)
-            return roles, [] if alone else ["a group has a single system: rows are taken as independent"]
+            roles = replace(roles, system=None)
+            return roles, [] if alone else [f"a group has a single system: {_together(roles)}"]
     if roles.segment is None and settings.system is None and len(set(values[system])) > 1:
         return roles, [
             f"the column {system!r} names systems, but none names segments: rows are taken as independent; "
             "segment names it"
         ]
     return roles, []
+
+
+def _together(roles: Roles) -> str:
+    """Return what is drawn where no systems are told apart."""
+    if roles.document is not None:
+        return "rows of one document are drawn together"
+    return "rows are taken as independent" if roles.segment is None else "rows of one segment are drawn together"
+
+
+def within_pairs(roles: Roles, values: Held, pairs: Sequence[str]) -> Held:
+    """Return the columns with segments told apart by language pair, within which they are numbered."""
+    if roles.segment is None or roles.system is not None or roles.group is not None or len(set(pairs)) < 2:
+        return values
+    named = [f"{pair} {name}" for pair, name in zip(pairs, values[roles.segment], strict=True)]
+    return {**values, roles.segment: named}
 
 
 def odd_rows(roles: Roles, values: Held, texts: Sequence[Hashable] | None) -> list[str]:
@@ -417,7 +465,8 @@ def _long_names(asked: Roles, systems: Sequence[str], specs: Sequence[str]) -> R
             raise InputError("several columns of candidates are the systems already: leave out system")
         if asked.columns:
             raise InputError("columns goes with one column of candidates: its scores are of one system")
-        roles = Roles([], ["human"], asked.group, SYSTEM, asked.segment or SEGMENTS[0], asked.lower)
+        segment, document = asked.segment or SEGMENTS[0], asked.document
+        roles = Roles([], ["human"], asked.group, SYSTEM, segment, asked.lower, document=document)
     names = [*roles.human, *roles.labels(), *roles.columns, *specs]
     for name in names:
         if names.count(name) > 1:

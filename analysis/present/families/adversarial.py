@@ -88,7 +88,8 @@ def triples(result: TriplesResult) -> Iterator[Part]:
         rows.append([text(one.metric), *counts, rate, _percents(one.ci), number(one.mean_margin), p])
     note = (
         "A triple is an anchor, a paraphrase with few of its words and a non-paraphrase with many; a tie counts "
-        f"against the metric. p: sign test, two-sided, uncorrected; † p < {ALPHA}."
+        f"against the metric. p: sign test, two-sided, uncorrected; † p < {ALPHA}. Intervals and tests speak about "
+        "other triples like these."
     )
     note += f" {_BOLD}, p < {ALPHA}, McNemar tests{_corrected(result.tests)}." if result.tests else ""
     heads = ["metric", "prefers paraphrase", "ties", "rate", "interval (%)", "mean margin", "p"]
@@ -291,7 +292,10 @@ def _detection(
         p = p_value(item.p, mark=_dagger(item.p))
         area = number(item.auc, strong=item.metric in best)
         rows.append([text(item.metric), area, interval(item.ci), p])
-    note = f"p: AUC 0.5 (chance), two-sided, uncorrected; † p < {ALPHA}."
+    note = (
+        f"p: AUC 0.5 (chance), two-sided, uncorrected; † p < {ALPHA}. Intervals and tests speak about other pairs like "
+        "these."
+    )
     note += f" {_BOLD}, p < {ALPHA}, DeLong tests{_corrected(tests)}." if tests else ""
     where = "" if harder is None else f" in {harder.name}"
     caption = f"Metrics as detectors of paraphrases{where}, n = {detections[0].n:,} pairs"
@@ -614,7 +618,10 @@ def challenged(result: ChallengeResult) -> Iterator[Part]:
                 ends = [_percents(found.ci), number(found.kendall)]
                 rows.append([text(name), *([text(severity)] if severities else []), *counts, rate, *ends])
     heads = ["metric", *(["severity"] if severities else []), "rows", "right", "ties", "accuracy", "interval (%)"]
-    note = "Right: the good translation scores above the bad one; a tie counts as an error."
+    note = (
+        "Right: the good translation scores above the bad one; a tie counts as an error. Intervals and tests speak "
+        "about other sentences like these."
+    )
     note += f" {_BOLD}, p < {ALPHA}, McNemar tests{_corrected(result.tests)}." if result.tests else ""
     n = sum(part.n for part in first.phenomena.values()) if first.overall is None else first.overall.n
     caption = f"Accuracy{' by severity' if severities else ''}, n = {n:,}"

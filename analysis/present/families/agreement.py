@@ -345,11 +345,8 @@ def _categories(result: MetaResult) -> TablePart:
 
 def _reading(result: MetaResult) -> str:
     """Return what intervals and tests are about."""
-    level = _setting(result, "level")
-    if level not in ("seg", "sys"):
-        return ""
-    target = "other rows like these" if level == "seg" and not result.systems else result.target
-    return f"Intervals and tests speak about {target}."
+    against = " MQM judges a translation against its source, not its likeness to a reference."
+    return f"Intervals and tests speak about {result.target}.{against if 'mqm' in result.human.lower() else ''}"
 
 
 def _beside_controls(result: MetaResult) -> list[str]:

@@ -79,7 +79,10 @@ def worded(notice: Notice) -> str:
         return f"{where} no metric was worth a weight, so all got the same."
     if name == "hang-together":
         return f"{values['rows']} of {values['of']} rows share texts, directly or through others, and are in one fold."
-    return "rows share segments or texts: the Williams test takes them as independent, the bootstrap does not."
+    return (
+        "rows share segments, documents or texts: the bootstrap draws them together; the Williams test takes them as "
+        "independent, and is shown in full output only."
+    )
 
 
 def _rows(result: EnsembleResult) -> int:
@@ -119,9 +122,9 @@ def _finding(result: EnsembleResult) -> str:
         results = "agree significantly worse" if _loses(result) else "agree neither significantly better nor worse"
     said = f"{names} {results} with human judgments than {best}{on_average}: {gain}"
     if several:
-        better = sum(group.p("williams") < ALPHA for group in result.groups)
-        worse = sum(group.p("williams") > 1 - ALPHA for group in result.groups)
-        said += f"; group by group, Williams tests find them better in {better} and worse in {worse} (uncorrected)"
+        better = sum(group.decisive < ALPHA for group in result.groups)
+        worse = sum(group.decisive > 1 - ALPHA for group in result.groups)
+        said += f"; group by group, {_tests(result)} find them better in {better} and worse in {worse} (uncorrected)"
     return f"{where[0].upper()}{where[1:]}, {said}."
 
 
@@ -137,6 +140,20 @@ def _gain_cell(value: float, ends: GainInterval) -> Cell:
     return Cell(_gain(value, ends), None if math.isnan(value) else value)
 
 
+def _tests(result: EnsembleResult) -> str:
+    """Return the tests of the groups in words."""
+    apart = {group.units == group.n for group in result.groups}
+    return {True: "Williams tests", False: "bootstrap tests"}[apart.pop()] if len(apart) == 1 else "tests"
+
+
+def _drawn(result: EnsembleResult) -> str:
+    """Return what is drawn, in words: rows, or those that share one of the columns that keep them together."""
+    if all(group.units == group.n for group in result.groups):
+        return "rows"
+    units = sum(group.units for group in result.groups)
+    return f"sets of rows with the same {' or '.join(result.kept_together)} ({units:,} here)"
+
+
 def _dagger(p: float) -> str:
     return "†" if p < ALPHA else ""
 
@@ -145,7 +162,7 @@ def _gains(result: EnsembleResult) -> TablePart:
     """Return the ensemble beside its best member in every group, and on average."""
     results = []
     for group in result.groups:
-        p, best = group.p("williams"), group.best_r >= group.ensemble
+        p, best = group.decisive, group.best_r >= group.ensemble
         cells = [text(group.group), text(group.best), number(group.n), number(group.best_r, 4, strong=best)]
         cells += [number(group.ensemble, 4, strong=group.ensemble >= group.best_r), _gain_cell(group.gain, group.ci)]
         results.append([*cells, p_value(p, mark=_dagger(p))])
@@ -158,8 +175,8 @@ def _gains(result: EnsembleResult) -> TablePart:
     )
     heads = ["group", "best member", "n", "best member's r", "ensemble's r", "gain", "p"]
     note = (
-        f"Bold: the higher correlation. †: the ensemble agrees better, p < {ALPHA} (Williams tests, of the average the "
-        "bootstrap; one-sided, uncorrected)."
+        f"Bold: the higher correlation. †: the ensemble agrees better, p < {ALPHA} ({_tests(result)}, of the average "
+        f"the bootstrap; one-sided, uncorrected). Intervals and tests speak about other {_drawn(result)} like these."
     )
     return table(caption, heads, results, note=note, names=2, foot=1)
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared, percentile_interval
 from bsx.analysis.stats.results import Comparison
-from bsx.analysis.stats.validate import grids, settings, vectors
+from bsx.analysis.stats.validate import clusters_of, grids, settings, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.result import Shown
@@ -135,6 +135,7 @@ def darr_from_pairs(
     resamples: int = 1000,
     seed: Seed = 1,
     nan: NanPolicy = "error",
+    cluster: ArrayLike | None = None,
 ) -> DarrTau:
     """Return a metric's tau over given preference pairs.
 
@@ -152,16 +153,18 @@ def darr_from_pairs(
         resamples: bootstrap resamples.
         seed: of the bootstrap.
         nan: ``error``, or ``omit`` to leave out pairs that miss a score.
+        cluster: number of the document of each pair's segment (pairs,); with ``unit="segment"`` whole documents are
+            then drawn. None: segments are independent.
 
     Raises:
         InputError: if sizes differ, scores are missing or infinite, there are no pairs, or segments are not given.
     """
-    (outcome,), groups, names = _outcomes({"": (better, worse)}, segment, unit, nan)
+    (outcome,), groups, names, over = _outcomes({"": (better, worse)}, segment, unit, nan, cluster)
     choice("ties", ties, TIES)
     settings(resamples=resamples, confidence=confidence)
     counts = np.stack([outcome > 0, outcome < 0, outcome == 0]).astype(np.float64)  # (3, pairs)
     draws = tau_of(_resampled(counts, groups, unit, resamples, seed), ties)
-    low, high = percentile_interval(draws, confidence)
+    low, high = percentile_interval(draws, confidence, _units(groups, unit))
     concordant, discordant, tied = (int(c) for c in counts.sum(axis=1))
     return DarrTau(
         tau=float(tau_of(counts.sum(axis=1), ties)),
@@ -172,7 +175,7 @@ def darr_from_pairs(
         ties=tied,
         n=len(outcome),
         segments=names,
-        method=f"DARR tau, ties {ties}, bootstrap by {unit}",
+        method=f"DARR tau, ties {ties}, bootstrap by {over}",
         confidence=confidence,
     )
 
@@ -188,6 +191,7 @@ def compare_darr(
     resamples: int = 1000,
     seed: Seed = 1,
     nan: NanPolicy = "error",
+    cluster: ArrayLike | None = None,
 ) -> Comparison:
     """Compare two metrics' taus over the same preference pairs by paired bootstrap.
 
@@ -196,7 +200,7 @@ def compare_darr(
     ``a`` and ``b`` are the metrics' scores of the better and worse sides, 2 x (pairs,) each, as `Preferences.scores`
     returns them. Other arguments and errors: as for `darr_from_pairs`.
     """
-    outcomes, groups, _ = _outcomes({"a_": a, "b_": b}, segment, unit, nan)
+    outcomes, groups, _, over = _outcomes({"a_": a, "b_": b}, segment, unit, nan, cluster)
     choice("ties", ties, TIES)
     settings(resamples=resamples, confidence=confidence)
     # All combinations of the two outcomes, so that resampling keeps them paired.
@@ -205,8 +209,8 @@ def compare_darr(
     draws = tau_of(resampled.sum(axis=2), ties) - tau_of(resampled.sum(axis=1), ties)
     total = joint.sum(axis=1).reshape(3, 3)
     tau_a, tau_b = float(tau_of(total.sum(axis=1), ties)), float(tau_of(total.sum(axis=0), ties))
-    method = f"difference of DARR taus, ties {ties}, paired bootstrap by {unit}"
-    return compared(tau_a, tau_b, draws, joint.shape[1], method, confidence)
+    method = f"difference of DARR taus, ties {ties}, paired bootstrap by {over}"
+    return compared(tau_a, tau_b, draws, joint.shape[1], method, confidence, _units(groups, unit))
 
 
 def tau_of(counts: ArrayLike, ties: Ties = "discordant") -> Array:
@@ -222,9 +226,16 @@ def tau_of(counts: ArrayLike, ties: Ties = "discordant") -> Array:
 
 
 def _outcomes(
-    metrics: dict[str, tuple[ArrayLike, ArrayLike]], segment: ArrayLike | None, unit: Unit, nan: NanPolicy
-) -> tuple[list[NDArray[np.int64]], NDArray[np.int64], int]:
-    """Return each metric's sign of better - worse (pairs,), the segment number of each pair, and how many segments."""
+    metrics: dict[str, tuple[ArrayLike, ArrayLike]],
+    segment: ArrayLike | None,
+    unit: Unit,
+    nan: NanPolicy,
+    cluster: ArrayLike | None,
+) -> tuple[list[NDArray[np.int64]], NDArray[np.int64], int, str]:
+    """Return each metric's sign of better - worse (pairs,), what is drawn with each pair (pairs,), segments, a word.
+
+    What is drawn is the pair's segment, or its document; the word says which, or that judgments are.
+    """
     choice("unit", unit, UNITS)
     columns = {}
     for name, (better, worse) in metrics.items():
@@ -234,12 +245,21 @@ def _outcomes(
         raise InputError("segment is missing: give the segment of each pair, or unit=judgment")
     labels = np.arange(pairs) if segment is None else np.asarray(segment)
     numbers = np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.float64)
-    *scores, kept = vectors({**columns, "segment": numbers}, nan=nan, minimum=1)
+    documents = clusters_of(cluster, pairs, "pairs")
+    places = np.arange(pairs, dtype=np.float64)
+    *scores, kept, rows = vectors({**columns, "segment": numbers, "": places}, nan=nan, minimum=1)
     outcomes = [
         np.sign(better - worse).astype(np.int64) for better, worse in zip(scores[::2], scores[1::2], strict=True)
     ]
-    groups = np.unique(kept, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    return outcomes, groups, int(groups.max()) + 1
+    drawn = kept if documents is None or unit == "judgment" else documents[rows.astype(np.int64)]
+    groups = np.unique(drawn, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    over = unit if documents is None or unit == "judgment" else "document"
+    return outcomes, groups, len(np.unique(kept)), over
+
+
+def _units(groups: NDArray[np.int64], unit: Unit) -> int | None:
+    """Return how many segments or documents are drawn; None for judgments, which are many."""
+    return None if unit == "judgment" else int(groups.max()) + 1
 
 
 def _resampled(counts: Array, groups: NDArray[np.int64], unit: Unit, resamples: int, seed: Seed) -> Array:

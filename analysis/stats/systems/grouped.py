@@ -12,8 +12,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bsx.analysis.stats.correlation import influence, sums_of, worth
 from bsx.analysis.stats.resample import (
+    CELLS,
     SAMPLED,
+    Clustered,
     Indices,
     Sampled,
     Seed,
@@ -21,12 +24,15 @@ from bsx.analysis.stats.resample import (
     bootstrap_counts,
     bootstrap_indices,
     bootstrap_p,
+    bootstrap_rows,
     compared,
+    drawn_units,
     percentile_interval,
+    sampled_units,
 )
 from bsx.analysis.stats.results import Comparison
-from bsx.analysis.stats.rowwise import ROWS, accuracy_of_drawn, ratio, variance
-from bsx.analysis.stats.validate import grids, settings
+from bsx.analysis.stats.rowwise import ROWS, accuracy_of_drawn, ratio, variance, weighted_spearman
+from bsx.analysis.stats.validate import clusters_of, grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.result import Shown
@@ -139,6 +145,7 @@ def grouped(
     resamples: int = 1000,
     seed: Seed = 1,
     nan: NanPolicy = "error",
+    cluster: ArrayLike | None = None,
 ) -> GroupedEstimate:
     """Correlate a metric with human judgments within groups and average.
 
@@ -160,6 +167,8 @@ def grouped(
         resamples: bootstrap resamples.
         seed: of the bootstrap.
         nan: ``error``, or ``omit`` to leave out the cells that miss a value; the two matrices lose the same cells.
+        cluster: number of the document that each segment belongs to (segments,); whole documents are then drawn instead
+            of segments. None: segments are independent.
 
     Raises:
         InputError: if shapes differ, values are missing or infinite, or no group has a defined correlation.
@@ -174,19 +183,21 @@ def grouped(
     undefined = int(np.isnan(values).sum())
     if undefined == len(values):
         raise InputError(f"no {statistic} is defined: every group is constant or has fewer than two values")
-    draws = resampled_groups(x, y, by, statistic, constant, resamples, seed, resample=resample)
-    low, high = percentile_interval(draws, confidence)
+    clusters = clusters_of(cluster, x.shape[1])
+    draws = resampled_groups(x, y, by, statistic, constant, resamples, seed, resample=resample, clusters=clusters)
+    units = units_of((x,), y, by, statistic, resample, clusters)
+    low, high = percentile_interval(draws, confidence, units)
     means = {"none": "pooled", "item": "mean over segments", "sys": "mean over systems", "means": "of system means"}
     return GroupedEstimate(
         estimate=float(group_mean(values, constant)),
         low=low,
         high=high,
-        p=bootstrap_p(draws, 0.5 if statistic == "pairwise_accuracy" else 0.0)[1],
+        p=bootstrap_p(draws, 0.5 if statistic == "pairwise_accuracy" else 0.0, units)[1],
         by_group=values,
         groups=len(values) if constant == "zero" else len(values) - undefined,
         undefined=undefined,
         n=int((~np.isnan(x).all(axis=1)).sum()) if by == "means" else int((~np.isnan(x)).sum()),
-        method=f"{statistic} {means[by]}, bootstrap over {SAMPLED[resample]}",
+        method=f"{statistic} {means[by]}, bootstrap over {sampled_units(resample, documents=clusters is not None)}",
         confidence=confidence,
     )
 
@@ -204,6 +215,7 @@ def compare_grouped(
     resamples: int = 1000,
     seed: Seed = 1,
     nan: NanPolicy = "error",
+    cluster: ArrayLike | None = None,
 ) -> Comparison:
     """Compare two metrics' averaged correlations over the same bootstrap resamples.
 
@@ -220,10 +232,47 @@ def compare_grouped(
         for z in (x, y)
     )
     settings(resamples=resamples, confidence=confidence)
-    drawn = [resampled_groups(z, h, by, statistic, constant, resamples, draws, resample=resample) for z in (x, y)]
+    clusters = clusters_of(cluster, h.shape[1])
+    drawn = [
+        resampled_groups(z, h, by, statistic, constant, resamples, draws, resample=resample, clusters=clusters)
+        for z in (x, y)
+    ]
     differences = drawn[0] - drawn[1]
-    method = f"difference of {statistic} ({POOLING[by]}), paired bootstrap over {SAMPLED[resample]}"
-    return compared(first.estimate, second.estimate, differences, first.n, method, confidence)
+    over = sampled_units(resample, documents=clusters is not None)
+    method = f"difference of {statistic} ({POOLING[by]}), paired bootstrap over {over}"
+    units = units_of((x, y), h, by, statistic, resample, clusters)
+    return compared(first.estimate, second.estimate, differences, first.n, method, confidence, units)
+
+
+def units_of(
+    metrics: Sequence[Array],
+    human: Array,
+    by: By,
+    statistic: str,
+    resample: Sampled = "segments",
+    clusters: Clustered = None,
+) -> int:
+    """Return how many like units an interval rests on: of one metric's correlation, or of the difference of two.
+
+    Of Pearson's r of pooled scores, segments that weigh much count less; see `worth`.
+
+    Args:
+        metrics: one or two metrics' checked scores (systems, segments).
+        human: human scores, of the same shape.
+        by: as for `grouped`.
+        statistic: as for `grouped`.
+        resample: as for `grouped`.
+        clusters: document of each segment (segments,), counted from 0.
+    """
+    systems, segments = human.shape
+    if resample != "segments":
+        return int(systems if resample == "systems" else min(systems, drawn_units(segments, clusters)))
+    if by != "none" or statistic != "pearson":
+        return drawn_units(segments, clusters)
+    present = ~np.isnan(human)
+    of = np.broadcast_to(np.arange(segments) if clusters is None else clusters, human.shape)[present]
+    added = [influence(z[present], human[present]) for z in metrics]
+    return worth(sums_of(of, added[0] if len(added) == 1 else added[0] - added[1]))
 
 
 def system_means(scores: Array) -> Array:
@@ -266,23 +315,25 @@ def resampled_groups(
     seed: Seed = 1,
     *,
     resample: Sampled = "segments",
+    clusters: Clustered = None,
 ) -> Array:
     """Return the averaged correlation in each bootstrap resample (resamples,).
 
     Several metrics resampled with one seed are paired: draw i of each rests on the same segments and systems.
 
-    The matrices x and y (systems, segments) are checked: NaN stands in the same cells. Arguments: as for `grouped`.
+    The matrices x and y (systems, segments) are checked: NaN stands in the same cells; ``clusters`` is the document of
+    each segment (segments,), counted from 0. Other arguments: as for `grouped`.
     """
     systems, segments = x.shape
     rng = np.random.default_rng(seed)
     if by == "means":
         scores = (means_of_drawn(x), means_of_drawn(y))
-        return resampled_scores(*scores, x.shape, statistic, resample, resamples, rng)
+        return resampled_scores(*scores, x.shape, statistic, resample, resamples, rng, clusters=clusters)
     if resample != "segments":
         return np.array(
             [
                 group_mean(group_values(x[cells], y[cells], by, statistic), constant)
-                for cells in _both(systems, segments, resamples, rng, both=resample == "both")
+                for cells in _both(systems, segments, resamples, rng, clusters, both=resample == "both")
             ]
         )
     if by == "item":  # a segment's value does not change when segments are resampled
@@ -290,26 +341,36 @@ def resampled_groups(
         weight = np.ones(segments) if constant == "zero" else (~np.isnan(values)).astype(np.float64)
         filled = np.where(np.isnan(values), 0.0, values)
         with np.errstate(invalid="ignore"):
-            blocks = [(c @ filled) / (c @ weight) for c in bootstrap_counts(resamples, segments, rng)]
+            blocks = [(c @ filled) / (c @ weight) for c in bootstrap_counts(resamples, segments, rng, clusters)]
         return np.concatenate(blocks)
     if statistic == "pearson":
-        values = np.concatenate([_resampled_pearson(x, y, by, c) for c in bootstrap_counts(resamples, segments, rng)])
+        values = np.concatenate(
+            [_resampled_pearson(x, y, by, c) for c in bootstrap_counts(resamples, segments, rng, clusters)]
+        )
         return group_mean(values, constant)
+    if by == "none" and statistic == "spearman":
+        present = ~np.isnan(x)
+        columns, of = (x[present][None], y[present]), np.nonzero(present)[1]
+        blocks = []
+        for counts in bootstrap_counts(resamples, segments, rng, clusters):
+            # A block of counts of segments holds many more of cells, and is taken in parts.
+            for part in np.array_split(counts, max(1, counts.shape[0] * len(of) // CELLS)):
+                blocks.append(weighted_spearman(*columns, part[:, of])[:, 0])
+        return np.concatenate(blocks)
     draws = [
         group_mean(group_values(x[:, chosen], y[:, chosen], by, statistic), constant)
-        for block in bootstrap_indices(resamples, segments, rng)
-        for chosen in block
+        for chosen in bootstrap_rows(resamples, segments, rng, clusters)
     ]
     return np.array(draws, dtype=np.float64)
 
 
 def _both(
-    systems: int, segments: int, resamples: int, rng: np.random.Generator, *, both: bool
+    systems: int, segments: int, resamples: int, rng: np.random.Generator, clusters: Clustered, *, both: bool
 ) -> Iterator[tuple[Indices, ...]]:
     """Yield the index of each resample's cells, as of `numpy.ix_`: systems drawn, and segments too or all of them."""
     for block in bootstrap_indices(resamples, systems, rng):
         for rows in block:
-            yield np.ix_(rows, rng.integers(segments, size=segments) if both else np.arange(segments))
+            yield np.ix_(rows, next(bootstrap_rows(1, segments, rng, clusters)) if both else np.arange(segments))
 
 
 def resampled_scores(
@@ -320,6 +381,8 @@ def resampled_scores(
     resample: Sampled = "segments",
     resamples: int = 1000,
     seed: Seed = 1,
+    *,
+    clusters: Clustered = None,
 ) -> Array:
     """Return the correlation of two scores of systems in each bootstrap resample (resamples,).
 
@@ -332,16 +395,17 @@ def resampled_scores(
         resample: ``segments``, ``systems`` or ``both``.
         resamples: how many.
         seed: of the draws; draw i of one seed rests on the same segments and systems.
+        clusters: document of each segment (segments,), counted from 0, drawn as a whole.
     """
     (systems, segments), rng, draws = shape, np.random.default_rng(seed), []
     if resample == "segments":
-        for counts in bootstrap_counts(resamples, segments, rng):
+        for counts in bootstrap_counts(resamples, segments, rng, clusters):
             draws.append(ROWS[statistic](x(counts), y(counts)))
         return np.concatenate(draws)
     for counts in bootstrap_counts(resamples, systems, rng):
         weights = np.ones((1, segments))
         if resample == "both":
-            weights = all_counts(len(counts), segments, rng)
+            weights = all_counts(len(counts), segments, rng, clusters)
         of_x, of_y = (np.broadcast_to(z(weights), counts.shape) for z in (x, y))
         if statistic == "pairwise_accuracy":
             draws.append(accuracy_of_drawn(of_x, of_y, counts))

@@ -8,10 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bsx.analysis.stats.correlation import pearson
-from bsx.analysis.stats.resample import Seed, block_sizes, bootstrap_counts, bootstrap_p, compared, percentile_interval
+from bsx.analysis.stats.resample import (
+    Clustered,
+    Seed,
+    block_sizes,
+    bootstrap_counts,
+    bootstrap_p,
+    compared,
+    drawn_units,
+    percentile_interval,
+    sampled_units,
+)
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.rowwise import NEGLIGIBLE
-from bsx.analysis.stats.validate import grids, settings
+from bsx.analysis.stats.validate import clusters_of, grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 
@@ -51,7 +61,7 @@ def hybrid_systems(
     Raises:
         InputError: if shapes differ, values are missing or infinite, or n is not positive.
     """
-    scores, several = _stack(metric, human, nan)
+    scores, several, _ = _stack(metric, human, nan)
     if n < 1:
         raise InputError(f"n={n}: at least one hybrid is needed")
     segments = scores.shape[2]
@@ -105,6 +115,7 @@ def hybrid_correlation_limit(
     resamples: int = 1000,
     seed: Seed = 1,
     nan: NanPolicy = "error",
+    cluster: ArrayLike | None = None,
 ) -> Estimate:
     """Return the correlation over infinitely many hybrid systems, without drawing any.
 
@@ -120,6 +131,8 @@ def hybrid_correlation_limit(
         resamples: bootstrap resamples of segments.
         seed: of the bootstrap.
         nan: as in `hybrid_systems`.
+        cluster: number of the document that each segment belongs to (segments,); whole documents are then drawn. None:
+            segments are independent.
 
     Returns:
         Estimate; ``n`` counts segments.
@@ -128,13 +141,14 @@ def hybrid_correlation_limit(
         InputError: if shapes differ, values are missing or infinite, or the systems do not differ on any segment.
     """
     settings(resamples=resamples, confidence=confidence)
-    scores, several = _stack(metric, human, nan)
+    scores, several, clusters = _stack(metric, human, nan, cluster)
     if several:
         raise InputError("metric: expected a matrix (systems, segments) of one metric")
-    values, draws = _limits(scores, resamples, seed)
-    low, high = percentile_interval(draws[0], confidence)
-    method = "limit of pearson over hybrid systems, bootstrap over segments"
-    return Estimate(values[0], low, high, bootstrap_p(draws[0])[1], scores.shape[2], method, confidence)
+    values, draws, units = _limits(scores, resamples, seed, clusters)
+    low, high = percentile_interval(draws[0], confidence, units)
+    over = sampled_units("segments", documents=clusters is not None)
+    method = f"limit of pearson over hybrid systems, bootstrap over {over}"
+    return Estimate(values[0], low, high, bootstrap_p(draws[0], units=units)[1], scores.shape[2], method, confidence)
 
 
 def compare_hybrid_limits(
@@ -146,6 +160,7 @@ def compare_hybrid_limits(
     resamples: int = 1000,
     seed: Seed = 1,
     nan: NanPolicy = "error",
+    cluster: ArrayLike | None = None,
 ) -> Comparison:
     """Compare two metrics' limits of the hybrid correlation over the same bootstrap resamples of segments.
 
@@ -158,16 +173,19 @@ def compare_hybrid_limits(
     `hybrid_correlation_limit`.
     """
     settings(resamples=resamples, confidence=confidence)
-    scores, _ = _stack(np.stack([np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)]), human, nan)
-    values, draws = _limits(scores, resamples, seed)
-    method = "difference of limits over hybrid systems, paired bootstrap over segments"
-    return compared(values[0], values[1], draws[0] - draws[1], scores.shape[2], method, confidence)
+    both = np.stack([np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)])
+    scores, _, clusters = _stack(both, human, nan, cluster)
+    values, draws, units = _limits(scores, resamples, seed, clusters)
+    over = sampled_units("segments", documents=clusters is not None)
+    method = f"difference of limits over hybrid systems, paired bootstrap over {over}"
+    return compared(values[0], values[1], draws[0] - draws[1], scores.shape[2], method, confidence, units)
 
 
-def _limits(scores: Array, resamples: int, seed: Seed) -> tuple[list[float], Array]:
-    """Return each metric's limit, and its values (metrics, resamples) over resampled segments.
+def _limits(scores: Array, resamples: int, seed: Seed, clusters: Clustered = None) -> tuple[list[float], Array, int]:
+    """Return each metric's limit, its values (metrics, resamples) over what is resampled, and how much that is.
 
-    ``scores`` are human scores and those of metrics (1 + metrics, systems, segments).
+    ``scores`` are human scores and those of metrics (1 + metrics, systems, segments); ``clusters`` are documents, drawn
+    instead of segments.
     """
     h, *metrics = scores - np.nanmean(scores, axis=1, keepdims=True)
     size = np.nanmean(scores**2, axis=1).sum(axis=-1)
@@ -175,19 +193,27 @@ def _limits(scores: Array, resamples: int, seed: Seed) -> tuple[list[float], Arr
     total = parts.sum(axis=1)
     if (total[[0, *range(2, len(total), 2)]] <= NEGLIGIBLE * size).any():
         raise InputError("the systems have the same scores on every segment: hybrids of them do not differ")
-    sums = [total, *(counts @ parts.T for counts in bootstrap_counts(resamples, parts.shape[1], seed))]
+    sums = [total, *(counts @ parts.T for counts in bootstrap_counts(resamples, parts.shape[1], seed, clusters))]
     limits = []
     for part in sums:
         variance_h, covariance, variance_m = part[..., :1], part[..., 1::2], part[..., 2::2]
         with np.errstate(invalid="ignore", divide="ignore"):
             limits.append(covariance / np.sqrt(variance_h * variance_m))
-    return [float(value) for value in limits[0]], np.concatenate(limits[1:]).T
+    units = drawn_units(parts.shape[1], clusters)
+    return [float(value) for value in limits[0]], np.concatenate(limits[1:]).T, units
 
 
-def _stack(metric: ArrayLike, human: ArrayLike, nan: NanPolicy) -> tuple[Array, bool]:
-    """Return human and metric scores (1 + metrics, systems, segments), same cells missing, no empty segment."""
+def _stack(
+    metric: ArrayLike, human: ArrayLike, nan: NanPolicy, cluster: ArrayLike | None = None
+) -> tuple[Array, bool, Clustered]:
+    """Return human and metric scores (1 + metrics, systems, segments), same cells missing, no empty segment.
+
+    Beside them, whether there are several metrics, and the document of each segment.
+    """
     several = np.ndim(metric) == 3
     metrics = list(np.asarray(metric)) if several else [metric]
     names = {f"metric {i}" if several else "metric": values for i, values in enumerate(metrics)}
     scores = np.stack(grids({"human": human, **names}, nan=nan))
-    return scores[:, :, ~np.isnan(scores[0]).all(axis=0)], several
+    there = ~np.isnan(scores[0]).all(axis=0)
+    kept = None if cluster is None else np.asarray(cluster)[there]
+    return scores[:, :, there], several, clusters_of(kept, int(there.sum()))

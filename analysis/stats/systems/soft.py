@@ -8,10 +8,20 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.stats.resample import SAMPLED, Sampled, Seed, all_counts, bootstrap_counts, percentile_interval, swaps
+from bsx.analysis.stats.resample import (
+    SAMPLED,
+    Sampled,
+    Seed,
+    all_counts,
+    bootstrap_counts,
+    drawn_units,
+    percentile_interval,
+    sampled_units,
+    swaps,
+)
 from bsx.analysis.stats.results import Estimate
 from bsx.analysis.stats.rowwise import mean_of_drawn_pairs
-from bsx.analysis.stats.validate import grids, settings
+from bsx.analysis.stats.validate import clusters_of, grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.optional import need
@@ -31,6 +41,7 @@ def soft_pairwise_accuracy(
     seed: Seed = 1,
     nan: NanPolicy = "error",
     names: Sequence[Hashable] = (),
+    cluster: ArrayLike | None = None,
 ) -> Estimate:
     """Return soft pairwise accuracy: 1 - mean |p_human - p_metric| over pairs of systems.
 
@@ -56,6 +67,8 @@ def soft_pairwise_accuracy(
         seed: of permutations and bootstrap.
         nan: ``error``, or ``omit``: a pair of systems is then compared on the segments that both have.
         names: what messages call the systems (systems,); their places from 0 unless given.
+        cluster: number of the document that each segment belongs to (segments,); the interval then draws whole
+            documents. The p-values remain those of segments, as published. None: segments are independent.
 
     Raises:
         InputError: if shapes differ, values are missing or infinite, two systems share no segment, or cells are missing
@@ -69,6 +82,7 @@ def soft_pairwise_accuracy(
         raise InputError(
             "method=wmt needs every system's score of every segment: drop segments or use method=permutation"
         )
+    clusters = clusters_of(cluster, x.shape[1])
     i, j = np.triu_indices(len(x), k=1)
     differences = [z[i] - z[j] for z in (x, y)]  # each (pairs, segments)
     lonely = np.isnan(differences[0]).all(axis=1)
@@ -88,15 +102,17 @@ def soft_pairwise_accuracy(
     if resample == "systems":
         draws.append(mean_of_drawn_pairs(np.abs(p[0] - p[1]), all_counts(resamples, len(x), rng)))
     else:
-        for counts in bootstrap_counts(resamples, x.shape[1], rng):
+        for counts in bootstrap_counts(resamples, x.shape[1], rng, clusters):
             tails = [_upper_tail(counts @ d.T, counts @ (d * d).T) for d in differences]
             apart = np.abs(tails[0] - tails[1])
             chosen = all_counts(len(counts), len(x), rng) if resample == "both" else np.ones((len(counts), len(x)))
             draws.append(mean_of_drawn_pairs(apart, chosen))
-    low, high = percentile_interval(1 - np.concatenate(draws), confidence)
+    units = None if resample != "segments" else drawn_units(x.shape[1], clusters)
+    low, high = percentile_interval(1 - np.concatenate(draws), confidence, units)
     value = float(1 - np.abs(p[0] - p[1]).mean())
     described = {"permutation": f"{permutations} permutations", "wmt": f"WMT's {permutations} permutations"}
-    words = f"soft pairwise accuracy, {described.get(method, 'normal limit')}, bootstrap over {SAMPLED[resample]}"
+    over = sampled_units(resample, documents=clusters is not None)
+    words = f"soft pairwise accuracy, {described.get(method, 'normal limit')}, bootstrap over {over}"
     return Estimate(value, low, high, float("nan"), len(x), words, confidence)
 
 

@@ -8,9 +8,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared, percentile_interval, permuted, swaps
+from bsx.analysis.stats.resample import (
+    Clustered,
+    Seed,
+    bootstrap_counts,
+    compared,
+    percentile_interval,
+    permuted,
+    sampled_units,
+    swaps,
+)
 from bsx.analysis.stats.results import Comparison
-from bsx.analysis.stats.validate import grids, settings
+from bsx.analysis.stats.validate import clusters_of, grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.result import Shown
@@ -73,6 +82,7 @@ def pairwise_accuracy_with_ties(
     resamples: int = 1000,
     seed: Seed = 1,
     nan: NanPolicy = "error",
+    cluster: ArrayLike | None = None,
 ) -> TiedAccuracy:
     """Return acc_eq and tau_eq, averaged over groups.
 
@@ -89,6 +99,8 @@ def pairwise_accuracy_with_ties(
         resamples: bootstrap resamples of segments.
         seed: of the bootstrap.
         nan: ``error``, or ``omit`` to leave out the system x segment cells where either misses a value.
+        cluster: number of the document that each segment belongs to (segments,); whole documents are then drawn. None:
+            segments are independent.
 
     Raises:
         InputError: if shapes differ, values are missing or infinite, epsilon is negative, or no group has a pair.
@@ -96,7 +108,8 @@ def pairwise_accuracy_with_ties(
     if not epsilon >= 0:
         raise InputError(f"epsilon={epsilon}: it must be 0 or more")
     x, y = grids({"metric": metric, "human": human}, nan=nan)
-    return _accuracy(TiedPairs.of(x, y, by, human_epsilon), epsilon, by, confidence, resamples, seed)
+    pairs = TiedPairs.of(x, y, by, human_epsilon)
+    return _accuracy(pairs, epsilon, by, confidence, resamples, seed, clusters_of(cluster, x.shape[1]))
 
 
 def calibrate_ties(
@@ -109,6 +122,7 @@ def calibrate_ties(
     resamples: int = 1000,
     seed: Seed = 1,
     nan: NanPolicy = "error",
+    cluster: ArrayLike | None = None,
 ) -> TiedAccuracy:
     """Return acc_eq at the epsilon that maximises it: 0 or an observed difference, the smallest of equally good ones.
 
@@ -121,15 +135,23 @@ def calibrate_ties(
     """
     x, y = grids({"metric": metric, "human": human}, nan=nan)
     pairs = TiedPairs.of(x, y, by, human_epsilon)
-    return _accuracy(pairs, pairs.best_epsilon(), by, confidence, resamples, seed)
+    clusters = clusters_of(cluster, x.shape[1])
+    return _accuracy(pairs, pairs.best_epsilon(), by, confidence, resamples, seed, clusters)
 
 
 def _accuracy(
-    pairs: TiedPairs, epsilon: float, by: Grouping, confidence: float, resamples: int, seed: Seed
+    pairs: TiedPairs,
+    epsilon: float,
+    by: Grouping,
+    confidence: float,
+    resamples: int,
+    seed: Seed,
+    clusters: Clustered,
 ) -> TiedAccuracy:
     settings(resamples=resamples, confidence=confidence)
     tied, alike = np.abs(pairs.metric) <= epsilon, pairs.alike(epsilon)
-    low, high = percentile_interval(pairs.resampled(alike[None], resamples, seed)[0], confidence)
+    drawn_alike = pairs.resampled(alike[None], resamples, seed, clusters)[0]
+    low, high = percentile_interval(drawn_alike, confidence, pairs.units(clusters))
     acc_eq = pairs.mean(alike)
     human_tied = pairs.human == 0
     tie_share = pairs.mean(human_tied)
@@ -149,7 +171,7 @@ def _accuracy(
         tied_both=int((tied & human_tied).sum()),
         n=len(pairs.human),
         segments=pairs.segments,
-        method=f"acc_eq, mean over {_OVER[by]}, bootstrap over segments{drawn}",
+        method=f"acc_eq, mean over {_OVER[by]}, bootstrap over {_drawn(clusters)}{drawn}",
         confidence=confidence,
     )
 
@@ -170,6 +192,7 @@ def compare_ties(
     plus_one: bool = False,
     seed: Seed = 1,
     nan: NanPolicy = "error",
+    cluster: ArrayLike | None = None,
 ) -> Comparison:
     """Test whether metric a has a higher acc_eq than metric b by swapping their verdicts at random.
 
@@ -197,6 +220,7 @@ def compare_ties(
         plus_one: (b + 1) / (n + 1) instead of the plain share.
         seed: of the permutations.
         nan: ``error``, or ``omit`` to leave out cells that miss any of the three.
+        cluster: as `pairwise_accuracy_with_ties`; documents trade places too.
 
     Returns:
         Comparison; ``n`` counts pairs.
@@ -211,17 +235,18 @@ def compare_ties(
     both = zip(results, (epsilon_a, epsilon_b), strict=True)
     right = np.stack([one.alike(one.best_epsilon() if given is None else given) for one, given in both])
     values, pairs = [results[0].mean(one) for one in right], results[0]
-    drawn = pairs.resampled(right, resamples, seed)
+    clusters = clusters_of(cluster, h.shape[1])
+    drawn, units = pairs.resampled(right, resamples, seed, clusters), pairs.units(clusters)
     if by != "item" or test == "bootstrap":
-        method = f"difference of acc_eq ({_OVER[by]}), paired bootstrap over segments"
-        return compared(values[0], values[1], drawn[0] - drawn[1], len(h), method, confidence)
+        method = f"difference of acc_eq ({_OVER[by]}), paired bootstrap over {_drawn(clusters)}"
+        return compared(values[0], values[1], drawn[0] - drawn[1], len(h), method, confidence, units)
     difference = (right[0].astype(np.float64) - right[1]) * pairs.weight
     if swap == "segments":
-        difference = np.bincount(pairs.first, weights=difference)
+        difference = np.bincount(pairs.first if clusters is None else clusters[pairs.first], weights=difference)
     matters = difference[difference != 0]
     draws = [np.where(mask, -1.0, 1.0) @ matters for mask in swaps(resamples, len(matters), seed)]
-    ends = percentile_interval(drawn[0] - drawn[1], confidence)
-    method = f"difference of acc_eq, permutation of {swap}"
+    ends = percentile_interval(drawn[0] - drawn[1], confidence, units)
+    method = f"difference of acc_eq, permutation of {_drawn(clusters) if swap == 'segments' else swap}"
     return permuted(
         values[0],
         values[1],
@@ -232,6 +257,10 @@ def compare_ties(
         ends=ends,
         confidence=confidence,
     )
+
+
+def _drawn(clusters: Clustered) -> str:
+    return sampled_units("segments", documents=clusters is not None)
 
 
 @dataclass(frozen=True)
@@ -280,6 +309,11 @@ class TiedPairs:
         """How many segments have a pair."""
         return len(np.unique(np.concatenate([self.first, self.second])))
 
+    def units(self, clusters: Clustered = None) -> int:
+        """Return how many segments have a pair, or documents, where clusters (segments,) are those."""
+        used = np.concatenate([self.first, self.second])
+        return len(np.unique(used if clusters is None else clusters[used]))
+
     def alike(self, epsilon: float) -> NDArray[np.bool_]:
         """Return which pairs the metric, with ties up to epsilon, judges as human judgments do (pairs,)."""
         tied = np.abs(self.metric) <= epsilon
@@ -304,17 +338,19 @@ class TiedPairs:
             candidates, values = np.append(0.0, candidates), np.append((agrees * self.weight).sum(), values)
         return float(candidates[np.argmax(values >= values.max() - ROUNDING)])
 
-    def resampled(self, right: NDArray[np.bool_], resamples: int, seed: Seed) -> Array:
+    def resampled(self, right: NDArray[np.bool_], resamples: int, seed: Seed, clusters: Clustered = None) -> Array:
         """Return the acc_eq of verdicts (metrics, pairs) in resamples of segments: (metrics, resamples).
 
         A pair of two segments occurs as often as the product of their counts says, a pair within one as often as it.
+        Documents are drawn instead where ``clusters`` (segments,) say to which a segment belongs.
         """
         n = self.columns
         if (self.first == self.second).all():
             hits = np.stack([np.bincount(self.first, weights=item * self.weight, minlength=n) for item in right])
             every = np.bincount(self.first, weights=self.weight, minlength=n)
             used = np.flatnonzero(every)  # a segment without a pair is not drawn
-            draws = bootstrap_counts(resamples, len(used), seed)
+            of = None if clusters is None else np.unique(clusters[used], return_inverse=True)[1].reshape(-1)
+            draws = bootstrap_counts(resamples, len(used), seed, of)
             return np.concatenate([(c @ hits[:, used].T) / (c @ every[used])[:, None] for c in draws]).T
         cell = self.first * n + self.second
         both = self.first != self.second
@@ -327,7 +363,7 @@ class TiedPairs:
 
         tables = [sums(self.weight), *(sums(item * self.weight) for item in right)]
         blocks = []
-        for counts in bootstrap_counts(resamples, n, seed):
+        for counts in bootstrap_counts(resamples, n, seed, clusters):
             totals = [((counts @ across) * counts).sum(axis=1) + counts @ within for across, within in tables]
             blocks.append(np.stack(totals[1:]) / totals[0])
         return np.concatenate(blocks, axis=1)

@@ -754,7 +754,10 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
             "level sys correlates systems: name the column",
         ),
         (["--columns", "good", "--human", "human", "--grouping", "item"], "needs the columns system and segment"),
-        (["--columns", "good", "--human", "human", "--segment", "unit"], "segment without system"),
+        (
+            ["--columns", "good", "--human", "human", "--document", "lp", "--level", "sys"],
+            "document goes with resample",
+        ),
         (
             ["--columns", "good", "--human", "human", "--level", "darr", "--system", "mt", "--segment", "lp"],
             "system 's0' has segment 'yy-en' more than once",

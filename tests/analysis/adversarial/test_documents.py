@@ -1,0 +1,64 @@
+"""Pairs and triples of one document are no independent rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+DOCUMENTS, SIZE = 20, 6
+
+
+def write(path: Path, columns: dict[str, Any]) -> Path:
+    lines = ["\t".join(columns), *("\t".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def pairs() -> dict[str, Any]:
+    rng = np.random.default_rng(1)
+    of = np.repeat(np.arange(DOCUMENTS), SIZE)
+    quality = rng.normal(size=DOCUMENTS)[of] + rng.normal(size=len(of))
+    return {
+        "a": quality + rng.normal(size=DOCUMENTS)[of],
+        "label": (quality + rng.normal(size=DOCUMENTS)[of] > 0).astype(int),
+        "doc": of,
+    }
+
+
+def test_pairs_of_a_document_are_one_set(cli: Callable[..., Any], tmp_path: Path) -> None:
+    file = write(tmp_path / "p.tsv", pairs())
+    whole = cli("adversarial", "pairs", file, "--columns", "a", "--resamples", "99", "--format", "json")
+    rows = cli(
+        "adversarial", "pairs", file, "--columns", "a", "--resamples", "99", "--format", "json", "--cluster", "none"
+    )
+    ends = [np.diff(json.loads(done.out)["results"][0]["ci"]) for done in (whole, rows)]
+    assert ends[0] > ends[1]
+    assert "20 sets" in json.loads(whole.out)["notes"][0]
+    named = cli("adversarial", "pairs", file, "--columns", "a", "--document", "doc", "--cluster", "none")
+    assert (named.status, named.err.count("\n")) == (2, 1)
+    one = write(tmp_path / "one.tsv", {**pairs(), "doc": [1] * DOCUMENTS * SIZE})
+    refused = cli("adversarial", "pairs", one, "--columns", "a")
+    assert (refused.status, refused.err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("column", ["doc", "text_id"])
+def test_triples_of_a_document_are_one_set(cli: Callable[..., Any], tmp_path: Path, column: str) -> None:
+    rng = np.random.default_rng(1)
+    n = 2 * DOCUMENTS * SIZE
+    columns = {
+        "label": [1, 0] * (n // 2),
+        "sentence1": [f"anchor {k // 2}" for k in range(n)],
+        "sentence2": [f"other {k}" for k in range(n)],
+        "m": rng.normal(size=n),
+        column: np.repeat(np.arange(DOCUMENTS), 2 * SIZE),
+    }
+    file = write(tmp_path / "t.tsv", columns)
+    named = [] if column == "doc" else ["--document", column]
+    found = json.loads(cli("adversarial", "triples", file, "--resamples", "99", "--format", "json", *named).out)
+    assert [one["metric"] for one in found["results"]] == ["m"]
+    assert any("their 20 sets" in note for note in found["notes"])
