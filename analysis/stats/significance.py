@@ -172,6 +172,7 @@ def perm_both(
     swap: Swap = "cells",
     resamples: int = 1000,
     plus_one: bool = False,
+    scale: Literal["sd", "mad"] = "sd",
     seed: Seed = 1,
     nan: NanPolicy = "error",
 ) -> Comparison:
@@ -194,6 +195,9 @@ def perm_both(
         swap: what trades places: ``cells``, whole ``segments`` or whole ``systems``; items of a vector are cells.
         resamples: permutations.
         plus_one: count the observed order as one more permutation, (b + 1) / (n + 1), so that p is never 0.
+        scale: what makes the two metrics' scores alike before they trade places: their standard deviation, as
+            published, or their median absolute deviation, which heavy tails leave as it is (the standard deviation
+            where more than half of the scores are the same).
         seed: of the permutations.
         nan: ``error``, or ``omit`` to leave out cells that miss any of the three.
 
@@ -218,7 +222,8 @@ def perm_both(
     x, y, h = grids(columns, nan=nan, systems=1 if pooled else 2)
     present = ~np.isnan(x)
     vectors({"a": x[present], "b": y[present]}, varied=True)
-    x, y = ((z - np.nanmean(z)) / np.nanstd(z) for z in (x, y))
+    choice("scale", scale, ("sd", "mad"))
+    x, y = (_standardised(z, scale) for z in (x, y))
     values = [float(group_mean(group_values(z, h, by, statistic), constant)) for z in (x, y)]
     if any(math.isnan(value) for value in values):
         raise InputError(f"no {statistic} is defined: every group is constant or has fewer than two values")
@@ -240,6 +245,16 @@ def perm_both(
         draws = _swapped(x, y, h, by, statistic, constant, swap, resamples, seed)
     method = f"difference of {statistic} ({POOLING[by]}), {_PERMUTATIONS[swap]}"
     return permuted(values[0], values[1], draws, int(present.sum()), method, plus_one=plus_one)
+
+
+def _standardised(scores: Array, scale: str) -> Array:
+    """Return scores, of which some may be missing, without their level and spread."""
+    if scale == "mad":
+        centred = scores - np.nanmedian(scores)
+        spread = float(np.nanmedian(np.abs(centred)))
+        if spread > 1e-6 * float(np.nanstd(scores)):
+            return np.asarray(centred / spread)
+    return np.asarray((scores - np.nanmean(scores)) / np.nanstd(scores))
 
 
 def _swapped_pearson(x: Array, y: Array, h: Array, of: NDArray[np.int64], resamples: int, seed: Seed) -> Array:
