@@ -254,7 +254,9 @@ def compare_auc_between(
         degrees.append(math.inf if of is None else found.degrees(np.ones(1)))
         n += len(positive)
     together = satterthwaite(variances, degrees)
-    return _compared(*areas, sum(variances), n, "DeLong variances, independent samples", confidence, together)
+    return _compared(
+        areas[0], areas[1], sum(variances), n, "DeLong variances, independent samples", confidence, together
+    )
 
 
 def drawn_of_each(positive: Mask, of: Numbers | None) -> tuple[int, int]:

@@ -86,12 +86,12 @@ def soft_pairwise_accuracy(
         p = _wmt_p_values(x, y, permutations)
     else:
         p = _p_values(differences, swaps(permutations, x.shape[1], rng))
-    apart = 1 - np.abs(p[0] - p[1])
-    value, few = float(apart.mean()), resample == "systems" and len(x) < FEW_ITEMS
+    apart = np.abs(p[0] - p[1])
+    value, few = float(1 - apart.mean()), resample == "systems" and len(x) < FEW_ITEMS
     draws = []
     if few:
         pairs = np.zeros((len(x), len(x)))
-        pairs[i, j] = pairs[j, i] = apart
+        pairs[i, j] = pairs[j, i] = 1 - apart
     elif resample == "systems":
         draws.append(mean_of_drawn_pairs(np.abs(p[0] - p[1]), all_counts(resamples, len(x), rng)))
     else:
