@@ -12,7 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.adversarial.settings import PairSettings
 from bsx.analysis.adversarial.triples import complete, correct_p
-from bsx.analysis.stats.detection import best_threshold, compare_auc, compare_auc_between, precision_recall, roc_auc
+from bsx.analysis.stats.detection import (
+    FEW_LABELS,
+    best_threshold,
+    clustered,
+    compare_auc,
+    compare_auc_between,
+    drawn_of_each,
+    precision_recall,
+    roc_auc,
+)
 from bsx.analysis.stats.resample import Resampling
 from bsx.analysis.stats.results import Comparison
 from bsx.errors import InputError
@@ -214,7 +223,18 @@ def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: P
     for (a, b), t in tests.items():
         figures = (t.a, t.b, t.difference, (t.low, t.high), t.statistic, t.p, t.p_two_sided)
         rows.append(DetectionTest(a, b, *figures, corrected.get((a, b))))
-    return PairsResult(tuple(results), tuple(rows))
+    return PairsResult(tuple(results), tuple(rows), notes=_few(marks, of))
+
+
+def _few(marks: Array, of: NDArray[np.float64] | None) -> tuple[str, ...]:
+    """Return what to know where few pairs, or sets of them, have a label: on their number everything rests."""
+    positive, _, sets = clustered({"labels": marks, "scores": marks}, of, "error")
+    counts = drawn_of_each(positive, sets)
+    if min(counts) >= FEW_LABELS:
+        return ()
+    label = "paraphrases" if counts[0] <= counts[1] else "pairs that are none"
+    what = label if sets is None else f"sets of pairs that share sentences hold {label}"
+    return (f"only {min(counts)} {what}: intervals of areas allow for mistakes that so few do not show",)
 
 
 def precision_by_threshold(

@@ -47,9 +47,10 @@ class Sampled(Tested):
 class PairTests(Sampled):
     """How metrics are tested as detectors of paraphrases."""
 
-    interval: Annotated[Literal["logit", "delong", "bootstrap"], Field(description="Interval of the ROC AUC.")] = (
-        "logit"
-    )
+    interval: Annotated[
+        Literal["auto", "logit", "wilson", "delong", "bootstrap"],
+        Field(description="Interval of the ROC AUC. auto: wilson if a label has under 50 items, or sets, else logit."),
+    ] = "auto"
     folds: Annotated[int, Field(ge=2, description="Folds of the cross-validated threshold.")] = 10
 
 

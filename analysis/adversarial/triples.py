@@ -20,6 +20,7 @@ from bsx.support.checks import Array, NanPolicy
 from bsx.support.result import Interval, Number, Result
 from bsx.support.settings import settled
 
+FEW_SETS = 20  # sets of triples that share sentences; so many say little about others
 Metric = Callable[[Sequence[str], Sequence[str]], ArrayLike]
 """Scores of n candidates against their n references, higher is better: (n,)."""
 
@@ -34,7 +35,7 @@ class TriplePreference:
         prefers_paraphrase: triples with m(A, B) strictly above m(A, C).
         ties: triples in which both are equal.
         rate: prefers_paraphrase / n; a tie is no preference.
-        ci: Wilson interval of ``rate``.
+        ci: Wilson interval of ``rate``, with quantiles of t for few sets of triples that share sentences.
         mean_paraphrase: mean of m(A, B).
         mean_nonparaphrase: mean of m(A, C).
         mean_margin: mean of m(A, B) - m(A, C).
@@ -252,7 +253,14 @@ def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], setting
                     scores={other: (float(both[0][place]), float(both[1][place])) for other, both in pairs.items()},
                 )
             )
-    return TriplesResult(tuple(results), paired_tests(tests, settings.correction), splits, tuple(examples))
+    sets = None if of is None else len(np.unique(of))
+    notes = []
+    if sets is not None and sets < min(FEW_SETS, len(kept)):
+        notes.append(
+            f"only {sets} sets of triples that share sentences: intervals with t of {sets - 1} degrees of freedom"
+        )
+    tests_ = paired_tests(tests, settings.correction)
+    return TriplesResult(tuple(results), tests_, splits, tuple(examples), notes=tuple(notes))
 
 
 def paired_tests(tests: Mapping[tuple[str, str], McNemar], correction: Correction) -> tuple[PairedTest, ...]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,10 +27,10 @@ from bsx.analysis.agreement.measures import (
     tests_of_matrices,
     worth_of_clusters,
 )
-from bsx.analysis.agreement.result import Figure, MetricAgreement
+from bsx.analysis.agreement.result import Figure, MetricAgreement, WithoutOne
 from bsx.analysis.agreement.rows import Rows, upside_down
 from bsx.analysis.agreement.settings import MetaSettings
-from bsx.analysis.stats.correlation import pairwise_accuracy, pearson
+from bsx.analysis.stats.correlation import pairwise_accuracy, pearson, without_each
 from bsx.analysis.stats.resample import DrawOptions, Indices, Sampled, drawn_units, percentile_interval
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import ROWS
@@ -96,7 +97,7 @@ def _pooled(rows: Rows, settings: MetaSettings) -> Agreement:
     metrics = [correlations(name, x, rows.human, settings, heavy=name in heavy) for name, x in rows.metrics.items()]
     test = settings.test_for(dependent=False, heavy=bool(heavy))
     compare = tests_of_items(rows.metrics, rows.human, test, settings)
-    return Agreement(metrics, test, compare, about_tails(heavy, test))
+    return Agreement(metrics, test, compare, about_tails(heavy, test, len(rows.human), settings))
 
 
 def _clustered(rows: Rows, clusters: Indices, settings: MetaSettings) -> Agreement:
@@ -235,9 +236,10 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
             method = f"{settings.statistic}, bootstrap over {rows.over(over)}"
         figures = {**result.figures, **_order_of_systems(rows, name, x, human, settings)}
         method = f"{method}, systems ({rows.estimand(name)})"
-        metrics.append(MetricAgreement(name, result.value, ends, figures, method))
+        without = _without_one(x, human, rows.systems, settings)
+        metrics.append(MetricAgreement(name, result.value, ends, figures, method, without_one=without))
     test = settings.test_for(dependent=True, heavy=bool(heavy))
-    about = about_tails(heavy, test)
+    about = about_tails(heavy, test, len(human), settings)
     if test == "bootstrap":
 
         def resample() -> dict[str, Array]:
@@ -273,6 +275,15 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
 def _drawn(rows: Rows, over: Sampled) -> int | None:
     """Return how many segments or documents an interval over those rests on."""
     return drawn_units(rows.shape[1], rows.drawn) if over == "segments" else None
+
+
+def _without_one(x: Array, human: Array, systems: Sequence[Hashable], settings: MetaSettings) -> WithoutOne | None:
+    """Return the lowest and the highest correlation without one system; None where too few or none of them vary."""
+    values = without_each(x, human, settings.statistic)
+    if len(x) < 4 or np.isnan(values).all():
+        return None
+    low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
+    return WithoutOne(float(values[low]), str(systems[low]), float(values[high]), str(systems[high]))
 
 
 def _order_of_systems(rows: Rows, name: str, x: Array, human: Array, settings: MetaSettings) -> dict[str, Figure]:

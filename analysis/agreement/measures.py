@@ -13,7 +13,15 @@ from bsx.analysis.agreement.result import MetricAgreement
 from bsx.analysis.agreement.rows import Rows
 from bsx.analysis.agreement.settings import MetaSettings, Test
 from bsx.analysis.stats import correlation
-from bsx.analysis.stats.correlation import HEAVY_TAILS, bootstrap_correlations, influence, sums_of, tail_weight, worth
+from bsx.analysis.stats.correlation import (
+    FEW_ITEMS,
+    HEAVY_TAILS,
+    bootstrap_correlations,
+    influence,
+    sums_of,
+    tail_weight,
+    worth,
+)
 from bsx.analysis.stats.resample import (
     FEW_UNITS,
     Clustered,
@@ -32,7 +40,7 @@ from bsx.errors import InputError
 from bsx.support.checks import Array
 
 STATISTICS: tuple[Statistic, ...] = ("pearson", "spearman", "kendall")
-ENOUGH = 20  # items; of fewer nobody can tell whether tails are heavy
+FEWEST_ITEMS = 6  # of fewer, an interval of r = .5 holds more than three quarters of what r can be
 Compare = Callable[[str, str], Comparison]
 
 
@@ -59,10 +67,14 @@ def resampling(settings: MetaSettings) -> Resampling:
 
 
 def heavy_tails(metrics: Mapping[str, Array], human: Array, settings: MetaSettings) -> list[str]:
-    """Return the metrics whose tails, with human scores', are too heavy for Fisher's interval and the Williams test."""
-    if settings.statistic != "pearson" or len(human) < ENOUGH:
+    """Return the metrics whose tails, with human scores', are too heavy for Fisher's interval and the Williams test.
+
+    Few items show less of their tails than there is: any weight above the normal's counts then.
+    """
+    if settings.statistic != "pearson":
         return []
-    return [name for name, x in metrics.items() if tail_weight(x, human) > HEAVY_TAILS]
+    limit = HEAVY_TAILS if len(human) >= FEW_ITEMS else 1.0
+    return [name for name, x in metrics.items() if tail_weight(x, human) > limit]
 
 
 def statistics_of(settings: MetaSettings) -> tuple[Statistic, ...]:
@@ -70,12 +82,25 @@ def statistics_of(settings: MetaSettings) -> tuple[Statistic, ...]:
     return (*STATISTICS, "kendall_c") if settings.statistic == "kendall_c" else STATISTICS
 
 
-def about_tails(heavy: list[str], test: Test) -> tuple[str, ...]:
-    """Return what is said of heavy tails, if there are some."""
-    if not heavy:
-        return ()
-    tested = ", and permutation instead of the Williams test" if test == "permutation" else ""
-    return (f"heavy tails of {', '.join(heavy)} with human scores: a bootstrap interval instead of Fisher's{tested}",)
+def about_tails(heavy: list[str], test: Test, n: int, settings: MetaSettings) -> tuple[str, ...]:
+    """Return what is said of heavy tails and of few items, if there are some: what was chosen, and for what."""
+    notes, items = [], "systems" if settings.level == "sys" else "rows"
+    permuted = test == "permutation" and settings.test is None
+    if heavy:
+        tested = ["permutation instead of the Williams test"] if permuted else []
+        interval = ["a bootstrap interval instead of Fisher's"] if n >= FEW_ITEMS else []
+        if said := ", and ".join([*interval, *tested]):
+            notes.append(f"heavy tails of {', '.join(heavy)} with human scores: {said}")
+    if n >= FEW_ITEMS or (settings.level == "sys" and settings.sampled != "systems"):
+        return tuple(notes)
+    one = items.removesuffix("s")
+    if settings.statistic != "kendall_c":
+        notes.append(f"{n} {items}: an interval reaches over those without each one {one}, as one can carry them all")
+    if n < FEWEST_ITEMS:
+        notes.append(f"{n} {items} say next to nothing about others: intervals are as wide as that")
+    if permuted and 2.0 ** (1 - n) > settings.alpha:
+        notes.append(f"with {n} {items} a permutation cannot give a p under {2.0 ** (1 - n):.2g}")
+    return tuple(notes)
 
 
 def about_weights(worth: Mapping[str, int], units: int, unit: str) -> tuple[str, ...]:
@@ -106,15 +131,19 @@ def correlations(
     clusters: Clustered = None,
     unit: str = "items",
 ) -> MetricAgreement:
-    """Correlate vectors (n,); the interval of Kendall's tau is a bootstrap, as grades tie often.
+    """Correlate vectors (n,).
 
-    With ``clusters`` (n,) it is a bootstrap over those, which are called ``unit``.
+    The interval of fewer than 20 items reaches over those without each one of them; of more, it is Fisher's, and a
+    bootstrap where tails are heavy, or of Kendall's tau, as grades tie often. With ``clusters`` (n,) it is a bootstrap
+    over those, which are called ``unit``.
     """
     results: dict[str, Estimate] = {}
     for statistic in statistics_of(settings):
         interval = "none"
         if statistic == settings.statistic and clusters is None:
             interval = "bootstrap" if statistic.startswith("kendall") or heavy else "analytic"
+            if len(human) < FEW_ITEMS and statistic != "kendall_c":
+                interval = "leave-one-out"
         measure, variant = getattr(correlation, statistic.removesuffix("_c")), dict[str, str]()
         if statistic == "kendall_c":
             variant = {"variant": "c"}
@@ -147,10 +176,15 @@ def tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, setti
         draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
         statistic, whole = _correlation(settings), test == "permutation"
         items = "systems" if settings.level == "sys" else "rows"
+        few = len(human) < FEW_ITEMS
+        chosen = settings.test is None and (few or bool(heavy_tails(metrics, human, settings)))
+        scale: Literal["sd", "mad"] = "mad" if chosen else "sd"
 
         def permuted(a: str, b: str) -> Comparison:
-            result = perm_both(metrics[a], metrics[b], human, statistic=statistic, plus_one=whole, **draw)
-            return replace(result, method=f"difference of {statistic}, permutation of {items}") if whole else result
+            result = perm_both(metrics[a], metrics[b], human, statistic=statistic, plus_one=whole, scale=scale, **draw)
+            method = f"difference of {statistic}, permutation of {items}"
+            method += ", scores over their median absolute deviation" if chosen else ""
+            return replace(result, method=method) if whole else result
 
         return permuted
     values = {name: float(ROWS[settings.statistic](x, human)) for name, x in metrics.items()}

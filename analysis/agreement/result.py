@@ -14,6 +14,23 @@ Figure = int | Number | Interval
 
 
 @dataclass(frozen=True)
+class WithoutOne:
+    """What a correlation is without one system, whichever it is.
+
+    Attributes:
+        lowest: the lowest value.
+        without_lowest: the system without which it is so low.
+        highest: the highest value.
+        without_highest: the system without which it is so high.
+    """
+
+    lowest: Number
+    without_lowest: str
+    highest: Number
+    without_highest: str
+
+
+@dataclass(frozen=True)
 class MetricAgreement:
     """One metric's agreement with human judgments.
 
@@ -24,6 +41,7 @@ class MetricAgreement:
         figures: everything that was measured, by name; NaN where it is not defined.
         method: figure and interval in words.
         control: whether it is no competitor, but knows nothing of how good a translation is.
+        without_one: the value without one system; None if systems are not what is correlated, or under four.
     """
 
     metric: str
@@ -32,6 +50,7 @@ class MetricAgreement:
     figures: dict[str, Figure]
     method: str
     control: bool = False
+    without_one: WithoutOne | None = None
 
 
 @dataclass(frozen=True)

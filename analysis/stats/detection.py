@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.stats.folds import unit_folds
-from bsx.analysis.stats.preference import clustered_share, wilson_interval
+from bsx.analysis.stats.preference import clustered_share, wilson_interval, wilson_of_worth
 from bsx.analysis.stats.resample import Seed, all_counts, block_sizes, bootstrap_p, percentile_interval
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.validate import settings, vectors
@@ -103,14 +103,16 @@ def resampled(
     return np.concatenate(draws)
 
 
-AreaInterval = Literal["logit", "delong", "bootstrap"]
+AreaInterval = Literal["auto", "logit", "wilson", "delong", "bootstrap"]
+FEW_LABELS = 50
+"""Items, or clusters of them, that the rarer label has: of fewer, DeLong's variance is too small too often."""
 
 
 def roc_auc(
     labels: ArrayLike,
     scores: ArrayLike,
     *,
-    interval: AreaInterval = "logit",
+    interval: AreaInterval = "auto",
     cluster: ArrayLike | None = None,
     confidence: float = 0.95,
     resamples: int = 1000,
@@ -120,14 +122,17 @@ def roc_auc(
     """Return the area under the ROC curve: how likely a positive scores above a negative; a tie counts half.
 
     Source: DeLong, DeLong & Clarke-Pearson 1988 for the variance, Sun & Xu 2014 for its computation, Obuchowski 1997
-    for clusters; Pepe 2003, section 5.2, for the logit; Efron 1979 for the bootstrap, which draws positives and
-    negatives apart, or whole clusters.
+    for clusters; Pepe 2003, section 5.2, for the logit; Wilson 1927 for the share; Efron 1979 for the bootstrap, which
+    draws positives and negatives apart, or whole clusters.
 
     Args:
         labels: 1 for positive, 0 for negative (n,).
         scores: higher means rather positive (n,).
-        interval: ``logit`` (normal on the scale of log-odds, so that it stays within 0 and 1), ``delong`` (normal, cut
-            off at 0 and 1) or ``bootstrap`` (percentiles).
+        interval: ``logit`` (normal on the scale of log-odds, so that it stays within 0 and 1), ``wilson`` (Wilson's of
+            as many items as give DeLong's variance, but at most as many as if scores said nothing and at least as many
+            as the rarer label has; for few items of a label), ``delong`` (normal, cut off at 0 and 1), ``bootstrap``
+            (percentiles), or ``auto``: ``wilson`` if the rarer label has fewer than 50 items or clusters, else
+            ``logit``.
         cluster: number of the set of items that each belongs to (n,), such as pairs that share a sentence; the items of
             different sets are independent. None: all items are.
         confidence: level of the interval.
@@ -143,25 +148,31 @@ def roc_auc(
     Raises:
         InputError: if sizes differ, values are missing or infinite, a label is neither 0 nor 1, or one class is empty.
     """
-    choice("interval", interval, ("logit", "delong", "bootstrap"))
+    choice("interval", interval, ("auto", "logit", "wilson", "delong", "bootstrap"))
     settings(resamples=resamples, confidence=confidence)
     positive, columns, of = clustered({"labels": labels, "scores": scores}, cluster, nan)
-    area, covariance = _delong(positive, columns, of)
-    auc, error = float(area[0]), math.sqrt(covariance[0, 0])
+    if interval == "auto":
+        interval = "wilson" if min(drawn_of_each(positive, of)) < FEW_LABELS else "logit"
+    areas = _delong(positive, columns, of)
+    auc, error = float(areas.values[0]), math.sqrt(areas.covariance[0, 0])
+    degrees = areas.degrees(np.ones(1)) if of is not None or interval == "wilson" else math.inf
     if error < 1e-12 and auc in (0.0, 1.0):
         low, high, p = separated(positive, of, auc, confidence)
     elif interval == "bootstrap":
         draws = resampled(positive, columns[0], of, _weighted_auc, resamples, seed)
-        low, high = percentile_interval(draws, confidence)
-        p = bootstrap_p(draws, 0.5)[1]
+        units = None if of is None else min(drawn_of_each(positive, of))
+        low, high = percentile_interval(draws, confidence, units)
+        p = bootstrap_p(draws, 0.5, units)[1]
     else:
-        normal = need("scipy.stats", "DeLong's interval").norm
-        half = float(normal.ppf((1 + confidence) / 2)) * error
+        t = need("scipy.stats", "DeLong's interval").t
+        half = float(t.ppf((1 + confidence) / 2, degrees)) * error
         low, high = max(0.0, auc - half), min(1.0, auc + half)
+        if interval == "wilson":
+            low, high = wilson_of_worth(auc, _worth(positive, of, auc, error), confidence, degrees)
         if interval == "logit" and 0 < auc < 1:
             centre, half = math.log(auc / (1 - auc)), half / (auc * (1 - auc))
             low, high = (1 / (1 + math.exp(-end)) for end in (centre - half, centre + half))
-        p = float(2 * normal.sf(abs(_ratio(auc - 0.5, error))))
+        p = float(2 * t.sf(abs(_ratio(auc - 0.5, error)), math.inf if of is None else degrees))
     grouped = "" if of is None else f", {of.max() + 1} clusters"
     return Estimate(auc, low, high, p, len(positive), f"ROC AUC, {interval} interval{grouped}", confidence)
 
@@ -188,16 +199,18 @@ def compare_auc(
         nan: ``error``, or ``omit`` to leave out items that miss any of the three.
 
     Returns:
-        Comparison of the two areas; ``statistic`` is normal.
+        Comparison of the two areas; ``statistic`` is normal, or t where few clusters carry a label.
 
     Raises:
         InputError: as `roc_auc`.
     """
     settings(confidence=confidence)
     positive, columns, of = clustered({"labels": labels, "a": a, "b": b}, cluster, nan)
-    areas, covariance = _delong(positive, columns, of)
-    variance = float(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
-    return _compared(float(areas[0]), float(areas[1]), variance, len(positive), "DeLong test, paired", confidence)
+    found, contrast = _delong(positive, columns, of), np.array([1.0, -1.0])
+    degrees = math.inf if of is None else found.degrees(contrast)
+    first, second = map(float, found.values)
+    variance = float(contrast @ found.covariance @ contrast)
+    return _compared(first, second, variance, len(positive), "DeLong test, paired", confidence, degrees)
 
 
 def compare_auc_between(
@@ -232,18 +245,76 @@ def compare_auc_between(
         InputError: as `roc_auc`.
     """
     settings(confidence=confidence)
-    areas, variance, n = [], 0.0, 0
+    areas, variances, degrees, n = [], [], [], 0
     for labels, scores, cluster in ((labels_a, scores_a, cluster_a), (labels_b, scores_b, cluster_b)):
         positive, columns, of = clustered({"labels": labels, "scores": scores}, cluster, nan)
-        area, covariance = _delong(positive, columns, of)
-        areas.append(float(area[0]))
-        variance += float(covariance[0, 0])
+        found = _delong(positive, columns, of)
+        areas.append(float(found.values[0]))
+        variances.append(float(found.covariance[0, 0]))
+        degrees.append(math.inf if of is None else found.degrees(np.ones(1)))
         n += len(positive)
-    return _compared(areas[0], areas[1], variance, n, "DeLong variances, independent samples", confidence)
+    together = satterthwaite(variances, degrees)
+    return _compared(
+        areas[0], areas[1], sum(variances), n, "DeLong variances, independent samples", confidence, together
+    )
 
 
-def _delong(positive: Mask, scores: Array, of: Numbers | None = None) -> tuple[Array, Array]:
-    """Return the areas (metrics,) and their covariance (metrics, metrics) by midranks, in O(n log n)."""
+def drawn_of_each(positive: Mask, of: Numbers | None) -> tuple[int, int]:
+    """Return how many items, or clusters of them, are positive and how many negative."""
+    first, second = (int(side.sum()) if of is None else len(np.unique(of[side])) for side in (positive, ~positive))
+    return first, second
+
+
+def satterthwaite(variances: Sequence[float], degrees: Sequence[float]) -> float:
+    """Return the degrees of freedom of a sum of variances (Satterthwaite 1946); infinite if all parts are sure."""
+    parts = sum(variance**2 / many for variance, many in zip(variances, degrees, strict=True) if variance > 0)
+    return sum(variances) ** 2 / parts if parts > 0 else math.inf
+
+
+def _worth(positive: Mask, of: Numbers | None, auc: float, error: float) -> float:
+    """Return how many independent items have this area's variance, between what labels of such number can be worth.
+
+    The variance is at most area * (1 - area) over the items of the rarer label, whatever the distributions (van Dantzig
+    1951; Birnbaum & Klose 1957), and that of a score that says nothing is (m + n + 1) / (12 m n) (Mann & Whitney 1947).
+    Few items of a label can all lie well by chance, so no fewer mistakes are believed than that.
+    """
+    m, n = int(positive.sum()), int((~positive).sum())
+    worth = auc * (1 - auc) / error**2 if error > 0 else math.inf
+    return min(max(worth, min(m, n) if of is None else 1), 3 * m * n / (m + n + 1))
+
+
+@dataclass(frozen=True)
+class _Areas:
+    """Areas of several metrics on the same items.
+
+    Attributes:
+        values: the areas (metrics,).
+        covariance: of them (metrics, metrics).
+        parts: what positives and negatives each add to the covariance (2, metrics, metrics).
+        units: independent positives and negatives: items, or clusters.
+        every: independent items, or clusters, in all.
+    """
+
+    values: Array
+    covariance: Array
+    parts: Array
+    units: tuple[int, int]
+    every: int
+
+    def degrees(self, contrast: Array) -> float:
+        """Return the degrees of freedom of the variance of a contrast of areas; infinite if both labels have many."""
+        if min(self.units) >= FEW_LABELS:
+            return math.inf
+        variances = [float(contrast @ part @ contrast) for part in self.parts]
+        least = satterthwaite(variances, [max(count - 1, 1) for count in self.units])
+        return min(least, self.every - 1.0)
+
+
+def _delong(positive: Mask, scores: Array, of: Numbers | None = None) -> _Areas:
+    """Return the areas of scores (metrics, n) and their covariance by midranks, in O(n log n).
+
+    Where few clusters have a label, each label's part of the variance is corrected for its own number of clusters.
+    """
     rank = need("scipy.stats", "DeLong's variance").rankdata
     x, y = scores[:, positive], scores[:, ~positive]
     m, n = x.shape[1], y.shape[1]
@@ -251,28 +322,39 @@ def _delong(positive: Mask, scores: Array, of: Numbers | None = None) -> tuple[A
     # Placement values: the share of the other class that each item beats, ties by half.
     v10 = (together[:, :m] - rank(x, axis=1)) / n
     v01 = 1 - (together[:, m:] - rank(y, axis=1)) / m
-    areas = v10.mean(axis=1)
-    covariance = np.zeros((len(scores), len(scores)))
+    areas, units = v10.mean(axis=1), drawn_of_each(positive, of)
+    parts = np.zeros((2, len(scores), len(scores)))
     if of is not None:  # what each cluster adds to the area, over or below the mean
-        parts = np.zeros((len(scores), len(positive)))
-        parts[:, positive], parts[:, ~positive] = (v10 - areas[:, None]) / m, (v01 - areas[:, None]) / n
-        sums = np.stack([np.bincount(of, weights=row) for row in parts])
-        return areas, sums @ sums.T * sums.shape[1] / (sums.shape[1] - 1)
-    for placements in (v10, v01):
+        every = int(of.max()) + 1
+        added = np.zeros((2, len(scores), len(positive)))
+        added[0][:, positive], added[1][:, ~positive] = (v10 - areas[:, None]) / m, (v01 - areas[:, None]) / n
+        sums = np.stack([[np.bincount(of, weights=row, minlength=every) for row in side] for side in added])
+        few = min(units) < FEW_LABELS
+        correction = [count / max(count - 1, 1) if few else every / (every - 1) for count in units]
+        for side in (0, 1):
+            parts[side] = sums[side] @ sums[side].T * correction[side]
+        both = sums[0] @ sums[1].T * every / (every - 1)
+        return _Areas(areas, parts.sum(axis=0) + both + both.T, parts, units, every)
+    for side, placements in enumerate((v10, v01)):
         count = placements.shape[1]
         if count > 1:  # a class of one item has no variance that could be estimated
             centred = placements - placements.mean(axis=1, keepdims=True)
-            covariance += centred @ centred.T / (count - 1) / count
-    return areas, covariance
+            parts[side] = centred @ centred.T / (count - 1) / count
+    return _Areas(areas, parts.sum(axis=0), parts, units, m + n)
 
 
-def _compared(a: float, b: float, variance: float, n: int, method: str, confidence: float) -> Comparison:
-    normal = need("scipy.stats", "DeLong's test").norm
+def _compared(
+    a: float, b: float, variance: float, n: int, method: str, confidence: float, degrees: float = math.inf
+) -> Comparison:
+    """Return two areas compared; the statistic is t of so many degrees of freedom, normal if they are infinite."""
+    t = need("scipy.stats", "DeLong's test").t
     # Two identical metrics have a variance of 0 up to rounding, of either sign.
     error = math.sqrt(variance) if variance > 1e-14 else 0.0
     difference = a - b
     z = _ratio(difference, error)
-    half = float(normal.ppf((1 + confidence) / 2)) * error
+    half = float(t.ppf((1 + confidence) / 2, degrees)) * error
+    if degrees < math.inf:
+        method += f", t with {degrees:.1f} degrees of freedom"
     return Comparison(
         a=a,
         b=b,
@@ -280,8 +362,8 @@ def _compared(a: float, b: float, variance: float, n: int, method: str, confiden
         low=max(-1.0, difference - half),  # two areas cannot lie further apart
         high=min(1.0, difference + half),
         statistic=z,
-        p=float(normal.sf(z)),
-        p_two_sided=float(2 * normal.sf(abs(z))),
+        p=float(t.sf(z, degrees)),
+        p_two_sided=float(2 * t.sf(abs(z), degrees)),
         n=n,
         method=method,
         confidence=confidence,
@@ -348,7 +430,7 @@ def precision_recall(
     true, false = (np.cumsum(mask[order])[ends].astype(np.float64)[None] for mask in (positive, ~positive))
     area = float(_weighted_precision(true, false)[0])
     draws = resampled(positive, columns[0], of, _weighted_precision, resamples, seed)
-    low, high = percentile_interval(draws, confidence)
+    low, high = percentile_interval(draws, confidence, None if of is None else min(drawn_of_each(positive, of)))
     if columns[0][positive].min() > columns[0][~positive].max():
         low, high, _ = separated(positive, of, 1.0, confidence)
     method = f"average precision, bootstrap interval, {'stratified' if of is None else f'{of.max() + 1} clusters'}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.stats.resample import Seed, bootstrap_counts, percentile_interval
+from bsx.analysis.stats.resample import FEW_UNITS, Seed, bootstrap_counts, percentile_interval
 from bsx.analysis.stats.validate import settings, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
@@ -107,8 +107,8 @@ def preference(
         first: scores that ought to be higher (n,).
         second: the others (n,).
         cluster: number of the set of items that each belongs to (n,), such as triples that share a sentence. Resamples
-            draw whole sets; Wilson's interval counts as many items as would be as informative; the test is that of
-            Durkalski et al. 2003. None: all items are independent.
+            draw whole sets; Wilson's interval is that of `clustered_share`; the test is that of Durkalski et al. 2003.
+            None: all items are independent.
         confidence: level of the intervals.
         resamples: of the bootstrap.
         seed: of the bootstrap.
@@ -124,7 +124,7 @@ def preference(
     low, high = wilson_interval(wins, n, confidence)
     sums, sizes = (np.bincount(of, weights=column) for column in (margin, np.ones(n)))
     draws = np.concatenate([(c @ sums) / (c @ sizes) for c in bootstrap_counts(resamples, len(sums), seed)])
-    margin_low, margin_high = percentile_interval(draws, confidence)
+    margin_low, margin_high = percentile_interval(draws, confidence, units=len(sums))
     if len(sums) < n:
         low, high = clustered_share(margin > 0, of, confidence)
     one_sided, two_sided = _signs_p(np.sign(margin), of)
@@ -188,11 +188,17 @@ def _signs_p(signs: Array, of: NDArray[np.int64]) -> tuple[float, float]:
 
 
 def clustered_share(right: NDArray[np.bool_], of: NDArray[np.int64], confidence: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share, with as many items as would be as informative if they were independent."""
-    n, share = len(right), float(right.mean())
+    """Return Wilson's interval of a share, with as many items as would be as informative if they were independent.
+
+    With fewer than a hundred clusters, the quantile is that of t, of one degree of freedom less than there are clusters
+    (Korn & Graubard 1998).
+    """
+    n, share, clusters = len(right), float(right.mean()), int(of.max()) + 1
     sums, sizes = np.bincount(of, weights=right.astype(np.float64)), np.bincount(of)
-    variance = float(((sums - share * sizes) ** 2).sum()) / n**2 * len(sums) / max(len(sums) - 1, 1)
-    return _wilson(share, share * (1 - share) / variance if variance > 0 else float(len(sums)), n, confidence)
+    variance = float(((sums - share * sizes) ** 2).sum()) / n**2 * clusters / max(clusters - 1, 1)
+    worth = share * (1 - share) / variance if variance > 0 else float(clusters)
+    degrees = float(clusters - 1) if 1 < clusters < min(n, FEW_UNITS) else float("inf")
+    return wilson_of_worth(share, min(max(worth, 1.0), float(n)), confidence, degrees)
 
 
 def dyadic_share(right: NDArray[np.bool_], sides: NDArray[np.int64], confidence: float) -> tuple[float, float]:
@@ -214,13 +220,45 @@ def dyadic_share(right: NDArray[np.bool_], sides: NDArray[np.int64], confidence:
     correction = len(members) / max(len(members) - 1, 1)
     variance = correction * float((sums**2).sum() - (errors**2).sum()) / n**2
     worth = share * (1 - share) / variance if variance > 0 else len(members) / 2
-    return _wilson(share, worth, n, confidence)
+    return wilson_of_worth(share, min(max(worth, 1.0), float(n)), confidence)
 
 
-def _wilson(share: float, worth: float, n: int, confidence: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share of n items that are worth so many independent ones."""
-    worth = min(max(worth, 1.0), float(n))
-    z = float(need("scipy.stats", "intervals of shares").norm.ppf((1 + confidence) / 2))
+def share_of_pairs(values: Array, confidence: float) -> tuple[float, float]:
+    """Return an interval of the mean of a value between 0 and 1 over all pairs of a few members, such as systems.
+
+    Wilson's interval with as many independent items as the pairs are worth by the jackknife over members. They are
+    worth at least half as many as there are members, whatever depends on what (Daniels & Kendall 1947), and taken for
+    at most what concordant pairs are worth where the two orders have nothing to do with each other (Kendall 1938): few
+    members can look more alike than they are. So the interval has a width even if all pairs agree.
+
+    Args:
+        values: of each pair, symmetrical (members, members); its diagonal is not used.
+        confidence: level of the interval.
+    """
+    n = len(values)
+    sums = values.sum(axis=1) - np.diag(values)
+    share = float(sums.sum()) / (n * (n - 1))
+    least, most = n / 2, 9 * n * (n - 1) / (4 * n + 10)
+    worth = least
+    if n > 2:
+        without = (sums.sum() - 2 * sums) / ((n - 1) * (n - 2))
+        variance = (n - 1) / n * float(((without - without.mean()) ** 2).sum())
+        worth = share * (1 - share) / variance if variance > 0 else most
+    return wilson_of_worth(share, min(max(worth, least), max(most, least)), confidence)
+
+
+def wilson_of_worth(
+    share: float, worth: float, confidence: float, degrees: float = float("inf")
+) -> tuple[float, float]:
+    """Return Wilson's interval of a share that rests on what is worth so many independent items.
+
+    Args:
+        share: between 0 and 1.
+        worth: its share * (1 - share) over its variance.
+        confidence: level of the interval.
+        degrees: of freedom of that variance, for a quantile of t.
+    """
+    z = float(need("scipy.stats", "intervals of shares").t.ppf((1 + confidence) / 2, degrees))
     centre, scale = share + z * z / (2 * worth), 1 + z * z / worth
     half = z * float(np.sqrt(share * (1 - share) / worth + z * z / (4 * worth**2)))
     return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)

@@ -172,6 +172,7 @@ def perm_both(
     swap: Swap = "cells",
     resamples: int = 1000,
     plus_one: bool = False,
+    scale: Literal["sd", "mad"] = "sd",
     seed: Seed = 1,
     nan: NanPolicy = "error",
     cluster: ArrayLike | None = None,
@@ -195,6 +196,9 @@ def perm_both(
         swap: what trades places: ``cells``, whole ``segments`` or whole ``systems``; items of a vector are cells.
         resamples: permutations.
         plus_one: count the observed order as one more permutation, (b + 1) / (n + 1), so that p is never 0.
+        scale: what makes the two metrics' scores alike before they trade places: their standard deviation, as
+            published, or their median absolute deviation, which heavy tails leave as it is (the standard deviation
+            where more than half of the scores are the same).
         seed: of the permutations.
         nan: ``error``, or ``omit`` to leave out cells that miss any of the three.
         cluster: number of the cluster that each item of a vector (n,) or each segment of a matrix (segments,) belongs
@@ -224,7 +228,8 @@ def perm_both(
     clusters = clusters_of(cluster, h.shape[1], "items" if pooled else "segments")
     present = ~np.isnan(x)
     vectors({"a": x[present], "b": y[present]}, varied=True)
-    x, y = ((z - np.nanmean(z)) / np.nanstd(z) for z in (x, y))
+    choice("scale", scale, ("sd", "mad"))
+    x, y = (_standardised(z, scale) for z in (x, y))
     values = [float(group_mean(group_values(z, h, by, statistic), constant)) for z in (x, y)]
     if any(math.isnan(value) for value in values):
         raise InputError(f"no {statistic} is defined: every group is constant or has fewer than two values")
@@ -248,6 +253,16 @@ def perm_both(
     swapped = _PERMUTATIONS[swap] if clusters is None else f"permutation of {'clusters' if pooled else 'documents'}"
     method = f"difference of {statistic} ({POOLING[by]}), {swapped}"
     return permuted(values[0], values[1], draws, int(present.sum()), method, plus_one=plus_one)
+
+
+def _standardised(scores: Array, scale: str) -> Array:
+    """Return scores, of which some may be missing, without their level and spread."""
+    if scale == "mad":
+        centred = scores - np.nanmedian(scores)
+        spread = float(np.nanmedian(np.abs(centred)))
+        if spread > 1e-6 * float(np.nanstd(scores)):
+            return np.asarray(centred / spread)
+    return np.asarray((scores - np.nanmean(scores)) / np.nanstd(scores))
 
 
 def _swapped_pearson(x: Array, y: Array, h: Array, of: NDArray[np.int64], resamples: int, seed: Seed) -> Array:

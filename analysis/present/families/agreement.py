@@ -58,6 +58,7 @@ def parts(result: MetaResult) -> Iterator[Part]:
     said = (*_beside_controls(result), *result.notes)
     if said:
         yield Notes(said)
+    yield from _without_one(result)
     yield _chart(result)
     if result.average is None or len(result.groups) > 1:
         yield _figures(result)
@@ -93,7 +94,8 @@ def rows(result: MetaResult) -> Iterator[Mapping[str, object]]:
         low, high = agreement.ci
         control = {"control": int(agreement.control)} if result.sentinels else {}
         head = {"group": group, "metric": agreement.metric, "rows": n}
-        return {**head, **figures, "low": _plain(low), "high": _plain(high), **more, **control}
+        ends = {"low": _plain(low), "high": _plain(high)}
+        return {**head, **figures, **ends, **_carried(agreement), **more, **control}
 
     for group in result.groups:
         ranks = group.clusters.ranks if group.clusters is not None else {}
@@ -115,6 +117,16 @@ def judgment_rows(result: Judgments) -> Iterator[Mapping[str, object]]:
 
 
 Row = Mapping[str, object]
+
+
+def _carried(agreement: MetricAgreement | AverageAgreement) -> Row:
+    """Return the range without one system, where there is one."""
+    if not isinstance(agreement, MetricAgreement) or (without := agreement.without_one) is None:
+        return {}
+    return {
+        **{"lowest_without_one": _plain(without.lowest), "without_lowest": without.without_lowest},
+        **{"highest_without_one": _plain(without.highest), "without_highest": without.without_highest},
+    }
 
 
 def _finding(result: MetaResult) -> str:
@@ -304,6 +316,24 @@ def _figures(result: MetaResult) -> TablePart:
     caption = f"{'All figures, ' if several else ''}{_statistic(result)} with {result.human}, {_counted(result)}"
     note = " ".join(filter(None, [f"{_methods(result)}.", _reading(result), _bold(result)]))
     return table(caption, heads, results, note=note, names=2 if several else 1, full=several)
+
+
+def _without_one(result: MetaResult) -> Iterator[TablePart]:
+    """Yield each metric's lowest and highest correlation without one system, and which it is."""
+    several = len(result.groups) > 1
+    results = []
+    for group in result.groups:
+        for agreement in group.metrics:
+            without = agreement.without_one
+            if without is not None:
+                cells = [number(agreement.value), number(without.lowest), text(without.without_lowest)]
+                cells += [number(without.highest), text(without.without_highest)]
+                results.append([text(_shown(agreement)), *([text(group.group)] if several else []), *cells])
+    if results:
+        heads = ["metric", *(["group"] if several else []), result.headline, "lowest", "without", "highest", "without"]
+        caption = f"{_statistic(result)} with {result.human} without one system, the lowest and the highest"
+        note = "Where the two lie far apart, one system carries the correlation."
+        yield table(caption, heads, results, note=note, names=2 if several else 1, full=several)
 
 
 def _summary(result: MetaResult) -> TablePart:

@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bsx.analysis.stats.correlation import FEW_ITEMS
+from bsx.analysis.stats.preference import share_of_pairs
 from bsx.analysis.stats.resample import (
     SAMPLED,
     Sampled,
@@ -59,8 +61,8 @@ def soft_pairwise_accuracy(
             plain p-values of WMT's tool mt-metrics-eval, whose figures it repeats for 1,000 permutations if systems
             and segments are in the same order (``seed`` is not used, every cell is needed).
         permutations: random sign vectors.
-        resample: what the interval resamples: ``segments``, ``systems`` (a pair of a system with itself is left out) or
-            ``both``.
+        resample: what the interval resamples: ``segments``, ``systems`` (a pair of a system with itself is left out;
+            fewer than 20 have the interval of `bsx.analysis.stats.preference.share_of_pairs` instead) or ``both``.
         confidence: level of the interval.
         resamples: bootstrap resamples for the interval; those of segments take the p-values of ``normal``. Resampled
             systems differ more than the observed ones do, so that interval may lie low.
@@ -98,21 +100,29 @@ def soft_pairwise_accuracy(
         p = _wmt_p_values(x, y, permutations)
     else:
         p = _p_values(differences, swaps(permutations, x.shape[1], rng))
+    apart = np.abs(p[0] - p[1])
+    value, few = float(1 - apart.mean()), resample == "systems" and len(x) < FEW_ITEMS
     draws = []
-    if resample == "systems":
+    if few:
+        pairs = np.zeros((len(x), len(x)))
+        pairs[i, j] = pairs[j, i] = 1 - apart
+    elif resample == "systems":
         draws.append(mean_of_drawn_pairs(np.abs(p[0] - p[1]), all_counts(resamples, len(x), rng)))
     else:
         for counts in bootstrap_counts(resamples, x.shape[1], rng, clusters):
             tails = [_upper_tail(counts @ d.T, counts @ (d * d).T) for d in differences]
-            apart = np.abs(tails[0] - tails[1])
+            drawn = np.abs(tails[0] - tails[1])
             chosen = all_counts(len(counts), len(x), rng) if resample == "both" else np.ones((len(counts), len(x)))
-            draws.append(mean_of_drawn_pairs(apart, chosen))
-    units = None if resample != "segments" else drawn_units(x.shape[1], clusters)
-    low, high = percentile_interval(1 - np.concatenate(draws), confidence, units)
-    value = float(1 - np.abs(p[0] - p[1]).mean())
+            draws.append(mean_of_drawn_pairs(drawn, chosen))
+    if few:
+        low, high = share_of_pairs(pairs, confidence)
+    else:
+        units = None if resample != "segments" else drawn_units(x.shape[1], clusters)
+        low, high = percentile_interval(1 - np.concatenate(draws), confidence, units)
     described = {"permutation": f"{permutations} permutations", "wmt": f"WMT's {permutations} permutations"}
     over = sampled_units(resample, documents=clusters is not None)
-    words = f"soft pairwise accuracy, {described.get(method, 'normal limit')}, bootstrap over {over}"
+    interval = "Wilson interval of the jackknife over systems" if few else f"bootstrap over {over}"
+    words = f"soft pairwise accuracy, {described.get(method, 'normal limit')}, {interval}"
     return Estimate(value, low, high, float("nan"), len(x), words, confidence)
 
 

@@ -94,7 +94,7 @@ def test_rows_about_one_sentence_are_worth_less() -> None:
     wide, narrow = shared.metrics["m"].phenomena["p"], apart.metrics["m"].phenomena["p"]
     assert narrow.ci == wilson_interval(int(hits.sum()), 400)
     low, high = wilson_interval(int(hits.sum()) // 10, 40)  # forty independent ones
-    assert wide.ci == pytest.approx((low, high), abs=0.005)  # 40 / (40 - 1) more variance
+    assert wide.ci == pytest.approx((low, high), abs=0.008)  # 40 / (40 - 1) more variance, t of 39
 
 
 @pytest.mark.slow

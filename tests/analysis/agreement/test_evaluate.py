@@ -943,6 +943,30 @@ def test_heavy_tails_get_a_bootstrap_and_a_permutation() -> None:
     assert "Williams" in asked.groups[0].tests[0].method
 
 
+def test_few_systems_say_which_one_carries_the_correlation() -> None:
+    rng = np.random.default_rng(5)
+    human = rng.normal(size=8)
+    human[3] = -9.0
+    table = {"system": list("abcdefgh"), "human": human, "m": human + rng.normal(size=8), "k": rng.normal(size=8)}
+    result = meta_evaluate(table, ["m", "k"], "human", level="sys", system="system")
+    found = result.groups[0]["m"]
+    assert found.without_one is not None
+    assert found.without_one.without_lowest == "d"
+    assert found.ci[0] < found.without_one.lowest < found.value
+    assert "without each one item" in found.method
+    assert any("8 systems: an interval reaches over those without each one system" in note for note in result.notes)
+    assert any("permutation instead of the Williams test" in note for note in result.notes)
+    assert "median absolute deviation" in result.groups[0].tests[0].method
+    assert "without one system" in result.to_text()
+    record = next(iter(records_of(result)))
+    assert record["without_lowest"] == "d"
+    few = {name: column[:4] for name, column in table.items()}
+    said = meta_evaluate(few, ["m", "k"], "human", level="sys", system="system")
+    assert any("4 systems say next to nothing" in note for note in said.notes)
+    ends = said.groups[0]["m"].figures["pairwise_accuracy_ci"]
+    assert ends[0] < ends[1]  # type: ignore[index]
+
+
 @pytest.mark.slow
 def test_corpus_chrf_of_wmt17_over_all_segments_or_judged_ones(shared: Path, cli: Run, tmp_path: Path) -> None:
     """Figures by sacreBLEU and NumPy on the ten systems of Turkish-English."""

@@ -19,6 +19,7 @@ from bsx.analysis.stats.correlation import (
     pearson,
     spearman,
     tail_weight,
+    without_each,
 )
 from bsx.analysis.stats.resample import bootstrap_indices
 from bsx.analysis.stats.rowwise import kendall_rows, pairwise_accuracy_rows, pearson_rows, spearman_rows
@@ -171,12 +172,63 @@ def test_pairwise_accuracy_counts_pairs() -> None:
     result = pairwise_accuracy(metric, human)
     assert result.estimate == pytest.approx(np.mean(right))
     assert result.low <= result.estimate <= result.high
-    # One draw by hand: pairs between different systems only.
-    chosen = next(bootstrap_indices(1, 5, 7))[0]
+    # Of twenty systems and more, one draw by hand: pairs between different systems only.
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(2, 25))
+    chosen = next(bootstrap_indices(2, 25, 7))
     kept = [
-        np.sign(metric[i] - metric[j]) == np.sign(human[i] - human[j]) for i, j in combinations(chosen, 2) if i != j
+        np.mean([np.sign(x[i] - x[j]) == np.sign(y[i] - y[j]) for i, j in combinations(draw, 2) if i != j])
+        for draw in chosen
     ]
-    assert pairwise_accuracy(metric, human, resamples=1, seed=7).low == pytest.approx(np.mean(kept))
+    found = pairwise_accuracy(x, y, resamples=2, seed=7, confidence=0.999999)
+    assert (found.low, found.high) == pytest.approx(tuple(sorted(kept)), abs=1e-5)
+
+
+def test_few_systems_have_an_accuracy_with_a_width() -> None:
+    perfect = pairwise_accuracy([1, 2, 3, 4], [1, 2, 3, 4])
+    assert "jackknife" in perfect.method
+    # Four systems are worth at most 9 * 12 / 26 pairs (Kendall 1938): Wilson's lower end is w / (w + z²).
+    assert (perfect.low, perfect.high) == pytest.approx((108 / 26 / (108 / 26 + 1.959964**2), 1))
+    literal = []
+    metric, human = np.array([0.0, 1, 2, 6, 3, 4, 5]), np.arange(7.0)
+    for left_out in range(7):
+        kept = np.delete(np.arange(7), left_out)
+        literal.append(float(pairwise_accuracy_rows(metric[kept], human[kept])))
+    value, variance = float(pairwise_accuracy_rows(metric, human)), np.var(literal) * 6
+    worth = value * (1 - value) / variance
+    assert 7 / 2 < worth < 9 * 42 / 38  # within what seven systems can be worth
+    found = pairwise_accuracy(metric, human)
+    z = 1.959964
+    ends = [
+        (value + z * z / (2 * worth) + side * z * np.sqrt(value * (1 - value) / worth + z * z / (4 * worth**2)))
+        / (1 + z * z / worth)
+        for side in (-1, 1)
+    ]
+    assert (found.low, found.high) == pytest.approx(ends, abs=1e-6)
+
+
+def test_an_interval_reaches_over_those_without_each_one_item() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=9)
+    y = x + rng.normal(size=9)
+    x[0] = y[0] = 12.0  # carries the correlation
+    found = pearson(x, y, interval="leave-one-out")
+    without = [float(pearson_rows(np.delete(x, i), np.delete(y, i))) for i in range(9)]
+    assert without_each(x, y, "pearson") == pytest.approx(without)
+    z, half = np.arctanh([min(without), max(without)]), 1.959964 / np.sqrt(6)
+    assert (found.low, found.high) == pytest.approx((np.tanh(z[0] - half), np.tanh(z[1] + half)), abs=1e-6)
+    assert found.low < min(without) < pearson(x, y).low
+    assert "without each one item" in found.method
+    # Without the only item that differs nothing varies: nothing is known.
+    assert pearson([0, 0, 0, 0, 1], [1, 2, 3, 4, 9], interval="leave-one-out").low == -1
+    for measure in (spearman, kendall):
+        perfect = measure(np.arange(6), np.arange(6), interval="leave-one-out")
+        assert perfect.high == 1
+        assert perfect.low < 0.7
+        upside = measure(np.arange(6), -np.arange(6), interval="leave-one-out")
+        assert (upside.low, upside.high) == pytest.approx((-1, -perfect.low))
+    with pytest.raises(InputError, match="no analytic interval"):
+        kendall(x, y, variant="c", interval="leave-one-out")
 
 
 def by_hand(x: np.ndarray, y: np.ndarray, by: str, statistic: str, constant: str) -> float:

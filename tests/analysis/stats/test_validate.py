@@ -115,7 +115,7 @@ def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -
         (lambda: kendall(TWO, HUMAN, variant="c"), "tau-c has no analytic interval"),
         (
             lambda: pearson(TWO, HUMAN, interval=cast("Any", "exact")),
-            "interval='exact': use one of analytic, bootstrap, none",
+            "interval='exact': use one of analytic, leave-one-out, bootstrap, none",
         ),
         (lambda: pearson(TWO, HUMAN, confidence=95), "confidence=95: "),
         (lambda: pearson(TWO, HUMAN, resamples=0), "resamples: must lie between 1 and 1000000"),

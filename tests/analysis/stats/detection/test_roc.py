@@ -212,3 +212,49 @@ def test_clusters_of_one_item_change_nothing_and_doubled_items_count_once() -> N
     assert found.high - found.low == pytest.approx(plain_precision.high - plain_precision.low, rel=0.25)
     with pytest.raises(InputError, match="one set"):
         roc_auc(labels, a, cluster=np.zeros(n))
+
+
+def test_few_labels_have_the_interval_of_what_they_can_be_worth() -> None:
+    """DeLong's variance of ten positives is often too small; then at most 3 m n / (m + n + 1) items are believed."""
+    rng = np.random.default_rng(3)
+    labels = (np.arange(200) < 10).astype(int)
+    scores = rng.normal(size=200) + 4 * labels
+    found, logit = roc_auc(labels, scores), roc_auc(labels, scores, interval="logit")
+    assert "wilson" in found.method
+    assert found.estimate == logit.estimate
+    assert found.low < logit.low
+    many = np.tile(labels, 5)
+    assert "logit" in roc_auc(many, rng.normal(size=1000) + many).method
+    for interval in ("wilson", "auto"):
+        assert roc_auc([0, 0, 1], [1, 3, 2], interval=interval).low < 0.1  # type: ignore[arg-type]
+
+
+def test_clusters_that_carry_a_label_are_counted_by_label() -> None:
+    """Four of twenty clusters are positive: each label's part of the variance has its own correction, and t its df."""
+    rng = np.random.default_rng(4)
+    of = np.repeat(np.arange(20), 5)
+    labels = (of < 4).astype(int)
+    a, b = labels + rng.normal(size=20)[of] + rng.normal(size=(2, 100))
+    found = compare_auc(a, b, labels, cluster=of)
+    _, v10, v01 = literal_placements(labels, a, b)
+    parts = []
+    for side, values in ((1, v10), (0, v01)):
+        contrast = values[0] - values[1]
+        sums = np.bincount(of[labels == side], weights=(contrast - contrast.mean()) / len(contrast), minlength=20)
+        sums, count = sums[np.unique(of[labels == side])], len(np.unique(of[labels == side]))
+        parts.append((sums @ sums * count / (count - 1), count - 1))
+    variance = sum(part for part, _ in parts)
+    degrees = variance**2 / sum(part**2 / df for part, df in parts)
+    assert found.statistic == pytest.approx(found.difference / math.sqrt(variance))
+    assert f"t with {min(degrees, 19):.1f} degrees" in found.method
+
+
+def literal_placements(labels: Array, a: Array, b: Array) -> tuple[list[float], list[Array], list[Array]]:
+    """Return areas and placement values of both metrics."""
+    areas, v10, v01 = [], [], []
+    for scores in (a, b):
+        table = np.array([[kernel(p, q) for q in scores[labels == 0]] for p in scores[labels == 1]])
+        areas.append(float(table.mean()))
+        v10.append(table.mean(axis=1))
+        v01.append(table.mean(axis=0))
+    return areas, v10, v01
