@@ -622,8 +622,9 @@ def human_table(
         "Share of pairs in which human judgments prefer the side that scores higher, by the difference in score",
         [*about, "difference", "pairs", "human judgments agree", "interval"],
         results,
-        note="Pairs that human judgments or the metric score the same are left out. Intervals allow for pairs that "
-        "share a system, a segment or a row; no tests.",
+        note="Systems are compared on the segments that both have, 30 at least. Pairs that human judgments or the "
+        "metric score the same are left out. Intervals allow for pairs that share a system, a segment or a row; no "
+        "tests.",
         names=len(about),
         folded=len(results) > _FEW,
         full=full,
