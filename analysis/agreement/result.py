@@ -50,6 +50,7 @@ class PairTest:
         p_adjusted: the p that makes winners, corrected for the number of pairs; None without a correction, and for the
             direction of the worse metric, which is not among the corrected tests.
         method: the test in words.
+        p_equivalence: of "they differ by the margin or more", corrected likewise; None without a margin.
     """
 
     a: str
@@ -61,6 +62,7 @@ class PairTest:
     p_two_sided: Number
     p_adjusted: float | None
     method: str
+    p_equivalence: float | None = None
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,7 @@ class AverageTest:
         p_two_sided: of "they differ on average".
         p_adjusted: the two-sided p, corrected for the number of pairs as the settings say.
         method: the test in words.
+        p_equivalence: of "they differ by the margin or more", corrected likewise; None without a margin.
     """
 
     a: str
@@ -164,6 +167,7 @@ class AverageTest:
     p_two_sided: Number
     p_adjusted: Number
     method: str
+    p_equivalence: float | None = None
 
 
 @dataclass(frozen=True)

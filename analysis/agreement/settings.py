@@ -118,6 +118,10 @@ class MetaSettings(MetaColumns):
         ),
     ] = "two-sided"
     alpha: Annotated[float, Field(gt=0, lt=1, description="Level of significance of the clusters.")] = 0.05
+    margin: Annotated[
+        float | None,
+        Field(gt=0, description="Largest difference of two metrics' figures that does not matter: test equivalence."),
+    ] = None
     group_sources: Annotated[
         Literal["independent", "shared"],
         Field(
@@ -172,6 +176,8 @@ class MetaSettings(MetaColumns):
                 raise ValueError(f"{field} goes with level {level}, not with level {self.level}")
         if self.human_ties and self.statistic != "acc_eq":
             raise ValueError(f"human_ties goes with statistic acc_eq, not with statistic {self.statistic}")
+        if self.test == "none" and self.margin is not None:
+            raise ValueError("margin has no effect without tests: leave out test none")
         if self.test == "none" and self.correction != "none":
             raise ValueError(f"correction {self.correction} has no effect without tests: leave out test none")
         if self.statistic == "acc_eq" and (self.level != "seg" or self.test == "williams"):

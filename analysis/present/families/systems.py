@@ -8,7 +8,18 @@ from itertools import combinations
 from bsx.analysis.agreement.human_curve import HumanStep
 from bsx.analysis.agreement.result import CompareResult, MetricComparison, SystemTest
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import FEWEST, NONE, estimate, listed, number, p_value, table, text
+from bsx.analysis.present.cells import (
+    EQUIVALENT,
+    FEWEST,
+    NONE,
+    estimate,
+    listed,
+    number,
+    p_value,
+    table,
+    text,
+    verdict_cell,
+)
 from bsx.analysis.present.families.agreement import human_table
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
@@ -17,12 +28,6 @@ from bsx.support.result import Notice
 
 _CORRECTED = {"holm": "after Holm", "bh": "after Benjamini-Hochberg"}
 _TESTS = {"bootstrap": "paired bootstrap", "randomise": "approximate randomisation"}
-_VERDICTS = {
-    "different": "different",
-    "equivalent": "equivalent within {}",
-    "different, equivalent": "different, but within {}",
-    "undecided": "undecided",
-}
 _NAMED = 8  # systems that a sentence has room for
 _SHORT = 12  # tests that a terminal has room for
 _WIDE = 3  # metrics whose intervals have room beside their scores
@@ -254,7 +259,7 @@ def _mark(comparison: MetricComparison, name: str, result: CompareResult) -> str
 
 def _tests(result: CompareResult) -> TablePart:
     judged = bool(result.human)
-    margin = f"{result.settings.get('margin') or 0:g}"
+    margin = float(result.settings.get("margin") or 0)
     results = []
     for metric in result.metrics:
         for test in metric.tests:
@@ -262,7 +267,7 @@ def _tests(result: CompareResult) -> TablePart:
             cells = [text(_shown(metric)), text(test.a), text(test.b), difference]
             cells.append(p_value(test.p_adjusted, mark="†" if test.better is not None else ""))
             cells.append(Cell(NONE) if test.better is None else text(test.better))
-            cells += [] if test.verdict is None else [text(_VERDICTS[test.verdict].format(margin))]
+            cells += [] if test.verdict is None else [verdict_cell(test.verdict, margin)]
             results.append([*cells, *([_agreed(test.human)] if judged else [])])
     heads = ["metric", "system", "compared with", "difference", "p", "better"]
     several = any(len(metric.tests) > 1 for metric in result.metrics)
@@ -272,11 +277,7 @@ def _tests(result: CompareResult) -> TablePart:
         note += " Intervals are not corrected."
     if any(test.verdict is not None for metric in result.metrics for test in metric.tests):
         heads.append("verdict")
-        note += (
-            f" Equivalent: two one-sided tests show that the difference is smaller than {margin}"
-            f"{', corrected likewise' if several and result.settings.get('correction') in _CORRECTED else ''}; "
-            "undecided: neither that, nor that there is one."
-        )
+        note += " " + EQUIVALENT.format(f"{margin:g}")
     else:
         note += " Without †, systems are not shown to be equal; margin tests that."
     if judged:
