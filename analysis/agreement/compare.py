@@ -51,10 +51,8 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
     }
     # Every system's score in the same resamples; the first of them are enough for its own interval.
     own = min(draws, 1000)
-    drawn = {
-        name: paired[0].draws(side, draws if test == "bootstrap" else own, settings.seed)
-        for name, side in sides.items()
-    }
+    every = paired[0].draws(list(sides.values()), draws if test == "bootstrap" else own, settings.seed)
+    drawn = dict(zip(sides, every, strict=True))
     how: Judged = {
         "higher_is_better": higher_is_better,
         "confidence": settings.confidence,

@@ -142,11 +142,11 @@ def bootstrap_p(draws: Array, null: float = 0.0, units: int | None = None) -> tu
     ``units`` they are corrected as `percentile_interval` is, so that test and interval say the same.
     """
     draws = draws[~np.isnan(draws)]
-    below = (np.count_nonzero(draws <= null) + 1) / (draws.size + 1)
-    above = (np.count_nonzero(draws >= null) + 1) / (draws.size + 1)
+    below = float((np.count_nonzero(draws <= null) + 1) / (draws.size + 1))
+    above = float((np.count_nonzero(draws >= null) + 1) / (draws.size + 1))
     if units is not None and units < FEW_UNITS:
         below, above = (contracted_p(share, units) for share in (below, above))
-    return float(below), float(min(1.0, 2 * min(below, above)))
+    return below, min(1.0, 2 * min(below, above))
 
 
 def expanded_tail(tail: float, units: int) -> float:

@@ -114,7 +114,7 @@ def few_segments(world: tuple[dict[str, Array], Any, int]) -> dict[str, bool]:
     scores, aggregate, seed = world
     found = {}
     for name, test in (("default", None), ("bootstrap", "bootstrap")):
-        (result,) = compared(scores, seed, test=test, aggregate=aggregate, resamples=199).metrics[0].tests
+        (result,) = compared(scores, seed, test=test, aggregate=aggregate, resamples=99).metrics[0].tests
         found[f"size, {name}"] = result.better is not None
         found[f"coverage, {name}"] = result.ci is None or covers(result.ci, 0)
     return found
@@ -153,8 +153,8 @@ _DOCUMENTS = Table(
         "size, randomise without documents",
     ),
     [
-        *(World(f"{n} documents", partial(documents, n=n), by_documents) for n in (10, 20, 40, 100)),
-        *(World(f"{n} uneven documents", partial(uneven, n=n), by_documents) for n in (10, 20, 40)),
+        *(World(f"{n} documents", partial(documents, n=n), by_documents) for n in (10, 20, 40)),
+        *(World(f"{n} uneven documents", partial(uneven, n=n), by_documents) for n in (10, 20)),
     ],
 )
 _MANY = Table(
@@ -169,7 +169,7 @@ _MANY = Table(
         "any from the baseline, default (Holm)",
         "any from the baseline, uncorrected",
     ),
-    [World(f"{k} systems", partial(equal_systems, k=k), any_dagger) for k in (2, 4, 8)],
+    [World(f"{k} systems", partial(equal_systems, k=k), any_dagger) for k in (4, 8)],
 )
 _FEW = Table(
     "Few segments of real texts",
@@ -178,8 +178,7 @@ _FEW = Table(
     ("size, default", "coverage, default", "size, bootstrap", "coverage, bootstrap"),
     [
         World(f"{metric} of {n} segments", partial(swapped, n=n, metric=metric), few_segments)
-        for metric in ("bleu", "chrf")
-        for n in (10, 20, 40, 100)
+        for metric, n in (("bleu", 20), ("bleu", 40), ("chrf", 20))
     ],
 )
 _SAME = Table(

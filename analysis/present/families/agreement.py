@@ -279,8 +279,8 @@ def _bold(result: MetaResult) -> str:
     if not any(group.tests for group in result.groups):
         return ""
     return (
-        f"Bold: not significantly worse than the best, nor than any with a higher value ({_how(result)}); that does not "
-        "show that it is as good."
+        f"Bold: not significantly worse than the best, nor than any with a higher value ({_how(result)}); this does "
+        "not show that it is as good."
     )
 
 

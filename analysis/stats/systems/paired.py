@@ -77,7 +77,7 @@ def bootstrap_systems(
     """
     settings(resamples=resamples, confidence=confidence)
     pair = prepared(a, b, aggregate, documents, nan)
-    x, y = (pair.draws(side, resamples, seed) for side in (pair.x, pair.y))
+    x, y = pair.draws([pair.x, pair.y], resamples, seed)
     return bootstrapped(pair, x - y, higher_is_better=higher_is_better, confidence=confidence, margin=margin)
 
 
@@ -137,13 +137,14 @@ class Paired:
         """What is drawn."""
         return "segments" if self.clusters is None else "documents"
 
-    def draws(self, side: Array, resamples: int, seed: Seed) -> Array:
-        """Return the scores (resamples,) of one system's statistics (n, k) in bootstrap resamples."""
-        results = []
-        for counts in bootstrap_counts(resamples, len(side), seed, self.clusters):
-            drawn = len(side) if self.ratio else counts.sum(axis=1, keepdims=True)
-            results.append(self.score(counts @ side / drawn))
-        return np.concatenate(results)
+    def draws(self, sides: Sequence[Array], resamples: int, seed: Seed) -> list[Array]:
+        """Return the scores (resamples,) of each system's statistics (n, k) in the same bootstrap resamples."""
+        results: list[list[Array]] = [[] for _ in sides]
+        for counts in bootstrap_counts(resamples, len(self.x), seed, self.clusters):
+            drawn = len(self.x) if self.ratio else counts.sum(axis=1, keepdims=True)
+            for side, found in zip(sides, results, strict=True):
+                found.append(self.score(counts @ side / drawn))
+        return [np.concatenate(found) for found in results]
 
     def observed(self) -> tuple[float, float]:
         """Return both scores."""
