@@ -53,7 +53,7 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
     own = min(draws, 1000)
     every = paired[0].draws(list(sides.values()), draws if test == "bootstrap" else own, settings.seed)
     drawn = dict(zip(sides, every, strict=True))
-    how: Judged = {
+    how: _How = {
         "higher_is_better": higher_is_better,
         "confidence": settings.confidence,
         "margin": settings.margin,
@@ -113,7 +113,7 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
     )
 
 
-class Judged(TypedDict):
+class _How(TypedDict):
     """How two systems are judged, as keyword arguments."""
 
     higher_is_better: bool

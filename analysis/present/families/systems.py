@@ -114,7 +114,7 @@ def _finding(result: CompareResult) -> str:
     same = _same(tests, result)
     if len(tests) > 1:
         different = sum(test.better is not None for test in tests)
-        return f"{told} On {where}, {different} of {len(tests)} differences are significant ({_level(result)}).{same}"
+        return f"{told} On {where}, {different} of {len(tests)} differences are significant ({_level(result)}){same}."
     (test,) = tests
     told += f" On {where}, the two-sided p is {p_text(test.p_adjusted)} ({_test(result)}).{same}"
     if test.human is None:
@@ -133,7 +133,7 @@ def _same(tests: Sequence[SystemTest], result: CompareResult) -> str:
     if len(tests) == 1:
         one = " not" if undecided or not equivalent else ""
         return f" They are{one} shown to be equivalent within {margin}."
-    return f" {equivalent} are shown to be smaller than {margin}; {undecided} are undecided."
+    return f", {equivalent} shown to be smaller than {margin}, and {undecided} undecided"
 
 
 def _told_apart(comparison: MetricComparison, baseline: str | None) -> str:
@@ -185,9 +185,8 @@ def _level(result: CompareResult) -> str:
     correction = _CORRECTED.get(str(result.settings.get("correction")))
     if most == 1:
         return f"two-sided{alpha}, one comparison{' a metric' if len(result.metrics) > 1 else ''}: no correction"
-    if correction is None:
-        return f"two-sided{alpha}, not corrected for {most} comparisons"
-    return f"two-sided{alpha}, corrected {correction} for {most} comparisons"
+    each = f"{most} comparisons{' a metric' if len(result.metrics) > 1 else ''}"
+    return f"two-sided{alpha}, {'not corrected' if correction is None else f'corrected {correction}'} for {each}"
 
 
 def _confidence(result: CompareResult) -> str:
