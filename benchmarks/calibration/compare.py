@@ -6,6 +6,7 @@ import csv
 from collections.abc import Mapping
 from functools import cache, partial
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ def any_dagger(world: tuple[dict[str, Array], int]) -> dict[str, bool]:
 @cache
 def shipped(metric: str) -> tuple[Array, Array, Any]:
     """Return two shipped systems' statistics of a metric (n, k), and what aggregates them."""
-    with (files("bsx.examples") / "en-systems.tsv").open(encoding="utf-8", newline="") as stream:
+    with Path(str(files("bsx.examples") / "en-systems.tsv")).open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
     systems = {name: [row[name] for row in rows] for name in ("atlas", "cinder")}
     corpus = MemoryCorpus(systems, [row["reference"] for row in rows])

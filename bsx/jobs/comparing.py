@@ -115,8 +115,8 @@ def _with_documents(texts: Input) -> Input:
     if texts.table in (None, "-") or texts.document is not None:
         return texts
     asked = {name: getattr(texts, name) for name in ("system", "segment", "candidate", "reference", "source")}
-    (column,) = find_columns(Table(texts.table, first_line=True).columns, asked, "document")["document"] or [None]
-    return texts.model_copy(update={"document": column})
+    found = find_columns(Table(texts.table, first_line=True).columns, asked, "document")["document"]
+    return texts.model_copy(update={"document": found[0]}) if found else texts
 
 
 def _compare_texts(texts: Input, settings: CompareRun, notes: list[str]) -> CompareResult:
@@ -201,8 +201,9 @@ def _documents(
         column = texts.document
         documents = [str(read[row][1]) for row in rows]
         if places:
-            every = [(segment, str(document)) for segment, document in read]
-            document_of_segment(*map(list, zip(*every, strict=True)), column, texts.table)
+            document_of_segment(
+                [segment for segment, _ in read], [str(document) for _, document in read], column, texts.table
+            )
     else:
         return segments, None
     if documents is not None:
@@ -248,7 +249,7 @@ def _compare_scores(settings: CompareRun) -> CompareResult:
     for role, names in roles.items():
         if not names and role != "document":
             raise InputError(f"{role} names the column of {role}s; it has {', '.join(table.columns)}", file=table.name)
-    (system,), (segment,), (document,) = roles["system"], roles["segment"], roles["document"] or [None]
+    (system,), (segment,), document = roles["system"], roles["segment"], next(iter(roles["document"]), None)
     lower = turned(table, columns, settings.lower)[0]
     known = {entry.metric: entry for entry in known_metrics(table.name)}
     values = read_columns(table, columns, labels=[system, segment, *([document] if document else [])])

@@ -425,12 +425,12 @@ def test_compare_says_how_often_people_agreed(tables: dict[str, Path], tmp_path:
         (tmp_path / "references.txt").write_text("".join(f"{row}\n" for row in rows))
     draw = np.random.default_rng(6)
     # In one segment s0 and s1 wrote the same; no system is called x.
-    rows = [
+    judged_by = [
         *judged_rows(draw, 32),
         ("de-en", "s0+s1", 99, "the old bridge", "the bridge", "1"),
         ("de-en", "s1+x", 98, "a", "b", "0"),
     ]
-    judged = write(tmp_path / "judged.tsv", "lp system segment reference candidate human", rows)
+    judged = write(tmp_path / "judged.tsv", "lp system segment reference candidate human", judged_by)
     files = ["-c", tmp_path / "one.txt", "-c", tmp_path / "two.txt", "-r", tmp_path / "references.txt"]
     arguments = [*files, "--metrics", "chrf"]
     out = cli("compare", *arguments, "--judged", judged, "--format", "json")
