@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,15 +14,16 @@ from bsx.analysis.agreement.human_curve import HumanCurve
 from bsx.analysis.agreement.result import CompareResult, MetricComparison, SystemScore, SystemTest
 from bsx.analysis.agreement.settings import ComparedMetric, CompareSettings
 from bsx.analysis.stats.clusters import adjust, significance_clusters
-from bsx.analysis.stats.resample import DrawOptions, bootstrap_counts, percentile_interval
-from bsx.analysis.stats.systems.paired import bootstrap_systems, randomise_systems
+from bsx.analysis.stats.equivalence import verdict
+from bsx.analysis.stats.resample import percentile_interval
+from bsx.analysis.stats.results import Comparison
+from bsx.analysis.stats.systems.paired import bootstrapped, prepared, randomised
 from bsx.errors import InputError
-from bsx.support.checks import Array
 from bsx.support.result import Notice
 from bsx.support.settings import settled
 
 FEW = 20
-"""Segments under which a bootstrap's level is far off: simulated with normal differences, 8 % at this number."""
+"""Segments or documents under which a bootstrap is doubted, corrected as it is."""
 
 
 @settled(ComparedMetric)
@@ -34,64 +36,107 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
         settings: see `ComparedMetric`.
 
     Raises:
-        InputError: if there are under two systems or segments, or values are missing.
+        InputError: if there are under two systems, segments or documents, or values are missing.
     """
     aggregate, higher_is_better = settings.aggregate, settings.higher_is_better
     names = list(scores)
     if len(names) < 2:
         raise InputError(f"only the system {names[0]} is given: name at least two to compare" if names else "no system")
-    draw: DrawOptions = {"resamples": settings.draws, "seed": settings.seed}
     pairs = list(combinations(names, 2)) if settings.all_pairs else [(name, names[0]) for name in names[1:]]
-    results = []
-    for a, b in pairs:
-        if settings.test == "bootstrap":
-            results.append(
-                bootstrap_systems(
-                    scores[a],
-                    scores[b],
-                    aggregate=aggregate,
-                    higher_is_better=higher_is_better,
-                    confidence=settings.confidence,
-                    **draw,
-                )
-            )
-        else:
-            results.append(
-                randomise_systems(scores[a], scores[b], aggregate=aggregate, higher_is_better=higher_is_better, **draw)
-            )
+    paired = [prepared(scores[a], scores[b], aggregate, settings.documents) for a, b in pairs]
+    units, segments = paired[0].units, len(paired[0].x)
+    test, draws = settings.test_for(units), settings.draws(units, len(pairs))
+    sides = {
+        name: side for (a, b), pair in zip(pairs, paired, strict=True) for name, side in ((a, pair.x), (b, pair.y))
+    }
+    # Every system's score in the same resamples; the first of them are enough for its own interval.
+    own = min(draws, 1000)
+    every = paired[0].draws(list(sides.values()), draws if test == "bootstrap" else own, settings.seed)
+    drawn = dict(zip(sides, every, strict=True))
+    how: _How = {
+        "higher_is_better": higher_is_better,
+        "confidence": settings.confidence,
+        "margin": settings.margin,
+    }
+    results = [
+        bootstrapped(pair, drawn[a] - drawn[b], **how)
+        if test == "bootstrap"
+        else randomised(pair, draws, settings.seed, **how)
+        for (a, b), pair in zip(pairs, paired, strict=True)
+    ]
     adjusted = adjust([comparison.p_two_sided for comparison in results], settings.correction)
+    same = adjust([_p_equivalence(comparison) for comparison in results], settings.correction)
     tests = []
-    for (a, b), comparison, p in zip(pairs, results, adjusted, strict=True):
+    for (a, b), comparison, p, p_same in zip(pairs, results, adjusted, same, strict=True):
         winner = a if (comparison.difference > 0) == higher_is_better else b
-        different = p < settings.alpha and comparison.difference != 0
+        different = bool(p < settings.alpha and comparison.difference != 0)
+        ends = (comparison.low, comparison.high)
         tests.append(
             SystemTest(
                 a,
                 b,
                 comparison.difference,
-                None if np.isnan(comparison.low) else (comparison.low, comparison.high),
+                ends if np.isfinite(ends).all() else None,
                 comparison.p,
                 comparison.p_two_sided,
                 float(p),
                 winner if different else None,
                 comparison.method,
+                p_equivalence=None if settings.margin is None else float(p_same),
+                verdict=None if settings.margin is None else verdict(different, p_same, settings.alpha),
             )
         )
-    systems = [_score(name, np.asarray(scores[name], dtype=np.float64), settings) for name in names]
+    systems = [
+        SystemScore(
+            name,
+            float(paired[0].score(sides[name].mean(axis=0))),
+            percentile_interval(drawn[name][:own], settings.confidence, units),
+        )
+        for name in names
+    ]
     if settings.all_pairs:
         systems = _ranked(systems, tests, 1 if higher_is_better else -1)
-    segments = results[0].n
-    few = settings.test == "bootstrap" and segments < FEW
     return CompareResult(
         segments=segments,
+        documents=None if settings.documents is None else units,
         systems=tuple(names),
         baseline=None if settings.all_pairs else names[0],
         metrics=(
             MetricComparison(settings.metric, higher_is_better, settings.signature, tuple(systems), tuple(tests)),
         ),
-        warnings=(Notice("few-segments", values={"segments": segments}),) if few else (),
-        settings={**settings.model_dump(include=set(CompareSettings.model_fields)), "resamples": settings.draws},
+        warnings=tuple(_doubts(settings, units, draws, len(pairs))),
+        settings={
+            **settings.model_dump(include=set(CompareSettings.model_fields) - ({"margin"} - settings.model_fields_set)),
+            "test": test,
+            "resamples": draws,
+        },
     )
+
+
+class _How(TypedDict):
+    """How two systems are judged, as keyword arguments."""
+
+    higher_is_better: bool
+    confidence: float
+    margin: float | None
+
+
+def _p_equivalence(comparison: Comparison) -> float:
+    return np.nan if comparison.p_equivalence is None else comparison.p_equivalence
+
+
+def _doubts(settings: ComparedMetric, units: int, draws: int, tests: int) -> Iterator[Notice]:
+    """Yield why the tests of so few segments, documents or resamples cannot be trusted, or cannot find anything."""
+    what = "segments" if settings.documents is None else "documents"
+    corrected = 1 if settings.correction == "none" else tests
+    smallest = 2.0 ** (1 - units)
+    if settings.test_for(units) == "randomise" and corrected * smallest >= settings.alpha:
+        values = {what: units, "tests": corrected, "p": min(1.0, corrected * smallest)}
+        yield Notice("too-few-to-swap", values=values)
+    elif settings.test_for(units) == "bootstrap" and units < FEW:
+        yield Notice("few-segments", values={what: units})
+    if corrected / (draws + 1) >= settings.alpha:
+        yield Notice("few-resamples", values={"resamples": draws, "tests": corrected, "p": corrected / (draws + 1)})
 
 
 def together(comparisons: Sequence[CompareResult], human: Sequence[HumanCurve] = ()) -> CompareResult:
@@ -125,15 +170,3 @@ def _ranked(systems: Sequence[SystemScore], tests: Sequence[SystemTest], sign: i
     clusters = significance_clusters({system.system: sign * system.score for system in systems}, p)
     ranks = dict(zip(clusters.names, clusters.ranks, strict=True))
     return [replace(system, rank=ranks[system.system]) for system in systems]
-
-
-def _score(name: str, values: Array, settings: ComparedMetric) -> SystemScore:
-    n = len(values)
-    rows = values if values.ndim == 2 else values[:, None]
-
-    def score(means: Array) -> Array:
-        return means[..., 0] if settings.aggregate is None else settings.aggregate(means)
-
-    draws = [score(counts @ rows / n) for counts in bootstrap_counts(min(settings.draws, 1000), n, settings.seed)]
-    low, high = percentile_interval(np.concatenate(draws), settings.confidence)
-    return SystemScore(name, float(score(rows.mean(axis=0))), (low, high))

@@ -54,6 +54,7 @@ class HumanCurve(Shown):
         steps: from small differences to large ones.
         confidence: level of the intervals.
         data: the table that they are of, where several are shown together.
+        apart: pairs of systems left out because they share too few segments.
     """
 
     metric: str
@@ -65,6 +66,7 @@ class HumanCurve(Shown):
     steps: tuple[HumanStep, ...]
     confidence: float
     data: str = ""
+    apart: int = 0
 
     def at(self, difference: float) -> HumanStep | None:
         """Return the pairs that differ about as much: of the nearest step; None beyond all that was seen, or for 0."""
@@ -130,20 +132,67 @@ def human_curve(
     texts = _numbered(of, rows, n) if of is not None else None
     left, right = _pairs(sets, seed)
     own, theirs = values[left] - values[right], judged[left] - judged[right]
+    sides = np.stack([left, right], axis=1)
+    of_pair = texts[left] if texts is not None and bool((texts[left] == texts[right]).all()) else None
+    return curve_of_pairs(
+        own,
+        theirs,
+        sides,
+        of_pair,
+        level=level,
+        metric=metric,
+        group=group,
+        bins=bins,
+        fewest=fewest,
+        confidence=confidence,
+    )
+
+
+def curve_of_pairs(
+    own: Array,
+    theirs: Array,
+    sides: NDArray[np.int64],
+    of: NDArray[np.int64] | None = None,
+    *,
+    level: Level = "segments",
+    metric: str = "metric",
+    group: str = "all",
+    bins: int = 10,
+    fewest: int = 20,
+    confidence: float = 0.95,
+    apart: int = 0,
+) -> HumanCurve:
+    """Return the curve of pairs whose differences are known; see `human_curve`.
+
+    Args:
+        own: differences under the metric (n,).
+        theirs: differences of human scores (n,).
+        sides: numbers of the two items of each pair (n, 2).
+        of: number of the text that each pair is of (n,), where texts are independent; None if pairs share items.
+        level: what the items are.
+        metric: name of the metric.
+        group: name of the group.
+        bins: most ranges.
+        fewest: pairs in each.
+        confidence: level of the intervals.
+        apart: pairs that were left out.
+
+    Raises:
+        InputError: if no pair has a sign.
+    """
     signed = (own != 0) & (theirs != 0)
     if not signed.any():
         raise InputError(f"{metric}: no pair of {level} that both the metric and human judgments score differently")
     size, agree = np.abs(own[signed]), (own[signed] > 0) == (theirs[signed] > 0)
-    one_text = texts is not None and bool((texts[left] == texts[right]).all())
-    sides = np.stack([left[signed], right[signed]], axis=1)
+    sides = sides[signed]
     count = max(1, min(bins, len(size) // fewest))
     edges = np.unique(np.quantile(size, np.linspace(0, 1, count + 1)[1:], method="inverted_cdf"))
     place = np.searchsorted(edges, size)
     steps = []
     for k in range(len(edges)):
         inside = place == k
-        if one_text and texts is not None:
-            clusters = np.unique(texts[sides[inside, 0]], return_inverse=True)[1]
+        if of is not None:
+            clusters = np.unique(of[signed][inside], return_inverse=True)[1]
             ends = clustered_share(agree[inside], clusters, confidence)
         else:
             ends = dyadic_share(agree[inside], sides[inside], confidence)
@@ -158,6 +207,7 @@ def human_curve(
         int(((theirs == 0) & (own != 0)).sum()),
         tuple(steps),
         confidence,
+        apart=apart,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bsx.analysis.agreement.human_curve import HumanCurve, HumanStep
+from bsx.analysis.stats.equivalence import Verdict
 from bsx.errors import UnknownNameError
 from bsx.support.near import did_you_mean
 from bsx.support.result import Interval, Notice, Number, Result
@@ -68,6 +69,7 @@ class PairTest:
         p_adjusted: the p that makes winners, corrected for the number of pairs; None without a correction, and for the
             direction of the worse metric, which is not among the corrected tests.
         method: the test in words.
+        p_equivalence: of "they differ by the margin or more", corrected likewise; None without a margin.
     """
 
     a: str
@@ -79,6 +81,7 @@ class PairTest:
     p_two_sided: Number
     p_adjusted: float | None
     method: str
+    p_equivalence: float | None = None
 
 
 @dataclass(frozen=True)
@@ -172,6 +175,7 @@ class AverageTest:
         p_two_sided: of "they differ on average".
         p_adjusted: the two-sided p, corrected for the number of pairs as the settings say.
         method: the test in words.
+        p_equivalence: of "they differ by the margin or more", corrected likewise; None without a margin.
     """
 
     a: str
@@ -182,6 +186,7 @@ class AverageTest:
     p_two_sided: Number
     p_adjusted: Number
     method: str
+    p_equivalence: float | None = None
 
 
 @dataclass(frozen=True)
@@ -302,13 +307,15 @@ class SystemTest:
         a: the first system.
         b: the second; the baseline unless all pairs are compared.
         difference: the first one's score less the second one's.
-        ci: its interval; None of a test that gives none.
+        ci: its interval, which is its own: not corrected for other pairs; None where so few segments give none.
         p: one-sided, of "a is better than b".
         p_two_sided: of "they differ".
         p_adjusted: the two-sided p, corrected for the number of pairs of this metric.
         better: the better system if ``p_adjusted`` is below alpha, else None.
         method: the test in words.
         human: judged pairs of other systems that differ about as much, if there are such.
+        p_equivalence: of "they differ by the margin or more", corrected likewise; None without a margin.
+        verdict: what both tests say, see `bsx.analysis.stats.equivalence`; None without a margin.
     """
 
     a: str
@@ -321,6 +328,8 @@ class SystemTest:
     better: str | None
     method: str
     human: HumanStep | None = None
+    p_equivalence: float | None = None
+    verdict: Verdict | None = None
 
     @property
     def worse(self) -> str | None:
@@ -362,7 +371,9 @@ class CompareResult(Result):
         metrics: one entry a metric.
         human: how often human judgments agreed with differences of these metrics, by group, on other systems; may be
             empty.
-        warnings: ``few-segments`` for a bootstrap; ``mean-of-segments`` where a metric's own score is another.
+        warnings: ``few-segments`` for a bootstrap; ``too-few-to-swap`` and ``few-resamples`` where nothing can be
+            significant; ``mean-of-segments`` where a metric's own score is another.
+        documents: how many documents were drawn and swapped; None if segments were.
     """
 
     kind: ClassVar[str] = "compare"
@@ -373,3 +384,4 @@ class CompareResult(Result):
     metrics: tuple[MetricComparison, ...]
     human: tuple[HumanCurve, ...] = ()
     warnings: tuple[Notice, ...] = ()
+    documents: int | None = None

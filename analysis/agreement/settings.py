@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
@@ -121,6 +122,10 @@ class MetaSettings(MetaColumns):
         ),
     ] = "two-sided"
     alpha: Annotated[float, Field(gt=0, lt=1, description="Level of significance of the clusters.")] = 0.05
+    margin: Annotated[
+        float | None,
+        Field(gt=0, description="Largest difference of two metrics' figures that does not matter: test equivalence."),
+    ] = None
     group_sources: Annotated[
         Literal["independent", "shared"],
         Field(
@@ -175,6 +180,8 @@ class MetaSettings(MetaColumns):
                 raise ValueError(f"{field} goes with level {level}, not with level {self.level}")
         if self.human_ties and self.statistic != "acc_eq":
             raise ValueError(f"human_ties goes with statistic acc_eq, not with statistic {self.statistic}")
+        if self.test == "none" and self.margin is not None:
+            raise ValueError("margin has no effect without tests: leave out test none")
         if self.test == "none" and self.correction != "none":
             raise ValueError(f"correction {self.correction} has no effect without tests: leave out test none")
         if self.statistic == "acc_eq" and (self.level != "seg" or self.test == "williams"):
@@ -285,19 +292,33 @@ class RaterSettings(BaseSettings):
     seed: Annotated[int, Field(ge=0, description="Of all random draws.")] = 1
 
 
+FEW = 50
+"""Segments or documents below which systems are compared by randomisation, which holds its level with any number."""
+
+
 class CompareSettings(BaseSettings):
     """How systems are compared."""
 
     test: Annotated[
-        Literal["bootstrap", "randomise"], Field(description="Paired bootstrap or approximate randomisation.")
-    ] = "bootstrap"
+        Literal["bootstrap", "randomise"] | None,
+        Field(
+            description="Paired bootstrap or approximate randomisation. [randomise below 50 segments or documents, "
+            "else bootstrap]"
+        ),
+    ] = None
     resamples: Annotated[
-        int | None, Field(ge=10, description="Resamples; 1000 for the bootstrap, 10000 for randomisation.")
+        int | None,
+        Field(ge=10, description="Resamples; 1000 for the bootstrap, 10000 for randomisation, more for many pairs."),
     ] = None
     correction: Annotated[
-        Literal["none", "holm", "bh"], Field(description="Correction of p-values for the number of pairs.")
-    ] = "none"
+        Literal["none", "holm", "bh"],
+        Field(description="Correction of p-values for the number of differences tested under a metric."),
+    ] = "holm"
     alpha: Annotated[float, Field(gt=0, lt=1, description="Level of significance.")] = 0.05
+    margin: Annotated[
+        float | None,
+        Field(gt=0, description="Largest difference of scores that does not matter: test equivalence too (TOST)."),
+    ] = None
     all_pairs: Annotated[
         bool, Field(description="Compare every system with every other, instead of all with the first.")
     ] = False
@@ -306,13 +327,17 @@ class CompareSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _tails(self) -> CompareSettings:
-        enough_draws(self.draws, self.confidence)
+        enough_draws(self.resamples or 1000, self.confidence)
         return self
 
-    @property
-    def draws(self) -> int:
-        """Number of resamples of the test."""
-        return self.resamples or (1000 if self.test == "bootstrap" else 10_000)
+    def test_for(self, units: int) -> Literal["bootstrap", "randomise"]:
+        """Return the test of so many segments or documents."""
+        return self.test or ("randomise" if units < FEW else "bootstrap")
+
+    def draws(self, units: int, tests: int) -> int:
+        """Return the number of resamples: so many that the smallest corrected p is a fourth of alpha at most."""
+        least = 1000 if self.test_for(units) == "bootstrap" else 10_000
+        return self.resamples or max(least, math.ceil(4 * tests / self.alpha) if self.correction != "none" else 0)
 
 
 class ComparedMetric(CompareSettings):
@@ -325,6 +350,9 @@ class ComparedMetric(CompareSettings):
             description="From mean statistics (…, k) to scores (…,), see `bsx.analysis.stats.systems.paired`; "
             "None: the mean of scores."
         ),
+    ] = None
+    documents: Annotated[
+        Sequence[str] | None, Field(description="Document of each segment (n,): they are drawn and swapped whole.")
     ] = None
     higher_is_better: Annotated[bool, Field(description="False for error rates.")] = True
     signature: Annotated[str | None, Field(description="Of the scores.")] = None

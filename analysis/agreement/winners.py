@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,9 +13,12 @@ from bsx.analysis.agreement.measures import Agreement
 from bsx.analysis.agreement.result import AverageAgreement, AverageTest, GroupResult, MetricAgreement, PairTest, Winners
 from bsx.analysis.agreement.settings import MetaSettings, averaged
 from bsx.analysis.stats.clusters import Clusters, adjust, compare_all, significance_clusters
+from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.results import Comparison
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
+
+Tested = TypeVar("Tested", PairTest, AverageTest)
 
 
 def tests_against(
@@ -28,7 +32,23 @@ def tests_against(
         return ()
     pairs = [(a.metric, b.metric) for a in metrics for b in controls]
     tests = [_pair(a, b, agreement.compare(a, b), None) for a, b in pairs]
+    tests = list(_with_margin(tests, settings))
     return _corrected(tests, settings) if settings.correction_over == "group" else tuple(tests)
+
+
+def _with_margin(tests: Sequence[Tested], settings: MetaSettings) -> tuple[Tested, ...]:
+    """Test equivalence too, where there is a margin: by the interval, or the error that gives a test its p."""
+    if settings.margin is None or not tests:
+        return tuple(tests)
+    normal = need("scipy.stats", "the test of equivalence").norm
+    p = []
+    for test in tests:
+        half = float(normal.ppf((1 + settings.confidence) / 2)) * _standard_error(test, settings.confidence, normal)
+        ends = (test.difference - half, test.difference + half) if math.isnan(test.ci[0]) else test.ci
+        p.append(equivalence_p(test.difference, ends, settings.margin, confidence=settings.confidence))
+    place = {frozenset((test.a, test.b)): i for i, test in enumerate(tests)}  # both directions are one test
+    adjusted = dict(zip(place, adjust([p[i] for i in place.values()], settings.correction), strict=True))
+    return tuple(replace(test, p_equivalence=float(adjusted[frozenset((test.a, test.b))])) for test in tests)
 
 
 def _corrected(tests: Sequence[PairTest], settings: MetaSettings) -> tuple[PairTest, ...]:
@@ -60,7 +80,7 @@ def tests_between(
         corrected = settings.correction != "none" and order.index(a) < order.index(b)
         p = float(every.p[names.index(a), names.index(b)]) if corrected else None
         tests.append(_pair(a, b, comparison, p))
-    return tuple(tests), _winners(every.clusters)
+    return _with_margin(tests, settings), _winners(every.clusters)
 
 
 def corrected_over_all(results: list[GroupResult], settings: MetaSettings) -> list[GroupResult]:
@@ -136,10 +156,11 @@ def average_tests(
         p, two = float(normal.sf(z)), float(2 * normal.sf(abs(z)))
         results.append(AverageTest(a, b, difference, (difference - half, difference + half), p, two, two, method))
     adjusted: Iterable[float] = adjust([test.p_two_sided for test in results], settings.correction) if results else ()
-    return tuple(replace(test, p_adjusted=float(p)) for test, p in zip(results, adjusted, strict=True))
+    corrected = [replace(test, p_adjusted=float(p)) for test, p in zip(results, adjusted, strict=True)]
+    return _with_margin(corrected, settings)
 
 
-def _standard_error(test: PairTest, confidence: float, normal: Untyped) -> float:
+def _standard_error(test: PairTest | AverageTest, confidence: float, normal: Untyped) -> float:
     """Return the standard error that gives a difference its two-sided p, or its interval its width if p is no help."""
     low, high = test.ci
     if 1e-6 < test.p_two_sided < 0.9 and test.difference:

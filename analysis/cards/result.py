@@ -99,6 +99,7 @@ class CardHumanCurve:
     human_ties: int
     confidence: float
     steps: tuple[CardHumanStep, ...]
+    apart: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bsx.analysis.disentangling.result import CoefficientComparison
 from bsx.analysis.disentangling.settings import ComparisonSettings
 from bsx.analysis.disentangling.standard_errors import choose_errors
+from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared
 from bsx.analysis.stats.results import Comparison
 from bsx.data.columns import TableLike, numeric_columns, standardised
@@ -132,7 +133,10 @@ def compare_coefficients(
         what = "R²" if name == "r2" else "standardised coefficients"
         method = f"difference of {what}, paired bootstrap of {'rows' if clusters is None else 'clusters'}"
         differences = sampled[:, 0, j] - sampled[:, 1, j]
-        comparisons[name] = compared(
-            float(values[j, 0]), float(values[j, 1]), differences, n, method, settings.confidence
-        )
-    return CoefficientComparison(a, b, comparisons)
+        found = compared(float(values[j, 0]), float(values[j, 1]), differences, n, method, settings.confidence)
+        if settings.margin is not None:
+            ends = (found.low, found.high)
+            p_same = equivalence_p(found.difference, ends, settings.margin, confidence=settings.confidence)
+            found = replace(found, p_equivalence=p_same)
+        comparisons[name] = found
+    return CoefficientComparison(a, b, comparisons, settings.margin)

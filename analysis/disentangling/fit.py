@@ -36,6 +36,7 @@ from bsx.analysis.disentangling.variance import (
     r2_interval,
 )
 from bsx.analysis.stats.clusters import adjust
+from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.folds import Rows
 from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
 from bsx.analysis.stats.regression import Ols, PooledTest, fit_ols, pooled_test, refuse_collinear, require_rows
@@ -154,6 +155,8 @@ def _fit_all(
         _metric_fit(name, factors, x, y[:, j], ols[j], adjusted[j], vif, subsets[j], errors, draws, shares, j, settings)
         for j, name in enumerate(metrics)
     )
+    if settings.margin is not None:
+        fits = with_margin(fits, settings)
     condition = float(np.linalg.cond(x))
     result = notices(n, fits, ols, condition, draws)
     result += star_notices(x, y, fits, ols, settings.alpha) if errors.kind == "classic" else []
@@ -174,6 +177,23 @@ def _fit_all(
         omitted=0,
         condition_number=condition,
         warnings=tuple(result),
+        margin=settings.margin,
+    )
+
+
+def with_margin(fits: Sequence[MetricFit], settings: DisentangleSettings) -> tuple[MetricFit, ...]:
+    """Return fits with the test that coefficients are too small to matter, from their intervals."""
+    assert settings.margin is not None  # noqa: S101 - for the type checker
+    p = [
+        [
+            equivalence_p(fit.coef[name], ends, settings.margin, confidence=settings.confidence)
+            for name, ends in fit.ci.items()
+        ]
+        for fit in fits
+    ]
+    return tuple(
+        replace(fit, p_equivalence=dict(zip(fit.ci, own.tolist(), strict=True)))
+        for fit, own in zip(fits, adjust(p, settings.correction), strict=True)
     )
 
 

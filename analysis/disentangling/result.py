@@ -72,6 +72,8 @@ class MetricFit(Coefficients):
         df: residual degrees of freedom.
         intercept: 0 up to rounding, because the columns are standardised; None if the model has none.
         intercept_se: its standard error.
+        p_equivalence: of "the coefficient is the margin or more away from 0", corrected as ``p_adjusted``; empty
+            without a margin.
     """
 
     statistic: dict[str, Number]
@@ -95,6 +97,7 @@ class MetricFit(Coefficients):
     df: int
     intercept: float | None = None
     intercept_se: float | None = None
+    p_equivalence: dict[str, Number] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,11 +108,13 @@ class CoefficientComparison(Shown):
         a: the first metric.
         b: the second.
         by: factor -> Comparison, and ``"r2"`` -> that of the explained variance.
+        margin: largest difference that does not matter; None without one.
     """
 
     a: str
     b: str
     by: dict[str, Comparison]
+    margin: float | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -362,6 +367,7 @@ class DisentangleResult(Result):
         tests: metric -> nested tests, if any were asked for.
         comparison: of two metrics, if that was asked.
         seed: of the resamples of a job.
+        margin: largest coefficient that does not matter; None without one.
     """
 
     kind: ClassVar[str] = "disentangle"
@@ -394,6 +400,7 @@ class DisentangleResult(Result):
     tests: dict[str, tuple[NestedTest, ...]] = field(default_factory=dict)
     comparison: CoefficientComparison | None = None
     seed: int | None = None
+    margin: float | None = None
 
     def __getitem__(self, metric: str) -> MetricFit:
         """Return a metric's fit.

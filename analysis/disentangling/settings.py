@@ -47,6 +47,10 @@ class ComparisonSettings(ErrorSettings):
     resamples: Annotated[int, Field(ge=1, description="Bootstrap resamples.")] = 2000
     seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 1
     confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
+    margin: Annotated[
+        float | None,
+        Field(gt=0, description="Largest difference of coefficients that does not matter: test equivalence too."),
+    ] = None
 
 
 class DisentangleSettings(RegressionSettings):
@@ -63,6 +67,10 @@ class DisentangleSettings(RegressionSettings):
     alpha: Annotated[
         float, Field(gt=0, lt=1, description="p below which a coefficient is significant."), Option(python=True)
     ] = 0.05
+    margin: Annotated[
+        float | None,
+        Field(gt=0, description="Largest standardised coefficient that does not matter: test equivalence with 0 too."),
+    ] = None
     reliability: Annotated[
         Mapping[str, float] | Sequence[str],
         Field(description="Share of a factor's variance that is not noise, sem=.7,…: correct for the rest."),

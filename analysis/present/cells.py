@@ -10,6 +10,7 @@ from typing import TypedDict, Unpack
 from bsx.analysis.present.numbers import figure
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Cell, TablePart
+from bsx.analysis.stats.equivalence import Verdict
 
 NONE = "–"
 FEWEST = 20
@@ -164,3 +165,21 @@ def _plain(key: str, value: object) -> Cell:
     if isinstance(value, int | float):
         return p_value(value) if key.startswith("p") and (key == "p" or key[1] == "_") else number(value)
     return text(value) if value is not None else Cell(NONE)
+
+
+_VERDICTS = {
+    "different": "different",
+    "equivalent": "equivalent within {}",
+    "different, equivalent": "different, but within {}",
+    "undecided": "undecided",
+}
+EQUIVALENT = (
+    "Equivalent: two one-sided tests show that the difference is smaller than {}; undecided: neither that, nor that "
+    "there is one."
+)
+"""What verdicts mean, with the margin."""
+
+
+def verdict_cell(verdict: Verdict, margin: float) -> Cell:
+    """Return a cell with what a test of difference and one of equivalence say together."""
+    return text(_VERDICTS[verdict].format(f"{margin:g}"))

@@ -12,12 +12,10 @@ from numpy.typing import ArrayLike
 from bsx.analysis.stats.results import Comparison
 from bsx.errors import InputError
 from bsx.support.checks import Array, choice
-from bsx.support.optional import need
 from bsx.support.result import Shown
 
 Correction = Literal["none", "holm", "bh"]
 Alternative = Literal["two-sided", "greater"]
-_METHODS = {"holm": "holm", "bh": "fdr_bh"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,7 +59,7 @@ def adjust(p: ArrayLike, method: Correction = "holm") -> Array:
     """Correct p-values for how many there are.
 
     Source: Holm 1979 (``holm``: with probability 1 - alpha no wrong rejection at all); Benjamini & Hochberg 1995
-    (``bh``: the expected share of wrong rejections); computed by statsmodels.
+    (``bh``: the expected share of wrong rejections).
 
     Args:
         p: p-values of any shape; NaN entries are not tests and stay NaN.
@@ -73,14 +71,21 @@ def adjust(p: ArrayLike, method: Correction = "holm") -> Array:
     Raises:
         InputError: if a value lies outside 0..1.
     """
-    choice("correction", method, ("none", *_METHODS))
+    choice("correction", method, ("none", "holm", "bh"))
     values = np.array(p, dtype=np.float64)
     real = ~np.isnan(values)
     if ((values[real] < 0) | (values[real] > 1)).any():
         raise InputError("p-values must lie between 0 and 1")
     if method != "none" and real.any():
-        correct = need("statsmodels.stats.multitest", "correcting p-values").multipletests
-        values[real] = correct(values[real], method=_METHODS[method])[1]
+        tests = values[real]
+        order = np.argsort(tests, kind="stable")
+        place = np.arange(1, len(tests) + 1)
+        if method == "holm":
+            found = np.maximum.accumulate(tests[order] * (len(tests) + 1 - place))
+        else:
+            found = np.minimum.accumulate((tests[order] * len(tests) / place)[::-1])[::-1]
+        tests[order] = np.minimum(found, 1.0)
+        values[real] = tests
     return values
 
 

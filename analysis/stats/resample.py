@@ -135,7 +135,7 @@ def percentile_interval(draws: Array, confidence: float = 0.95, units: int | Non
         return float("nan"), float("nan")
     tail = (1 - confidence) / 2
     if units is not None and units < FEW_UNITS:
-        tail = _expanded(tail, units)
+        tail = expanded_tail(tail, units)
     low, high = np.percentile(defined, [100 * tail, 100 - 100 * tail])
     return float(low), float(high)
 
@@ -147,11 +147,11 @@ def bootstrap_p(draws: Array, null: float = 0.0, units: int | None = None) -> tu
     ``units`` they are corrected as `percentile_interval` is, so that test and interval say the same.
     """
     draws = draws[~np.isnan(draws)]
-    below = (np.count_nonzero(draws <= null) + 1) / (draws.size + 1)
-    above = (np.count_nonzero(draws >= null) + 1) / (draws.size + 1)
+    below = float((np.count_nonzero(draws <= null) + 1) / (draws.size + 1))
+    above = float((np.count_nonzero(draws >= null) + 1) / (draws.size + 1))
     if units is not None and units < FEW_UNITS:
-        below, above = (_contracted(share, units) for share in (below, above))
-    return float(below), float(min(1.0, 2 * min(below, above)))
+        below, above = (contracted_p(share, units) for share in (below, above))
+    return below, min(1.0, 2 * min(below, above))
 
 
 def few_units(tail: float, units: int) -> float:
@@ -167,7 +167,7 @@ def few_units(tail: float, units: int) -> float:
     return float(np.sqrt(units / (units - 1)) * stats.t.isf(tail, units - 1) / stats.norm.isf(tail))
 
 
-def _expanded(tail: float, units: int) -> float:
+def expanded_tail(tail: float, units: int) -> float:
     """Return the share of draws that lies outside an end which t, of few units, puts there."""
     if units < 2:
         return 0.0
@@ -175,8 +175,8 @@ def _expanded(tail: float, units: int) -> float:
     return float(stats.norm.sf(np.sqrt(units / (units - 1)) * stats.t.isf(tail, units - 1)))
 
 
-def _contracted(share: float, units: int) -> float:
-    """Return the p-value of t, of few units, that a share of draws stands for: the inverse of `_expanded`."""
+def contracted_p(share: float, units: int) -> float:
+    """Return the p-value of t, of few units, that a share of draws stands for: the inverse of `expanded_tail`."""
     if units < 2:
         return 1.0
     stats = need("scipy.stats", "tests")

@@ -46,6 +46,7 @@ class Comparison(Shown):
         n: items both were measured on.
         method: the test in words.
         confidence: level of the interval.
+        p_equivalence: of "they differ by the margin or more", where one was given; small means "they are the same".
     """
 
     a: Number
@@ -59,3 +60,4 @@ class Comparison(Shown):
     n: int
     method: str
     confidence: float = 0.95
+    p_equivalence: float | None = None

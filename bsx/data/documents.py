@@ -58,7 +58,7 @@ def document_of_segment(segments: Labels, documents: Labels, column: str, file: 
     return of
 
 
-def seem_together(segments: Sequence[Hashable], scores: Array) -> str:
+def seem_together(segments: Sequence[Hashable], scores: Array, what: str = "scores") -> str:
     """Return a sentence if segments seem to come from documents, which no column names; empty if they do not.
 
     Two signs: names such as ``news.12-3``, many of which share all but the last number; or whole numbers whose
@@ -67,6 +67,7 @@ def seem_together(segments: Sequence[Hashable], scores: Array) -> str:
     Args:
         segments: each row's (n,).
         scores: human or metric scores of the rows (n,); NaN where there is none.
+        what: what the scores are.
     """
     names = list(dict.fromkeys(map(str, segments)))
     if len(names) < 10:
@@ -100,6 +101,6 @@ def seem_together(segments: Sequence[Hashable], scores: Array) -> str:
     if r * np.sqrt(len(next_to)) < ALIKE:
         return ""
     return (
-        f"neighbouring segments have like scores (r = {r:.2f}): if they come from documents, name a column of them "
+        f"neighbouring segments have like {what} (r = {r:.2f}): if they come from documents, name a column of them "
         "with document; segments of a document are not independent"
     )

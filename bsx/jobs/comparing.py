@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +19,7 @@ from bsx.catalog.catalog import load_registry
 from bsx.catalog.specs import split_specs
 from bsx.data.columns import read_columns
 from bsx.data.corpus import Corpus
+from bsx.data.documents import document_of_segment, refuse_single, seem_together
 from bsx.data.long import rows_by_system
 from bsx.data.pairing import texts_of_rows
 from bsx.data.sidecar import known_metrics, known_signatures
@@ -27,6 +28,7 @@ from bsx.errors import InputError, UnknownNameError
 from bsx.jobs.scoring.input import Input
 from bsx.jobs.scoring.metrics import load_metrics, wanted_sides
 from bsx.jobs.tables import (
+    DocumentColumn,
     MetricSettings,
     ScoreColumns,
     TableSettings,
@@ -39,8 +41,9 @@ from bsx.jobs.tables import (
     turned,
 )
 from bsx.metrics.base import Metric
-from bsx.metrics.paired import paired_scores, split
+from bsx.metrics.paired import PairedScores, paired_scores, split
 from bsx.metrics.summary import about, flags
+from bsx.support.checks import Array
 from bsx.support.near import did_you_mean
 from bsx.support.progress import Progress, told
 from bsx.support.result import Notice
@@ -51,7 +54,15 @@ if TYPE_CHECKING:
 
 
 class CompareRun(
-    Watched, CompareSettings, TestSets, TextColumns, TextFiles, MetricSettings, ScoreColumns, TableSettings
+    Watched,
+    CompareSettings,
+    TestSets,
+    DocumentColumn,
+    TextColumns,
+    TextFiles,
+    MetricSettings,
+    ScoreColumns,
+    TableSettings,
 ):
     """A comparison of systems by scores that stand in a table, or by metrics computed on texts."""
 
@@ -91,12 +102,21 @@ def compare(settings: CompareRun) -> CompareResult:
         raise InputError("columns and lower name scores that stand in a table: leave out metrics, or them")
     notes: list[str] = []
     with texts_of(settings).opened(notes.append) as opened:
-        return _compare_texts(opened, settings, notes)
+        return _compare_texts(_with_documents(opened), settings, notes)
 
 
 def texts_of(settings: CompareRun) -> Input:
     """Return what is read: files of texts, a table with its columns of texts, or a test set."""
     return build_config(part(settings, Input), Input)
+
+
+def _with_documents(texts: Input) -> Input:
+    """Return what is read, with the usual column of documents where a table has one."""
+    if texts.table in (None, "-") or texts.document is not None:
+        return texts
+    asked = {name: getattr(texts, name) for name in ("system", "segment", "candidate", "reference", "source")}
+    found = find_columns(Table(texts.table, first_line=True).columns, asked, "document")["document"]
+    return texts.model_copy(update={"document": found[0]}) if found else texts
 
 
 def _compare_texts(texts: Input, settings: CompareRun, notes: list[str]) -> CompareResult:
@@ -109,6 +129,7 @@ def _compare_texts(texts: Input, settings: CompareRun, notes: list[str]) -> Comp
         places = _places(corpus, str(texts.table), settings.systems) if below else {}  # before anything is scored
         names = list(places) if below else _chosen(corpus.systems, settings.systems)
         built, plan = load_metrics(specs, settings, corpus, notes.append)
+        segments, documents = _documents(corpus, texts, places)
         prepared, totals, scored = paired_scores(built, corpus, plan=plan, progress=progress)
     scored = [split(paired, places) for paired in scored] if below else scored
     signatures = {paired.metric.spec: str(prepared.signature(i)) for i, paired in enumerate(scored)}
@@ -119,11 +140,14 @@ def _compare_texts(texts: Input, settings: CompareRun, notes: list[str]) -> Comp
             aggregate=paired.aggregate,
             higher_is_better=paired.metric.higher_is_better,
             signature=signatures[paired.metric.spec],
+            documents=documents,
             **part(settings, CompareSettings),
         )
         for paired in scored
     ]
     notes += [*about(built), *flags(prepared, totals)]
+    if documents is None:
+        notes += _undrawn(segments, {name: _of_segments(scored[0], name) for name in names})
     human = () if rows is None else _human(rows, [paired.metric for paired in scored], settings.confidence, progress)
     name = "" if settings.judged is None else Path(settings.judged).name
     result = together(compared, [replace(curve, data=name) for curve in human])
@@ -159,6 +183,47 @@ def _places(corpus: Corpus, file: str, systems: Sequence[str]) -> dict[str, NDAr
     return _two(file, rows_by_system(file, list(map(str, names)), segments, systems, texts))
 
 
+def _documents(
+    corpus: Corpus, texts: Input, places: Mapping[str, NDArray[np.int64]]
+) -> tuple[list[str], list[str] | None]:
+    """Return the names of the segments that are compared, and the document of each, if that is known.
+
+    Raises:
+        InputError: if all are of one document, or one is of several.
+    """
+    read = [(segment.id, segment.document) for segment in corpus]
+    rows = next(iter(places.values())).tolist() if places else range(len(read))
+    segments = [read[row][0] for row in rows]
+    if texts.line_documents:
+        documents: list[str] | None = list(texts.line_documents) if len(texts.line_documents) == len(read) else None
+        column = "document"
+    elif texts.document is not None:
+        column = texts.document
+        documents = [str(read[row][1]) for row in rows]
+        if places:
+            document_of_segment(
+                [segment for segment, _ in read], [str(document) for _, document in read], column, texts.table
+            )
+    else:
+        return segments, None
+    if documents is not None:
+        refuse_single(documents, column, texts.table)
+    return segments, documents
+
+
+def _of_segments(paired: PairedScores, system: str) -> Array:
+    """Return the scores of a system's segments (n,), of a corpus-level metric by themselves."""
+    values = paired.scores[system]
+    return values if paired.aggregate is None else paired.aggregate(values / len(values))
+
+
+def _undrawn(segments: Sequence[str], scores: Mapping[str, Array]) -> list[str]:
+    """Return a note if the systems' differences look like those of segments from documents."""
+    first, *others = scores.values()
+    note = seem_together(segments, np.mean([values - first for values in others], axis=0), "differences")
+    return [note] if note else []
+
+
 def _two(file: str, places: dict[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
     if len(places) < 2:
         raise InputError(f"only the system {next(iter(places))} is there: two are needed to compare", file=file)
@@ -179,18 +244,25 @@ def _compare_scores(settings: CompareRun) -> CompareResult:
         raise InputError(
             f"columns names the scores in it, metrics computes some; it has {', '.join(table.columns)}", file=table.name
         )
-    asked = {"columns": columns, "system": settings.system, "segment": settings.segment}
-    roles = find_columns(table.columns, asked, "system", "segment")
+    asked = {name: getattr(settings, name) for name in ("system", "segment", "document")} | {"columns": columns}
+    roles = find_columns(table.columns, asked, "system", "segment", "document")
     for role, names in roles.items():
-        if not names:
+        if not names and role != "document":
             raise InputError(f"{role} names the column of {role}s; it has {', '.join(table.columns)}", file=table.name)
-    (system,), (segment,) = roles["system"], roles["segment"]
+    (system,), (segment,), document = roles["system"], roles["segment"], next(iter(roles["document"]), None)
     lower = turned(table, columns, settings.lower)[0]
     known = {entry.metric: entry for entry in known_metrics(table.name)}
-    values = read_columns(table, columns, labels=[system, segment])
+    values = read_columns(table, columns, labels=[system, segment, *([document] if document else [])])
     names, segments = (list(map(str, values[name])) for name in (system, segment))
     texts = texts_of_rows(table)
     places = _two(table.name, rows_by_system(table.name, names, segments, settings.systems, texts))
+    rows_of_first = next(iter(places.values())).tolist()
+    kept, documents = [segments[row] for row in rows_of_first], None
+    if document:
+        own = list(map(str, values[document]))
+        of = document_of_segment(segments, own, document, table.name)
+        documents = [of[name] for name in kept]
+        refuse_single(documents, document, table.name)
     warnings, compared = [], []
     for name in columns:
         scores = {one: np.asarray(values[name], dtype=np.float64)[rows] for one, rows in places.items()}
@@ -201,6 +273,7 @@ def _compare_scores(settings: CompareRun) -> CompareResult:
                 metric=name,
                 higher_is_better=name not in lower,
                 signature=None if entry is None else entry.signature,
+                documents=documents,
                 **part(settings, CompareSettings),
             )
         )
@@ -211,7 +284,9 @@ def _compare_scores(settings: CompareRun) -> CompareResult:
                 break
     result = together(compared)
     signatures = known_signatures(table.name, columns)
-    return replace(result, signatures=signatures, warnings=(*warnings, *result.warnings))
+    first = np.asarray(values[columns[0]], dtype=np.float64)
+    notes = () if documents else _undrawn(kept, {one: first[rows] for one, rows in places.items()})
+    return replace(result, signatures=signatures, warnings=(*warnings, *result.warnings), notes=tuple(notes))
 
 
 def _judged(path: Path, settings: CompareRun) -> JudgedRows:
@@ -233,6 +308,15 @@ def _judged(path: Path, settings: CompareRun) -> JudgedRows:
     if len(tables) > 1:
         into = ", ".join(table.lang for table in tables)
         raise InputError(f"holds translations into {into}: say into which with lang", file=path)
+    from bsx.jobs.cards.agreement import SHARED, shared_segments
+
+    pairs, most = shared_segments(content)
+    if not pairs:
+        raise InputError(
+            f"judged: no two systems have {SHARED} segments in common, {most} at most: what sets systems apart shows "
+            "on the same segments",
+            file=path,
+        )
     return content
 
 

@@ -48,19 +48,24 @@ def damaged(draw: np.random.Generator, words: list[str], count: int) -> str:
     return " ".join(words)
 
 
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """One table of each kind; in the judged one, people count the words that are right."""
-    folder = tmp_path_factory.mktemp("tables")
-    draw = np.random.default_rng(5)
-    rows = []
+def judged_rows(draw: np.random.Generator, segments: int) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
     for lp in ("de-en", "fr-en"):
-        for segment in range(15):
+        for segment in range(segments):
             words = sentence(draw)
             for system in range(4):
                 wrong = int(draw.integers(0, 4)) + 2 * system
                 human = -wrong + draw.normal(0, 1)
                 rows.append((lp, f"s{system}", segment, " ".join(words), damaged(draw, words, wrong), f"{human:.3f}"))
+    return rows
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """One table of each kind; in the judged one, people count the words that are right."""
+    folder = tmp_path_factory.mktemp("tables")
+    draw = np.random.default_rng(5)
+    rows = judged_rows(draw, 15)
     judged = write(folder / "judged.tsv", "lp system segment reference candidate human", rows)
     pairs = []
     for number in range(30):
@@ -418,9 +423,17 @@ def test_compare_says_how_often_people_agreed(tables: dict[str, Path], tmp_path:
         rows = [line.split("\t")[3] for line in tables["judged"].read_text().splitlines()[1:30]]
         (tmp_path / f"{name}.txt").write_text("".join(damaged(draw, row.split(), wrong) + "\n" for row in rows))
         (tmp_path / "references.txt").write_text("".join(f"{row}\n" for row in rows))
+    draw = np.random.default_rng(6)
+    # In one segment s0 and s1 wrote the same; no system is called x.
+    judged_by = [
+        *judged_rows(draw, 32),
+        ("de-en", "s0+s1", 99, "the old bridge", "the bridge", "1"),
+        ("de-en", "s1+x", 98, "a", "b", "0"),
+    ]
+    judged = write(tmp_path / "judged.tsv", "lp system segment reference candidate human", judged_by)
     files = ["-c", tmp_path / "one.txt", "-c", tmp_path / "two.txt", "-r", tmp_path / "references.txt"]
     arguments = [*files, "--metrics", "chrf"]
-    out = cli("compare", *arguments, "--judged", tables["judged"], "--format", "json")
+    out = cli("compare", *arguments, "--judged", judged, "--format", "json")
     found = json.loads(out.out)
     curves = {curve["group"]: curve for curve in found["human"]}
     assert list(curves) == ["all", "de-en", "fr-en"]
@@ -431,6 +444,10 @@ def test_compare_says_how_often_people_agreed(tables: dict[str, Path], tmp_path:
     assert test.get("human") == expected
     assert "judged.tsv" in [file["name"] for file in found["provenance"]["files"]]
     assert "human" not in json.loads(cli("compare", *arguments, "--format", "json").out)
+    assert (curves["all"].get("apart", 0), curves["de-en"].get("apart", 0)) == (4, 4)  # s1+x is none of the systems
+    out = cli("compare", *arguments, "--judged", tables["judged"])  # 15 segments
+    assert (out.status, out.err.count("\n")) == (2, 1)
+    assert "no two systems have 30 segments in common, 15 at most" in out.err
     out = cli("compare", *arguments, "--judged", tables["pairs"])
     assert (out.status, out.err.count("\n")) == (2, 1)
     assert "judged needs texts with human scores" in out.err

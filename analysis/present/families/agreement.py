@@ -22,9 +22,23 @@ from bsx.analysis.agreement.result import (
 from bsx.analysis.agreement.settings import MetaSettings, averaged
 from bsx.analysis.cards.result import CardHumanCurve
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import FEWEST, NONE, estimate, interval, listed, number, p_value, percent, table, text
+from bsx.analysis.present.cells import (
+    EQUIVALENT,
+    FEWEST,
+    NONE,
+    estimate,
+    interval,
+    listed,
+    number,
+    p_value,
+    percent,
+    table,
+    text,
+    verdict_cell,
+)
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, TablePart
+from bsx.analysis.stats.equivalence import verdict
 
 TESTS = "Which metric is significantly better"
 """Title of the chart of tests."""
@@ -276,7 +290,10 @@ def _how(result: MetaResult) -> str:
 def _bold(result: MetaResult) -> str:
     if not any(group.tests for group in result.groups):
         return ""
-    return f"Bold: no metric with a higher value is significantly better ({_how(result)})."
+    return (
+        f"Bold: not significantly worse than the best, nor than any with a higher value ({_how(result)}); this does "
+        "not show that it is as good."
+    )
 
 
 def _methods(result: MetaResult) -> str:
@@ -505,7 +522,28 @@ def _tests(result: MetaResult) -> Iterator[TablePart]:
         caption = f"p of each pair of metrics{f' in {group.group}' if several else ''}, n = {group.n:,}; {_how(result)}"
         note = f"The metric of the row has the higher value. †: p < {alpha:g}."
         yield table(caption, ["better than", *names[1:]], results, note=note, sortable=False, folded=several, full=True)
+        pairs = [tests[a, b] for i, a in enumerate(names) for b in names[i + 1 :]]
+        yield from _same(result, pairs, f"{f' in {group.group}' if several else ''}, n = {group.n:,}")
+    if result.average is not None:
+        yield from _same(result, result.average.tests, ", mean over groups")
     yield from _mean_tests(result, result.average.tests if result.average is not None else (), "metric B")
+
+
+def _same(result: MetaResult, tests: Sequence[PairTest | AverageTest], where: str) -> Iterator[TablePart]:
+    """Yield which metrics are shown to be the same, if a margin says what that is."""
+    margin, alpha = result.settings.get("margin"), _setting(result, "alpha")
+    results = []
+    for test in tests:
+        if margin is None or test.p_equivalence is None:
+            return
+        p = _p(result, test) if isinstance(test, PairTest) else test.p_adjusted
+        said = verdict(p < alpha, test.p_equivalence, alpha)
+        cells = [text(test.a), text(test.b), estimate(test.difference, test.ci), p_value(p)]
+        results.append([*cells, p_value(test.p_equivalence), verdict_cell(said, margin)])
+    if margin is not None and results:
+        note = f"{EQUIVALENT.format(f'{margin:g}')} Both p: {_CORRECTED[_setting(result, 'correction')]}."
+        heads = ["metric A", "metric B", "difference", "p of a difference", "p of equivalence", "verdict"]
+        yield table(f"Different or the same{where}, with {_level(result)}s", heads, results, note=note, names=2)
 
 
 def _mean_tests(result: MetaResult, tests: Sequence[AverageTest], other: str) -> Iterator[TablePart]:
@@ -649,8 +687,9 @@ def human_table(
         "Share of pairs in which human judgments prefer the side that scores higher, by the difference in score",
         [*about, "difference", "pairs", "human judgments agree", "interval"],
         results,
-        note="Pairs that human judgments or the metric score the same are left out. Intervals allow for pairs that "
-        "share a system, a segment or a row; no tests.",
+        note="Systems are compared on the segments that both have, 30 at least. Pairs that human judgments or the "
+        "metric score the same are left out. Intervals allow for pairs that share a system, a segment or a row; no "
+        "tests.",
         names=len(about),
         folded=len(results) > _FEW,
         full=full,

@@ -25,9 +25,23 @@ from bsx.analysis.disentangling.result import (
     VariantFit,
 )
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import FEWEST, NONE, estimate, interval, listed, number, p_value, percent, table, text
+from bsx.analysis.present.cells import (
+    EQUIVALENT,
+    FEWEST,
+    NONE,
+    estimate,
+    interval,
+    listed,
+    number,
+    p_value,
+    percent,
+    table,
+    text,
+    verdict_cell,
+)
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
+from bsx.analysis.stats.equivalence import verdict
 from bsx.support.optional import need
 from bsx.support.result import Notice
 
@@ -55,6 +69,7 @@ def parts(result: DisentangleResult) -> Iterator[Part]:
     yield from _notes(result)
     yield _coefficient_chart(result)
     yield _intervals(result)
+    yield from _matters(result)
     yield from _shares(result)
     yield from _variance(result)
     yield from _groups(result)
@@ -70,6 +85,23 @@ def parts(result: DisentangleResult) -> Iterator[Part]:
     yield Notes((f"Variance inflation: {vif}; condition number {result.condition_number:.2f}.",), full=True)
 
 
+def _matters(result: DisentangleResult) -> Iterator[TablePart]:
+    """Yield which coefficients are shown to be too small to matter, if a margin says what that is."""
+    if result.margin is None:
+        return
+    rows = []
+    for fit in result.results:
+        for name, p in fit.p_equivalence.items():
+            said = verdict(fit.significant[name], p, result.alpha)
+            cells = [text(fit.metric), text(name), estimate(fit.coef[name], fit.ci[name])]
+            rows.append([*cells, p_value(fit.p_adjusted[name]), p_value(p), verdict_cell(said, result.margin)])
+    heads = ["metric", "factor", "coefficient", "p of 0", "p of equivalence", "verdict"]
+    note = f"{EQUIVALENT.format(f'{result.margin:g}')} The difference is that from 0; both p: "
+    note += f"{_CORRECTED[result.correction]}."
+    caption = f"Coefficients: different from 0, or too small to matter, with {100 * result.confidence:g} % intervals"
+    yield table(caption, heads, rows, note=note, names=2)
+
+
 @presents(CoefficientComparison)
 def compared(result: CoefficientComparison) -> Iterator[TablePart]:
     """Yield two metrics' coefficients side by side."""
@@ -78,12 +110,20 @@ def compared(result: CoefficientComparison) -> Iterator[TablePart]:
     for name, c in result.by.items():
         difference = estimate(c.difference, (c.low, c.high))
         p = p_value(c.p_two_sided, mark=_dagger(c.p_two_sided < 0.05))
-        rows.append([text("R²" if name == "r2" else name), number(c.a), number(c.b), difference, p])
+        cells = [text("R²" if name == "r2" else name), number(c.a), number(c.b), difference, p]
+        if result.margin is not None and c.p_equivalence is not None:
+            said = verdict(c.p_two_sided < 0.05, c.p_equivalence, 0.05)
+            cells += [p_value(c.p_equivalence), verdict_cell(said, result.margin)]
+        rows.append(cells)
     caption = (
         f"{result.a} compared with {result.b}, n = {first.n:,}; {first.method}, {100 * first.confidence:g} % intervals"
     )
     note = "†: two-sided p < 0.05, uncorrected."
-    yield table(caption, ["factor", result.a, result.b, "difference", "p"], rows, note=note)
+    heads = ["factor", result.a, result.b, "difference", "p"]
+    if result.margin is not None:
+        heads += ["p of equivalence", "verdict"]
+        note += " " + EQUIVALENT.format(f"{result.margin:g}")
+    yield table(caption, heads, rows, note=note)
 
 
 @presents(Residuals)

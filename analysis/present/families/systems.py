@@ -8,14 +8,26 @@ from itertools import combinations
 from bsx.analysis.agreement.human_curve import HumanStep
 from bsx.analysis.agreement.result import CompareResult, MetricComparison, SystemTest
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import FEWEST, NONE, estimate, listed, number, p_value, table, text
+from bsx.analysis.present.cells import (
+    EQUIVALENT,
+    FEWEST,
+    NONE,
+    estimate,
+    listed,
+    number,
+    p_value,
+    table,
+    text,
+    verdict_cell,
+)
 from bsx.analysis.present.families.agreement import human_table
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Surprise, TablePart
 from bsx.support.result import Notice
 
-_CORRECTED = {"none": ", uncorrected", "holm": ", corrected after Holm", "bh": ", corrected after Benjamini-Hochberg"}
+_CORRECTED = {"holm": "after Holm", "bh": "after Benjamini-Hochberg"}
+_TESTS = {"bootstrap": "paired bootstrap", "randomise": "approximate randomisation"}
 _NAMED = 8  # systems that a sentence has room for
 _SHORT = 12  # tests that a terminal has room for
 _WIDE = 3  # metrics whose intervals have room beside their scores
@@ -49,15 +61,28 @@ def rows(result: CompareResult) -> Iterator[Mapping[str, object]]:
                 **{"score_a": metric[test.a].score, "score_b": metric[test.b].score, "difference": test.difference},
                 **{"low": low, "high": high, "p": test.p, "p_two_sided": test.p_two_sided},
                 **{"p_adjusted": test.p_adjusted, "better": test.better or ""},
+                **({} if test.verdict is None else {"p_equivalence": test.p_equivalence, "verdict": test.verdict}),
             }
 
 
 def _worded(notice: Notice) -> str:
     values = notice.values
-    if notice.name == "few-segments":
+    if notice.name in ("few-segments", "too-few-to-swap"):
+        what, few = next((what, values[what]) for what in ("segments", "documents") if what in values)
+        if notice.name == "few-segments":
+            return (
+                f"{few} {what} are few for a bootstrap, corrected as it is: it is off where scores are skewed; test "
+                "randomise keeps its level."
+            )
+        number_of = f" in {values['tests']} tests" if values["tests"] > 1 else ""
         return (
-            f"{values['segments']} segments are few for a bootstrap: it calls about half of all equal systems "
-            "different at 2 segments, 16 % at 5 and 9 % at 10, where 5 % are meant; test randomise keeps its level."
+            f"{few} {what} can trade places in so few ways that p is {values['p']:.2g} at least{number_of}: no "
+            "difference can be significant."
+        )
+    if notice.name == "few-resamples":
+        return (
+            f"{values['resamples']} resamples give no p under {values['p']:.2g} for {values['tests']} tests: "
+            "no difference can be significant; ask for more (resamples)."
         )
     return (
         f"{notice.about}: systems are compared by the mean of their segments' scores, and the metric's own score of "
@@ -65,24 +90,50 @@ def _worded(notice: Notice) -> str:
     )
 
 
+def _sampled(result: CompareResult) -> str:
+    """Return what is resampled, which is what intervals and tests speak about."""
+    if result.documents is None:
+        return f"the {result.segments:,} segments of these systems"
+    return f"the {result.documents:,} documents ({result.segments:,} segments) of these systems"
+
+
 def _finding(result: CompareResult) -> str:
     """Return which systems are told apart, once for all metrics that say the same."""
+    where = f"{result.segments:,} segments"
+    if result.documents is not None:
+        where += f" of {result.documents:,} documents"
+    if any(notice.name == "too-few-to-swap" for notice in result.warnings):
+        return f"{where} are too few to tell systems apart."
     if any(notice.name == "few-segments" for notice in result.warnings):
-        return f"{result.segments} segments are too few for a bootstrap to tell systems apart."
+        return f"{where} are too few for a bootstrap to tell systems apart."
     said: dict[str, list[str]] = {}
     for metric in result.metrics:
         said.setdefault(_told_apart(metric, result.baseline), []).append(metric.metric)
     told = " ".join(f"Under {listed(names)}, {what}." for what, names in said.items())
-    tests, rows_ = [test for metric in result.metrics for test in metric.tests], f"On {result.segments:,} segments"
+    tests = [test for metric in result.metrics for test in metric.tests]
+    same = _same(tests, result)
     if len(tests) > 1:
         different = sum(test.better is not None for test in tests)
-        return f"{told} {rows_}, {different} of {len(tests)} differences are significant ({_level(result)})."
+        return f"{told} On {where}, {different} of {len(tests)} differences are significant ({_level(result)}){same}."
     (test,) = tests
-    told += f" {rows_}, the two-sided p is {p_text(test.p_adjusted)}."
+    told += f" On {where}, the two-sided p is {p_text(test.p_adjusted)} ({_test(result)}).{same}"
     if test.human is None:
         return told
     share, pairs = _agreed(test.human).text, test.human.n
     return f"{told} Human judgments of other systems agree with {share} of {pairs} differences about as large."
+
+
+def _same(tests: Sequence[SystemTest], result: CompareResult) -> str:
+    """Return how many differences are shown to be too small to matter, where a margin says what matters."""
+    if any(test.verdict is None for test in tests):
+        return ""
+    equivalent = sum(str(test.verdict).endswith("equivalent") for test in tests)
+    undecided = sum(test.verdict == "undecided" for test in tests)
+    margin = f"{result.settings['margin']:g}"
+    if len(tests) == 1:
+        one = " not" if undecided or not equivalent else ""
+        return f" They are{one} shown to be equivalent within {margin}."
+    return f", {equivalent} shown to be smaller than {margin}, and {undecided} undecided"
 
 
 def _told_apart(comparison: MetricComparison, baseline: str | None) -> str:
@@ -121,10 +172,21 @@ def _several(names: Sequence[str]) -> str:
     return f"{shown} {'is' if len(names) == 1 else 'are'}"
 
 
+def _test(result: CompareResult) -> str:
+    """Return the test, and what it draws."""
+    name = str(result.settings.get("test", ""))
+    return f"{_TESTS.get(name, name)} of {'segments' if result.documents is None else 'documents'}"
+
+
 def _level(result: CompareResult) -> str:
-    """Return what significant means."""
+    """Return what significant means: the level, and the correction, which is for the tests of one metric."""
     alpha = f" p < {result.settings['alpha']:g}" if "alpha" in result.settings else ""
-    return f"two-sided{alpha}{_CORRECTED.get(str(result.settings.get('correction')), '')}"
+    most = max(len(metric.tests) for metric in result.metrics)
+    correction = _CORRECTED.get(str(result.settings.get("correction")))
+    if most == 1:
+        return f"two-sided{alpha}, one comparison{' a metric' if len(result.metrics) > 1 else ''}: no correction"
+    each = f"{most} comparisons{' a metric' if len(result.metrics) > 1 else ''}"
+    return f"two-sided{alpha}, {'not corrected' if correction is None else f'corrected {correction}'} for {each}"
 
 
 def _confidence(result: CompareResult) -> str:
@@ -157,15 +219,15 @@ def _scores(result: CompareResult, *, intervals: bool) -> TablePart:
         results.append(cells)
     heads = ["system", *(head for metric in result.metrics for head in (_shown(metric), *(["rank"] if every else [])))]
     level = f" with {_confidence(result)}" if intervals else ""
-    tested = next((test.method for metric in result.metrics for test in metric.tests), "")
     drawn = f", {result.settings['resamples']:,} resamples" if "resamples" in result.settings else ""
     dagger = "better than the systems of these numbers" if every else f"different from {result.baseline}"
-    bold = "best, or no system is significantly better" if every else "best score"
+    bold = "not significantly worse than the best or any other, which does not show that they are as good"
     return table(
-        f"Scores of systems{level}, n = {result.segments:,} segments",
+        f"Scores of systems{level}; sampled: {_sampled(result)}",
         heads,
         results,
-        note=f"Bold: {bold}. †: significantly {dagger}, {_level(result)} ({tested}{drawn}).",
+        note=f"Bold: {bold if every else 'best score'}. †: significantly {dagger}, {_level(result)} ({_test(result)}"
+        f"{drawn}).",
     )
 
 
@@ -196,6 +258,7 @@ def _mark(comparison: MetricComparison, name: str, result: CompareResult) -> str
 
 def _tests(result: CompareResult) -> TablePart:
     judged = bool(result.human)
+    margin = float(result.settings.get("margin") or 0)
     results = []
     for metric in result.metrics:
         for test in metric.tests:
@@ -203,9 +266,19 @@ def _tests(result: CompareResult) -> TablePart:
             cells = [text(_shown(metric)), text(test.a), text(test.b), difference]
             cells.append(p_value(test.p_adjusted, mark="†" if test.better is not None else ""))
             cells.append(Cell(NONE) if test.better is None else text(test.better))
+            cells += [] if test.verdict is None else [verdict_cell(test.verdict, margin)]
             results.append([*cells, *([_agreed(test.human)] if judged else [])])
     heads = ["metric", "system", "compared with", "difference", "p", "better"]
+    several = any(len(metric.tests) > 1 for metric in result.metrics)
+    ends = any(test.ci is not None for metric in result.metrics for test in metric.tests)
     note = f"†: {_level(result)}."
+    if several and ends and result.settings.get("correction") in _CORRECTED:
+        note += " Intervals are not corrected."
+    if any(test.verdict is not None for metric in result.metrics for test in metric.tests):
+        heads.append("verdict")
+        note += " " + EQUIVALENT.format(f"{margin:g}")
+    else:
+        note += " Without †, systems are not shown to be equal; margin tests that."
     if judged:
         heads.append("human judgments agree")
         tables = listed(list(dict.fromkeys(curve.data for curve in result.human)))
@@ -213,9 +286,8 @@ def _tests(result: CompareResult) -> TablePart:
             f" Human judgments agree: share of pairs of systems in {tables} that differ about as much, in which they "
             "prefer the side that scores higher; a dash where no pair differs as much."
         )
-    ends = any(test.ci is not None for metric in result.metrics for test in metric.tests)
-    with_ends = f", differences with {_confidence(result)}" if ends else ""
-    caption = f"Paired tests on {result.segments:,} segments{with_ends}"
+    with_ends = f"; differences with {_confidence(result)}" if ends else ""
+    caption = f"Paired tests ({_test(result)}){with_ends}; sampled: {_sampled(result)}"
     return table(caption, heads, results, note=note, names=3, full=len(results) > _SHORT)
 
 

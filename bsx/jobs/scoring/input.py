@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 from pydantic import Field, PrivateAttr, model_validator
 
 from bsx.data.corpus import Corpus
+from bsx.data.documents import DOCUMENTS
 from bsx.data.open import open_corpus
 from bsx.errors import InputError
 from bsx.jobs.tables import TableSettings, TestSets, TextColumns, TextFiles
@@ -36,6 +37,7 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
     )
     _read: tuple[str, ...] = PrivateAttr(())
     """The files that a test set was read from."""
+    _documents: tuple[str, ...] = PrivateAttr(())
 
     @model_validator(mode="after")
     def _folder_of_something(self) -> Self:
@@ -68,7 +70,7 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
         with tempfile.TemporaryDirectory(prefix="bsx-test-set-") as folder:
             stem = Path(folder) / self.test_set.replace("/", "-")
             if self.candidates:
-                sources, *references = _line_files(table, stem)
+                (sources, *references), documents = _line_files(table, stem)
                 made: Settings = {"references": references, "sources": sources or None}
             else:
                 table.save(path := stem.with_name(f"{stem.name}.jsonl"))
@@ -76,7 +78,14 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
                 made = {"table": str(path), "reference": columns}
             files = self.model_copy(update={**made, "test_set": None, "data_dir": None})
             files._read = tuple(self.files()[len(self.candidates) :])
+            if self.candidates:
+                files._documents = tuple(documents)
             yield files
+
+    @property
+    def line_documents(self) -> tuple[str, ...]:
+        """The document of each line of a test set's files, if it has documents."""
+        return self._documents
 
     def files(self) -> list[str]:
         """Return the names of all files."""
@@ -106,8 +115,11 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
         )
 
 
-def _line_files(table: JudgedTable, stem: Path) -> list[str]:
+def _line_files(table: JudgedTable, stem: Path) -> tuple[list[str], list[str]]:
     """Write the sources of a test set's segments and their references, a line a segment; no name where are no sources.
+
+    Returns:
+        The files' names, and the document of each line; none where the test set has none.
 
     Raises:
         InputError: if it has no references, or a text of several lines.
@@ -128,4 +140,5 @@ def _line_files(table: JudgedTable, stem: Path) -> list[str]:
         with atomic_text(path, own=True) as stream:
             stream.writelines(f"{text}\n" for text in texts)
         written.append(str(path) if texts else "")
-    return written
+    column = next((name for name in DOCUMENTS if name in table), None)
+    return written, [str(table[column][row]) for row in rows] if column is not None else []

@@ -12,6 +12,9 @@ from scipy.stats import norm
 from bsx.analysis import human_curve, pairwise_accuracy
 from bsx.analysis.stats.preference import clustered_share, dyadic_share, wilson_interval
 from bsx.errors import InputError
+from bsx.jobs.cards.agreement import shared_segments, system_pairs
+from bsx.jobs.cards.data import JudgedRows, SegmentTexts
+from bsx.jobs.cards.scoring import Scored
 
 
 def test_pairs_of_systems_by_hand() -> None:
@@ -88,6 +91,27 @@ def test_dyadic_interval_covers() -> None:
 def test_one_cluster_a_row_is_the_plain_interval() -> None:
     right = np.array([True] * 30 + [False] * 10)
     assert clustered_share(right, np.arange(40), 0.95) == pytest.approx(wilson_interval(30, 40), abs=0.01)
+
+
+def test_systems_are_compared_on_the_segments_that_both_have() -> None:
+    """Two halves of the segments, of which one is hard: systems of other halves are not compared, and A+B is both."""
+    draw = np.random.default_rng(2)
+    rows: list[tuple[str, str, float, float]] = []
+    for name, first, last, good in (("A", 0, 60, 0.0), ("B", 0, 60, 0.5), ("C", 40, 100, 1.0), ("D", 60, 120, 2.0)):
+        for k in range(first, last):
+            hard = 5.0 * (k >= 50)
+            rows.append((name, str(k), good - hard + draw.normal() / 9, good - hard + draw.normal() / 9))
+    rows += [("A+B", str(k), -20.0, -20.0) for k in range(200, 240)]
+    names, segments, metric, human = map(list, zip(*rows, strict=True))
+    content = JudgedRows(SegmentTexts(["x"] * len(rows)), np.array(human), ["xx-en"] * len(rows), names, segments, {})
+    own, theirs, sides, apart = system_pairs(content, Scored(np.array(metric), ""), range(len(rows)))
+    order = list(dict.fromkeys(name for name in names if "+" not in name))
+    pairs = {(order[a], order[b]): (d, h) for (a, b), d, h in zip(sides.tolist(), own, theirs, strict=True)}
+    assert apart == 4  # C and A or B share 20 segments, D and A or B none
+    assert list(pairs) == [("A", "B"), ("C", "D")]
+    assert pairs["A", "B"] == pytest.approx((-0.5 * 60 / 100, -0.5 * 60 / 100), abs=0.05)  # 40 segments are the same
+    assert pairs["C", "D"] == pytest.approx((-1, -1), abs=0.1)
+    assert shared_segments(content) == (2, 100)
 
 
 def test_nothing_to_compare_is_said() -> None:

@@ -237,10 +237,11 @@ def test_systems_under_a_corpus_metric(test: object) -> None:
 
 def test_bootstrap_of_systems_by_hand() -> None:
     rng = np.random.default_rng(8)
-    x, y = rng.normal(size=(2, 30)) + np.array([[0.3], [0.0]])
-    draws = np.array([(x - y)[i].mean() for block in bootstrap_indices(200, 30, 4) for i in block])
+    x, y = rng.normal(size=(2, 130)) + np.array([[0.1], [0.0]])
+    draws = np.array([(x - y)[i].mean() for block in bootstrap_indices(200, 130, 4) for i in block])
     result = bootstrap_systems(x, y, resamples=200, seed=4)
-    assert [result.low, result.high] == pytest.approx(np.percentile(draws, [2.5, 97.5]))
+    half = np.sort(np.abs(draws - draws.mean()))[-10]  # 10 of 200 draws: p = 11 / 201, the first that is above .05
+    assert [result.low, result.high] == pytest.approx([result.difference - half, result.difference + half])
     assert result.p == pytest.approx((1 + np.sum(draws - draws.mean() >= result.difference)) / 201)
 
 
