@@ -69,7 +69,7 @@ def score_texts(
             them already.
 
     Raises:
-        InputError: if the metric returns no finite score for each text, or its scores never change.
+        InputError: if the metric returns no finite score for each text, or they never differ.
     """
 
     def score(of: Sequence[str], changed: NDArray[np.bool_] | None = None, policy: NanPolicy = nan) -> Array:
@@ -98,7 +98,7 @@ def score_texts(
     if own is not None and not spread > 0:
         raise InputError(f"{name}: all candidates have the same score")
     rounding = ROUNDING * (spread if own is not None else float(np.sqrt(np.square(moved).mean())))
-    if not rounding > 0 or bool((np.abs(moved) < rounding).all()):
+    if not rounding > 0:
         raise InputError(f"{name}: no edit changes its score")
     ignores = None
     for of, scores in ((texts, before), (written, own)) if casing else ():

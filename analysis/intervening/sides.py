@@ -311,9 +311,10 @@ class Sides:
         scored = self._good & ~np.isnan(drops)
         blind = np.array([pairs.perturbation.name in unseen for pairs in self._made])[self._of]
         kept = scored & ~blind
-        if not kept.any():
+        if not scored.any():
             raise InputError(f"{name}: no edited text has a score and all factors")
-        observed, sd, n, r2 = None, float(np.sqrt(np.square(drops[kept]).mean())), 0, float("nan")
+        sd = float(np.sqrt(np.square(drops[kept]).mean())) if kept.any() else 0.0
+        observed, n, r2 = None, 0, float("nan")
         seen: Ols | None = None
         if self._seen and scores.written is not None:
             there = self._there[~np.isnan(scores.written[self._there])]
@@ -327,10 +328,10 @@ class Sides:
             seen = observed.fit(confidence)
             r2 = seen.r2
         # Of a factor that only edits move that the metric does not see, nothing is left to fit.
-        left = [place for place in range(len(self._moved)) if np.abs(self._x[kept, place]).max() > 0]
+        left = [place for place in range(len(self._moved)) if np.abs(self._x[kept, place]).max(initial=0.0) > 0]
         reached = [self._moved[place] for place in left]
         edited = FactorSample(drops[kept] / sd, self._x[kept][:, left], reached, self._sentences[self._row[kept]])
-        moved = edited.fit(confidence)
+        moved = edited.fit(confidence) if reached else None
         test: WaldTest | None = None
         differences: dict[str, Difference] = {}
         # A meaning that is declared without a unit is another factor than the one that was judged.
@@ -342,7 +343,7 @@ class Sides:
             n_observed=n,
             r2_observed=r2,
             n_edited=int(kept.sum()),
-            r2_edited=moved.r2,
+            r2_edited=float("nan") if moved is None else moved.r2,
             sd=sd,
             statistic=_defined(None if test is None else test.statistic),
             df1=0 if test is None else test.df1,
@@ -353,7 +354,7 @@ class Sides:
         )
         sides = ((seen, self._seen, "observed"), (moved, reached, "edited"))
         effects = [self._effect(name, factor, sides, differences.get(factor)) for factor in self.names]
-        expected = self._x[:, left] @ moved.coef
+        expected = np.full(len(drops), np.nan) if moved is None else self._x[:, left] @ moved.coef
         rows = []
         for place, pairs in enumerate(self._made):
             mine = scored & (self._of == place)
@@ -371,7 +372,7 @@ class Sides:
                     )
                 )
         warnings = [Notice("edits-unseen", name, {"edits": unseen})] if unseen else []
-        if seen is not None and moved.r2 < COLLAPSE * seen.r2:
+        if seen is not None and moved is not None and moved.r2 < COLLAPSE * seen.r2:
             warnings.append(Notice("explains-less", name, {"observed": seen.r2, "edited": moved.r2}))
         return MetricEffects(effects, fit, rows, warnings)
 
