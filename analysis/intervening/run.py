@@ -12,10 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from bsx.analysis.factors.lexical import Lexical
 from bsx.analysis.factors.zoo import compute_factors, get_factor
 from bsx.analysis.intervening.edits import SURFACE, make_pairs
 from bsx.analysis.intervening.result import Effect, Interventions, ignoring_case
-from bsx.analysis.intervening.scoring import Function, score_texts
+from bsx.analysis.intervening.scoring import Function, as_values, score_texts
 from bsx.analysis.intervening.settings import InterveneData
 from bsx.analysis.intervening.sides import SEM, Sides
 from bsx.analysis.perturbations.perturb import Perturbed
@@ -43,9 +44,9 @@ def intervene(references: Sequence[str], metrics: Mapping[str, Function], settin
     changed meaning, and is compared with the observed one only if ``meaning`` says how far the human score would fall.
     ``surface`` is declared likewise: what an edit of writing alone costs. Such edits enter no other factor.
 
-    A factor that was named without saying whether it is to ignore case (``lowercase``, of LEX) does so for metrics
-    whose scores stay when texts are written in small letters; on both sides, and it is called so in the result. Edits
-    under which no score of a metric changes leave its regression.
+    LEX, named without saying whether it is to ignore case (``lex:lowercase=true``), does so for metrics whose scores
+    stay when texts are written in small letters; on both sides, and it is called so in the result. Edits under
+    which no score of a metric changes leave its regression.
 
     Source: Kaster, Zhao & Eger 2021, section 3, for the factors; see `compare_sides` for the test.
 
@@ -71,6 +72,8 @@ def intervene(references: Sequence[str], metrics: Mapping[str, Function], settin
             raise InputError(f"{len(references)} references, {len(column)} {name}: numbers must match")
     if written is None and (base == "candidate" or human is not None):
         raise InputError(f"{'base candidate' if base == 'candidate' else 'human'} needs candidates")
+    if human is not None and np.isinf(np.asarray(human, dtype=np.float64)).any():
+        raise InputError(f"human: row {int(np.flatnonzero(np.isinf(np.asarray(human)))[0]) + 1} is infinite")
     if settings.meaning is not None and human is None:
         raise InputError("meaning is in units of human scores: give those with human")
     texts = written if base == "candidate" and written is not None else references
@@ -156,10 +159,10 @@ def intervene(references: Sequence[str], metrics: Mapping[str, Function], settin
 
 
 def _ignoring_case(name: str) -> str:
-    """Return the name of the same factor that ignores case, if it can and was told nothing about it."""
-    config = get_factor(name).config
-    follows = getattr(config, "lowercase", None) is False and "lowercase" not in config.model_fields_set
-    return ignoring_case(name) if follows else name
+    """Return the name of the same factor that ignores case, for words in common that were told nothing about it."""
+    factor = get_factor(name)
+    told_nothing = isinstance(factor, Lexical) and "lowercase" not in factor.config.model_fields_set
+    return ignoring_case(name) if told_nothing else name
 
 
 def _measured(
@@ -185,7 +188,7 @@ def _measured(
     factors = settings.factors
     if isinstance(factors, Mapping):
         for name, measure in factors.items():
-            columns[name] = np.asarray(measure(first, second), dtype=np.float64)
+            columns[name] = as_values(measure(first, second), f"factor {name}")
             if columns[name].shape != (len(first),):
                 raise InputError(f"factor {name}: {len(first)} pairs, values of shape {columns[name].shape}")
     elif factors:
@@ -197,6 +200,8 @@ def _measured(
             columns[name] = scores.values
     results = {}
     for name, column in columns.items():
+        if np.isinf(column).any():
+            raise InputError(f"factor {name} is infinite for {second[int(np.flatnonzero(np.isinf(column))[0])]!r:.60}")
         parts, at = [], 0
         for keep in kept:
             values = np.full(len(references), np.nan)

@@ -17,6 +17,18 @@ Function = Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]]
 """A metric: candidates and references -> scores (n,), higher is better."""
 
 
+def as_values(returned: object, name: str) -> Array:
+    """Return what a function of texts returned, as numbers.
+
+    Raises:
+        InputError: naming the function, if these are none.
+    """
+    try:
+        return np.asarray(returned, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} returned {returned!r:.60}, not a number for each text") from error
+
+
 @dataclass(frozen=True, eq=False)
 class MetricScores:
     """What a metric makes of texts as they come and after each edit.
@@ -77,7 +89,7 @@ def score_texts(
         wanted = np.ones(len(of), dtype=np.bool_) if changed is None else changed
         if not wanted.any():
             return values
-        result = np.asarray(metric(of, references), dtype=np.float64)
+        result = as_values(metric(of, references), name)
         if result.shape != values.shape:
             raise InputError(f"{name}: {len(of)} rows, scores of shape {result.shape}")
         values[wanted] = result[wanted]

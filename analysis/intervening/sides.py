@@ -207,6 +207,8 @@ class Sides:
         self.warnings += [Notice("not-moved", name) for name in still]
         there = ~np.isnan(np.column_stack([observed[name] for name in self._seen])).any(axis=1) if self._seen else None
         self._there = np.flatnonzero(there) if there is not None else np.array([], dtype=np.int64)
+        if self._seen and not len(self._there):
+            raise InputError(f"no candidate has all factors: {', '.join(self._seen)}")
         whole_pairs = ~np.isnan(np.column_stack([changes[name] for name in self._moved])).any(axis=1)
         for what, missing in (
             ("candidates", 0 if there is None else int((~there).sum())),
