@@ -30,7 +30,7 @@ def as_values(returned: object, name: str) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class MetricScores:
+class EditScores:
     """What a metric makes of texts as they come and after each edit.
 
     Attributes:
@@ -66,7 +66,7 @@ def score_texts(
     nan: NanPolicy,
     *,
     casing: bool,
-) -> MetricScores:
+) -> EditScores:
     """Score the texts before and after every edit, and the candidates.
 
     Args:
@@ -124,4 +124,4 @@ def score_texts(
         if len(change):
             ignores = bool((np.abs(change) < rounding).all())
             break
-    return MetricScores(name, own, falls, rounding, ignores)
+    return EditScores(name, own, falls, rounding, ignores)

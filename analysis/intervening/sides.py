@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bsx.analysis.intervening.edits import AIMS, SURFACE, EditedText
 from bsx.analysis.intervening.result import ROUNDING, VIF_LIMIT, Edit, EditDrop, Effect, EffectFit, FactorScale
-from bsx.analysis.intervening.scoring import MetricScores
+from bsx.analysis.intervening.scoring import EditScores
 from bsx.analysis.perturbations.perturb import Perturbed
 from bsx.analysis.stats.regression import Ols, WaldTest, fit_ols, wald
 from bsx.errors import InputError
@@ -302,7 +302,7 @@ class Sides:
             )
         return results
 
-    def of_metric(self, scores: MetricScores, confidence: float) -> MetricEffects:
+    def of_metric(self, scores: EditScores, confidence: float) -> MetricEffects:
         """Return what a metric goes with and what it reacts to.
 
         Raises:

@@ -98,7 +98,7 @@ def edited_coefficient(world: Texts) -> dict[str, bool]:
         edits=EDITS,
         factors=["lex:tokenize=whitespace"],
         candidates=world.candidates,
-        human=world.human,
+        human=world.human.tolist(),
         lang="en",
         keep=pairs.extend,
     )

@@ -379,7 +379,7 @@ def test_a_metric_is_said_to_react_only_to_what_it_reacts_to() -> None:
         ({"base": "candidate"}, "needs candidates"),
         ({"human": [1.0, 2.0]}, "^human needs candidates"),
         ({"human": [1.0, np.inf], "candidates": ["a", "b"]}, "human: row 2 is infinite"),
-        ({"human": [np.nan, np.nan], "candidates": ["a", "b"]}, "no candidate has all factors: sem, lex"),
+        ({"human": [np.nan, np.nan], "candidates": ["Children often", "b"]}, "no candidate has all factors: sem, lex"),
         ({"factors": {"a": lambda r, _: np.full(len(r), np.inf)}}, "factor a is infinite for 'Children"),
         ({"factors": {"a": lambda r, _: ["x"] * len(r)}}, r"factor a returned \['x'"),
         ({"metrics": {"m": lambda t, _: ["x"] * len(t)}}, r"m returned \['x'"),
