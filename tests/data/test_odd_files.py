@@ -212,3 +212,8 @@ def test_a_cache_is_known_again(tmp_path: Path) -> None:
     CardStore(tmp_path / "cards")
     for _ in range(2):
         ParseCache(tmp_path / "parses", {})
+
+
+def test_a_cache_that_holds_parses_only_is_one(tmp_path: Path) -> None:
+    (tmp_path / "parses").mkdir()
+    assert claim_cache(tmp_path) == tmp_path
