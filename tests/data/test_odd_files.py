@@ -25,6 +25,7 @@ from bsx.data.tables import Table
 from bsx.encode.vector_cache import VectorCache
 from bsx.errors import InputError
 from bsx.jobs.cards.scoring import CardStore
+from bsx.support.folders import claim_cache
 
 Cli = Callable[..., Any]
 needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
