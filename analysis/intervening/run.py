@@ -90,22 +90,18 @@ def intervene(references: Sequence[str], metrics: Mapping[str, Function], settin
     for reserved in (SEM, SURFACE):
         if reserved in names:
             raise InputError(f"factor {reserved!r} is not computed here: it is declared, by the kind of each edit")
-    uncased = {name: _ignoring_case(name) for name in names} if not isinstance(settings.factors, Mapping) else {}
-    sided = any(name != other for name, other in uncased.items())
+    named = () if isinstance(settings.factors, Mapping) else names
+    uncased = {name: other for name in named if (other := _ignoring_case(name)) != name}
+    measured, notes = _measured(settings, names, references, texts, written, made)
     scores = []
     for done, (name, metric) in enumerate(metrics.items()):
         if progress is not None:
             progress(f"scoring with {name}", done, len(metrics))
-        scores.append(score_texts(name, metric, references, texts, written, made, settings.nan, casing=sided))
+        scores.append(score_texts(name, metric, references, texts, written, made, settings.nan, casing=bool(uncased)))
     casings = sorted({bool(one.ignores_case) for one in scores})
-    measured, notes = _measured(
-        settings,
-        list(dict.fromkeys(uncased.get(name, name) if blind else name for blind in casings for name in names)),
-        references,
-        texts,
-        written,
-        made,
-    )
+    if True in casings:
+        more, told_more = _measured(settings, list(uncased.values()), references, texts, written, made)
+        measured, notes = {**measured, **more}, list(dict.fromkeys([*notes, *told_more]))
     sentences = units([references, *([written] if written is not None else [])], len(references))
     sides = {}
     for blind in casings:
@@ -128,10 +124,9 @@ def intervene(references: Sequence[str], metrics: Mapping[str, Function], settin
     warnings: list[Notice] = []
     for notice in (each for side in sides.values() for each in side.warnings):
         warnings += [] if notice in warnings else [notice]
-    blind_metrics = [one.name for one in scores if one.ignores_case]
-    if blind_metrics and sided:
-        turned = [name for name, other in uncased.items() if name != other]
-        warnings.append(Notice("case-ignored", ", ".join(turned), {"metrics": blind_metrics}))
+    if True in casings:
+        those = [one.name for one in scores if one.ignores_case]
+        warnings.append(Notice("case-ignored", ", ".join(uncased), {"metrics": those}))
     warnings += [notice for table in tables for notice in table.warnings]
     ordered = [name for name in scales if name != SURFACE] + [name for name in scales if name == SURFACE]
     return Interventions(
