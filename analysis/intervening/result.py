@@ -10,6 +10,8 @@ from bsx.support.result import Interval, Notice, Number, Result
 VIF_LIMIT = 10.0  # Marquardt 1970
 ALPHA = 0.05
 """p below which a coefficient is said to differ from 0, or from the observed one."""
+ROUNDING = 5e-4
+"""Standard deviations of a score that three decimals show as 0.000: what stays below is not seen, and not tested."""
 
 
 @dataclass(frozen=True)
@@ -20,19 +22,21 @@ class Effect:
 
     Attributes:
         metric: name.
-        factor: name; ``surface`` is the cost of an edit of writing beyond the factors.
+        factor: name; ``surface`` is the cost of an edit of writing alone. A factor that was told nothing about case
+            ignores it for metrics that do, and is then called so: ``lex:lowercase=true``.
         observed: coefficient in the regression of scores as they come; None where the factor is not observed.
         observed_se: its standard error.
         observed_ci: its interval.
         observed_p: two-sided p of "it is 0".
-        edited: coefficient in the regression of falls of scores under edits; None where no edit moves the factor.
+        edited: coefficient in the regression of falls of scores under edits; None where no edit moves the factor, 0
+            where the metric sees none of those that do.
         edited_se: its standard error.
         edited_ci: its interval.
-        edited_p: two-sided p of "it is 0".
+        edited_p: two-sided p of "it is 0"; None where its interval is 0 to rounding.
         edited_p_adjusted: the same, corrected for the number of such tests.
         difference: edited less observed; None without both, and for a factor whose unit is a declaration.
         difference_ci: its interval.
-        p: two-sided p of "both are the same".
+        p: two-sided p of "both are the same"; None where the difference is 0 to rounding.
         p_adjusted: the same, corrected for the number of such tests.
     """
 
@@ -69,6 +73,9 @@ class EffectFit:
         df1: its degrees of freedom.
         df2: of the denominator.
         p: its p-value.
+        ignores_case: whether scores stay when texts are written in small letters; None where it was not asked, or no
+            text has capitals.
+        unseen: edits under which no score changes; they are not in the second regression.
     """
 
     metric: str
@@ -81,6 +88,8 @@ class EffectFit:
     df1: int
     df2: float | None
     p: float | None
+    ignores_case: bool | None = None
+    unseen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,7 +104,8 @@ class Edit:
         n: texts that it changed.
         unchanged: texts that came back as they were.
         not_applicable: texts in which there was nothing to act on.
-        changes: factor -> mean fall over the n pairs, in the factor's own units; ``sem`` is declared.
+        changes: factor -> mean fall over the n pairs, in the factor's own units; ``sem`` is declared. What edits of
+            writing alone change is told here and stays out of the regressions.
     """
 
     edit: str
@@ -157,13 +167,13 @@ class Interventions(Result):
         fits: one a metric.
         edits: those that were made.
         drops: one a metric and edit.
-        scales: one a factor.
+        scales: one a factor; one more for a factor that ignores case for some metrics.
         left_out: edit that could not be made -> why.
         confidence: level of all intervals.
         correction: of p for the number of tests.
         skipped: rows that a metric failed on, with the reason.
-        warnings: what to know before the numbers are believed: ``not-moved``, ``rows-left-out``, ``meaning-declared``
-            or ``edits-alike``.
+        warnings: what to know before the numbers are believed: ``not-moved``, ``rows-left-out``, ``meaning-declared``,
+            ``edits-alike``, ``case-ignored``, ``edits-unseen`` or ``explains-less``.
     """
 
     kind: ClassVar[str] = "intervene"
@@ -182,12 +192,22 @@ class Interventions(Result):
     warnings: tuple[Notice, ...]
 
     def effect(self, metric: str, factor: str) -> Effect:
-        """Return one factor's coefficients in one metric.
+        """Return one factor's coefficients in one metric; ``lex`` is that in the metric's own casing.
 
         Raises:
             KeyError: if there are none.
         """
-        for effect in self.effects:
-            if (effect.metric, effect.factor) == (metric, factor):
-                return effect
+        own = {effect.factor: effect for effect in self.effects if effect.metric == metric}
+        for name in (factor, ignoring_case(factor)):
+            if name in own:
+                return own[name]
         raise KeyError((metric, factor))
+
+
+def ignoring_case(factor: str) -> str:
+    """Return the name of a factor that ignores case.
+
+    >>> ignoring_case("lex"), ignoring_case("lex:variant=chrf")
+    ('lex:lowercase=true', 'lex:variant=chrf,lowercase=true')
+    """
+    return f"{factor}{',' if ':' in factor else ':'}lowercase=true"

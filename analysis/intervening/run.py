@@ -12,11 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from bsx.analysis.factors.zoo import compute_factors
+from bsx.analysis.factors.lexical import Lexical
+from bsx.analysis.factors.zoo import compute_factors, get_factor
 from bsx.analysis.intervening.edits import SURFACE, make_pairs
-from bsx.analysis.intervening.result import Effect, Interventions
+from bsx.analysis.intervening.result import Effect, Interventions, ignoring_case
+from bsx.analysis.intervening.scoring import Function, as_values, score_texts
 from bsx.analysis.intervening.settings import InterveneData
-from bsx.analysis.intervening.sides import SEM, Function, Sides
+from bsx.analysis.intervening.sides import SEM, Sides
 from bsx.analysis.perturbations.perturb import Perturbed
 from bsx.analysis.stats.clusters import Correction, adjust
 from bsx.analysis.stats.folds import units
@@ -24,6 +26,7 @@ from bsx.data.corpus import as_texts
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.progress import told
+from bsx.support.result import Notice
 from bsx.support.settings import set_fields, settled
 
 
@@ -39,7 +42,11 @@ def intervene(references: Sequence[str], metrics: Mapping[str, Function], settin
 
     SEM is declared: an edit changes the meaning or keeps it, and no person rated how much. Its coefficient is per
     changed meaning, and is compared with the observed one only if ``meaning`` says how far the human score would fall.
-    ``surface`` is declared likewise: what an edit of writing alone costs beyond the factors it moves.
+    ``surface`` is declared likewise: what an edit of writing alone costs. Such edits enter no other factor.
+
+    LEX, named without saying whether it is to ignore case (``lex:lowercase=true``), does so for metrics whose scores
+    stay when texts are written in small letters; on both sides, and it is called so in the result. Edits under
+    which no score of a metric changes leave its regression.
 
     Source: Kaster, Zhao & Eger 2021, section 3, for the factors; see `compare_sides` for the test.
 
@@ -65,6 +72,8 @@ def intervene(references: Sequence[str], metrics: Mapping[str, Function], settin
             raise InputError(f"{len(references)} references, {len(column)} {name}: numbers must match")
     if written is None and (base == "candidate" or human is not None):
         raise InputError(f"{'base candidate' if base == 'candidate' else 'human'} needs candidates")
+    if human is not None and np.isinf(np.asarray(human, dtype=np.float64)).any():
+        raise InputError(f"human: row {int(np.flatnonzero(np.isinf(np.asarray(human)))[0]) + 1} is infinite")
     if settings.meaning is not None and human is None:
         raise InputError("meaning is in units of human scores: give those with human")
     texts = written if base == "candidate" and written is not None else references
@@ -81,30 +90,58 @@ def intervene(references: Sequence[str], metrics: Mapping[str, Function], settin
     for reserved in (SEM, SURFACE):
         if reserved in names:
             raise InputError(f"factor {reserved!r} is not computed here: it is declared, by the kind of each edit")
-    measured, notes = _measured(settings, references, texts, written, made)
-    sentences = units([references, *([written] if written is not None else [])], len(references))
-    sides = Sides(references, texts, written, human, made, measured, sentences, settings.meaning)
-    tables = []
+    named = () if isinstance(settings.factors, Mapping) else names
+    uncased = {name: other for name in named if (other := _ignoring_case(name)) != name}
+    measured, notes = _measured(settings, names, references, texts, written, made)
+    scores = []
     for done, (name, metric) in enumerate(metrics.items()):
         if progress is not None:
             progress(f"scoring with {name}", done, len(metrics))
-        tables.append(sides.of_metric(name, metric, settings.nan, settings.confidence))
+        scores.append(score_texts(name, metric, references, texts, written, made, settings.nan, casing=bool(uncased)))
+    casings = sorted({bool(one.ignores_case) for one in scores})
+    if True in casings:
+        more, told_more = _measured(settings, list(uncased.values()), references, texts, written, made)
+        measured, notes = {**measured, **more}, list(dict.fromkeys([*notes, *told_more]))
+    sentences = units([references, *([written] if written is not None else [])], len(references))
+    sides = {}
+    for blind in casings:
+        own = dict.fromkeys(uncased.get(name, name) if blind else name for name in names)
+        sides[blind] = Sides(
+            references, texts, written, human, made, {n: measured[n] for n in own}, sentences, settings.meaning
+        )
+    tables = [sides[bool(one.ignores_case)].of_metric(one, settings.confidence) for one in scores]
     effects = _adjusted([effect for table in tables for effect in table.effects], settings.correction)
     if settings.keep is not None:
-        settings.keep(sides.pairs({table.fit.metric: table.falls for table in tables}))
+        falls = {one.name: one.falls for one in scores}
+        kept = [side.pairs(falls) for side in sides.values()]
+        pairs = zip(*kept, strict=True)
+        settings.keep([replace(p[0], changes={k: v for one in p for k, v in one.changes.items()}) for p in pairs])
+    edits = [
+        replace(same[0], changes={name: value for edit in same for name, value in edit.changes.items()})
+        for same in zip(*(side.edits() for side in sides.values()), strict=True)
+    ]
+    scales = {scale.factor: scale for side in sides.values() for scale in side.scales()}
+    warnings: list[Notice] = []
+    for notice in (each for side in sides.values() for each in side.warnings):
+        warnings += [] if notice in warnings else [notice]
+    if True in casings:
+        those = [one.name for one in scores if one.ignores_case]
+        warnings.append(Notice("case-ignored", ", ".join(uncased), {"metrics": those}))
+    warnings += [notice for table in tables for notice in table.warnings]
+    ordered = [name for name in scales if name != SURFACE] + [name for name in scales if name == SURFACE]
     return Interventions(
         base=base,
-        factors=tuple(sides.names),
+        factors=tuple(ordered),
         effects=tuple(effects),
         fits=tuple(table.fit for table in tables),
-        edits=tuple(sides.edits()),
+        edits=tuple(edits),
         drops=tuple(drop for table in tables for drop in table.drops),
-        scales=tuple(sides.scales()),
+        scales=tuple(scales[name] for name in ordered),
         left_out=left_out,
         confidence=settings.confidence,
         correction=settings.correction,
         skipped=(),
-        warnings=tuple(sides.warnings),
+        warnings=tuple(warnings),
         settings={
             "lang": settings.lang,
             "strength": settings.strength,
@@ -116,8 +153,16 @@ def intervene(references: Sequence[str], metrics: Mapping[str, Function], settin
     )
 
 
+def _ignoring_case(name: str) -> str:
+    """Return the name of the same factor that ignores case, for words in common that were told nothing about it."""
+    factor = get_factor(name)
+    told_nothing = isinstance(factor, Lexical) and "lowercase" not in factor.config.model_fields_set
+    return ignoring_case(name) if told_nothing else name
+
+
 def _measured(
     settings: InterveneData,
+    names: Sequence[str],
     references: Sequence[str],
     texts: Sequence[str],
     written: Sequence[str] | None,
@@ -138,18 +183,20 @@ def _measured(
     factors = settings.factors
     if isinstance(factors, Mapping):
         for name, measure in factors.items():
-            columns[name] = np.asarray(measure(first, second), dtype=np.float64)
+            columns[name] = as_values(measure(first, second), f"factor {name}")
             if columns[name].shape != (len(first),):
                 raise InputError(f"factor {name}: {len(first)} pairs, values of shape {columns[name].shape}")
     elif factors:
         given = set_fields(settings.resources)
-        for name, scores in compute_factors(list(factors), first, second, lang=settings.lang or "en", **given).items():
+        for name, scores in compute_factors(names, first, second, lang=settings.lang or "en", **given).items():
             notes += scores.notes
             if scores.excluded is not None:
                 raise InputError(scores.excluded)
             columns[name] = scores.values
     results = {}
     for name, column in columns.items():
+        if np.isinf(column).any():
+            raise InputError(f"factor {name} is infinite for {second[int(np.flatnonzero(np.isinf(column))[0])]!r:.60}")
         parts, at = [], 0
         for keep in kept:
             values = np.full(len(references), np.nan)

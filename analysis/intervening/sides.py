@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.intervening.edits import AIMS, SURFACE, EditedText
-from bsx.analysis.intervening.result import VIF_LIMIT, Edit, EditDrop, Effect, EffectFit, FactorScale
+from bsx.analysis.intervening.result import ROUNDING, VIF_LIMIT, Edit, EditDrop, Effect, EffectFit, FactorScale
+from bsx.analysis.intervening.scoring import EditScores
 from bsx.analysis.perturbations.perturb import Perturbed
 from bsx.analysis.stats.regression import Ols, WaldTest, fit_ols, wald
 from bsx.errors import InputError
-from bsx.support.checks import Array, NanPolicy
+from bsx.support.checks import Array
 from bsx.support.optional import need
 from bsx.support.result import Interval, Notice
 
-Function = Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]]
-"""A metric: candidates and references -> scores (n,), higher is better."""
 SEM = "sem"
+COLLAPSE = 0.5
+"""Share of the observed R² below which that of the edited side is said to have collapsed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,18 +63,18 @@ class Difference:
         value: the difference of the coefficients.
         low: lower end of its interval.
         high: upper end.
-        p: two-sided p-value of "both are the same".
+        p: two-sided p-value of "both are the same"; None where they are, to rounding.
     """
 
     value: float
     low: float
     high: float
-    p: float
+    p: float | None
 
 
 def compare_sides(
     observed: FactorSample, edited: FactorSample, confidence: float
-) -> tuple[dict[str, Difference], WaldTest]:
+) -> tuple[dict[str, Difference], WaldTest | None]:
     """Test whether the coefficients of two samples of the same sentences agree.
 
     Both regressions are one: the rows of both samples are stacked, and factors that both have come twice, once for all
@@ -87,7 +88,8 @@ def compare_sides(
         confidence: level of the intervals.
 
     Returns:
-        Factor -> difference, and the test that all are 0.
+        Factor -> difference, and the test that all are 0 that are not so to rounding; None if there are too few
+        sentences for it, or no difference.
 
     Raises:
         InputError: if they share no factor, or there are too few sentences.
@@ -111,12 +113,21 @@ def compare_sides(
         clusters=clusters,
         confidence=confidence,
     )
-    places = range(p, p + len(shared))
-    results = {
-        name: Difference(float(fit.coef[at]), float(fit.low[at]), float(fit.high[at]), float(fit.p[at]))
-        for name, at in zip(shared, places, strict=True)
-    }
-    return results, wald(fit, list(places))
+    results, tested = {}, []
+    for at, name in enumerate(shared, start=p):
+        low, high = float(fit.low[at]), float(fit.high[at])
+        still = is_none(low, high)
+        tested += [] if still else [at]
+        results[name] = Difference(float(fit.coef[at]), low, high, None if still else float(fit.p[at]))
+    try:
+        return results, wald(fit, tested) if tested else None
+    except InputError:  # more coefficients than the sentences have degrees of freedom
+        return results, None
+
+
+def is_none(low: float, high: float) -> bool:
+    """Say whether an interval of a standardised coefficient is 0 to rounding, so that there is nothing to test."""
+    return max(abs(low), abs(high)) < ROUNDING
 
 
 def mean_by_sentence(values: Array, clusters: Array, confidence: float) -> tuple[float, float, float]:
@@ -140,16 +151,20 @@ def _names(clusters: Array) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class MetricEffects:
-    """One metric's coefficients, its two fits, what each edit costs it, and the falls of its scores (n,) by edit."""
+    """One metric's coefficients, its two fits, what each edit costs it, and what to know of them."""
 
     effects: list[Effect]
     fit: EffectFit
     drops: list[EditDrop]
-    falls: list[Array]
+    warnings: list[Notice]
 
 
 class Sides:
-    """The texts, their edits and their factors: everything that metrics share."""
+    """The texts, their edits and their factors: everything that metrics of one casing share.
+
+    Edits of writing alone are a factor of their own, ``surface``: by how much they change what is counted in the others
+    (a word in small letters is another word to a count of words) is kept for the table of edits and explains nothing.
+    """
 
     def __init__(
         self,
@@ -174,13 +189,17 @@ class Sides:
             for name, parts in measured.items()
         }
         whole = [not pairs.perturbation.preserves for pairs in made]
-        surface = [AIMS[pairs.perturbation.name] == SURFACE for pairs in made]
+        surface = np.array([AIMS[pairs.perturbation.name] == SURFACE for pairs in made])[self._of]
         changes[SEM] = np.array(whole, dtype=np.float64)[self._of]
-        changes[SURFACE] = np.array(surface, dtype=np.float64)[self._of]
+        self._measured = dict(changes)
+        changes = {name: np.where(surface, 0.0, values) for name, values in changes.items()}
+        changes[SURFACE] = surface.astype(np.float64)
         observed = {name: parts[0] for name, parts in measured.items()}
         if human is not None:
             observed[SEM] = np.asarray(human, dtype=np.float64)
         order = [SEM, *measured, SURFACE]
+        # What only edits of writing move is shown, too.
+        self._shown = [n for n in (SEM, *measured) if np.nanmax(np.abs(self._measured[n]), initial=0.0) > 0]
         self._moved = [name for name in order if np.nanmax(np.abs(changes[name]), initial=0.0) > 0]
         self._seen = [name for name in order if written is not None and name in observed]
         self.names = [name for name in order if name in self._moved or name in self._seen]
@@ -188,6 +207,8 @@ class Sides:
         self.warnings += [Notice("not-moved", name) for name in still]
         there = ~np.isnan(np.column_stack([observed[name] for name in self._seen])).any(axis=1) if self._seen else None
         self._there = np.flatnonzero(there) if there is not None else np.array([], dtype=np.int64)
+        if self._seen and not len(self._there):
+            raise InputError(f"no candidate has all factors: {', '.join(self._seen)}")
         whole_pairs = ~np.isnan(np.column_stack([changes[name] for name in self._moved])).any(axis=1)
         for what, missing in (
             ("candidates", 0 if there is None else int((~there).sum())),
@@ -200,12 +221,12 @@ class Sides:
             raise InputError("edited texts are of one sentence or none: standard errors by sentence need two at least")
         self._unit, self._source = {}, {}
         for name in self.names:
-            self._unit[name], self._source[name] = self._scale(name, observed, changes)
+            self._unit[name], self._source[name] = self._scale(name, observed, changes, ~surface)
         if meaning is not None:
             changes[SEM] = changes[SEM] * meaning
+            self._measured[SEM] = self._measured[SEM] * meaning
         units_of = self._unit if meaning is not None else {**self._unit, SEM: 1.0}
         self._x = np.column_stack([changes[name] / units_of[name] for name in self._moved])
-        self._changes = changes
         if self._seen:
             z = np.column_stack([observed[name][self._there] / self._unit[name] for name in self._seen])
             self._z = z - z.mean(axis=0)
@@ -217,7 +238,9 @@ class Sides:
         if high:
             self.warnings.append(Notice("edits-alike", values={"vif": high}))
 
-    def _scale(self, name: str, observed: Mapping[str, Array], changes: Mapping[str, Array]) -> tuple[float, str]:
+    def _scale(
+        self, name: str, observed: Mapping[str, Array], changes: Mapping[str, Array], deep: NDArray[np.bool_]
+    ) -> tuple[float, str]:
         if name == SURFACE:
             return 1.0, "an edit of writing alone"
         if name in self._seen:
@@ -227,7 +250,7 @@ class Sides:
             return sd, "sd among the candidates"
         if name == SEM:
             return 1.0, "a changed meaning, declared"
-        return float(np.sqrt(np.nanmean(np.square(changes[name])))), "root mean square of the edits' changes"
+        return float(np.sqrt(np.nanmean(np.square(changes[name][deep])))), "root mean square of the edits' changes"
 
     def scales(self) -> list[FactorScale]:
         """Return the unit of each factor and where it is from."""
@@ -253,9 +276,8 @@ class Sides:
                     unchanged=pairs.unchanged,
                     not_applicable=pairs.not_applicable,
                     changes={
-                        name: float(self._changes[name][mine].mean()) if mine.any() else float("nan")
-                        for name in self._moved
-                        if name != SURFACE
+                        name: float(self._measured[name][mine].mean()) if mine.any() else float("nan")
+                        for name in self._shown
                     },
                 )
             )
@@ -274,46 +296,48 @@ class Sides:
                     reference=self._references[row],
                     original=self._texts[row],
                     edited=made.texts[row],
-                    changes={name: float(self._changes[name][at]) for name in self._moved if name != SURFACE},
+                    changes={name: float(self._measured[name][at]) for name in self._shown},
                     falls={metric: float(own[place][row]) for metric, own in falls.items()},
                 )
             )
         return results
 
-    def of_metric(self, name: str, metric: Function, nan: NanPolicy, confidence: float) -> MetricEffects:
+    def of_metric(self, scores: EditScores, confidence: float) -> MetricEffects:
         """Return what a metric goes with and what it reacts to.
 
         Raises:
             InputError: if it has no scores to explain, or a regression is not defined.
         """
-        before = self._scored(name, metric, self._texts, None, nan)
-        falls = [before - self._scored(name, metric, pairs.texts, pairs.changed, nan) for pairs in self._made]
-        drops = np.concatenate([fall[pairs.changed] for fall, pairs in zip(falls, self._made, strict=True)])
-        kept = self._good & ~np.isnan(drops)
-        if not kept.any():
+        name, unseen = scores.name, scores.unseen(self._made)
+        drops = np.concatenate([fall[pairs.changed] for fall, pairs in zip(scores.falls, self._made, strict=True)])
+        scored = self._good & ~np.isnan(drops)
+        blind = np.array([pairs.perturbation.name in unseen for pairs in self._made])[self._of]
+        kept = scored & ~blind
+        if not scored.any():
             raise InputError(f"{name}: no edited text has a score and all factors")
-        observed, sd, n, r2 = None, float(np.sqrt(np.square(drops[kept]).mean())), 0, float("nan")
+        sd = float(np.sqrt(np.square(drops[kept]).mean())) if kept.any() else 0.0
+        observed, n, r2 = None, 0, float("nan")
         seen: Ols | None = None
-        if self._seen and self._written is not None:
-            scores = self._scored(name, metric, self._written, None, nan)
-            there = self._there[~np.isnan(scores[self._there])]
+        if self._seen and scores.written is not None:
+            there = self._there[~np.isnan(scores.written[self._there])]
             own = np.isin(self._there, there)
-            sd, n = float(scores[there].std()), len(there)
+            sd, n = float(scores.written[there].std()) if len(there) else 0.0, len(there)
             if not sd > 0:
                 raise InputError(f"{name}: all candidates have the same score")
             z = self._z[own] - self._z[own].mean(axis=0)
-            y = (scores[there] - scores[there].mean()) / sd
+            y = (scores.written[there] - scores.written[there].mean()) / sd
             observed = FactorSample(y, z, self._seen, self._sentences[there])
             seen = observed.fit(confidence)
             r2 = seen.r2
-        if not sd > 0:
-            raise InputError(f"{name}: no edit changes its score")
-        edited = FactorSample(drops[kept] / sd, self._x[kept], self._moved, self._sentences[self._row[kept]])
-        moved = edited.fit(confidence)
+        # Of a factor that only edits move that the metric does not see, nothing is left to fit.
+        left = [place for place in range(len(self._moved)) if np.abs(self._x[kept, place]).max(initial=0.0) > 0]
+        reached = [self._moved[place] for place in left]
+        edited = FactorSample(drops[kept] / sd, self._x[kept][:, left], reached, self._sentences[self._row[kept]])
+        moved = edited.fit(confidence) if reached else None
         test: WaldTest | None = None
         differences: dict[str, Difference] = {}
         # A meaning that is declared without a unit is another factor than the one that was judged.
-        own_names = ["" if name == SEM and self._meaning is None else name for name in self._moved]
+        own_names = ["" if name == SEM and self._meaning is None else name for name in reached]
         if observed is not None and set(self._seen) & set(own_names):
             differences, test = compare_sides(observed, replace(edited, names=own_names), confidence)
         fit = EffectFit(
@@ -321,20 +345,24 @@ class Sides:
             n_observed=n,
             r2_observed=r2,
             n_edited=int(kept.sum()),
-            r2_edited=moved.r2,
+            r2_edited=float("nan") if moved is None else moved.r2,
             sd=sd,
             statistic=_defined(None if test is None else test.statistic),
             df1=0 if test is None else test.df1,
             df2=_defined(None if test is None else test.df2),
             p=_defined(None if test is None else test.p),
+            ignores_case=scores.ignores_case,
+            unseen=tuple(unseen),
         )
-        effects = [self._effect(name, factor, seen, moved, differences.get(factor)) for factor in self.names]
-        expected = self._x @ moved.coef
+        sides = ((seen, self._seen, "observed"), (moved, reached, "edited"))
+        effects = [self._effect(name, factor, sides, differences.get(factor)) for factor in self.names]
+        expected = np.full(len(drops), np.nan) if moved is None else self._x[:, left] @ moved.coef
         rows = []
         for place, pairs in enumerate(self._made):
-            mine = kept & (self._of == place)
+            mine = scored & (self._of == place)
             if mine.any():
                 fall, low, high = mean_by_sentence(drops[mine] / sd, self._sentences[self._row[mine]], confidence)
+                seen_here = pairs.perturbation.name not in unseen
                 rows.append(
                     EditDrop(
                         metric=name,
@@ -342,43 +370,39 @@ class Sides:
                         n=int(mine.sum()),
                         drop=fall,
                         ci=(low, high),
-                        expected=float(expected[mine].mean()),
+                        expected=float(expected[mine].mean()) if seen_here else float("nan"),
                     )
                 )
-        return MetricEffects(effects, fit, rows, falls)
+        warnings = [Notice("edits-unseen", name, {"edits": unseen})] if unseen else []
+        if seen is not None and moved is not None and moved.r2 < COLLAPSE * seen.r2:
+            warnings.append(Notice("explains-less", name, {"observed": seen.r2, "edited": moved.r2}))
+        return MetricEffects(effects, fit, rows, warnings)
 
-    def _effect(self, metric: str, factor: str, seen: Ols | None, moved: Ols, difference: Difference | None) -> Effect:
+    def _effect(
+        self,
+        metric: str,
+        factor: str,
+        sides: Sequence[tuple[Ols | None, Sequence[str], str]],
+        difference: Difference | None,
+    ) -> Effect:
         results: dict[str, float] = {}
         ends: dict[str, Interval] = {}
-        for side, fit, names in (("observed", seen, self._seen), ("edited", moved, self._moved)):
-            if fit is None or factor not in names:
-                continue
-            at = names.index(factor)
-            results |= {side: float(fit.coef[at]), f"{side}_se": float(fit.se[at]), f"{side}_p": float(fit.p[at])}
-            ends[f"{side}_ci"] = float(fit.low[at]), float(fit.high[at])
+        for fit, names, side in sides:
+            if fit is not None and factor in names:
+                at = names.index(factor)
+                low, high = float(fit.low[at]), float(fit.high[at])
+                results |= {side: float(fit.coef[at]), f"{side}_se": float(fit.se[at])}
+                results |= {} if is_none(low, high) else {f"{side}_p": float(fit.p[at])}
+                ends[f"{side}_ci"] = low, high
+            elif side == "edited" and factor in self._moved:
+                results |= {"edited": 0.0, "edited_se": 0.0}
+                ends["edited_ci"] = 0.0, 0.0
         if difference is not None:
-            results |= {"difference": difference.value, "p": difference.p}
+            results["difference"] = difference.value
+            results |= {} if difference.p is None else {"p": difference.p}
             ends["difference_ci"] = difference.low, difference.high
         defined = {name: value for name, value in results.items() if np.isfinite(value)}
         return Effect(metric, factor, **defined, **ends)  # type: ignore[arg-type]
-
-    def _scored(
-        self, name: str, metric: Function, texts: Sequence[str], changed: NDArray[np.bool_] | None, nan: NanPolicy
-    ) -> Array:
-        """Return scores (n,), NaN where a text did not change; nothing is scored if none did."""
-        values = np.full(len(texts), np.nan)
-        wanted = np.ones(len(texts), dtype=np.bool_) if changed is None else changed
-        if wanted.any():
-            result = np.asarray(metric(texts, self._references), dtype=np.float64)
-            if result.shape != values.shape:
-                raise InputError(f"{name}: {len(texts)} rows, scores of shape {result.shape}")
-            values[wanted] = result[wanted]
-            if nan == "error" and np.isnan(result[wanted]).any():
-                row = int(np.flatnonzero(wanted & np.isnan(result))[0]) + 1
-                raise InputError(f"{name}: row {row} has no score; nan omit leaves such pairs out")
-            if np.isinf(values).any():
-                raise InputError(f"{name}: row {int(np.flatnonzero(np.isinf(values))[0]) + 1} has an infinite score")
-        return values
 
 
 def _defined(value: float | None) -> float | None:

@@ -18,7 +18,8 @@ ROWS = [
     ("Children usually believe that the film is true.", "The kids think the movie is real.", 0.7),
     ("We can nearly always buy more than 5 of them.", "One can buy 6 of them.", -0.4),
 ]
-COMMAND = ("intervene", "--metrics", "chrf,ter", "--lang", "en")
+METRICS = ("chrf", "ter")  # ter ignores case
+COMMAND = ("intervene", "--metrics", ",".join(METRICS), "--lang", "en")
 
 
 @pytest.fixture
@@ -37,7 +38,8 @@ def test_all_that_it_writes(cli: Callable[..., Outcome], table: Path, tmp_path: 
     assert done.status == 0, done.err
     content = json.loads(document.read_text(encoding="utf-8"))
     assert [fit["n_observed"] for fit in content["fits"]] == [5, 5]
-    assert {row["factor"] for row in content["effects"]} == {"sem", "lex", "surface"}
+    named = {metric: {row["factor"] for row in content["effects"] if row["metric"] == metric} for metric in METRICS}
+    assert named == {"chrf": {"sem", "lex", "surface"}, "ter": {"sem", "lex:lowercase=true", "surface"}}
     assert content["left_out"]["voice"].startswith("needs parses of the texts")
     assert set(content["provenance"]["signatures"]) == {"chrf", "ter"}
     assert any("lower is better" in note for note in content["notes"])  # ter

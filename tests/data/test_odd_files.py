@@ -25,6 +25,7 @@ from bsx.data.tables import Table
 from bsx.encode.vector_cache import VectorCache
 from bsx.errors import InputError
 from bsx.jobs.cards.scoring import CardStore
+from bsx.support.folders import claim_cache
 
 Cli = Callable[..., Any]
 needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -212,3 +213,8 @@ def test_a_cache_is_known_again(tmp_path: Path) -> None:
     CardStore(tmp_path / "cards")
     for _ in range(2):
         ParseCache(tmp_path / "parses", {})
+
+
+def test_a_cache_that_holds_parses_only_is_one(tmp_path: Path) -> None:
+    (tmp_path / "parses").mkdir()
+    assert claim_cache(tmp_path) == tmp_path

@@ -398,7 +398,8 @@ def _factors(part: FactorsPart) -> Iterator[Part]:
         ]
         note = (
             "Edited: references are edited factor by factor, and falls of scores regressed on the factors' changes; "
-            "of sem, per changed meaning; surface: what an edit of writing alone costs beyond the factors."
+            "of sem, per changed meaning; surface: what an edit of writing alone costs; lex:lowercase=true: words in "
+            "common without case, for a metric that ignores it."
         )
         yield table("What scores go with, and what moves them", heads, rows, note=note)
     warnings = [worded(notice) for row in part.observational for notice in row.warnings]

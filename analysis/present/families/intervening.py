@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from bsx.analysis.intervening.result import ALPHA, VIF_LIMIT, Effect, Interventions
+from bsx.analysis.intervening.result import ALPHA, ROUNDING, VIF_LIMIT, Effect, Interventions
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, estimate, listed, number, p_value, table, text
 from bsx.analysis.present.forms import lists, presents
-from bsx.analysis.present.parts import Answer, Chart, Notes, Part, TablePart
+from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
 from bsx.support.result import Interval, Notice, as_json
 
 _SIDES = ("observed", "edited")
@@ -53,6 +53,16 @@ def worded(notice: Notice) -> str:
         meaning = values["meaning"]
         unit = "one unit; meaning sets it" if meaning is None else f"{meaning:g} on the scale of the human score"
         return f"sem is declared by the kind of each edit, not rated: a changed meaning counts as {unit}"
+    if name == "case-ignored":
+        those = listed(values["metrics"])
+        return f"{about} ignores case for {those}, whose scores stay when texts are written in small letters"
+    if name == "edits-unseen":
+        those = listed(values["edits"])
+        return f"{about} does not see {those}: no score changes, and such edits are not in its regression"
+    if name == "explains-less":
+        shares = f"{100 * values['observed']:.0f} % of how {about}'s scores differ as they come and only "
+        shares += f"{100 * values['edited']:.0f} % of how they fall under edits"
+        return f"the factors explain {shares}: its falls depend on which edit it is more than on the factors here"
     high = ", ".join(f"{factor} {vif:.1f}" for factor, vif in values["vif"].items())
     return f"edits hardly tell factors apart (variance inflation above {VIF_LIMIT:g}: {high})"
 
@@ -102,15 +112,22 @@ def _dagger(p: float | None) -> str:
     return "†" if _significant(p) else ""
 
 
+def _moved(value: float | None, ends: Interval | None, still: str, mark: str = "") -> Cell:
+    """Return a coefficient's cell; one that is 0 to rounding says so."""
+    if value is not None and ends is not None and max(map(abs, ends)) < ROUNDING:
+        return text(still)
+    return estimate(value, ends, mark=mark)
+
+
 def _effects(result: Interventions) -> TablePart:
     seen = any(effect.observed is not None for effect in result.effects)
     results = []
     for effect in result.effects:
         cells = [text(effect.metric), text(effect.factor)]
         cells += [estimate(effect.observed, effect.observed_ci)] if seen else []
-        cells.append(estimate(effect.edited, effect.edited_ci, mark=_dagger(effect.edited_p_adjusted)))
+        cells.append(_moved(effect.edited, effect.edited_ci, "nothing moves", _dagger(effect.edited_p_adjusted)))
         if seen:
-            cells += [estimate(effect.difference, effect.difference_ci), p_value(effect.p_adjusted)]
+            cells += [_moved(effect.difference, effect.difference_ci, "none"), p_value(effect.p_adjusted)]
         results.append(cells)
     edited = max((fit.n_edited for fit in result.fits), default=0)
     observed = max((fit.n_observed for fit in result.fits), default=0)
@@ -123,7 +140,7 @@ def _effects(result: Interventions) -> TablePart:
         f"†: p < {ALPHA}, {_CORRECTED.get(result.correction, result.correction)}. "
     )
     note += "Observed: the same among texts as they come. " if seen else ""
-    note += "sem and surface are declared by the kind of each edit."
+    note += "sem and surface are declared by the kind of each edit; edits of writing alone (surface) enter no factor."
     return table(caption, heads, results, note=note, names=2)
 
 
@@ -160,7 +177,8 @@ def _fits(result: Interventions) -> TablePart:
 
 
 def _edits(result: Interventions) -> TablePart:
-    metrics = [fit.metric for fit in result.fits]
+    fits = {fit.metric: fit for fit in result.fits}
+    metrics = list(fits)
     drops = {(drop.metric, drop.edit): drop for drop in result.drops}
     factors = list(dict.fromkeys(name for edit in result.edits for name in edit.changes))
     results = []
@@ -169,10 +187,12 @@ def _edits(result: Interventions) -> TablePart:
         cells += [number(edit.changes.get(name)) for name in factors]
         for metric in metrics:
             drop = drops.get((metric, edit.edit))
-            cells.append(estimate(drop.drop, drop.ci, 2) if drop else number(None))
+            unseen = drop is not None and edit.edit in fits[metric].unseen
+            cells.append(text("nothing moves") if unseen else estimate(drop.drop, drop.ci, 2) if drop else number(None))
             cells.append(number(drop.expected if drop else None, 2))
         results.append(cells)
     heads = ["edit", "aims at", "meaning", "texts", *(f"fall of {name}" for name in factors)]
     heads += [head for metric in metrics for head in (f"fall of {metric}", "expected")]
-    note = "Falls of scores are in standard deviations; expected: what the edited coefficients make of the factors."
+    note = "Falls of scores are in standard deviations; expected: what the edited coefficients make of the factors. "
+    note += "What surface edits change of a factor is shown and not counted."
     return table("What the edits move", heads, results, note=note, names=2, full=True)
