@@ -95,6 +95,7 @@ class ModelRecord(_Record):
         low: what an empty text scores: the lowest score of the training data, or, for preferences, of the validation.
         ensemble_valid: agreement of the mean of all networks on the validation data.
         members: the networks.
+        rows: sha256 of the file with digests of the rows of both; None of before they were kept.
         versions: of what computed.
     """
 
@@ -108,6 +109,7 @@ class ModelRecord(_Record):
     low: Finite = 0.0
     ensemble_valid: float | None = None
     members: list[MemberRecord] = []
+    rows: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
     versions: dict[str, str]
 
     def to_dict(self) -> dict[str, object]:

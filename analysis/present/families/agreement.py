@@ -24,6 +24,7 @@ from bsx.analysis.cards.result import CardHumanCurve
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, NONE, estimate, interval, listed, number, p_value, percent, table, text
 from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.notices import seen_rows
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, TablePart
 
 TESTS = "Which metric is significantly better"
@@ -55,7 +56,7 @@ def parts(result: MetaResult) -> Iterator[Part]:
         yield _summary(result)
     else:
         yield _figures(result)
-    said = (*_beside_controls(result), *result.notes)
+    said = (*map(seen_rows, result.warnings), *_beside_controls(result), *result.notes)
     if said:
         yield Notes(said)
     yield _chart(result)
@@ -78,8 +79,8 @@ def judgments(result: Judgments) -> Iterator[Part]:
         yield from (
             _of(part, judgment.human) for part in every if not (isinstance(part, Chart) and part.title != TESTS)
         )
-    if result.notes:
-        yield Notes(result.notes)
+    if result.notes or result.warnings:
+        yield Notes((*map(seen_rows, result.warnings), *result.notes))
     yield _judgments_chart(result)
 
 
