@@ -20,10 +20,9 @@ def seen_rows(notice: Notice) -> str:
             f"whether {about} was trained on the rows{where} cannot be told: they have no candidates with references "
             "or sources."
         )
-    of_member = values["by"] not in _LEARNED
-    who = f"{_LEARNED.get(values['by'], '')}{about}" + (f" (its member {values['by']})" if of_member else "")
+    who = f"{_LEARNED.get(values['by'], '')}{about}"
+    who += f" (its member {values['by']})" if values["by"] not in _LEARNED else ""
     did = {"train": "was trained on", "valid": "was chosen by its validation on"}[values["part"]]
-    if values["by"] == "weights":
-        did = did.replace("was", "were", 1)
+    did = "were fitted to" if values["by"] == "weights" else did
     rows = f"{values['rows']:,} of the {values['of']:,} rows{where}"
     return f"{who} {did} {rows}: its figures are too high to be evidence."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -107,22 +107,30 @@ def seen_notices(
         ``seen-rows`` for each part of what a metric learned from that shares rows, with ``rows``, ``of``, ``part`` and
         ``by``; ``training-unknown`` once a metric where that was not kept; ``no-texts`` where rows cannot be compared.
     """
-    found: list[Notice] = []
     texts = cache(read)
+    return tuple(
+        notice
+        for metric in dict.fromkeys(metrics)
+        for notice in notices_of(metric, learned_by(metric, catalog, (signatures or {}).get(metric, "")), texts, table)
+    )
+
+
+def notices_of(
+    about: str, learned: Sequence[Learned], read: Callable[[], RowTexts | None], table: str = ""
+) -> tuple[Notice, ...]:
+    """Say which rows something learned from that it is judged on; see `seen_notices`."""
+    found: list[Notice] = []
     where = {"table": table} if table else {}
-    for metric in dict.fromkeys(metrics):
-        learned = learned_by(metric, catalog, (signatures or {}).get(metric, ""))
-        if any(one.rows is None for one in learned):
-            found.append(Notice("training-unknown", metric))
-        for one in learned:
-            if one.rows is None:
-                continue
-            rows_of = texts()
-            if rows_of is None or not len(rows_of.digests[0]):
-                found.append(Notice("no-texts", metric, where))
-                break
-            for part, rows in one.rows.count(rows_of).items():
-                if rows:
-                    values = {"rows": rows, "of": len(rows_of), "part": part, "by": one.by}
-                    found.append(Notice("seen-rows", metric, values | where))
+    if any(one.rows is None for one in learned):
+        found.append(Notice("training-unknown", about))
+    for one in learned:
+        if one.rows is None:
+            continue
+        texts = read()
+        if texts is None or not len(texts.digests[0]):
+            return (*found, Notice("no-texts", about, where))
+        for part, rows in one.rows.count(texts).items():
+            if rows:
+                values = {"rows": rows, "of": len(texts), "part": part, "by": one.by}
+                found.append(Notice("seen-rows", about, values | where))
     return tuple(found)
