@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bsx.data.lines import NamedFile, sealed
 from bsx.data.output import atomic_text
+from bsx.data.seen import SEEN, SeenRows
 from bsx.errors import InputError
 from bsx.support.aligned import text_table
 from bsx.support.provenance import file_digest
@@ -192,6 +193,15 @@ class SavedModel:
         keep["encoder"] = self.record.encoder.model_dump(exclude={"model", "config"})  # the field model shows it
         keep["members"] = [(m.sha256, m.scale, m.shift) for m in self.record.members]
         return hashlib.sha256(json.dumps(keep, sort_keys=True).encode()).hexdigest()[:12]
+
+    @property
+    def seen(self) -> SeenRows | None:
+        """Digests of the rows that it learned from; None of a folder from before they were kept.
+
+        Raises:
+            InputError: if the file is not the one that training wrote.
+        """
+        return SeenRows.read(self.folder / SEEN, self.record.rows)
 
     def networks(self) -> list[Network]:
         """Load all networks, ready to score.

@@ -10,7 +10,7 @@ from pathlib import Path
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.combination import LEARNED
 from bsx.catalog.specs import UNNAMED, read_spec
-from bsx.data.seen import SEEN, RowTexts, SeenRows, beside_entry
+from bsx.data.seen import RowTexts, SeenRows, beside_entry
 from bsx.errors import BsxError
 from bsx.support.result import Notice
 
@@ -60,14 +60,13 @@ def learned_by(spec: str, catalog: Catalog, signature: str = "") -> list[Learned
 def _of_folder(folder: str, signature: str) -> SeenRows | None:
     from bsx.train.record import SavedModel
 
-    place = Path(folder).expanduser()
     try:
-        saved = SavedModel.open(place)
+        saved = SavedModel.open(Path(folder).expanduser())
     except BsxError:  # a column of scores whose metric is gone
         return None
     if signature and saved.digest not in signature:
         return None
-    return SeenRows.read(place / SEEN, saved.record.rows)
+    return saved.seen
 
 
 def _of_ensemble(named: str, catalog: Catalog) -> Iterator[Learned]:
