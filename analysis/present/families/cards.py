@@ -9,6 +9,7 @@ from dataclasses import replace
 from bsx.analysis.cards.leaderboard import CardFigure, CardValue, FigureRow, Leaderboard, card_figures, times_what
 from bsx.analysis.cards.result import (
     AgreementPart,
+    AgreementRow,
     Card,
     CardRun,
     CardTest,
@@ -254,6 +255,10 @@ _SAMPLED = {
 """Part -> what its intervals speak about, unless its rows say more."""
 
 
+def _at_level(row: AgreementRow) -> str:
+    return f"at the level of {row.level}s {row.sampled}" if row.sampled else ""
+
+
 def _about(parts: Iterable[str], sampled: Iterable[str] = ()) -> str:
     """Return what the intervals of some parts speak about; ``sampled`` is what rows of agreement say."""
     known = list(dict.fromkeys(filter(None, sampled)))
@@ -292,7 +297,7 @@ def _figures(cards: Sequence[Card]) -> Iterator[TablePart]:
         caption = f"Figures of the card{'s' * (len(cards) > 1)}; {level}"
         heads = ["part", "table", "where", "figure", "n", *(card.metric for card in cards), "best sentinel"]
         agreed = [card.parts.agreement for card in cards if card.parts.agreement is not None]
-        about = _about(dict.fromkeys(at.part for at in shown), (row.sampled for part in agreed for row in part.rows))
+        about = _about(dict.fromkeys(at.part for at in shown), (_at_level(row) for part in agreed for row in part.rows))
         yield table(caption, heads, rows, note=about + few_note(rows), names=4, full=full)
 
 
@@ -407,7 +412,7 @@ def _agreement(part: AgreementPart) -> Iterator[Part]:
     heads = ["table", "level", "group", "n", "statistic", "value", "interval", "rank"]
     note = (
         "n: rows, or systems at their level. Rank: metrics of the run in clusters of significance (Holm within the "
-        f"group); 1 is best. {_about(['agreement'], (row.sampled for row in part.rows))}"
+        f"group); 1 is best. {_about(['agreement'], map(_at_level, part.rows))}"
     )
     yield table("Correlation with human judgments", heads, rows, note=note + few_note(rows))
     if part.human:
@@ -583,7 +588,7 @@ def _sentinels(part: SentinelsPart) -> Iterator[Part]:
             text(row.level or NONE),
             text(row.group or NONE),
             text(row.figure),
-            number(row.value, mark=few(row.n)),
+            number(row.value, mark=few(row.n) if row.value == row.value else ""),
             interval(row.ci),
             number(row.metric_value),
             text(row.note),

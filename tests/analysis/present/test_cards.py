@@ -67,7 +67,16 @@ def card(metric: str, value: float = 0.4, ci: tuple[float, float] = WIDE, p: flo
         higher_is_better=True,
         partial=True,
         data=(
-            CardData(name="t.tsv", kind="judged", n=40, sha256="1b" * 32, languages=("en",), groups=(), examples=False),
+            CardData(
+                name="t.tsv",
+                kind="judged",
+                n=40,
+                sha256="1b" * 32,
+                languages=("en",),
+                groups=(),
+                examples=False,
+                rows="2c" * 32,
+            ),
         ),
         against=("other",),
         status={"cost": PartStatus(status="failed", reason="no memory")},
