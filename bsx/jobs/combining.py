@@ -307,8 +307,9 @@ def save_ensemble(
     combination = combined.combination.model_copy(update={"members": renamed})
     if texts is not None and (rows := SeenRows.of(texts.pairs())).parts["train"].size:
         beside = beside_entry(place_of(name, registry))
+        if file is None:
+            make_folder(beside.parent)
         check_output(beside)
-        make_folder(beside.parent)
         fitted = fitted.model_copy(update={"seen": rows.save(beside)})
     return write_ensemble(EnsembleEntry(name=stem, combination=combination, fitted=fitted), registry, file)
 

@@ -226,8 +226,9 @@ def spelled_figure(evidence: Evidence, beside: str = "", *, whole: bool = False)
         return f"{figure} on {where}{of} (n {evidence.n}{few}); {evidence.source}"
     if evidence.direction is not None:
         where = f"{where} " * whole + f"{evidence.direction} {evidence.level}"
+    few = f" (n {evidence.n}, too few to rely on)" if evidence.n is not None and evidence.n < FEW_ITEMS else ""
     statistic = "tau" if "kendall" in evidence.statistic.casefold() else "r"
-    return f"{where} {statistic} {_plain(evidence.value)}{beside}; {evidence.source}"
+    return f"{where} {statistic} {_plain(evidence.value)}{beside}{few}; {evidence.source}"
 
 
 def _plain(value: float) -> str:
