@@ -268,8 +268,8 @@ def test_a_short_run_is_timed_three_times(
 
 
 def test_changed_meanings_are_compared_pair_by_pair(tmp_path: Path) -> None:
-    places = ("harbour", "old bridge", "village", "garden", "big museum", "station")
-    places += ("theatre", "old school", "library", "new market", "small church", "cinema")
+    places = ["harbour", "old bridge", "village", "garden", "big museum", "station"]
+    places += ["theatre", "old school", "library", "new market", "small church", "cinema"]
     rows = [
         (f"The {place} was not open in {1990 + n}, they said.", "It was closed.", n) for n, place in enumerate(places)
     ]
@@ -443,7 +443,7 @@ def test_compare_says_how_often_people_agreed(tables: dict[str, Path], tmp_path:
 
 def judged_rows(n: int, lps: Sequence[str] = ("de-en",), seed: int = 3) -> list[tuple[object, ...]]:
     draw = np.random.default_rng(seed)
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for lp in lps:
         for place in range(n):
             words, wrong = sentence(draw), place % 5

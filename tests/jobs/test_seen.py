@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import bsx
 from tests.conftest import Outcome
 from tests.train.test_run import sentences
 
@@ -119,8 +118,6 @@ def test_members_that_were_trained_are_named(cli: Cli, trained: Path, tmp_path: 
     out = cli("ensemble", train, "--metrics", "chrf", "--metrics", f"trained:{trained}", "--resamples", 20)
     assert out.status == 0, out.err
     assert f"trained:{trained} was trained on 40 of the 40 rows" in out.out
-    found = bsx.metrics.learned.seen.notices_of("x", [], lambda: None)
-    assert found == ()
 
 
 def test_scores_without_texts_cannot_be_told(cli: Cli, trained: Path, tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ def _items(content: JudgedRows, rows: NDArray[np.bool_], level: str) -> int:
     return int(rows.sum())
 
 
-def _varied(values: Array, groups: Array, kept: Array) -> Array:
+def _varied(values: Array, groups: Array, kept: NDArray[np.bool_]) -> Array:
     """Return the values with NaN in groups where all are the same: nothing can be ranked there."""
     findings = values.copy()
     for label in set(groups[kept].tolist()):

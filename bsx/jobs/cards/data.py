@@ -164,7 +164,7 @@ class DataSet:
         content = self.content
         if isinstance(content, JudgedRows):
             human = None if content.human is None else [repr(value) for value in content.human.tolist()]
-            told = [human, content.group, content.system, content.segment, content.document]
+            told: list[object] = [human, content.group, content.system, content.segment, content.document]
             if content.texts.candidates is None and human is None:
                 told.append(content.columns)
         elif isinstance(content, LabelledPairs):

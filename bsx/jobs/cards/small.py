@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from bsx.analysis.cards.leaderboard import CHALLENGE, TOLD_APART, TRIPLES
 from bsx.jobs.cards.inputs import CardFindings
@@ -11,7 +11,7 @@ from bsx.support.untyped import JsonObject
 
 _Place = tuple[str, str, str, str]
 """Table, level, group and figure; of a perturbation's fall, its name too."""
-_LISTS = {
+_LISTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "agreement": {"rows": ()},
     "paraphrase": {"pairs": ("ROC AUC",), "triples": (TRIPLES,)},
     "perturbations": {"overall": (TOLD_APART,), "rows": ("drop beyond the control's",)},
@@ -85,4 +85,4 @@ def _sizes(made: dict[str, JsonObject]) -> Iterator[tuple[_Place, int]]:
 
 def _changed(row: JsonObject) -> str:
     strength = row.get("strength")
-    return row["perturbation"] + (f" {strength:g}" if strength is not None else "")
+    return str(row["perturbation"]) + (f" {strength:g}" if strength is not None else "")
