@@ -26,6 +26,7 @@ from sklearn.isotonic import IsotonicRegression
 
 import bsx
 from bsx.analysis import MarkAgreement, calibration, compare_marks, mark_agreement
+from bsx.data.seen import SeenRows, beside_entry
 from bsx.risk.explainer import TrainedNetwork, best_matches, read_texts, word_features, word_inputs, worst_piece
 from bsx.risk.network import RiskNetwork
 from bsx.support.provenance import file_digest
@@ -261,10 +262,11 @@ def train(data: Path, work: Path) -> None:
         "evidence": [{**one, "source": source} for one in evidence],
         "notes": NOTES,
     }
-    write(entry)
+    write(entry, data)
     name, layer = ENGLISH
     write(
-        {"model": name, "reference": {"layer": layer, "candidate": beside(name, layer, dev_rows, dev)}, "notes": NOTES}
+        {"model": name, "reference": {"layer": layer, "candidate": beside(name, layer, dev_rows, dev)}, "notes": NOTES},
+        data,
     )
 
 
@@ -282,9 +284,23 @@ def _evidence(dataset: str, side: str, method: str, found: MarkAgreement) -> dic
     return {"dataset": dataset, "side": side, "method": method, "sentences": found.auc.n, **figures}
 
 
-def write(entry: dict[str, object]) -> None:
-    """Write an entry of the registry."""
+def seen(data: Path, model: str) -> SeenRows:
+    """Return the digests of the rows that a model's networks learned, and of those that its curves were fitted to."""
+    beside = [(row["candidate"], row["post_edit"]) for pair in PAIRS for row in eval4nlp(data, pair, "dev")[:EDITED]]
+    if model != MODEL:
+        return SeenRows.of(beside)
+    both = {
+        part: [(row["candidate"], row["source"]) for pair in PAIRS for row in eval4nlp(data, pair, part)]
+        for part in ("train", "dev")
+    }
+    return SeenRows.of(both["train"], [*both["dev"], *beside])
+
+
+def write(entry: dict[str, object], data: Path) -> None:
+    """Write an entry of the registry, and beside it the digests of the rows that it was fitted to."""
     file = OUT / f"{entry['model']}.yaml"
+    kept = seen(data, str(entry["model"])).save(beside_entry(file))
+    entry = {"model": entry["model"], "seen": kept, **entry}
     file.write_text(yaml.safe_dump(entry, sort_keys=False, allow_unicode=True, width=120), encoding="utf-8")
 
 

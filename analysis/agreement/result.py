@@ -230,6 +230,7 @@ class MetaResult(Result):
         metrics: names, in the order given.
         sentinels: names of the controls.
         systems: whether rows are arranged by system and segment.
+        warnings: those of `bsx.metrics.learned.seen.seen_notices`: metrics that were fitted to these rows.
     """
 
     kind: ClassVar[str] = "meta"
@@ -242,6 +243,7 @@ class MetaResult(Result):
     metrics: tuple[str, ...]
     sentinels: tuple[str, ...] = ()
     systems: bool = False
+    warnings: tuple[Notice, ...] = ()
 
     def __getitem__(self, group: str) -> GroupResult:
         """Return a group's result.
@@ -261,11 +263,13 @@ class Judgments(Result):
 
     Attributes:
         judgments: one for each, in the order given.
+        warnings: as those of `MetaResult`.
     """
 
     kind: ClassVar[str] = "meta-judgments"
 
     judgments: tuple[MetaResult, ...]
+    warnings: tuple[Notice, ...] = ()
 
     def __getitem__(self, human: str) -> MetaResult:
         """Return the result with one column of human scores.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ import numpy as np
 from bsx.analysis.cards.result import Card, CostPart
 from bsx.analysis.stats.clusters import adjust, significance_clusters
 from bsx.errors import InputError
+from bsx.support.checks import FEWEST_ITEMS
 from bsx.support.optional import need
 from bsx.support.result import Interval, Number, Result
 from bsx.support.settings import in_range
@@ -36,10 +38,11 @@ class FigureRow:
     Attributes:
         part: the cards' part.
         figure: what was measured.
-        data: the table, and the first digits of its digest.
+        data: the table, and the first digits of the digest of the rows that were used.
         level: segment or system, where there is one.
         group: language pair or language, where there is one.
         lower: whether lower is better.
+        n: the items that it rests on, the same for all cards.
         tests: pairs of metrics by how they were compared: ``paired``; ``intervals`` where the cards have no test;
             ``ranges`` of runs, for the cost.
         standings: best first.
@@ -51,6 +54,7 @@ class FigureRow:
     level: str
     group: str
     lower: bool
+    n: int | None
     tests: dict[str, int]
     standings: tuple[StandingRow, ...]
 
@@ -74,7 +78,7 @@ class Leaderboard(Result):
 
 @dataclass(frozen=True)
 class CardFigure:
-    """Which figure of a card."""
+    """Which figure of a card; ``n`` where figures of several cards are compared, which must rest on as many items."""
 
     part: str
     figure: str
@@ -82,11 +86,15 @@ class CardFigure:
     level: str = ""
     group: str = ""
     lower: bool = False
+    n: int | None = None
 
 
 @in_range
 def compare_cards(cards: Sequence[Card], *, alpha: float = 0.05) -> Leaderboard:
-    """Lay cards side by side: figures measured on the same tables, with intervals, and clusters of significance.
+    """Lay cards side by side: figures measured on the same rows, with intervals, and clusters of significance.
+
+    Rows are the same if their digests are, and the figures rest on as many items. Figures of fewer than
+    `bsx.support.checks.FEWEST_ITEMS` items are left out.
 
     Two metrics are compared by the paired test that one of their cards holds. Where none does, because the cards come
     from different runs, their intervals are taken for those of independent normal estimates, which is careful for
@@ -98,7 +106,7 @@ def compare_cards(cards: Sequence[Card], *, alpha: float = 0.05) -> Leaderboard:
         alpha: level of significance.
 
     Raises:
-        InputError: if there are fewer, two of one metric, or no table that two of them share.
+        InputError: if there are fewer, two of one metric, or no figure on rows that two of them share.
     """
     names = [card.metric for card in cards]
     if len(cards) < 2:
@@ -109,20 +117,17 @@ def compare_cards(cards: Sequence[Card], *, alpha: float = 0.05) -> Leaderboard:
     values: dict[CardFigure, dict[str, tuple[float, Interval | None]]] = {}
     tests: dict[tuple[CardFigure, str, str], float] = {}
     for card in cards:
-        digests: dict[str, list[str]] = {}
-        for item in card.data:
-            digests.setdefault(item.name, []).append(item.sha256[:8])
-        for key, value, ends, _ in card_figures(card):
-            values.setdefault(_named(key, digests), {})[card.metric] = value, ends
+        for key, value, ends, n in card_figures(card):
+            values.setdefault(_on_rows(replace(key, n=n), card), {})[card.metric] = value, ends
         for part, test in ((part, test) for part, content in card.parts.made().items() for test in content.tests):
             if test.b in names and not math.isnan(test.p):
-                key = CardFigure(part, test.figure, test.data, test.level, test.group)
-                tests[_named(key, digests), test.a, test.b] = test.p
+                key = CardFigure(part, test.figure, test.data, test.level, test.group, n=test.n)
+                tests[_on_rows(key, card), test.a, test.b] = test.p
     figures = [_ranked(key, of, tests, alpha) for key, of in values.items() if len(of) > 1]
     if not figures:
-        raise InputError("the cards share no figure: they were measured on different tables")
+        raise InputError("the cards share no figure: they were measured on different tables, or on other rows of them")
     lone = sum(len(of) == 1 for of in values.values())
-    notes = [f"{lone} figures are left out: only one of the cards has them on the same table"] if lone else []
+    notes = [f"{lone} figures are left out: only one of the cards has them on the same rows"] if lone else []
     examples = [item.name for card in cards for item in card.data if item.examples]
     if examples:
         notes.append("the shipped examples are invented sentences: figures on them are no evidence")
@@ -134,11 +139,16 @@ def compare_cards(cards: Sequence[Card], *, alpha: float = 0.05) -> Leaderboard:
     return Leaderboard(metrics=tuple(names), alpha=alpha, figures=tuple(figures), notes=tuple(notes))
 
 
-def _named(key: CardFigure, digests: Mapping[str, Sequence[str]]) -> CardFigure:
-    """Return a key in which the table is one content, not one name."""
-    known = digests.get(key.data)
-    data = f"{key.data} ({known[0]})" if known else key.data
-    return replace(key, data=data)
+def _on_rows(key: CardFigure, card: Card) -> CardFigure:
+    """Return a key in which the table is the rows that were used, not a name."""
+    tables = [item for item in card.data if item.name == key.data]
+    lang = key.group.rpartition("-")[2]
+    own = [item for item in tables if key.group in item.groups or lang in item.languages]
+    digests = [item.rows for item in own or tables]
+    if not digests:
+        return key
+    whole = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+    return replace(key, data=f"{key.data} ({whole[:8]})")
 
 
 class CardValue(NamedTuple):
@@ -151,7 +161,11 @@ class CardValue(NamedTuple):
 
 
 def card_figures(card: Card) -> Iterator[CardValue]:
-    """Yield what a card measured."""
+    """Yield what a card measured, but for figures of fewer than `FEWEST_ITEMS` items."""
+    return (figure for figure in _measured(card) if figure.n is None or figure.n >= FEWEST_ITEMS)
+
+
+def _measured(card: Card) -> Iterator[CardValue]:
     parts = card.parts
     if parts.agreement is not None:
         for row in parts.agreement.rows:

@@ -14,7 +14,7 @@ from bsx.data.lines import NamedFile
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.result import Interval, Notice, Number, Result
 
-SCHEMA = 3
+SCHEMA = 4
 """Version of a card's shape; another one is refused where cards are read."""
 
 PartName = Literal[
@@ -34,7 +34,8 @@ PartName = Literal[
 class CardTest:
     """One test of a card: ``p`` is two-sided unless ``method`` says one-sided, ``p_adjusted`` is over all its tests.
 
-    ``b`` is the other metric or the sentinel, or what the metric is tested against, such as 0.
+    ``b`` is the other metric or the sentinel, or what the metric is tested against, such as 0; ``n`` counts the items
+    that the figure rests on.
     """
 
     data: str
@@ -48,6 +49,7 @@ class CardTest:
     p: Number
     p_adjusted: float | None = None
     method: str = ""
+    n: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +62,10 @@ class CardPart:
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementRow:
-    """Agreement with human judgments in one group of a table, or its mean over groups; ``others``: further figures."""
+    """Agreement with human judgments in one group of a table, or its mean over groups; ``others``: further figures.
+
+    ``n`` counts ``items``: rows, or systems at their level; ``sampled`` is what the interval speaks about.
+    """
 
     data: str
     level: str
@@ -73,6 +78,8 @@ class AgreementRow:
     of: int | None
     others: dict[str, Number]
     method: str
+    items: str = "rows"
+    sampled: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -335,6 +342,7 @@ class SentinelRow:
     ci: Interval | None = None
     metric_value: float | None = None
     note: str = ""
+    n: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -465,7 +473,11 @@ class PartStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class CardData:
-    """One table that the card rests on."""
+    """One table that the card rests on, in one language.
+
+    ``sha256`` is the digest of the file, ``rows`` that of the rows that were used; ``human`` is the name of the column
+    of human scores, and ``documents`` says whether a column names documents.
+    """
 
     name: str
     kind: str
@@ -474,6 +486,9 @@ class CardData:
     languages: tuple[str, ...]
     groups: tuple[str, ...]
     examples: bool
+    rows: str
+    human: str = ""
+    documents: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -503,6 +518,7 @@ class Card(Result):
         status: what became of every part.
         parts: those that were made.
         multiplicity: all its tests as one family.
+        warnings: those of `bsx.metrics.learned.seen.seen_notices`; ``table`` among their values says where.
     """
 
     kind: ClassVar[str] = "card"
@@ -518,6 +534,7 @@ class Card(Result):
     status: dict[str, PartStatus]
     parts: CardParts
     multiplicity: FamilyRow
+    warnings: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -126,8 +126,8 @@ class EnsembleResult(Result):
         fitted: rows that the weights were fitted on.
         omitted: rows left out because a number was missing.
         warnings: what to know before the numbers are believed: ``lower-is-better``, ``rows-alone``,
-            ``undefined-resamples``, ``best-of-the-same-rows``, ``purged``, ``equal-weights``, ``hang-together`` or
-            ``rows-share-texts``.
+            ``undefined-resamples``, ``best-of-the-same-rows``, ``purged``, ``equal-weights``, ``hang-together``,
+            ``rows-share-texts``, or those of `bsx.metrics.learned.seen.seen_notices`.
     """
 
     kind: ClassVar[str] = "ensemble"

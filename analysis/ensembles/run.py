@@ -25,10 +25,10 @@ from bsx.analysis.ensembles.fit import (
 )
 from bsx.analysis.ensembles.gain import Measured, gains
 from bsx.analysis.ensembles.result import EnsembleResult, FoldWeights
-from bsx.analysis.ensembles.settings import LEARNED, EnsembleData, EnsembleSettings
+from bsx.analysis.ensembles.settings import EnsembleData, EnsembleSettings
 from bsx.analysis.ensembles.weights import equal_weights
 from bsx.analysis.stats.folds import Fold, Rows, given_folds, group_folds, refuse_leak, unit_folds, units
-from bsx.catalog.combination import Combination, Member, Normalise
+from bsx.catalog.combination import LEARNED, Combination, Member, Normalise
 from bsx.data.columns import TableLike, column_names, numeric_columns, standardise
 from bsx.data.documents import document_of_segment, refuse_single
 from bsx.errors import InputError

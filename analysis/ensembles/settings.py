@@ -7,11 +7,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from bsx.catalog.combination import LEARNED
 from bsx.support.settings import BaseSettings, Option
 from bsx.support.untyped import Untyped
 
 How = Literal["mean", "z", "rank", "weights", "ridge", "greedy", "factors"]
-LEARNED: tuple[How, ...] = ("weights", "ridge", "greedy")  # their weights are fitted to human scores
 
 
 class EnsembleSettings(BaseSettings):

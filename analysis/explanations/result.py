@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from bsx.analysis.explanations.calibration import Calibration
 from bsx.analysis.explanations.marks import MarkAgreement
-from bsx.support.result import Number, Result
+from bsx.support.result import Notice, Number, Result
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Explanations(Result):
         rows: one for each candidate.
         marks: of each side that was held against human marks, how well they agree.
         calibration: of each of these whose risks are calibrated, how far they are from the shares of marked words.
+        warnings: those of `bsx.metrics.learned.seen.seen_notices`, where risks were held against marks.
     """
 
     kind: ClassVar[str] = "explain"
@@ -52,6 +53,7 @@ class Explanations(Result):
     rows: tuple[ExplainedRow, ...]
     marks: dict[str, MarkAgreement] = field(default_factory=dict)
     calibration: dict[str, Calibration] = field(default_factory=dict)
+    warnings: tuple[Notice, ...] = ()
 
     def __len__(self) -> int:
         """Return how many rows there are."""

@@ -11,8 +11,11 @@ from bsx.analysis.present.numbers import figure
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Cell, TablePart
 from bsx.analysis.stats.equivalence import Verdict
+from bsx.support.checks import FEW_ITEMS
 
 NONE = "–"
+FEW = "‡"
+"""The mark of a figure of fewer than `FEW_ITEMS` items."""
 FEWEST = 20
 """Rows from which a figure may be a headline."""
 SHOWN = 3
@@ -142,6 +145,17 @@ def settings_line(settings: Mapping[str, object]) -> str:
         if isinstance(value, str | int | float) and value is not False and value not in ("", "none")
     )
     return ", ".join(shown)
+
+
+def few(n: int | None) -> str:
+    """Return the mark of a figure that rests on so many items."""
+    return FEW if n is not None and n < FEW_ITEMS else ""
+
+
+def few_note(rows: Iterable[Sequence[Cell]]) -> str:
+    """Return what the mark means, with a blank before it, if a cell has it."""
+    marked = any(FEW in (cell.mark or cell.text) for row in rows for cell in row)
+    return f" {FEW} fewer than {FEW_ITEMS} items: too few to rely on." if marked else ""
 
 
 def listed(names: Sequence[str]) -> str:

@@ -13,6 +13,8 @@ from bsx.errors import InputError
 from bsx.support.checks import Array
 
 Normalise = Literal["none", "z", "rank"]
+LEARNED = ("weights", "ridge", "greedy")
+"""Rules whose weights are fitted to human scores."""
 
 
 class _Part(BaseModel):

@@ -18,7 +18,7 @@ from bsx.analysis.ensembles.result import EnsembleResult
 from bsx.analysis.ensembles.run import TEXTS, Combined, combine
 from bsx.analysis.ensembles.settings import EnsembleColumns, EnsembleSettings
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.combination import Member
+from bsx.catalog.combination import LEARNED, Member
 from bsx.catalog.entries.metrics import EnsembleEntry, EnsembleOrigin
 from bsx.catalog.overlay import ensemble_file, write_ensemble
 from bsx.catalog.specs import read_spec
@@ -26,13 +26,15 @@ from bsx.data.columns import Labels, read_columns
 from bsx.data.documents import DOCUMENTS, seem_together
 from bsx.data.lines import NamedFile
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, together
-from bsx.data.output import ScoreTable, check_table, refuse_taken
+from bsx.data.output import ScoreTable, check_table, make_folder, refuse_taken
 from bsx.data.pairing import Pairing, texts_of_rows
 from bsx.data.run import as_one_run, check_output
+from bsx.data.seen import RowTexts, SeenRows, beside_entry
 from bsx.data.sidecar import carried, known_signatures, lower_by_sidecar, scored_columns
 from bsx.data.tables import Table
 from bsx.errors import BsxError, InputError
-from bsx.jobs.tables import FORMATS, ComputedScores, ScoreColumns, TableSettings, Watched, score_table
+from bsx.jobs.tables import FORMATS, ComputedScores, ScoreColumns, TableSettings, Watched, row_texts, score_table
+from bsx.metrics.learned.seen import seen_notices
 from bsx.metrics.zoo import check_from_file, config_of, find_metric
 from bsx.support.checks import Array
 from bsx.support.provenance import provenance
@@ -160,7 +162,10 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
         how["profiles"] = read_profiles(profiles, source, columns_of, factors, settings)
     result = combine(table, metrics, human, **how)
     if save is not None:
-        save_ensemble(result, save, settings.members, human, [source], signatures, registry)
+        fitted = (
+            row_texts(opened if fit is None else Table(fit), settings, [human]) if settings.how in LEARNED else None
+        )
+        save_ensemble(result, save, settings.members, human, [source], signatures, registry, fitted)
     if scores_out is not None:
         _save_scores(Path(settings.table), result.scores.tolist(), scores_out)
     notes = [] if system is None or system == group else together([str(name) for name in table[system]], system)
@@ -178,7 +183,15 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
             said = seem_together([str(table[segment][i]).rpartition(" ")[2] for i in here], judged[list(here)])
             notes += [said if group is None else f"{label}: {said}"] if said else []
     signatures = known_signatures(settings.table, columns) | scores.signatures
-    return replace(result.result, signatures=signatures, notes=(*notes, *scores.notes))
+    catalog = load_registry(computing.registry)
+    seen = seen_notices(metrics, catalog, lambda: row_texts(opened, settings, [human]), signatures=signatures)
+    if fit is not None:
+        also = seen_notices(
+            metrics, catalog, lambda: row_texts(Table(fit), settings, [human]), signatures=signatures, table=fit.name
+        )
+        seen += tuple(notice for notice in also if notice.name == "seen-rows")
+    warnings = (*result.result.warnings, *seen)
+    return replace(result.result, signatures=signatures, notes=(*notes, *scores.notes), warnings=warnings)
 
 
 def _save_scores(file: Path, scores: Sequence[float], path: Path) -> None:
@@ -265,6 +278,7 @@ def save_ensemble(
     files: Sequence[Path],
     signatures: Mapping[str, str],
     registry: Path | None,
+    texts: RowTexts | None = None,
 ) -> Path:
     """Write an ensemble as YAML; members of weight 0 are left out.
 
@@ -276,6 +290,7 @@ def save_ensemble(
         files: tables it was fitted on.
         signatures: column -> signature, where known.
         registry: folder to save in; the user's own if None.
+        texts: of the rows that weights were fitted to, of which digests are kept beside it; None if there are none.
 
     Raises:
         InputError: naming the column that is not a metric bsx can build, or whose direction is not the metric's; or if
@@ -310,6 +325,12 @@ def save_ensemble(
         },
     )
     combination = combined.combination.model_copy(update={"members": renamed})
+    if texts is not None and (rows := SeenRows.of(texts.pairs())).parts["train"].size:
+        beside = beside_entry(place_of(name, registry))
+        if file is None:
+            make_folder(beside.parent)
+        check_output(beside)
+        fitted = fitted.model_copy(update={"seen": rows.save(beside)})
     return write_ensemble(EnsembleEntry(name=stem, combination=combination, fitted=fitted), registry, file)
 
 

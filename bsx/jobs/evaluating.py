@@ -19,6 +19,7 @@ from bsx.analysis.agreement.result import Judgments, MetaResult
 from bsx.analysis.agreement.rows import CorpusScores
 from bsx.analysis.agreement.sentinels import MADE, columns_of
 from bsx.analysis.agreement.settings import MetaSettings
+from bsx.catalog.catalog import load_registry
 from bsx.catalog.specs import split_specs
 from bsx.data.cells import Spelled, spelled
 from bsx.data.columns import Labels, number_column, read_columns
@@ -27,6 +28,7 @@ from bsx.data.long import SEGMENTS, SYSTEM
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.pairing import Pairing, texts_of_rows
 from bsx.data.run import as_one_run
+from bsx.data.seen import RowTexts
 from bsx.data.sidecar import carried, known_signatures
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError
@@ -42,9 +44,11 @@ from bsx.jobs.tables import (
     Watched,
     find_columns,
     known_columns,
+    row_texts,
     turned,
 )
 from bsx.metrics.blocks import Values
+from bsx.metrics.learned.seen import seen_notices
 from bsx.metrics.run import prepare, stream
 from bsx.metrics.summary import Tally, about, flags, summarise
 from bsx.metrics.zoo import metric_names
@@ -167,17 +171,31 @@ def meta(settings: MetaRun) -> MetaResult | Judgments:
     own = {**part(settings, MetaSettings), "system": roles.system, "segment": roles.segment, "group": roles.group}
     own |= {"document": roles.document, "lower": roles.lower, "categories": roles.categories, "corpus": columns.corpus}
     metrics = [name for name in roles.columns if name not in settings.sentinels]
+    signatures = columns.signatures
+    warnings = seen_notices(
+        roles.columns,
+        load_registry(settings.registry),
+        lambda: _judged_texts(texts, settings, roles),
+        signatures=signatures,
+    )
     values = within_pairs(roles, columns.values, columns.pairs)
     results = [meta_evaluate(values, metrics, human, **own) for human in roles.human]
     notes += columns.notes
     if len(results) == 1:
-        return replace(results[0], signatures=columns.signatures, notes=(*notes, *results[0].notes))
+        warnings = (*warnings, *results[0].warnings)
+        return replace(results[0], signatures=signatures, notes=(*notes, *results[0].notes), warnings=warnings)
     # What holds for all judgments is said once.
     every = [result.notes for result in results]
     shared = [note for note in every[0] if all(note in others for others in every)]
     apart = [f"{result.human}: {note}" for result in results for note in result.notes if note not in shared]
     parts = tuple(replace(result, notes=()) for result in results)
-    return Judgments(parts, signatures=columns.signatures, notes=(*notes, *shared, *apart))
+    return Judgments(parts, signatures=signatures, notes=(*notes, *shared, *apart), warnings=warnings)
+
+
+def _judged_texts(texts: Input, settings: MetaRun, roles: Roles) -> RowTexts | None:
+    """Return the texts of the rows that have human scores."""
+    table = Table(texts.table or "")
+    return row_texts(table, settings, settings.human or roles.human)
 
 
 def texts_of(settings: MetaRun) -> Input:

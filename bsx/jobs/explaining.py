@@ -20,12 +20,14 @@ from bsx.data.corpus import as_texts
 from bsx.data.files import TableFile
 from bsx.data.output import refuse_taken
 from bsx.data.run import as_one_run
+from bsx.data.seen import RowTexts, SeenRows, beside_entry
 from bsx.data.tables import Row
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.jobs.tables import FORMATS, Watched
 from bsx.metrics.base import Metric
+from bsx.metrics.learned.seen import Learned, learned_by, notices_of
 from bsx.metrics.zoo import get_metric
 from bsx.risk.explainer import RiskMethod, Side, TextRow, WordRisks, idf_weights
 from bsx.support.checks import Array
@@ -273,7 +275,26 @@ def _explained(
         agreement[side] = mark_agreement(risks[side], marked, **draws)
         if result.calibrated[side]:
             shares[side] = calibration(risks[side], marked, **draws)
-    return replace(result, marks=agreement, calibration=shares, settings={**result.settings, **draws})
+    texts = RowTexts(
+        [row.candidate for row in rows],
+        [row.references for row in rows],
+        [row.source for row in rows] if all(row.source is not None for row in rows) else None,  # type: ignore[misc]
+    )
+    catalog = encoders.catalog
+    learned = learned_by(settings.metrics[0], catalog) if settings.metrics else _learned(encoders, result)
+    warnings = notices_of(result.by, learned, lambda: texts)
+    return replace(
+        result, marks=agreement, calibration=shares, settings={**result.settings, **draws}, warnings=warnings
+    )
+
+
+def _learned(encoders: Encoders, result: Explanations) -> list[Learned]:
+    """Return what the networks and curves behind risks were fitted to."""
+    entry = encoders.catalog.explainer(result.by)
+    if entry is None or not any(result.calibrated.values()):
+        return []
+    file = encoders.catalog.origins["explainer", entry.model]
+    return [Learned("networks", SeenRows.read(beside_entry(file), entry.seen))]
 
 
 def _by_vectors(

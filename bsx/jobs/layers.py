@@ -34,6 +34,7 @@ from bsx.metrics.run import score_corpus
 from bsx.metrics.summary import about
 from bsx.metrics.zoo import find_metric, get_metrics
 from bsx.support.aligned import text_table
+from bsx.support.checks import FEW_ITEMS, FEWEST_ITEMS
 from bsx.support.progress import told
 from bsx.support.settings import BaseSettings, Option, part, settled
 
@@ -244,7 +245,9 @@ class Tuning:
         return "\n".join([*lines, self.signature])
 
     def write(self, registry: Path | None = None) -> Path | None:
-        """Write layer and evidence to an overlay registry; return the file, None if no layer has a correlation.
+        """Write layer and evidence to an overlay registry; return the file.
+
+        None is written, and None returned, if no layer has a correlation or segments are fewer than `FEWEST_ITEMS`.
 
         A model that the registry does not know, a folder or one of a hub, gets an entry of its own there.
 
@@ -253,7 +256,7 @@ class Tuning:
         """
         result, entry = self.agreement, self.entry
         value = float(np.round(result.mean[result.best_layer, 2], 6))
-        if not math.isfinite(value):
+        if not math.isfinite(value) or result.n < FEWEST_ITEMS:
             return None
         evidence = Evidence(
             dataset=f"{', '.join(self.data)} ({', '.join(result.groups)})",
@@ -261,6 +264,7 @@ class Tuning:
             statistic=f"mean {result.statistic} of F1, {result.n} segments",
             value=value,
             source=f"bsx registry tune; {self.signature}",
+            n=result.n,
         )
         kept = [old for old in entry.evidence if old.dataset != evidence.dataset]
         update = {"layer": result.best_layer, "evidence": [*kept, evidence]}
@@ -284,7 +288,9 @@ def tune(settings: TuneSettings) -> Tuning:
     scorer = settings.scorer(settings.model, language.code, catalog)
     scores = scorer.score(judged.candidates, judged.references, progress=told(settings.progress))
     agreement = judged.agreement(scores.precision, scores.recall, scores.f1, settings)
-    notes, entry = [*judged.notes, *scorer.notes, *agreement.notes], _entry(scorer, language.code, catalog)
+    few = [] if agreement.n >= FEW_ITEMS else [f"{agreement.n} segments are too few to rely on a layer chosen by them"]
+    few += [f"of fewer than {FEWEST_ITEMS} segments nothing is written"] if agreement.n < FEWEST_ITEMS else []
+    notes, entry = [*judged.notes, *scorer.notes, *agreement.notes, *few], _entry(scorer, language.code, catalog)
     return Tuning(scorer.model, agreement, tuple(judged.names), language.code, str(scores.signature), entry, notes)
 
 

@@ -20,6 +20,7 @@ from bsx.support.progress import Progress, Say, Watch, nothing, told
 from bsx.support.settings import BaseSettings, Option, build_config, part, set_fields
 
 if TYPE_CHECKING:
+    from bsx.data.seen import RowTexts
     from bsx.data.tables import Table
     from bsx.metrics.base import Metric
 
@@ -342,6 +343,45 @@ def score_texts(
         frozenset(row.metric for row in rows if row.turned),
         [note for row in rows for note in row.notes[int(row.turned and not turn) :]],
         any(row.failed for row in rows),
+    )
+
+
+def row_texts(table: Table, settings: TextColumns, human: Sequence[str] = ()) -> RowTexts | None:
+    """Return the texts of a table's rows, by the columns that the user named or that have a usual name.
+
+    Args:
+        table: the table.
+        settings: what columns of texts are called; the rows of several columns of candidates come one after the other.
+        human: columns of human scores; rows without any are left out.
+
+    Returns:
+        The texts; None without candidates, or without anything to hold them against.
+    """
+    from bsx.data.cells import is_missing, spelled
+    from bsx.data.seen import RowTexts
+
+    asked = {role: getattr(settings, role) for role in TextColumns.model_fields}
+    found = find_columns(table.columns, asked, *asked)
+    if {"sentence1", "sentence2"} <= set(table.columns) and not found["candidate"]:
+        found |= {"candidate": ["sentence1"], "reference": ["sentence2"]}
+    named = [name for names in found.values() for name in names]
+    if not found["candidate"] or not (found["reference"] or found["source"]) or {*named, *human} - {*table.columns}:
+        return None
+    wanted = list(dict.fromkeys([*named, *human]))
+    rows = [
+        row for row in table.rows(*wanted, only=True) if not human or not all(is_missing(row[name]) for name in human)
+    ]
+
+    def texts(cell: object) -> list[str]:
+        return [spelled(text) for text in (cell if isinstance(cell, list) else [cell]) if text not in (None, "")]
+
+    references = [[text for name in found["reference"] for text in texts(row[name])] for row in rows]
+    sources = [spelled(row[found["source"][0]]) for row in rows] if found["source"] else None
+    several = len(found["candidate"])
+    return RowTexts(
+        [spelled(row[name]) for name in found["candidate"] for row in rows],
+        references * several if found["reference"] else None,
+        None if sources is None else sources * several,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bsx.catalog.entries.evidence import Aspect, Evidence, Test
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
+from bsx.support.checks import FEW_ITEMS
 
 Weights = Mapping[Aspect, float]
 """How much each aspect of a card counts."""
@@ -53,7 +54,7 @@ def by_evidence(
     """
     groups: dict[int, dict[str, tuple[ModelEntry, _Figures]]] = {}
     for entry in pool:
-        known = [e for e in entry.evidence if e.aspect in (None, "agreement")]
+        known = [e for e in entry.evidence if e.aspect in (None, "agreement") and e.enough]
         near = min((_nearness(e, language, languages) for e in known), default=5)
         figures = {e.test: e for e in known if _nearness(e, language, languages) == near}
         groups.setdefault(near, {})[entry.name] = entry, figures
@@ -149,7 +150,11 @@ def by_aspects(pool: Iterable[ModelEntry], language: LanguageEntry, weights: Wei
     codes = (language.code, language.code.partition("-")[0])
     for name, entry in entries.items():
         figures[name] = {
-            aspect: {e.test: e for e in entry.evidence if (e.aspect or "agreement") == aspect and e.language in codes}
+            aspect: {
+                e.test: e
+                for e in entry.evidence
+                if (e.aspect or "agreement") == aspect and e.language in codes and e.enough
+            }
             for aspect in weights
         }
     ranked = []
@@ -217,11 +222,13 @@ def spelled_figure(evidence: Evidence, beside: str = "", *, whole: bool = False)
         ends = "" if evidence.interval is None else " [" + ", ".join(_plain(end) for end in evidence.interval) + "]"
         of = f" {evidence.direction} {evidence.level}" if evidence.direction is not None else ""
         figure = f"{evidence.statistic} {_plain(evidence.value)}{ends}{beside}"
-        return f"{figure} on {where}{of} (n {evidence.n}); {evidence.source}"
+        few = ", too few to rely on" if evidence.n is not None and evidence.n < FEW_ITEMS else ""
+        return f"{figure} on {where}{of} (n {evidence.n}{few}); {evidence.source}"
     if evidence.direction is not None:
         where = f"{where} " * whole + f"{evidence.direction} {evidence.level}"
+    few = f" (n {evidence.n}, too few to rely on)" if evidence.n is not None and evidence.n < FEW_ITEMS else ""
     statistic = "tau" if "kendall" in evidence.statistic.casefold() else "r"
-    return f"{where} {statistic} {_plain(evidence.value)}{beside}; {evidence.source}"
+    return f"{where} {statistic} {_plain(evidence.value)}{beside}{few}; {evidence.source}"
 
 
 def _plain(value: float) -> str:

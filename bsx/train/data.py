@@ -132,6 +132,11 @@ class Instances:
         for row in np.concatenate([self.candidates, self.others], axis=1).tolist():
             yield tuple(self.texts[i] for i in row)
 
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Yield each candidate of each instance with each text that it is compared with."""
+        for candidates, others in zip(self.candidates.tolist(), self.others.tolist(), strict=True):
+            yield from ((self.texts[i], self.texts[j]) for i in candidates for j in others)
+
     @property
     def digest(self) -> str:
         """The sha256 of texts, their order and the scores."""

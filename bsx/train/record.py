@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bsx.data.lines import NamedFile, sealed
 from bsx.data.output import atomic_text
+from bsx.data.seen import SEEN, SeenRows
 from bsx.errors import InputError
 from bsx.support.aligned import text_table
 from bsx.support.provenance import file_digest
@@ -95,6 +96,7 @@ class ModelRecord(_Record):
         low: what an empty text scores: the lowest score of the training data, or, for preferences, of the validation.
         ensemble_valid: agreement of the mean of all networks on the validation data.
         members: the networks.
+        rows: sha256 of the file with digests of the rows of both; None of before they were kept.
         versions: of what computed.
     """
 
@@ -108,6 +110,7 @@ class ModelRecord(_Record):
     low: Finite = 0.0
     ensemble_valid: float | None = None
     members: list[MemberRecord] = []
+    rows: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
     versions: dict[str, str]
 
     def to_dict(self) -> dict[str, object]:
@@ -190,6 +193,15 @@ class SavedModel:
         keep["encoder"] = self.record.encoder.model_dump(exclude={"model", "config"})  # the field model shows it
         keep["members"] = [(m.sha256, m.scale, m.shift) for m in self.record.members]
         return hashlib.sha256(json.dumps(keep, sort_keys=True).encode()).hexdigest()[:12]
+
+    @property
+    def seen(self) -> SeenRows | None:
+        """Digests of the rows that it learned from; None of a folder from before they were kept.
+
+        Raises:
+            InputError: if the file is not the one that training wrote.
+        """
+        return SeenRows.read(self.folder / SEEN, self.record.rows)
 
     def networks(self) -> list[Network]:
         """Load all networks, ready to score.

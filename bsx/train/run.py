@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.data.lines import NamedFile
+from bsx.data.seen import SEEN, SeenRows
 from bsx.errors import InputError
 from bsx.support.provenance import file_digest, versions
 from bsx.train.batches import lengths_of, predict
@@ -108,6 +109,8 @@ def train_metric(
         write_tensors(file, fitted.weights, facts)
         checkpoint.unlink(missing_ok=True)
     record = _finish(plan, output, wanted, material)
+    rows = SeenRows.of(train.pairs(), valid.pairs()).save(output / SEEN)
+    record = record.model_copy(update={"rows": rows})
     record.write(output / MODEL)
     (output / PLAN).unlink(missing_ok=True)
     if vectors is None:

@@ -67,7 +67,7 @@ def test_train_score_and_add_a_seed(cli: Cli, tables: dict[str, Path], model: st
     record = SavedModel.open(folder).record
     assert (record.train.instances, record.valid.instances, record.statistic) == (16, 8, "pearson")
     assert [file.name for file in record.train.files] == ["train.tsv"]
-    assert sorted(file.name for file in folder.iterdir()) == [MODEL, "seed-1.safetensors"]
+    assert sorted(file.name for file in folder.iterdir()) == [MODEL, "rows.safetensors", "seed-1.safetensors"]
 
     table = (tables["test"], "--candidate", "candidate", "--reference", "reference")
     scored = cli("score", "--metrics", f"trained:{folder}", *table, "--format", "json")

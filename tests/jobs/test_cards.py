@@ -147,7 +147,8 @@ def test_every_kind_of_table_makes_its_part(tables: dict[str, Path], tmp_path: P
     }
     agreement = found["parts"]["agreement"]
     levels = {(row["level"], row["group"]) for row in agreement["rows"]}
-    assert levels == {(level, lp) for level in ("segment", "system") for lp in ("de-en", "fr-en", "average")}
+    assert levels == {("segment", lp) for lp in ("de-en", "fr-en", "average")}
+    assert any("system level: left out: de-en: 4 systems" in note for note in agreement["notes"])
     assert all(row["value"] > 0.7 for row in agreement["rows"])
     assert found["parts"]["paraphrase"]["pairs"][0]["auc"] > 0.95
     assert found["parts"]["paraphrase"]["triples"][0]["rate"] > 0.9
@@ -272,7 +273,8 @@ def test_a_short_run_is_timed_three_times(
 
 
 def test_changed_meanings_are_compared_pair_by_pair(tmp_path: Path) -> None:
-    places = ("harbour", "old bridge", "village", "garden", "big museum", "station")
+    places = ["harbour", "old bridge", "village", "garden", "big museum", "station"]
+    places += ["theatre", "old school", "library", "new market", "small church", "cinema"]
     rows = [
         (f"The {place} was not open in {1990 + n}, they said.", "It was closed.", n) for n, place in enumerate(places)
     ]
@@ -281,10 +283,13 @@ def test_changed_meanings_are_compared_pair_by_pair(tmp_path: Path) -> None:
     for one in found:
         part = one["parts"]["perturbations"]
         (whole,) = part["overall"]
-        assert (whole["control"], whole["group"], whole["texts"]) == ("no-punctuation", "en", 6)
-        assert whole["n"] == sum(
-            row["n"] for row in part["rows"] if row["perturbation"] in ("negation", "numbers", "opposites")
-        )
+        assert (whole["control"], whole["group"], whole["texts"]) == ("no-punctuation", "en", 12)
+        changed = {row["perturbation"]: row["n"] for row in part["rows"] if not row["preserves"]}
+        assert {name: n for name, n in changed.items() if name in ("negation", "numbers", "opposites")} == {
+            "negation": 12,
+            "numbers": 12,
+        }
+        assert whole["n"] == 27  # three texts have an opposite, too few for a row of their own
         paired = [test for test in part["tests"] if test["method"].startswith("McNemar")]
         assert {test["b"] for test in paired} == {other["metric"] for other in found} - {one["metric"]}
     board = compare_cards([Card.from_dict(one) for one in found])
@@ -335,8 +340,8 @@ def test_wrong_input_is_one_line(tables: dict[str, Path], tmp_path: Path, cli: C
 def test_a_limit_draws_whole_segments_of_systems(tables: dict[str, Path], tmp_path: Path) -> None:
     found = card(["chrf"], [tables["judged"]], tmp_path, parts=["agreement"], limit=40)
     assert found["data"][0]["n"] == 40
-    rows = [row for row in found["parts"]["agreement"]["rows"] if row["level"] == "system"]
-    assert {row["group"] for row in rows} == {"de-en", "fr-en", "average"}
+    rows = [row for row in found["parts"]["agreement"]["rows"] if row["group"] != "average"]
+    assert sum(row["n"] for row in rows) == 40
     assert all(row["n"] % 4 == 0 for row in rows)  # every segment that was drawn has all four
     assert any("40 of 120 rows, whole segments" in note for note in found["parts"]["agreement"]["notes"])
     assert not any("share no segment" in note for note in found["parts"]["agreement"]["notes"])
@@ -397,7 +402,7 @@ def test_a_card_of_another_version_is_refused(tables: dict[str, Path], tmp_path:
     old.write_text(json.dumps({**found, "schema_version": 0}))
     out = cli("card", "--compare", old, old)
     assert out.status == 2
-    assert "old.json: is a card of version 0, and this bsx reads version 3" in out.err
+    assert "old.json: is a card of version 0, and this bsx reads version 4" in out.err
     (tmp_path / "new.json").write_text(json.dumps(found))
     with pytest.raises(InputError, match="two cards of chrf"):
         compare_cards(read_cards([tmp_path / "new.json"] * 2))
@@ -451,3 +456,99 @@ def test_compare_says_how_often_people_agreed(tables: dict[str, Path], tmp_path:
     out = cli("compare", *arguments, "--judged", tables["pairs"])
     assert (out.status, out.err.count("\n")) == (2, 1)
     assert "judged needs texts with human scores" in out.err
+
+
+def judged_rows(n: int, lps: Sequence[str] = ("de-en",), seed: int = 3) -> list[tuple[object, ...]]:
+    draw = np.random.default_rng(seed)
+    rows: list[tuple[object, ...]] = []
+    for lp in lps:
+        for place in range(n):
+            words, wrong = sentence(draw), place % 5
+            human = f"{-wrong + draw.normal(0, 1):.3f}"
+            rows.append((lp, f"d{place // 4}", " ".join(words), damaged(draw, words, wrong), human))
+    return rows
+
+
+HEAD = "lp doc reference candidate human"
+
+
+def test_no_figure_of_fewer_than_ten_rows_and_a_mark_below_thirty(tmp_path: Path, cli: Cli) -> None:
+    rows = [*judged_rows(6, ["de-en"]), *judged_rows(20, ["fr-en"]), *judged_rows(40, ["cs-en"])]
+    file = write(tmp_path / "judged.tsv", HEAD, rows)
+    out = tmp_path / "card.json"
+    assert (
+        cli("card", file, "--metrics", "chrf", "--parts", "agreement,sentinels", "--resamples", 50, "-o", out).status
+        == 0
+    )
+    found = json.loads(out.read_text())
+    agreement = found["parts"]["agreement"]
+    assert {row["group"]: row["n"] for row in agreement["rows"]} == {"fr-en": 20, "cs-en": 40, "average": 60}
+    assert any("left out: de-en: 6 rows" in note for note in agreement["notes"])
+    assert {test["n"] for test in found["parts"]["sentinels"]["tests"]} == {20, 40, 60}
+    text = read_cards([out])[0].to_text(full=True)
+    rows_of = text[text.index("Correlation with human judgments") :].partition("\n\n")[0].splitlines()[2:5]
+    assert ["‡" in line for line in rows_of] == [True, False, False]  # fr-en, cs-en and their average
+    assert "not counted here" in text
+
+
+def test_nothing_is_left_of_six_rows(tmp_path: Path, cli: Cli) -> None:
+    file = write(tmp_path / "judged.tsv", HEAD, judged_rows(6))
+    out = tmp_path / "card.json"
+    assert cli("card", file, "--metrics", "chrf", "--parts", "agreement,sentinels", "-o", out).status == 0
+    found = json.loads(out.read_text())
+    assert found["parts"] == {}
+    assert "6 rows; a card has no figure of fewer than 10" in found["status"]["agreement"]["reason"]
+    end = cli("registry", "evidence", "chrf", "--cards", out, "--registry", tmp_path / "own")
+    assert (end.status, end.out, end.err.count("\n")) == (2, "", 1)
+    assert "of fewer than 10 items there are none" in end.err
+    assert not list((tmp_path / "own").rglob("*.yaml"))
+
+
+def test_cards_are_compared_on_the_same_rows_only(tables: dict[str, Path], tmp_path: Path) -> None:
+    def of(metric: str, **how: Any) -> Card:
+        return Card.from_dict(card([metric], [tables["plain"]], tmp_path, parts=["agreement"], **how))
+
+    board = compare_cards([of("chrf", limit=40), of("bleu", limit=40)])
+    assert [figure.n for figure in board.figures] == [40]
+    for other in (of("bleu", limit=41), of("bleu", limit=40, seed=2)):  # of the same file
+        with pytest.raises(InputError, match="share no figure"):
+            compare_cards([of("chrf", limit=40), other])
+
+
+def test_systems_are_the_items_at_their_level(tmp_path: Path) -> None:
+    draw = np.random.default_rng(8)
+    rows = []
+    for segment in range(6):
+        words = sentence(draw)
+        for system in range(12):
+            text, human = damaged(draw, words, system // 2 + segment % 2), -system + draw.normal(0, 1)
+            rows.append((f"s{system}", segment, " ".join(words), text, f"{human:.3f}"))
+    file = write(tmp_path / "systems.tsv", "system segment reference candidate human", rows)
+    run = metric_card(metrics=["chrf"], tables=[file], parts=["agreement"], resamples=50, store=tmp_path / "store")
+    assert run.cards[0].parts.agreement is not None
+    found = {row.level: (row.n, row.items) for row in run.cards[0].parts.agreement.rows}
+    assert found == {"segment": (72, "rows"), "system": (12, "systems")}
+    lines = [line for line in run.to_text().splitlines() if line.startswith("agreement")]
+    assert ["‡" in line for line in lines] == [False, True]
+
+
+def test_documents_are_read_and_named_within_language_pairs(tmp_path: Path, cli: Cli) -> None:
+    file = write(tmp_path / "judged.tsv", HEAD, judged_rows(24, ["de-en", "fr-en"]))
+    found = card(["chrf"], [file], tmp_path, parts=["agreement"])
+    assert found["data"][0]["documents"]
+    one = write(tmp_path / "one.tsv", HEAD, [(lp, "d", *rest) for lp, _, *rest in judged_rows(24)])
+    assert not card(["chrf"], [one], tmp_path, parts=["agreement"])["data"][0].get("documents")
+    out = cli("card", one, "--metrics", "chrf", "--document", "doc")
+    assert (out.status, out.out, out.err.count("\n")) == (2, "", 1)
+    assert "at least 2 documents" in out.err
+
+
+def test_intervals_say_what_they_speak_about_and_mqm_is_named(tmp_path: Path) -> None:
+    rows = [(lp, reference, candidate, human) for lp, _, reference, candidate, human in judged_rows(40)]
+    file = write(tmp_path / "judged.tsv", "lp reference candidate mqm", rows)
+    run = metric_card(metrics=["chrf"], tables=[file], human="mqm", resamples=50, store=tmp_path / "store")
+    text = run.to_text(full=True)
+    assert "judged by MQM, which counts errors beside the source" in text
+    for head in ("Figures of the card", "Correlation with human judgments", "Scores regressed", "What changes"):
+        table = text[text.index(head) :].partition("\n\n")[0]
+        assert "Intervals speak about" in table, head

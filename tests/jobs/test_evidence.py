@@ -21,7 +21,7 @@ from bsx.models.ranking import select_model
 from tests.conftest import Outcome
 
 Cli = Callable[..., Outcome]
-MORE = {"groups": [], "examples": False}
+MORE = {"groups": [], "examples": False, "rows": "d" * 64}
 
 
 def card(path: Path, metric: str, model: str, *, auc: float, r: float, lang: str = "de", **more: Any) -> Path:
@@ -29,7 +29,7 @@ def card(path: Path, metric: str, model: str, *, auc: float, r: float, lang: str
     kind = metric.partition(":")[0]
     tables = [("judged.tsv", "judged", "a"), ("pairs.tsv", "pairs", "b"), ("pairs.json", "challenge", "c")]
     content: dict[str, Any] = {
-        "schema_version": 3,
+        "schema_version": 4,
         "metric": metric,
         "of": "metric",
         "signature": f"metric:{kind}|model:{model}@sha256-1",
@@ -180,7 +180,9 @@ def test_without_evidence_nothing_is_chosen(cli: Cli) -> None:
 def test_shipped_cards_rank(lang: str, aspects: Any) -> None:
     choice = select_model(lang, prefer=aspects, registry=shipped())
     assert choice.name == "me5-small-q4"
-    assert re.search(r"\.\d{3} \[-?\.\d{3}, \.\d{3}\] on .*\(n \d+\); measured here", choice.reason)
+    assert re.search(
+        r"\.\d{3} \[-?\.\d{3}, \.\d{3}\] on .*\(n \d+(, too few to rely on)?\); measured here", choice.reason
+    )
     assert choice.ranking[-1].reason == "no evidence"
 
 
@@ -199,7 +201,7 @@ def test_a_note_tells_models_with_all_aspects_from_those_with_some() -> None:
 
 def test_speed_is_better_low(tmp_path: Path) -> None:
     def entry(name: str, seconds: float) -> Any:
-        figure = Evidence(dataset="d", language="de", statistic="s", value=seconds, source="I", aspect="speed", n=9)
+        figure = Evidence(dataset="d", language="de", statistic="s", value=seconds, source="I", aspect="speed", n=90)
         return shipped().models[name].model_copy(update={"evidence": [figure]})
 
     pool = [entry("me5-small-q4", 9.0), entry("bert-base-multilingual-cased", 2.0)]
@@ -224,7 +226,15 @@ def test_a_metric_s_own_card(tmp_path: Path) -> None:
 
 def test_wrong_cards_are_one_line(tmp_path: Path, cli: Cli) -> None:
     file = card(tmp_path / "card.json", "bertscore:model=minilm", "minilm", auc=0.5, r=0.2)
-    table = {"name": "en-systems.tsv", "kind": "judged", "n": 9, "sha256": "a" * 64, "languages": ["de"], "groups": []}
+    table = {
+        "name": "en-systems.tsv",
+        "kind": "judged",
+        "n": 9,
+        "sha256": "a" * 64,
+        "languages": ["de"],
+        "groups": [],
+        "rows": "a",
+    }
     rests = [{**table, "examples": True}]
     examples = card(tmp_path / "examples.json", "chrf", "none", auc=0.5, r=0.2, data=rests)
     for name, path, message in (

@@ -603,6 +603,7 @@ def test_a_flipped_byte_of_a_trained_metric_is_found(trained: Path, tmp_path: Pa
                 assert found.record.model_dump_json() == whole.record.model_dump_json()
                 if file.name != MODEL:
                     found.networks()
+                    assert found.seen is not None
                     raise AssertionError(file.name)
 
 

@@ -37,6 +37,7 @@ from bsx.analysis.present.cells import (
     verdict_cell,
 )
 from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.notices import seen_rows
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, TablePart
 from bsx.analysis.stats.equivalence import verdict
 
@@ -69,7 +70,7 @@ def parts(result: MetaResult) -> Iterator[Part]:
         yield _summary(result)
     else:
         yield _figures(result)
-    said = (*_beside_controls(result), *result.notes)
+    said = (*map(seen_rows, result.warnings), *_beside_controls(result), *result.notes)
     if said:
         yield Notes(said)
     yield from _without_one(result)
@@ -93,8 +94,8 @@ def judgments(result: Judgments) -> Iterator[Part]:
         yield from (
             _of(part, judgment.human) for part in every if not (isinstance(part, Chart) and part.title != TESTS)
         )
-    if result.notes:
-        yield Notes(result.notes)
+    if result.notes or result.warnings:
+        yield Notes((*map(seen_rows, result.warnings), *result.notes))
     yield _judgments_chart(result)
 
 

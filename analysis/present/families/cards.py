@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bsx.analysis.cards.leaderboard import CardFigure, CardValue, FigureRow, Leaderboard, card_figures, times_what
 from bsx.analysis.cards.result import (
     AgreementPart,
+    AgreementRow,
     Card,
     CardRun,
     CardTest,
@@ -23,11 +24,24 @@ from bsx.analysis.cards.result import (
     SentinelsPart,
 )
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import NONE, interval, listed, number, p_value, percent, table, text
+from bsx.analysis.present.cells import (
+    NONE,
+    few,
+    few_note,
+    interval,
+    listed,
+    number,
+    p_value,
+    percent,
+    table,
+    text,
+)
 from bsx.analysis.present.families.agreement import human_table
 from bsx.analysis.present.families.disentangling import worded
 from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.notices import seen_rows
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, Prose, TablePart
+from bsx.support.checks import FEW_ITEMS
 
 _TITLES = {
     "agreement": "Agreement with human judgments",
@@ -74,14 +88,19 @@ def board(result: Leaderboard) -> Iterator[Part]:
     yield Answer(_front(result), answers=True)
     rows = []
     for figure in result.figures:
-        cells = {row.metric: _standing(row.value, row.ci, row.rank, strong=row.winner) for row in figure.standings}
+        cells = {
+            row.metric: _standing(row.value, row.ci, row.rank, figure.n, strong=row.winner) for row in figure.standings
+        }
         shown = [cells.get(name, Cell(NONE)) for name in result.metrics]
-        rows.append([text(figure.part), text(figure.data), _where(figure), text(figure.figure), *shown])
+        at = [text(figure.part), text(figure.data), _where(figure), text(figure.figure), number(figure.n)]
+        rows.append([*at, *shown])
     note = (
         f"Bold: no metric with a better figure is significantly better, p < {result.alpha:g}, Holm correction over the "
-        "pairs of a row; in brackets behind: cluster. The interval of a cost is the range of several runs."
+        "pairs of a row; in brackets behind: cluster. Tables are named with the digest of their rows: only figures of "
+        f"the same rows stand in one line. {_about(dict.fromkeys(figure.part for figure in result.figures))}"
     )
-    yield table("Figures of all cards", ["part", "table", "where", "figure", *result.metrics], rows, note=note, names=4)
+    heads = ["part", "table", "where", "figure", "n", *result.metrics]
+    yield table("Figures of all cards", heads, rows, note=note + few_note(rows), names=4)
     yield from _noted([f"{note}." for note in result.notes])
     panels = []
     for figure in result.figures[:_PANELS]:
@@ -99,9 +118,9 @@ def board(result: Leaderboard) -> Iterator[Part]:
 @lists(Card)
 def figures(card: Card) -> Iterator[Mapping[str, object]]:
     """Yield a row a figure."""
-    for at, value, ends, _ in card_figures(card):
+    for at, value, ends, n in card_figures(card):
         low, high = ends or (None, None)
-        yield {"metric": card.metric, **vars(at), "value": value, "low": low, "high": high}
+        yield {"metric": card.metric, **vars(at), "n": n, "value": value, "low": low, "high": high}
 
 
 @lists(CardRun)
@@ -115,7 +134,7 @@ def all_figures(result: CardRun) -> Iterator[Mapping[str, object]]:
 def standings(result: Leaderboard) -> Iterator[Mapping[str, object]]:
     """Yield a row a figure and metric."""
     for figure in result.figures:
-        place = {name: getattr(figure, name) for name in ("part", "figure", "data", "level", "group")}
+        place = {name: getattr(figure, name) for name in ("part", "figure", "data", "level", "group", "n")}
         for row in figure.standings:
             low, high = row.ci or (None, None)
             own = {"metric": row.metric, "value": row.value, "low": low, "high": high, "rank": row.rank}
@@ -128,8 +147,10 @@ def _finding(card: Card) -> str:
     scored = "published scores" if card.of == "column" else "scored here"
     many = len(card.data)
     said = [f"{card.metric}, {scored}, was measured on {many} table{'s' * (many != 1)}."]
-    sentinels = made["sentinels"].tests if "sentinels" in made else ()
-    rivals = [test for part in made.values() for test in part.tests if test.b in card.against]
+    tests = [test for part in made.values() for test in part.tests if not few(test.n)]
+    sentinels = [test for test in made["sentinels"].tests if test in tests] if "sentinels" in made else []
+    rivals = [test for test in tests if test.b in card.against]
+    left = sum(len(part.tests) for part in made.values()) - len(tests)
     if sentinels:
         said.append(f"Compared with sentinels, which cannot know anything: {_won(sentinels, family.alpha)}.")
     for name in card.against:
@@ -143,6 +164,8 @@ def _finding(card: Card) -> str:
         broken = list(dict.fromkeys(item.name for item in tried if not item.holds))
         failed = f"; broken: {listed(broken)}" if broken else ""
         said.append(f"{sum(bool(item.holds) for item in tried)} of {len(tried)} checks of invariance hold{failed}.")
+    if left:
+        said.append(f"Of fewer than {FEW_ITEMS} items are {left} tests, which are not counted here.")
     if family.tests:
         said.append(
             f"The card's {family.tests} tests are corrected together ({family.correction.capitalize()}): "
@@ -167,7 +190,8 @@ def _front(result: Leaderboard) -> str:
     """Return which metrics stand alone in the first cluster, and in how many figures; of cost by itself."""
     said = []
     costs = [figure for figure in result.figures if figure.part == "cost"]
-    others = [figure for figure in result.figures if figure.part != "cost"]
+    others = [figure for figure in result.figures if figure.part != "cost" and not few(figure.n)]
+    small = len(result.figures) - len(costs) - len(others)
     for found, what in ((others, "figures"), (costs, "figures of cost")):
         alone = Counter(name for figure in found if (name := _alone(figure)) is not None)
         if not found:
@@ -179,6 +203,8 @@ def _front(result: Leaderboard) -> str:
         else:
             rest = f"; in the other {left} the best are not told apart" if left else ""
             said.append(f"In {alone.total()} of {len(found)} {what} one metric is alone in front: {told}{rest}.")
+    if small:
+        said.append(f"Of fewer than {FEW_ITEMS} items are {small} figures, which are not counted here.")
     tables = len({figure.data for figure in result.figures if figure.data})
     return f"{len(result.metrics)} metrics on {tables} table{'s' * (tables != 1)}. {' '.join(said)}"
 
@@ -196,17 +222,52 @@ def _remarks(card: Card, *, named: bool = False) -> list[str]:
         for name, status in card.status.items()
         if status.status == "failed" or (status.status == "left out" and status.reason != "not asked for")
     ]
-    return [*card.notes, *missing]
+    mqm = [
+        f"{data.name} is judged by MQM, which counts errors beside the source: it is no judgment of similarity to the "
+        "reference"
+        for data in card.data
+        if data.kind == "judged" and "mqm" in f"{data.human} {data.name}".casefold()
+    ]
+    seen = [f"{f'{card.metric}: ' if named else ''}{seen_rows(notice)}" for notice in card.warnings]
+    return [*seen, *dict.fromkeys(mqm), *card.notes, *missing]
 
 
 def _where(at: CardFigure | FigureRow) -> Cell:
     return text(" ".join(filter(None, (at.level, at.group))) or NONE)
 
 
-def _standing(value: float, ci: tuple[float, float] | None, rank: int | None = None, *, strong: bool = False) -> Cell:
+def _standing(
+    value: float, ci: tuple[float, float] | None, rank: int | None = None, n: int | None = None, *, strong: bool = False
+) -> Cell:
     ends = interval(ci).text
     behind = ["" if ends == NONE else ends, "" if rank is None else f"({rank})"]
-    return Cell(" ".join(filter(None, [number(value).text, *behind])), value, strong=strong)
+    return Cell(" ".join(filter(None, [number(value).text, *behind])), value, strong=strong, mark=few(n))
+
+
+_SAMPLED = {
+    "agreement": "other items like these",
+    "factors": "other rows like these",
+    "paraphrase": "other pairs and triples like these, those that share a text drawn together",
+    "perturbations": "other texts like these",
+    "challenge": "other rows like these",
+    "cost": "the range of several runs on this machine",
+}
+"""Part -> what its intervals speak about, unless its rows say more."""
+
+
+def _at_level(row: AgreementRow) -> str:
+    return f"at the level of {row.level}s {row.sampled}" if row.sampled else ""
+
+
+def _about(parts: Iterable[str], sampled: Iterable[str] = ()) -> str:
+    """Return what the intervals of some parts speak about; ``sampled`` is what rows of agreement say."""
+    known = list(dict.fromkeys(filter(None, sampled)))
+    said = [
+        f"{part}: {'; '.join(known) if part == 'agreement' and known else _SAMPLED[part]}"
+        for part in parts
+        if part in _SAMPLED
+    ]
+    return f"Intervals speak about: {'. '.join(said)}." if said else ""
 
 
 def _figures(cards: Sequence[Card]) -> Iterator[TablePart]:
@@ -225,14 +286,19 @@ def _figures(cards: Sequence[Card]) -> Iterator[TablePart]:
         rows = []
         for at, of in shown.items():
             own = [
-                _standing(of[card.metric].value, of[card.metric].ci) if card.metric in of else Cell(NONE)
+                _standing(of[card.metric].value, of[card.metric].ci, n=of[card.metric].n)
+                if card.metric in of
+                else Cell(NONE)
                 for card in cards
             ]
-            rows.append([text(at.part), text(at.data), _where(at), text(at.figure), *own, _trivial(cards, at)])
-        costs = "; of costs, ranges of runs" if any(at.part == "cost" for at in shown) else ""
-        caption = f"Figures of the card{'s' * (len(cards) > 1)}; {level}{costs}"
-        heads = ["part", "table", "where", "figure", *(card.metric for card in cards), "best sentinel"]
-        yield table(caption, heads, rows, names=4, full=full)
+            n = " to ".join(f"{size:,}" for size in sorted({one.n for one in of.values() if one.n is not None}))
+            where = [text(at.part), text(at.data), _where(at), text(at.figure), text(n or NONE)]
+            rows.append([*where, *own, _trivial(cards, at)])
+        caption = f"Figures of the card{'s' * (len(cards) > 1)}; {level}"
+        heads = ["part", "table", "where", "figure", "n", *(card.metric for card in cards), "best sentinel"]
+        agreed = [card.parts.agreement for card in cards if card.parts.agreement is not None]
+        about = _about(dict.fromkeys(at.part for at in shown), (_at_level(row) for part in agreed for row in part.rows))
+        yield table(caption, heads, rows, note=about + few_note(rows), names=4, full=full)
 
 
 def _trivial(cards: Sequence[Card], at: CardFigure) -> Cell:
@@ -292,7 +358,8 @@ def _whole(card: Card, before: str = "") -> Iterator[Part]:
     for name, title in _TITLES.items():
         if name in made:
             yield Heading(f"{before}{title}", full=True)
-            for part in (*_PARTS[name](made[name]), *_tests(made[name].tests, title), *_noted(made[name].notes)):
+            tests = _tests(made[name].tests, title, name)
+            for part in (*_PARTS[name](made[name]), *tests, *_noted(made[name].notes)):
                 yield replace(part, full=True)
 
 
@@ -301,7 +368,7 @@ def _noted(notes: Sequence[str]) -> list[Notes]:
     return [Notes(tuple(dict.fromkeys(notes)))] if notes else []
 
 
-def _tests(tests: Sequence[CardTest], of: str) -> Iterator[Part]:
+def _tests(tests: Sequence[CardTest], of: str, part: str) -> Iterator[Part]:
     if not tests:
         return
     rows = [
@@ -313,14 +380,16 @@ def _tests(tests: Sequence[CardTest], of: str) -> Iterator[Part]:
             text(test.b),
             number(test.difference),
             interval(test.ci),
-            p_value(test.p),
-            p_value(test.p_adjusted),
+            p_value(test.p, mark=few(test.n)),
+            p_value(test.p_adjusted, mark=few(test.n)),
+            number(test.n),
         ]
         for test in tests
     ]
-    heads = ["table", "where", "figure", "A", "B", "A less B", "interval", "p", "p (all tests of the card)"]
+    heads = ["table", "where", "figure", "A", "B", "A less B", "interval", "p", "p (all tests of the card)", "n"]
     methods = "; ".join(dict.fromkeys(test.method for test in tests if test.method))
-    note = f"{methods}." if methods else ""
+    about = _about([part]) if any(test.ci is not None for test in tests) else ""
+    note = " ".join(filter(None, [f"{methods}." if methods else "", about])) + few_note(rows)
     yield table(f"Tests: {of[0].lower()}{of[1:]}", heads, rows, note=note, names=5, folded=len(rows) > 12)
 
 
@@ -332,15 +401,20 @@ def _agreement(part: AgreementPart) -> Iterator[Part]:
             text(row.group),
             number(row.n),
             text(row.statistic),
-            number(row.value, strong=row.rank == 1),
+            number(row.value, strong=row.rank == 1, mark=few(row.n)),
             interval(row.ci),
-            text(NONE if row.rank is None else f"{row.rank} (of {row.of})"),
+            text(
+                NONE if row.rank is None else f"{row.rank} (of {row.of})", mark="" if row.rank is None else few(row.n)
+            ),
         ]
         for row in part.rows
     ]
-    heads = ["table", "level", "group", "rows", "statistic", "value", "interval", "rank"]
-    note = "Rank: metrics of the run in clusters of significance (Holm within the group); 1 is best."
-    yield table("Correlation with human judgments", heads, rows, note=note)
+    heads = ["table", "level", "group", "n", "statistic", "value", "interval", "rank"]
+    note = (
+        "n: rows, or systems at their level. Rank: metrics of the run in clusters of significance (Holm within the "
+        f"group); 1 is best. {_about(['agreement'], map(_at_level, part.rows))}"
+    )
+    yield table("Correlation with human judgments", heads, rows, note=note + few_note(rows))
     if part.human:
         yield human_table(part.human)
 
@@ -354,7 +428,7 @@ def _factors(part: FactorsPart) -> Iterator[Part]:
                 [
                     text(row.data if not place else ""),
                     text(row.group if not place else ""),
-                    number(row.n) if not place else Cell(""),
+                    number(row.n, mark=few(row.n)) if not place else Cell(""),
                     text(factor),
                     number(row.coef.get(factor)),
                     interval(row.ci.get(factor)),
@@ -365,7 +439,11 @@ def _factors(part: FactorsPart) -> Iterator[Part]:
                 ]
             )
     heads = ["table", "language", "rows", "factor", "coefficient", "interval", "of R²", "share", "R²", "interval of R²"]
-    note = "Observational: standardised coefficients say what scores go with, not what moves them."
+    how = "; ".join(dict.fromkeys(row.se for row in part.observational if row.se))
+    note = (
+        "Observational: standardised coefficients say what scores go with, not what moves them. Intervals speak about "
+        f"{_SAMPLED['factors']}{f' ({how})' if how else ''}.{few_note(rows)}"
+    )
     yield table("Scores regressed on linguistic factors", heads, rows, note=note, sortable=False)
     moved = part.interventional
     if moved:
@@ -408,21 +486,41 @@ def _factors(part: FactorsPart) -> Iterator[Part]:
 
 
 def _paraphrase(part: ParaphrasePart) -> Iterator[Part]:
-    pairs = [[text(row.data), text(row.group), number(row.n), number(row.auc), interval(row.ci)] for row in part.pairs]
+    about = _about(["paraphrase"])
+    pairs = [
+        [text(row.data), text(row.group), number(row.n), number(row.auc, mark=few(row.n)), interval(row.ci)]
+        for row in part.pairs
+    ]
     if pairs:
-        yield table("Paraphrase pairs told from others", ["table", "language", "pairs", "ROC AUC", "interval"], pairs)
+        heads = ["table", "language", "pairs", "ROC AUC", "interval"]
+        yield table("Paraphrase pairs told from others", heads, pairs, note=about + few_note(pairs))
     triples = [
-        [text(row.data), text(row.group), number(row.n), percent(row.rate), interval(row.ci), number(row.mean_margin)]
+        [
+            text(row.data),
+            text(row.group),
+            number(row.n),
+            percent(row.rate, mark=few(row.n)),
+            interval(row.ci),
+            number(row.mean_margin),
+        ]
         for row in part.triples
     ]
     if triples:
         heads = ["table", "language", "triples", "prefers the paraphrase", "interval", "mean margin"]
-        yield table("Triples: a paraphrase against a sentence that shares words", heads, triples)
+        caption = "Triples: a paraphrase against a sentence that shares words"
+        yield table(caption, heads, triples, note=about + few_note(triples))
 
 
 def _perturbations(part: PerturbationsPart) -> Iterator[Part]:
     whole = [
-        [text(row.data), text(row.group), number(row.n), number(row.texts), percent(row.rate), interval(row.ci)]
+        [
+            text(row.data),
+            text(row.group),
+            number(row.n),
+            number(row.texts),
+            percent(row.rate, mark=few(row.n)),
+            interval(row.ci),
+        ]
         for row in part.overall
     ]
     if whole:
@@ -430,16 +528,16 @@ def _perturbations(part: PerturbationsPart) -> Iterator[Part]:
         controls = " or ".join(dict.fromkeys(row.control for row in part.overall))
         note = (
             f"How often a single change of meaning (a negation, another number) costs more than {controls}, which "
-            "keeps the meaning, does in the same text; a tie is an error."
+            f"keeps the meaning, does in the same text; a tie is an error. {_about(['perturbations'])}"
         )
-        yield table("Changed meanings against the control", heads, whole, note=note)
+        yield table("Changed meanings against the control", heads, whole, note=note + few_note(whole))
     rows = [
         [
             text(row.group),
             text(row.perturbation + (f" {row.strength:g}" if row.strength is not None else "")),
             text("keeps" if row.preserves else "changes"),
             number(row.n),
-            number(row.drop),
+            number(row.drop, mark=few(row.n)),
             interval(row.ci),
             percent(row.relative_drop),
             percent(row.unnoticed),
@@ -451,7 +549,8 @@ def _perturbations(part: PerturbationsPart) -> Iterator[Part]:
     heads = ["language", "change", "meaning", "n", "drop", "interval", "of range", "unseen", "excess", "interval "]
     note = (
         "Drop: mean score of references beside themselves, less that of the changed ones. Of range: as a share of what "
-        "unrelated texts lose. Unseen: changed texts that score no lower. Excess: drop less that of the control."
+        "unrelated texts lose. Unseen: changed texts that score no lower. Excess: drop less that of the control. "
+        f"{_about(['perturbations'])}{few_note(rows)}"
     )
     yield table("What changes of the text do to the score", heads, rows, note=note)
     left = [f"{row.perturbation} is left out ({row.why})" for row in part.left_out]
@@ -471,13 +570,14 @@ def _challenge(part: ChallengePart) -> Iterator[Part]:
                         text(name),
                         text(severity or NONE),
                         number(row.n),
-                        percent(row.rate, strong=name == "all"),
+                        percent(row.rate, strong=name == "all", mark=few(row.n)),
                         interval(row.ci),
                         number(row.kendall),
                     ]
                 )
     heads = ["table", "language", "phenomenon", "severity", "rows", "right", "interval", "Kendall-like"]
-    note = "Right: the good translation scores strictly higher; a tie is an error."
+    note = f"Right: the good translation scores strictly higher; a tie is an error. {_about(['challenge'])}"
+    note += few_note(rows)
     yield table("Good translations against bad ones", heads, rows, note=note)
 
 
@@ -489,7 +589,7 @@ def _sentinels(part: SentinelsPart) -> Iterator[Part]:
             text(row.level or NONE),
             text(row.group or NONE),
             text(row.figure),
-            number(row.value),
+            number(row.value, mark=few(row.n) if row.value == row.value else ""),
             interval(row.ci),
             number(row.metric_value),
             text(row.note),
@@ -497,7 +597,8 @@ def _sentinels(part: SentinelsPart) -> Iterator[Part]:
         for row in part.rows
     ]
     heads = ["sentinel", "table", "level", "group", "figure", "reaches", "interval", "this metric", "note"]
-    yield table("What metrics reach that cannot know anything", heads, rows)
+    note = f"Intervals speak about what those of this metric on the same rows do.{few_note(rows)}"
+    yield table("What metrics reach that cannot know anything", heads, rows, note=note)
 
 
 def _invariance(part: InvariancePart) -> Iterator[Part]:

@@ -10,6 +10,7 @@ from bsx.analysis.ensembles.result import ALPHA, EnsembleResult, GainInterval
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, NONE, listed, number, p_value, plain_table, table, text
 from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.notices import SEEN, seen_rows
 from bsx.analysis.present.numbers import figure
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Surprise, TablePart
@@ -55,6 +56,8 @@ def rows(result: EnsembleResult) -> Iterator[Mapping[str, object]]:
 def worded(notice: Notice) -> str:
     """Return a warning about an ensemble in words."""
     name, about, values = notice.name, notice.about, notice.values
+    if name in SEEN:
+        return seen_rows(notice)
     if name == "lower-is-better":
         return f"lower is better for {about}: its sign is turned."
     if name == "rows-alone":

@@ -13,6 +13,7 @@ from bsx.analysis.explanations.result import ExplainedRow, Explanations
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, estimate, heat, number, percent, table, text
 from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.notices import seen_rows
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Passages, Run, TablePart
 from bsx.analysis.stats.results import Estimate
 
@@ -42,8 +43,8 @@ def parts(result: Explanations) -> Iterator[Part]:
     yield _riskiest(result, first, f"Riskiest words of {which}, n = {len(order):,}")
     if others:
         yield _riskiest(result, others, "Riskiest words of the other rows", full=True)
-    if result.notes:
-        yield Notes(tuple(result.notes))
+    if result.notes or result.warnings:
+        yield Notes((*map(seen_rows, result.warnings), *result.notes))
     yield _passages(result, order[:_PASSAGES])
     yield from _drawn(result, order[:_DRAWN])
 

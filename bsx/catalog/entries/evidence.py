@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator, model_validator
 
 from bsx.catalog.entries.base import Code, Entry
+from bsx.support.checks import FEWEST_ITEMS
 
 Aspect = Literal["agreement", "robustness", "semantics", "speed"]
 """What a figure of a metric card speaks for."""
@@ -59,6 +60,11 @@ class Evidence(Entry):
         if self.direction is not None and self.direction.rpartition("-")[2] != self.language:
             raise ValueError(f"direction {self.direction} does not go into the language {self.language}")
         return self
+
+    @property
+    def enough(self) -> bool:
+        """Whether it rests on enough items to speak for anything."""
+        return self.n is None or self.n >= FEWEST_ITEMS
 
     @property
     def test(self) -> Test:

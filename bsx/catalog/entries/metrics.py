@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import model_validator
 
 from bsx.catalog.combination import Combination
-from bsx.catalog.entries.base import Code, Entry
+from bsx.catalog.entries.base import Code, Entry, Sha256
 from bsx.catalog.entries.evidence import Evidence
 
 
@@ -67,7 +67,8 @@ class MetricEntry(Entry):
 class EnsembleOrigin(Entry):
     """What a saved ensemble was fitted on: rows, the column of human scores, files with digests, command, versions.
 
-    ``signatures`` says what each member's scores were computed with, where the table said so.
+    ``signatures`` says what each member's scores were computed with, where the table said so; ``seen`` is the sha256 of
+    the file beside the entry with digests of the rows that weights were fitted to.
     """
 
     rows: int
@@ -76,6 +77,7 @@ class EnsembleOrigin(Entry):
     command: str
     versions: dict[str, str]
     signatures: dict[str, str] = {}
+    seen: Sha256 | None = None
 
 
 class EnsembleEntry(Entry):

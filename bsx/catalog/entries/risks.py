@@ -56,9 +56,13 @@ class WordEvidence(Entry):
 
 
 class ExplainerEntry(Entry):
-    """How the risk of a word is told from a model's vectors: beside a ``reference``, ``free`` of one, ``trained``."""
+    """How the risk of a word is told from a model's vectors: beside a ``reference``, ``free`` of one, ``trained``.
+
+    ``seen`` is the sha256 of the file beside the entry with digests of the rows that networks and curves learned.
+    """
 
     model: str
+    seen: Sha256 | None = None
     reference: MatchedRisks | None = None
     free: MatchedRisks | None = None
     trained: TrainedRisks | None = None

@@ -14,17 +14,19 @@ from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.human_curve import HumanCurve, Level, curve_of_pairs, human_curve
 from bsx.analysis.agreement.result import AverageAgreement, AverageTest, GroupResult, MetaResult, PairTest
 from bsx.analysis.agreement.rows import CorpusScores
+from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.cards.result import AgreementRow
 from bsx.analysis.stats.folds import Rows
 from bsx.errors import InputError
 from bsx.jobs.cards.data import DataSet, JudgedRows, SegmentTexts
 from bsx.jobs.cards.inputs import CONSTANT, CardFindings, CardInputs, Subject, sentinel_row, test_row
 from bsx.jobs.cards.scoring import Problem, Scored
-from bsx.support.checks import Array
+from bsx.support.checks import FEWEST_ITEMS, Array
 from bsx.support.result import as_json
 from bsx.support.untyped import JsonObject, Settings
 
 _LEVELS = {"seg": "segment", "sys": "system"}
+_ITEMS = {"seg": "rows", "sys": "systems"}
 _SHUFFLED = "shuffled candidates"
 SHARED = 30
 """Segments that two systems must share for their difference to count."""
@@ -88,13 +90,13 @@ def _level(
         against: list[JsonObject] = []
         for group in result.groups:
             if group.find(name) is not None:
-                rows.append(_row(result, group, name, data.name, level))
+                rows.append(_row(result, group, name, data.name, level, content))
             for into, of in ((tests, group.tests), (against, group.control_tests)):
                 for test in of:
                     if test.a == name:
                         into += _test(test, result, data.name, level, group.group)
         if len(result.groups) > 1 and result.average is not None:
-            rows += _average(result, result.average[name], data.name, level)
+            rows += _average(result, result.average[name], data.name, level, content)
             for into, means in ((tests, result.average.tests), (against, result.average.control_tests)):
                 for mean in means:
                     if name in (mean.a, mean.b):
@@ -143,16 +145,20 @@ def _evaluated(
     content: JudgedRows, here: Mapping[str, Scored], level: str, inputs: CardInputs, sentinels: Sequence[str]
 ) -> tuple[MetaResult | None, list[str]]:
     """Return the agreement in all groups where it is defined, and notes on the others."""
-    notes: list[str] = []
-    kept = np.ones(len(content), dtype=bool)
     groups = np.array(content.group, dtype=object)
+    kept, notes = _enough(content, here, level)
     systems = content.system is not None
+    clustered = "document" in MetaSettings.model_fields  # segments without systems, and documents, are drawn whole
+    documents = clustered and content.document is not None
     tested = True
     while kept.any():
         columns: dict[str, object] = {"human": content.human[kept], "lp": [str(g) for g in groups[kept]]}  # type: ignore[index]
-        if systems and content.system is not None and content.segment is not None:
+        if systems and content.system is not None:
             columns["system"] = [content.system[i] for i in np.flatnonzero(kept)]
+        if (systems or clustered) and content.segment is not None:
             columns["segment"] = [content.segment[i] for i in np.flatnonzero(kept)]
+        if documents and content.document is not None:
+            columns["document"] = [content.document[i] for i in np.flatnonzero(kept)]
         corpus = {}
         for name, scored in here.items():
             columns[name] = _varied(scored.values, groups, kept)[kept]
@@ -169,6 +175,8 @@ def _evaluated(
         }
         if not tested:
             how["test"] = "none"
+        if "document" in columns:
+            how["document"] = "document"
         try:
             result = meta_evaluate(
                 columns,
@@ -177,12 +185,16 @@ def _evaluated(
                 sentinels=sentinels,
                 group="lp",
                 system="system" if systems else None,
-                segment="segment" if systems else None,
+                segment="segment" if "segment" in columns else None,
                 corpus=corpus,
                 **how,
             )
         except InputError as error:
             message = str(error)
+            if documents and "document" in message:  # its segments are in several, or something else is odd
+                documents = False
+                notes.append(f"documents are not drawn whole: {message}")
+                continue
             label = message.removeprefix("group ").partition(":")[0] if message.startswith("group ") else None
             if label not in set(groups[kept].tolist()):
                 return None, [*notes, message]
@@ -200,7 +212,30 @@ def _evaluated(
     return None, notes
 
 
-def _varied(values: Array, groups: Array, kept: Array) -> Array:
+def _enough(content: JudgedRows, here: Mapping[str, Scored], level: str) -> tuple[NDArray[np.bool_], list[str]]:
+    """Return the rows of groups with enough items for a figure, and what is said of the others."""
+    kept = np.ones(len(content), dtype=bool)
+    assert content.human is not None  # noqa: S101 - for the type checker
+    full = ~np.isnan(content.human) & ~np.all([np.isnan(scored.values) for scored in here.values()], axis=0)
+    notes = []
+    for label in dict.fromkeys(content.group):
+        inside = np.array([group == label for group in content.group])
+        n = _items(content, inside & full, level)
+        if n < FEWEST_ITEMS:
+            kept &= ~inside
+            what = _ITEMS[level].removesuffix("s" * (n == 1))
+            notes.append(f"left out: {label}: {n} {what}; a card has no figure of fewer than {FEWEST_ITEMS}")
+    return kept, notes
+
+
+def _items(content: JudgedRows, rows: NDArray[np.bool_], level: str) -> int:
+    """Return how many items rows are: systems at their level, else rows."""
+    if level == "sys" and content.system is not None:
+        return len({content.system[i] for i in np.flatnonzero(rows)})
+    return int(rows.sum())
+
+
+def _varied(values: Array, groups: Array, kept: NDArray[np.bool_]) -> Array:
     """Return the values with NaN in groups where all are the same: nothing can be ranked there."""
     findings = values.copy()
     for label in set(groups[kept].tolist()):
@@ -211,7 +246,7 @@ def _varied(values: Array, groups: Array, kept: Array) -> Array:
     return findings
 
 
-def _row(result: MetaResult, group: GroupResult, name: str, data: str, level: str) -> JsonObject:
+def _row(result: MetaResult, group: GroupResult, name: str, data: str, level: str, content: JudgedRows) -> JsonObject:
     own = group[name]
     ranks = group.clusters.ranks if group.clusters is not None else {}
     figures = {key: value for key, value in own.figures.items() if not isinstance(value, tuple)}
@@ -219,7 +254,9 @@ def _row(result: MetaResult, group: GroupResult, name: str, data: str, level: st
         data=data,
         level=_LEVELS[level],
         group=group.group,
-        n=group.n,
+        n=_of_group(content, group, level),
+        items=_ITEMS[level],
+        sampled=_sampled(result, content),
         statistic=result.headline,
         value=own.value,
         ci=own.ci,
@@ -232,14 +269,30 @@ def _row(result: MetaResult, group: GroupResult, name: str, data: str, level: st
     return known
 
 
-def _average(result: MetaResult, own: AverageAgreement, data: str, level: str) -> list[JsonObject]:
+def _of_group(content: JudgedRows, group: GroupResult, level: str) -> int:
+    """Return how many items a group's figures rest on."""
+    if level == "seg" or content.human is None:
+        return group.n
+    return _items(content, np.array([g == group.group for g in content.group]) & ~np.isnan(content.human), level)
+
+
+def _sampled(result: MetaResult, content: JudgedRows) -> str:
+    """Return what intervals and tests speak about; documents stand for their segments where they are drawn."""
+    if content.document is None or "document" not in result.settings:
+        return result.target
+    return result.target if "document" in result.target else result.target.replace("segments", "documents")
+
+
+def _average(result: MetaResult, own: AverageAgreement, data: str, level: str, content: JudgedRows) -> list[JsonObject]:
     if own.value != own.value:
         return []
     row = AgreementRow(
         data=data,
         level=_LEVELS[level],
         group="average",
-        n=sum(group.n for group in result.groups),
+        n=sum(_of_group(content, group, level) for group in result.groups),
+        items=_ITEMS[level],
+        sampled=_sampled(result, content),
         statistic=result.headline,
         value=own.value,
         ci=own.ci,

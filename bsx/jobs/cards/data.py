@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Literal
@@ -18,14 +20,21 @@ from bsx.analysis.datasets.pairs import load_pairs
 from bsx.analysis.datasets.triples import TripleTable, load_triples
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.languages import find_language
+from bsx.data.documents import DOCUMENTS, refuse_single
 from bsx.data.lines import NamedFile
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM
 from bsx.data.pairing import Pairing, refuse_alike
-from bsx.data.tables import TABLE_FORMATS, Table
+from bsx.data.seen import RowTexts
+from bsx.data.tables import TABLE_FORMATS, Row, Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array
 
 Kind = Literal["judged", "pairs", "triples", "challenge"]
+
+
+def digest_of(value: object) -> str:
+    """Return the sha256 of anything that JSON can hold, in hexadecimal."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +80,8 @@ class JudgedRows:
         system: system of each row, or None.
         segment: segment of each row; None if each row is one.
         columns: the table's other columns (n cells each).
+        document: document of each row, or None; its segments are drawn together.
+        judged: what the column of human scores is called.
     """
 
     texts: SegmentTexts
@@ -79,6 +90,8 @@ class JudgedRows:
     system: list[str] | None
     segment: list[str] | None
     columns: Mapping[str, list[object]]
+    document: list[str] | None = None
+    judged: str = ""
 
     def __len__(self) -> int:
         return len(self.group)
@@ -92,6 +105,8 @@ class JudgedRows:
             None if self.system is None else [self.system[i] for i in rows],
             None if self.segment is None else [self.segment[i] for i in rows],
             {name: [cells[i] for i in rows] for name, cells in self.columns.items()},
+            None if self.document is None else [self.document[i] for i in rows],
+            self.judged,
         )
 
 
@@ -143,6 +158,43 @@ class DataSet:
     notes: tuple[str, ...] = ()
     path: Path | None = None
 
+    @cached_property
+    def rows(self) -> str:
+        """Digest of the rows that are used, in their order: texts, human scores, and what tells rows apart."""
+        content = self.content
+        if isinstance(content, JudgedRows):
+            human = None if content.human is None else [repr(value) for value in content.human.tolist()]
+            told: list[object] = [human, content.group, content.system, content.segment, content.document]
+            if content.texts.candidates is None and human is None:
+                told.append(content.columns)
+        elif isinstance(content, LabelledPairs):
+            told = [content.labels.tolist()]
+        else:
+            return digest_of(list(map(repr, content.triples if isinstance(content, TripleTable) else content.pairs)))
+        texts = content.texts
+        return digest_of([self.kind, *told, texts.candidates, texts.references, texts.sources])
+
+    def row_texts(self) -> RowTexts | None:
+        """Return candidates and what they are held against; None where the table holds no texts."""
+        content = self.content
+        if isinstance(content, JudgedRows | LabelledPairs):
+            texts = content.texts
+            if isinstance(content, JudgedRows) and content.human is not None and texts.candidates is not None:
+                texts = texts.at(np.flatnonzero(~np.isnan(content.human)).tolist())
+            if texts.candidates is None:
+                return None
+            return RowTexts(texts.candidates, texts.references, texts.sources)
+        if isinstance(content, TripleTable):
+            three = content.triples
+            both = [text for t in three for text in (t.paraphrase, t.nonparaphrase)]
+            return RowTexts(both, [(t.anchor,) for t in three for _ in range(2)])
+        pairs = content.pairs
+        both = [text for pair in pairs for text in (pair.good, pair.bad)]
+        refs = [(str(pair.reference),) for pair in pairs for _ in range(2)] if "reference" in content.has else None
+        return RowTexts(
+            both, refs, [str(p.source) for p in pairs for _ in range(2)] if "source" in content.has else None
+        )
+
     def limited(self, limit: int | None, seed: int) -> DataSet:
         """Return at most so many rows, drawn at random and left in their order.
 
@@ -185,6 +237,7 @@ def read_data(
     seed: int,
     system: str | None = None,
     segment: str | None = None,
+    document: str | None = None,
 ) -> tuple[list[DataSet], list[str]]:
     """Read tables and folders of tables; what each is, its columns say.
 
@@ -198,6 +251,7 @@ def read_data(
         seed: of the draw.
         system: column of systems; ``system`` unless given.
         segment: column of segments; ``segment``, ``sid`` or ``id`` unless given.
+        document: column of documents; ``document``, ``doc`` or ``doc_id`` unless given.
 
     Returns:
         The data sets, and notes.
@@ -211,7 +265,7 @@ def read_data(
     for path in paths:
         for file in _files(path):
             try:
-                tables += _read(file, catalog, wanted, (human, system, segment), columns)
+                tables += _read(file, catalog, wanted, (human, system, segment, document), columns)
             except _UnknownError as error:
                 if not path.is_dir():
                     raise InputError(str(error)) from error
@@ -278,7 +332,7 @@ def _read(
     path: Path,
     catalog: Catalog,
     lang: str | None,
-    named: tuple[str | None, str | None, str | None],
+    named: Sequence[str | None],
     columns: Sequence[str],
 ) -> Iterator[DataSet]:
     digest = _digest(path)
@@ -358,10 +412,10 @@ def _judged(
     digest: str,
     catalog: Catalog,
     lang: str | None,
-    named: tuple[str | None, str | None, str | None],
+    named: Sequence[str | None],
 ) -> Iterator[DataSet]:
     candidate, references, source, usual = _sides(table)
-    human, system, segment = named
+    human, system, segment, document = named
     table.require(*(name for name in named if name is not None))
     human = human if human is not None else usual
     if candidate is None and human is None:
@@ -374,6 +428,8 @@ def _judged(
         raise InputError("has a header but no rows", file=path)
     segment = segment if segment is not None else table.first(*SEGMENTS)
     system = system if system is not None else table.first(SYSTEM)
+    told = document is not None
+    document = document if told else table.first(*DOCUMENTS)
     apart: dict[str, list[int]] = {}
     groups = []
     for place, row in enumerate(rows):
@@ -402,12 +458,36 @@ def _judged(
             None if human is None else np.array([row.number(human) for row in some]),
             [groups[i] for i in places],
             None if system is None or units is None else [row.name(system) for row in some],
-            units if system is not None else None,
+            units if units is not None and (system is not None or _shared(units, groups, places)) else None,
             {name: [row[name] for row in some] for name in table.columns},
+            None if document is None else _documents(some, groups, places, document, path, told=told),
+            human or "",
         )
         for kind, names in (("lp", content.group), (system, content.system), (segment, content.segment)):
             refuse_alike(names or (), f"{path}, column {kind!r}")
         yield DataSet(path.name, "judged", _code(target, catalog), digest, content, len(some), path=path)
+
+
+def _shared(units: Sequence[str], groups: Sequence[str], places: Sequence[int]) -> bool:
+    """Tell whether rows without systems are of the same segments."""
+    return len({(groups[place], unit) for place, unit in zip(places, units, strict=True)}) < len(units)
+
+
+def _documents(
+    rows: Sequence[Row], groups: Sequence[str], places: Sequence[int], column: str, path: Path, *, told: bool
+) -> list[str] | None:
+    """Return the document of each row, named within its language pair; None if a usual column names but one.
+
+    Raises:
+        InputError: if the user named a column with one document.
+    """
+    names = [row.name(column) for row in rows]
+    refuse_alike(names, f"{path}, column {column!r}")
+    if told:
+        refuse_single(names, column, str(path))
+    if len(set(names)) < 2:
+        return None
+    return [f"{groups[place]} {name}" for place, name in zip(places, names, strict=True)]
 
 
 def _code(target: str, catalog: Catalog) -> str:

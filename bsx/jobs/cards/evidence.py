@@ -13,6 +13,7 @@ from pydantic import Field
 
 from bsx.analysis.cards.leaderboard import CHALLENGE, SECONDS, TOLD_APART, TRIPLES, card_figures
 from bsx.analysis.cards.result import Card, read_cards
+from bsx.analysis.present.notices import seen_rows
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.evidence import Aspect, Evidence
 from bsx.catalog.entries.metrics import MetricEntry
@@ -22,7 +23,9 @@ from bsx.catalog.specs import read_spec
 from bsx.data.run import as_one_run
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.aligned import text_table
+from bsx.support.checks import FEW_ITEMS, FEWEST_ITEMS
 from bsx.support.near import did_you_mean
+from bsx.support.result import Notice, as_json
 from bsx.support.settings import BaseSettings, Option, settled
 from bsx.support.signature import Signature
 
@@ -49,25 +52,31 @@ class AddedEvidence:
         name: the model or metric.
         evidence: its figures from these cards.
         file: the entry that was written.
+        warnings: of the cards, what their metrics were trained on; figures on such rows were left out.
     """
 
     name: str
     evidence: tuple[Evidence, ...]
     file: Path
+    warnings: tuple[Notice, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values."""
         figures = [item.model_dump(exclude_none=True) for item in self.evidence]
-        return {"name": self.name, "evidence": figures, "file": str(self.file)}
+        said = {"warnings": as_json(self.warnings)} if self.warnings else {}
+        return {"name": self.name, "evidence": figures, "file": str(self.file), **said}
 
     def to_text(self) -> str:
         """Return a table, to be read."""
         rows = [["aspect", "language", "on", "n", "figure", "value", "interval"]]
         for item in self.evidence:
             ends = "" if item.interval is None else f"[{item.interval[0]:.3f}, {item.interval[1]:.3f}]"
+            few = "" if item.n is None or item.n >= FEW_ITEMS else f" (fewer than {FEW_ITEMS})"
             on = f"{item.dataset} {item.direction or ''} {item.level if item.aspect == 'agreement' else ''}".strip()
-            rows.append([str(item.aspect), item.language, on, str(item.n), item.statistic, f"{item.value:.3f}", ends])
-        return text_table(rows, "lllrlr")
+            rows.append(
+                [str(item.aspect), item.language, on, f"{item.n}{few}", item.statistic, f"{item.value:.3f}", ends]
+            )
+        return "\n".join([text_table(rows, "lllrlr"), *map(seen_rows, self.warnings)])
 
 
 class EvidenceSettings(BaseSettings):
@@ -92,19 +101,22 @@ def add_evidence(settings: EvidenceSettings) -> AddedEvidence:
     """Write the figures of cards into an entry of the user's own registry, as measured evidence.
 
     A figure of the same test (table, rows, statistic) that is there already is replaced. Cards on the shipped examples
-    are no evidence and are refused.
+    are no evidence and are refused; so are figures of fewer than `bsx.support.checks.FEWEST_ITEMS` items, and those on
+    tables with rows that the metric was trained on.
 
     Args:
         settings: see `EvidenceSettings`.
 
     Raises:
         UnknownNameError: for a name that is neither a model nor a metric.
-        InputError: for a file with cards of other models or metrics only, or for a card of the shipped examples.
+        InputError: for a file with cards of other models or metrics only, for a card of the shipped examples, or if no
+            figure is left.
     """
     name, registry = settings.name, settings.registry
     overlay_folder(registry)  # a folder that cannot be written to is refused before anything is read
     catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
     added: dict[object, Evidence] = {}
+    warnings: dict[str, Notice] = {}
     for file in settings.cards:
         read, others = read_cards([file]), list[InputError]()
         for card in read:
@@ -115,16 +127,25 @@ def add_evidence(settings: EvidenceSettings) -> AddedEvidence:
                 continue
             if any(item.examples for item in card.data):
                 raise InputError(f"the card of {card.metric} rests on the shipped examples, which are no evidence")
+            warnings |= {repr(notice): notice for notice in card.warnings}
             added |= {(figure.aspect, figure.test): figure for figure in figures}
         if len(others) == len(read):
             raise others[0]
     if not added:
-        raise InputError(f"the cards hold no figure that could speak for {name}")
+        seen = [notice for notice in warnings.values() if notice.name == "seen-rows"]
+        why = f"of fewer than {FEWEST_ITEMS} items there are none"
+        if seen:
+            at, values = seen[0].about, seen[0].values
+            why = (
+                f"{at} was trained or chosen on {values['rows']:,} of the {values['of']:,} rows of {values['table']}, "
+                "where its figures are no evidence: make a card on other data"
+            )
+        raise InputError(f"the cards hold no figure that could speak for {name}: {why}")
     entry = _entry(name, catalog)
     kept = [item for item in entry.evidence if (item.aspect, item.test) not in added]
     changed = entry.model_copy(update={"evidence": [*kept, *added.values()]})
     file = write_model(changed, registry) if isinstance(changed, ModelEntry) else write_metric(changed, registry)
-    return AddedEvidence(entry.name, tuple(added.values()), file)
+    return AddedEvidence(entry.name, tuple(added.values()), file, tuple(warnings.values()))
 
 
 def _entry(name: str, catalog: Catalog) -> ModelEntry | MetricEntry:
@@ -138,7 +159,7 @@ def _entry(name: str, catalog: Catalog) -> ModelEntry | MetricEntry:
 
 
 def evidence_of(card: Card, name: str, catalog: Catalog, *, source: str | None = None) -> list[Evidence]:
-    """Return what a card says for a model or metric.
+    """Return what a card says for a model or metric, but for tables with rows that the metric was trained on.
 
     Args:
         card: of the metric, or of one that ran on the model.
@@ -167,6 +188,7 @@ def evidence_of(card: Card, name: str, catalog: Catalog, *, source: str | None =
     said = source or (f"measured: {card.provenance.command}" if card.provenance is not None else "a metric card")
     alone = {one.name: one.languages[0] for one in card.data if one.languages}
     told = card.parts.perturbations.overall if card.parts.perturbations is not None else []
+    seen = {notice.values["table"] for notice in card.warnings if notice.name == "seen-rows"}
     controls = {(row.data, row.group): row.control for row in told}
     evidence = []
     for at, value, ci, n in sorted(card_figures(card), key=lambda one: list(_ASPECTS).index(one.at.part)):
@@ -174,6 +196,8 @@ def evidence_of(card: Card, name: str, catalog: Catalog, *, source: str | None =
         lang = at.group
         if judged:
             lang = at.group.rpartition("-")[2] if "-" in at.group else alone.get(at.data, "")
+        if at.data in seen and at.part != "cost":
+            continue
         if ci is None or n is None or lang not in langs or at.group == "average" or at.figure == SECONDS:
             continue
         digest = next((data.sha256[:8] for data in card.data if data.name == at.data), "")

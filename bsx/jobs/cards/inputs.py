@@ -31,6 +31,10 @@ class CardMeasures(BaseSettings):
     human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
     system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
     segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
+    document: Annotated[
+        str | None,
+        Field(description="Column of documents, which are drawn whole. [document, doc or doc_id, if there]"),
+    ] = None
     limit: Annotated[
         int | None, Field(ge=20, description="Use at most this many rows of a table, drawn at random.")
     ] = None

@@ -22,11 +22,14 @@ from bsx.jobs.cards.factors import measure_factors
 from bsx.jobs.cards.inputs import CardFindings, CardInputs, CardSettings, Subject
 from bsx.jobs.cards.properties import check_invariance, count_languages
 from bsx.jobs.cards.scoring import CardMetrics, CardStore
+from bsx.jobs.cards.small import leave_out_small
 from bsx.metrics.base import Metric
+from bsx.metrics.learned.seen import seen_notices
 from bsx.metrics.zoo import find_metric
 from bsx.support.near import did_you_mean
 from bsx.support.progress import told
 from bsx.support.provenance import Provenance, provenance, versions
+from bsx.support.result import Notice, as_json
 from bsx.support.settings import settled
 from bsx.support.untyped import JsonObject
 
@@ -97,6 +100,7 @@ def metric_card(settings: CardSettings) -> CardRun:
         seed=settings.seed,
         system=settings.system,
         segment=settings.segment,
+        document=settings.document,
     )
     _check_columns(columns, tables)
     turned = {name for table in tables if table.path is not None for name in lower_by_sidecar(table.path)}
@@ -144,7 +148,9 @@ def _step(
     key = {
         "what": "step",
         "step": name,
-        "data": [[data.name, data.kind, data.lang, data.sha256, data.n, list(data.notes)] for data in inputs.data],
+        "data": [
+            [data.name, data.kind, data.lang, data.sha256, data.rows, data.n, list(data.notes)] for data in inputs.data
+        ],
         "subjects": [[subject.name, subject.column, subject.lower] for subject in inputs.subjects],
         "identities": [inputs.metrics.identity(lang, spec) for lang in langs for spec in inputs.metrics.specs],
         "settings": inputs.settings.asked,
@@ -170,6 +176,8 @@ def assemble(
 ) -> Card:
     """Return the card of a subject from what all steps found; parts that were not wanted are left out."""
     name = subject.name
+    small = leave_out_small(findings, name)
+    notes = [*notes, *small]
     parts: dict[str, JsonObject] = {}
     status: dict[str, dict[str, str]] = {}
     partial = False
@@ -218,6 +226,7 @@ def assemble(
             "status": status,
             "parts": parts,
             "multiplicity": family,
+            "warnings": as_json(_seen(subject, inputs, built)),
             "settings": inputs.settings.asked,
             "notes": list(notes),
             "provenance": provenance("card", files, {name: next(iter(signatures.values()), "")}),
@@ -245,6 +254,15 @@ _PROOF: Mapping[str, tuple[tuple[str, ...], str]] = {
 """Part -> what of it must be filled, one of these at least, and why it is not where nothing else says so."""
 
 
+def _seen(subject: Subject, inputs: CardInputs, built: Mapping[str, Metric]) -> list[Notice]:
+    """Say which tables have rows that a subject was fitted to."""
+    found: list[Notice] = []
+    for data in inputs.data:
+        known = {subject.name: str(built[data.lang].signature())} if data.lang in built else {}
+        found += seen_notices([subject.name], inputs.metrics.catalog, data.row_texts, signatures=known, table=data.name)
+    return list({(one.name, str(one.values)): one for one in found}.values())
+
+
 def _signature(metric: Metric) -> str:
     try:
         return str(metric.signature())
@@ -262,6 +280,9 @@ def _described(data: DataSet) -> JsonObject:
         "languages": [data.lang],
         "groups": groups,
         "examples": data.examples,
+        "rows": data.rows,
+        "human": data.content.judged if isinstance(data.content, JudgedRows) else "",
+        "documents": isinstance(data.content, JudgedRows) and data.content.document is not None,
     }
 
 

@@ -20,7 +20,7 @@ from bsx.data.corpus import MemoryCorpus
 from bsx.data.output import atomic_path, atomic_text, make_folder
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError
-from bsx.jobs.cards.data import SegmentTexts
+from bsx.jobs.cards.data import SegmentTexts, digest_of
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Values
 from bsx.metrics.failures import score_without_failures
@@ -32,11 +32,6 @@ from bsx.support.json_text import to_json
 from bsx.support.progress import Progress
 from bsx.support.provenance import file_digest, versions
 from bsx.support.untyped import JsonObject
-
-
-def digest_of(value: object) -> str:
-    """Return the sha256 of anything that JSON can hold, in hexadecimal."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class CardStore:
@@ -152,7 +147,7 @@ class CardMetrics:
     ) -> None:
         self.specs = list(specs)
         self._run = run
-        self._catalog = catalog
+        self.catalog = catalog
         self._store = store
         self._progress = progress
         self._encoders: Encoders | None = None
@@ -170,7 +165,7 @@ class CardMetrics:
             # Steps score the same references, and candidates in another order, again and again: vectors are remembered.
             if self._encoders is None:
                 run = {name: value for name, value in self._run.items() if name not in ("registry", "lang")}
-                self._encoders = Encoders(registry=self._catalog, lang=lang, **run)
+                self._encoders = Encoders(registry=self.catalog, lang=lang, **run)
             encoders = self._encoders.in_language(lang)
             built: dict[str, Metric | Problem] = {}
             for spec in self.specs:

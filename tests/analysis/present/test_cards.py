@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ NARROW = (0.39, 0.41)
 
 def card(metric: str, value: float = 0.4, ci: tuple[float, float] = WIDE, p: float = 0.3) -> Card:
     """Return a card with a figure of agreement, tested against a sentinel and against another metric."""
-    where = {"data": "t.tsv", "level": "segment", "group": "cs-en"}
+    where: dict[str, Any] = {"data": "t.tsv", "level": "segment", "group": "cs-en"}
     row = AgreementRow(
         **where, n=40, statistic="pearson", value=value, ci=ci, rank=None, of=None, others={}, method="Fisher"
     )
@@ -67,7 +68,16 @@ def card(metric: str, value: float = 0.4, ci: tuple[float, float] = WIDE, p: flo
         higher_is_better=True,
         partial=True,
         data=(
-            CardData(name="t.tsv", kind="judged", n=40, sha256="1b" * 32, languages=("en",), groups=(), examples=False),
+            CardData(
+                name="t.tsv",
+                kind="judged",
+                n=40,
+                sha256="1b" * 32,
+                languages=("en",),
+                groups=(),
+                examples=False,
+                rows="2c" * 32,
+            ),
         ),
         against=("other",),
         status={"cost": PartStatus(status="failed", reason="no memory")},

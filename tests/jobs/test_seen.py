@@ -1,0 +1,149 @@
+"""Rows that something was fitted to are told apart from others wherever it is judged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import Outcome
+from tests.train.test_run import sentences
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+Cli = Callable[..., Outcome]
+
+
+def write(file: Path, rows: list[tuple[Any, ...]], header: str = "lp reference candidate human") -> Path:
+    file.write_text("".join("\t".join(map(str, row)) + "\n" for row in [header.split(), *rows]))
+    return file
+
+
+def rows(n: int, seed: int) -> list[tuple[Any, ...]]:
+    human = np.round(np.random.default_rng(seed).normal(size=n), 2)
+    return [("de-en", r, f"{c} {k}", h) for k, (r, c, h) in enumerate(
+        zip(sentences(n, 10 * seed), sentences(n, 10 * seed + 1), human, strict=True)
+    )]  # fmt: skip
+
+
+@pytest.fixture
+def trained(cli: Cli, tiny_model: Callable[[str], str], tmp_path: Path) -> Path:
+    """A metric that was really trained, beside the tables of its training and validation."""
+    train, valid = write(tmp_path / "train.tsv", rows(40, 1)), write(tmp_path / "valid.tsv", rows(30, 2))
+    small = ("--hidden", 4, "--epochs", 2, "--batch-size", 8)
+    folder = tmp_path / "metric"
+    done = cli("train", "bilstm", train, "--valid", valid, "-m", tiny_model("bert"), "-o", folder, *small)
+    assert done.status == 0, done.err
+    return folder
+
+
+def warnings(out: Outcome) -> list[dict[str, Any]]:
+    assert out.status == 0, out.err
+    found: list[dict[str, Any]] = json.loads(out.out).get("warnings", [])
+    return found
+
+
+def test_meta_names_rows_of_training_and_validation(cli: Cli, trained: Path, tmp_path: Path) -> None:
+    spec = f"trained:{trained}"
+    mixed = write(tmp_path / "mixed.tsv", rows(40, 1)[:12] + rows(30, 2)[:7] + rows(30, 3))
+    found = warnings(cli("meta", mixed, "--metrics", spec, "--format", "json"))
+    assert [(one["name"], one["about"], one["values"]) for one in found] == [
+        ("seen-rows", spec, {"rows": 12, "of": 49, "part": "train", "by": "networks"}),
+        ("seen-rows", spec, {"rows": 7, "of": 49, "part": "valid", "by": "networks"}),
+    ]
+    assert f"{spec} was trained on 12 of the 49 rows" in cli("meta", mixed, "--metrics", spec).out
+    assert warnings(cli("meta", write(tmp_path / "new.tsv", rows(30, 3)), "--metrics", spec, "--format", "json")) == []
+    # The same of scores that stand in a table, by the sidecar; their folder may have been trained anew since.
+    scores = tmp_path / "scores.tsv"
+    done = cli("score", "--metrics", spec, mixed, "--candidate", "candidate", "--reference", "reference", "-o", scores)
+    assert done.status == 0, done.err
+    assert [one["values"]["rows"] for one in warnings(cli("meta", scores, "--format", "json"))] == [12, 7]
+
+
+def test_a_metric_of_before_says_once_that_its_data_are_not_recorded(cli: Cli, trained: Path, tmp_path: Path) -> None:
+    (trained / "rows.safetensors").unlink()
+    table = write(tmp_path / "new.tsv", rows(30, 3))
+    found = warnings(cli("meta", table, "--metrics", f"trained:{trained}", "--format", "json"))
+    assert [one["name"] for one in found] == ["training-unknown"]
+    out = cli("meta", table, "--metrics", f"trained:{trained}")
+    assert out.out.count("is not recorded") == 1
+
+
+def test_cards_on_rows_that_were_trained_on_are_no_evidence(cli: Cli, trained: Path, tmp_path: Path) -> None:
+    def card(table: Path) -> Path:
+        file = tmp_path / f"{table.stem}.json"
+        parts = ("--parts", "agreement", "--resamples", 50)
+        done = cli("card", table, "--metrics", f"trained:{trained}", *parts, "-o", file)
+        assert done.status == 0, done.err
+        return file
+
+    seen = card(tmp_path / "train.tsv")
+    notice = json.loads(seen.read_text())["warnings"][0]
+    assert notice["values"] == {"rows": 40, "of": 40, "part": "train", "by": "networks", "table": "train.tsv"}
+    own = tmp_path / "registry"
+    out = cli("registry", "evidence", "trained", "--cards", seen, "--registry", own)
+    assert (out.status, out.out, out.err.count("\n")) == (2, "", 1)
+    assert "was trained or chosen on 40 of the 40 rows of train.tsv" in out.err
+    assert not list(own.rglob("*.yaml"))
+    new = card(write(tmp_path / "new.tsv", rows(40, 3)))
+    assert cli("registry", "evidence", "trained", "--cards", new, "--registry", own).status == 0
+    both = cli("registry", "evidence", "trained", "--cards", new, "--cards", seen, "--registry", own)
+    assert both.status == 0
+    assert "was trained on 40 of the 40 rows of train.tsv" in both.out
+    assert "train.tsv (" not in both.out
+
+
+def test_an_ensemble_keeps_what_its_weights_were_fitted_to(cli: Cli, tmp_path: Path) -> None:
+    table = write(tmp_path / "judged.tsv", rows(60, 4))
+    arguments = ("--metrics", "chrf,bleu", "--how", "weights", "--resamples", 20)
+    saved = tmp_path / "both.yaml"
+    assert cli("ensemble", table, *arguments, "--save", saved).status == 0
+    assert (tmp_path / "both.rows.safetensors").is_file()
+    spec = f"ensemble:{saved}"
+    found = warnings(cli("meta", table, "--metrics", spec, "--format", "json"))
+    assert [one["values"] for one in found] == [{"rows": 60, "of": 60, "part": "train", "by": "weights"}]
+    assert warnings(cli("meta", write(tmp_path / "new.tsv", rows(30, 5)), "--metrics", spec, "--format", "json")) == []
+    # Rules that learn nothing of human judgments keep nothing, and say nothing.
+    equal = tmp_path / "equal.yaml"
+    assert cli("ensemble", table, *arguments[:2], "--how", "z", "--resamples", 20, "--save", equal).status == 0
+    assert not (tmp_path / "equal.rows.safetensors").exists()
+    assert warnings(cli("meta", table, "--metrics", f"ensemble:{equal}", "--format", "json")) == []
+
+
+def test_members_that_were_trained_are_named(cli: Cli, trained: Path, tmp_path: Path) -> None:
+    train = tmp_path / "train.tsv"
+    out = cli("ensemble", train, "--metrics", "chrf", "--metrics", f"trained:{trained}", "--resamples", 20)
+    assert out.status == 0, out.err
+    assert f"trained:{trained} was trained on 40 of the 40 rows" in out.out
+
+
+def test_scores_without_texts_cannot_be_told(cli: Cli, trained: Path, tmp_path: Path) -> None:
+    spec = f"trained:{trained}"
+    table = write(tmp_path / "plain.tsv", [(k % 7, k) for k in range(40)], f"{spec} human")
+    found = warnings(cli("meta", table, "--columns", spec, "--format", "json"))
+    assert [one["name"] for one in found] == ["no-texts"]
+
+
+@pytest.mark.parametrize(("rows_of", "said"), [("dev", True), ("other", False)])
+def test_explanations_of_rows_that_the_networks_learned(
+    cli: Cli, tmp_path: Path, rows_of: str, said: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bsx.data.seen import SeenRows, beside_entry
+    from bsx.jobs.explaining import explain
+
+    pairs = [("the old bridge was closed", "die alte Brücke war gesperrt"), ("it rained", "es regnete")]
+    learned = SeenRows.of(pairs if rows_of == "dev" else [("a", "b")])
+    monkeypatch.setattr(SeenRows, "read", classmethod(lambda cls, file, sha256: learned))
+    assert beside_entry(Path("x.yaml")).name == "x.rows.safetensors"
+    result = explain(
+        [candidate for candidate, _ in pairs],
+        sources=[source for _, source in pairs],
+        marks={"candidate": [[0, 0, 1, 0, 0], [1, 0]]},
+        model="me5-small-q4",
+        resamples=20,
+    )
+    assert bool(result.warnings) == said
+    assert ("was trained on 2 of the 2 rows" in result.to_text()) == said
