@@ -9,13 +9,13 @@ import argparse
 import re
 from pathlib import Path
 
-from benchmarks.calibration import agreement, choices, disentangling, documents
+from benchmarks.calibration import agreement, choices, disentangling, documents, plan
 from bsx.data.output import atomic_text
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "calibration.md"
 # name of the section -> what makes its text from the number of replicates; the page has them in this order
 WRITTEN = {"disentangling": disentangling.section, "agreement": agreement.section, "choices": choices.section}
-COUNTED = {module.SECTION.name: module.SECTION for module in (documents,)}
+COUNTED = {module.SECTION.name: module.SECTION for module in (documents, plan)}
 SECTIONS = (*WRITTEN, *COUNTED)
 
 HEAD = """# Calibration
