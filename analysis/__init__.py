@@ -108,7 +108,7 @@ if TYPE_CHECKING:
     from bsx.analysis.perturbations.perturb import Perturbed as Perturbed, perturb as perturb
     from bsx.analysis.planning.designs import plan_compare as plan_compare, plan_meta as plan_meta
     from bsx.analysis.planning.designs import plan_disentangle as plan_disentangle
-    from bsx.analysis.planning.result import StudyPlan as StudyPlan
+    from bsx.analysis.planning.result import PlanResult as PlanResult
     from bsx.analysis.planning.settings import ComparePlan as ComparePlan, DisentanglePlan as DisentanglePlan
     from bsx.analysis.planning.settings import MetaPlan as MetaPlan
     from bsx.analysis.probing.experiment import TestData as TestData, probe_layers as probe_layers

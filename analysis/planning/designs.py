@@ -26,7 +26,7 @@ from bsx.analysis.planning.power import (
     smallest,
     width_of,
 )
-from bsx.analysis.planning.result import Pilot, PlanStep, Spread, StudyPlan, Units
+from bsx.analysis.planning.result import Pilot, PlanResult, PlanStep, Spread, Units
 from bsx.analysis.planning.settings import ComparePlan, DisentanglePlan, MetaPlan, PilotColumns, PlanSettings
 from bsx.analysis.stats.correlation import HEAVY_TAILS, tail_weight
 from bsx.analysis.stats.regression import refuse_collinear, require_rows
@@ -71,7 +71,7 @@ class _Contributions:
 
 
 @settled(ComparePlan)
-def plan_compare(table: TableLike | None, settings: ComparePlan) -> StudyPlan:
+def plan_compare(table: TableLike | None, settings: ComparePlan) -> PlanResult:
     """Plan a comparison of two systems, by a metric's scores or by human judgments of the same segments.
 
     The variance of the systems' differences has three parts: what the segments of a document have in common, what
@@ -109,7 +109,7 @@ def plan_compare(table: TableLike | None, settings: ComparePlan) -> StudyPlan:
 
 
 @settled(MetaPlan)
-def plan_meta(table: TableLike | None, settings: MetaPlan) -> StudyPlan:
+def plan_meta(table: TableLike | None, settings: MetaPlan) -> PlanResult:
     """Plan a comparison of two metrics by their Pearson correlations with human judgments.
 
     Segments are counted; the systems that translate them stay the same. At the level sys, systems are counted.
@@ -145,7 +145,7 @@ def plan_meta(table: TableLike | None, settings: MetaPlan) -> StudyPlan:
 
 
 @settled(DisentanglePlan)
-def plan_disentangle(table: TableLike | None, settings: DisentanglePlan) -> StudyPlan:
+def plan_disentangle(table: TableLike | None, settings: DisentanglePlan) -> PlanResult:
     """Plan a regression of a metric on factors, for one standardised coefficient.
 
     Source: MacKinnon & White 1985 for the influence of a row, with its leverage, as in HC3.
@@ -182,7 +182,7 @@ def plan_disentangle(table: TableLike | None, settings: DisentanglePlan) -> Stud
     return _planned(settings, contributed, "disentangle", units, (metric, settings.factor), "")
 
 
-def _stated_correlations(settings: MetaPlan) -> StudyPlan:
+def _stated_correlations(settings: MetaPlan) -> PlanResult:
     try:
         stated = [float(r) for r in settings.correlations]
     except ValueError:
@@ -214,7 +214,7 @@ def _spread(settings: PlanSettings, sd: float, noise: float | None = None, judgm
     return Spread(sd, settings.icc or 0.0, noise, size, size, judgments)
 
 
-def _stated(settings: PlanSettings, spread: Spread, design: str, units: Units, lost: int) -> StudyPlan:
+def _stated(settings: PlanSettings, spread: Spread, design: str, units: Units, lost: int) -> PlanResult:
     clustered = settings.document_size is not None
     needed = smallest(spread, clustered, lost, settings)
     return _plan(settings, design, ("", ""), "", units, spread, needed, lost)
@@ -227,7 +227,7 @@ def _planned(
     units: Units,
     pair: tuple[str, str],
     score: str,
-) -> StudyPlan:
+) -> PlanResult:
     """Plan from what the units of a pilot contribute."""
     documents, values = pilot.documents, pilot.values
     clustered, n = documents is not None, len(values)
@@ -311,14 +311,14 @@ def _plan(
     needed: PlanStep,
     lost: int,
     there: int | None = None,
-) -> StudyPlan:
+) -> PlanResult:
     clustered = needed.documents is not None
     several = {}
     if spread.noise is not None:
         counts = sorted({*map(float, JUDGMENTS), *([spread.judgments] if spread.judgments is not None else [])})
         for count in counts:
             several[f"{count:.3g}"] = smallest(replace(spread, judgments=count), clustered, lost, settings)
-    return StudyPlan(
+    return PlanResult(
         design=design,  # type: ignore[arg-type] # the three that there are
         a=pair[0],
         b=pair[1],
@@ -466,8 +466,8 @@ def _gathered(
     """Add up what the rows of a segment contribute, so that the estimate is the mean over segments."""
     rows, segment = len(values), settings.segment
     if segment is None:
-        names: list[str] = []
-        codes, more = None, []
+        codes: Clustered = None
+        more: list[Notice] = []
         if settings.document is not None:
             refuse_single(labels[settings.document], settings.document)
             codes = cluster_codes(labels[settings.document])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -193,6 +193,5 @@ def refuse_few(units: int, name: str, otherwise: str) -> None:
 
 def sizes(clusters: Indices) -> tuple[float, float]:
     """Return units a document, plain and with each document weighted by its size."""
-    held: Sequence[int] | Array = np.bincount(clusters)
-    held = np.asarray(held, dtype=np.float64)
+    held = np.bincount(clusters).astype(np.float64)
     return float(held.mean()), float((held**2).sum() / held.sum())

@@ -97,7 +97,7 @@ class Pilot:
 
 
 @dataclass(frozen=True, repr=False)
-class StudyPlan(Result):
+class PlanResult(Result):
     """How many units a study needs.
 
     Attributes:

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.calibration.worlds import Section, Table, World
 from bsx.analysis.planning.designs import plan_compare, plan_disentangle, plan_meta
 from bsx.analysis.planning.power import smallest
-from bsx.analysis.planning.result import StudyPlan
+from bsx.analysis.planning.result import PlanResult
 from bsx.analysis.planning.settings import ComparePlan
 from bsx.analysis.stats.regression import fit_ols
 from bsx.analysis.stats.resample import bootstrap_counts, bootstrap_p
@@ -22,7 +22,7 @@ from bsx.support.checks import Array
 
 SIZE = 8  # segments of a document
 LEVEL = 0.05
-RESAMPLES = 360  # 9 of 361 are just under .025: a bootstrap of 299 would test at .047
+RESAMPLES = 999
 Columns = dict[str, Any]
 
 
@@ -76,13 +76,13 @@ def stated_documents(rng: np.random.Generator, icc: float, effect: float, known:
 
 
 @functools.cache
-def _stated(effect: float, icc: float) -> StudyPlan:
+def _stated(effect: float, icc: float) -> PlanResult:
     how: dict[str, float] = {"icc": icc, "document_size": SIZE} if icc else {}
     return plan_compare(None, effect=effect, sd=1, **how)  # type: ignore[arg-type]
 
 
 @functools.cache
-def _judgments(effect: float, each: int) -> StudyPlan:
+def _judgments(effect: float, each: int) -> PlanResult:
     return plan_compare(None, effect=effect, sd=1, icc=0.1, noise=0.5, document_size=SIZE, judgments=each)
 
 
@@ -116,7 +116,7 @@ def from_pilot(rng: np.random.Generator, documents: int, each: int, planned: int
     """A pilot of judged documents; the study it asks for, with another number of judgments."""
     pilot = judged(rng, documents, each, effect)
     how: Columns = {"effect": effect, "columns": ["human"], "resamples": 200, **COLUMNS}
-    plan = plan_compare(pilot, **how, **({"judgments": planned} if planned != each else {}))
+    plan = plan_compare(pilot, **how, judgments=planned if planned != each else None)
     low, high = plan.needed_ci or (0, 0)
     truth = _judgments(effect, planned).needed.units
     small = round(smallest(replace(plan.spread, icc=0.0), False, 1, ComparePlan(effect=effect)).units / SIZE)
@@ -172,7 +172,7 @@ def correlations_stated(rng: np.random.Generator) -> Mapping[str, bool]:
 
 
 @functools.cache
-def _correlations() -> StudyPlan:
+def _correlations() -> PlanResult:
     return plan_meta(None, correlations=[0.6, 0.5, float(BETWEEN)])
 
 
@@ -222,8 +222,9 @@ def regression(rng: np.random.Generator, segments: int, systems: int = 1, shared
     """Return a metric of two factors that correlate .5, with a coefficient of EFFECT; segments share their parts."""
 
     def draw() -> Array:
-        result: Array = np.sqrt(shared) * rng.normal(size=(segments, 1))
-        return result + np.sqrt(1 - shared) * rng.normal(size=(segments, systems))
+        own = np.sqrt(1 - shared) * rng.normal(size=(segments, systems))
+        result: Array = np.sqrt(shared) * rng.normal(size=(segments, 1)) + own
+        return result
 
     sem = draw()
     lex = 0.5 * sem + np.sqrt(0.75) * draw()
@@ -245,7 +246,7 @@ def coefficient_found(columns: Columns, clustered: bool) -> bool:
 
 
 @functools.cache
-def _regression() -> StudyPlan:
+def _regression() -> PlanResult:
     return plan_disentangle(None, effect=EFFECT, r2=R2, vif=1 / 0.75, factor_columns=["sem", "lex"])
 
 

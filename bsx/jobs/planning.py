@@ -10,7 +10,7 @@ from pydantic import Field
 from bsx.analysis.planning.designs import plan_compare as design_compare
 from bsx.analysis.planning.designs import plan_disentangle as design_disentangle
 from bsx.analysis.planning.designs import plan_meta as design_meta
-from bsx.analysis.planning.result import StudyPlan
+from bsx.analysis.planning.result import PlanResult
 from bsx.analysis.planning.settings import ComparePlan, DisentanglePlan, MetaPlan, PilotColumns
 from bsx.data.columns import Labels, read_columns
 from bsx.data.sidecar import factor_columns, known_signatures, scored_columns
@@ -19,6 +19,7 @@ from bsx.errors import InputError
 from bsx.jobs.tables import FORMATS, TableSettings, find_columns
 from bsx.support.checks import Array
 from bsx.support.settings import Option, set_fields, settled
+from bsx.support.untyped import Settings
 
 _PILOT = f"Pilot: a table, {FORMATS}; none plans from stated variances."
 
@@ -42,7 +43,7 @@ class PlanDisentangleRun(DisentanglePlan, TableSettings):
 
 
 @settled(PlanCompareRun)
-def plan_compare(settings: PlanCompareRun) -> StudyPlan:
+def plan_compare(settings: PlanCompareRun) -> PlanResult:
     """Plan a comparison of two systems; `bsx.analysis.plan_compare` works on columns.
 
     Args:
@@ -58,14 +59,14 @@ def plan_compare(settings: PlanCompareRun) -> StudyPlan:
     table = Table(settings.table)
     roles = find_columns(table.columns, _asked(settings, "system"), "system", "segment", "document", "human")
     columns = list(settings.columns) or scored_columns(table.name, table.columns) or roles["human"]
-    found = {name: (roles[name] or [None])[0] for name in ("system", "segment", "document")}
+    found = {name: _first(roles[name]) for name in ("system", "segment", "document")}
     read = _read(table, columns, [*found.values()])
     plan = design_compare(read, **{**_given(settings), **found, "columns": columns})
     return _signed(plan, table, columns)
 
 
 @settled(PlanMetaRun)
-def plan_meta(settings: PlanMetaRun) -> StudyPlan:
+def plan_meta(settings: PlanMetaRun) -> PlanResult:
     """Plan a comparison of two metrics' correlations; `bsx.analysis.plan_meta` works on columns.
 
     Args:
@@ -81,7 +82,7 @@ def plan_meta(settings: PlanMetaRun) -> StudyPlan:
     table = Table(settings.table)
     roles = find_columns(table.columns, _asked(settings, "system", "human"), "system", "segment", "document", "human")
     columns = list(settings.columns) or scored_columns(table.name, table.columns)
-    found = {name: (roles[name] or [None])[0] for name in ("system", "segment", "document", "human")}
+    found = {name: _first(roles[name]) for name in ("system", "segment", "document", "human")}
     if found["human"] is None:
         there = ", ".join(table.columns)
         raise InputError(f"human names the column of human scores; it has {there}", file=table.name)
@@ -91,7 +92,7 @@ def plan_meta(settings: PlanMetaRun) -> StudyPlan:
 
 
 @settled(PlanDisentangleRun)
-def plan_disentangle(settings: PlanDisentangleRun) -> StudyPlan:
+def plan_disentangle(settings: PlanDisentangleRun) -> PlanResult:
     """Plan a regression for one coefficient; `bsx.analysis.plan_disentangle` works on columns.
 
     Args:
@@ -110,7 +111,7 @@ def plan_disentangle(settings: PlanDisentangleRun) -> StudyPlan:
     roles = find_columns(table.columns, _asked(settings), "segment", "document")
     columns = list(settings.columns) or scored_columns(table.name, table.columns)
     factors = list(settings.factor_columns) or factor_columns(table.name, table.columns)
-    found = {name: (roles[name] or [None])[0] for name in ("segment", "document")}
+    found = {name: _first(roles[name]) for name in ("segment", "document")}
     read = _read(table, [*columns, *factors], [*found.values()])
     plan = design_disentangle(read, **{**_given(settings), **found, "columns": columns, "factor_columns": factors})
     return _signed(plan, table, [*columns, *factors])
@@ -122,10 +123,18 @@ def _asked(settings: PilotColumns, *names: str) -> dict[str, str | None]:
 
 def _read(table: Table, numbers: list[str], labels: list[str | None]) -> dict[str, Array | Labels]:
     there = [name for name in dict.fromkeys(labels) if name is not None]
-    return read_columns(table, list(dict.fromkeys(numbers)), there)
+    pair = ["lp"] if "lp" in table.columns and "lp" not in there else []
+    read = read_columns(table, list(dict.fromkeys(numbers)), [*there, *pair])
+    if pair and len(set(read["lp"])) > 1:  # segments are numbered within language pairs
+        raise InputError(f"column 'lp': {len(set(read['lp']))} language pairs: plan one at a time", file=table.name)
+    return read
 
 
-def _given(settings: PilotColumns) -> dict[str, object]:
+def _first(names: list[str]) -> str | None:
+    return names[0] if names else None
+
+
+def _given(settings: PilotColumns) -> Settings:
     return set_fields(settings, "table", "columns", "factor_columns", "system", "segment", "document", "human")
 
 
@@ -136,5 +145,5 @@ def _refuse_columns(settings: PilotColumns, *names: str) -> None:
             raise InputError(f"{name} has no effect without a table: leave it out, or name a pilot", setting=name)
 
 
-def _signed(plan: StudyPlan, table: Table, columns: list[str]) -> StudyPlan:
+def _signed(plan: PlanResult, table: Table, columns: list[str]) -> PlanResult:
     return replace(plan, signatures=known_signatures(table.name, columns))

@@ -60,7 +60,7 @@ def test_metrics_and_coefficients_are_planned_over_documents(pilot: Path, cli: C
         ("compare --effect 0.1 --sd 1 --columns human", "columns has no effect without a table"),
         ("compare pilot.tsv --effect 0.1", "name the two to compare, of a, b, c"),
         ("compare pilot.tsv --effect 0.1 --columns hum --systems a,b", "'hum'"),
-        ("compare pilot.tsv --effect 0.1 --systems a,b --document system", "is in two documents"),
+        ("compare pilot.tsv --effect 0.1 --systems a,b --document chrf", "is in two documents"),
         ("meta pilot.tsv --effect 0.1 --columns chrf", "the two metrics to compare"),
         (
             "meta pilot.tsv --effect 0.1 --columns chrf,ter --correlations .5,.4,.6",

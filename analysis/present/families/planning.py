@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from bsx.analysis.planning.result import Pilot, PlanStep, StudyPlan
+from bsx.analysis.planning.result import Pilot, PlanResult, PlanStep
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import decimals, interval, number, percent, table, text
 from bsx.analysis.present.forms import lists, presents
@@ -14,8 +14,8 @@ from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePa
 from bsx.support.result import Notice
 
 
-@presents(StudyPlan, section=("plan", "Plan"))
-def parts(result: StudyPlan) -> Iterator[Part]:
+@presents(PlanResult, section=("plan", "Plan"))
+def parts(result: PlanResult) -> Iterator[Part]:
     """Yield the size that is needed, other sizes beside it, what judgments change, and what all that rests on."""
     yield Answer(_finding(result))
     yield _steps(result)
@@ -28,8 +28,8 @@ def parts(result: StudyPlan) -> Iterator[Part]:
     yield _variance(result)
 
 
-@lists(StudyPlan)
-def rows(result: StudyPlan) -> Iterator[Mapping[str, object]]:
+@lists(PlanResult)
+def rows(result: PlanResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a size."""
     for step in result.steps:
         row: dict[str, object] = {"design": result.design, result.units: step.units}
@@ -38,15 +38,15 @@ def rows(result: StudyPlan) -> Iterator[Mapping[str, object]]:
         yield row | {"power": step.power, "width": step.width, "needed": step.units == result.needed.units}
 
 
-def _alpha(result: StudyPlan) -> float:
+def _alpha(result: PlanResult) -> float:
     return float(result.settings.get("alpha", 0.05))
 
 
-def _level(result: StudyPlan) -> str:
+def _level(result: PlanResult) -> str:
     return f"{100 * (1 - _alpha(result)):g} %"
 
 
-def _about(result: StudyPlan) -> str:
+def _about(result: PlanResult) -> str:
     """Return what is estimated."""
     between = f" between {result.a} and {result.b}" if result.a else ""
     if result.design == "compare":
@@ -57,7 +57,7 @@ def _about(result: StudyPlan) -> str:
     return f"coefficient of {result.b} in {result.a}" if result.a else "standardised coefficient"
 
 
-def _aim(result: StudyPlan) -> str:
+def _aim(result: PlanResult) -> str:
     if result.aim is not None:
         noun, of = _about(result).split(" ", 1) if " " in _about(result) else (_about(result), "")
         if result.design == "disentangle" and not result.a:
@@ -67,14 +67,14 @@ def _aim(result: StudyPlan) -> str:
     return f"For a {_level(result)} interval {width:g} wide (±{width / 2:g}) of the {_about(result)}"
 
 
-def _size(result: StudyPlan, step: PlanStep) -> str:
+def _size(result: PlanResult, step: PlanStep) -> str:
     """Return the size of a study in words."""
     said = f"{step.units:,} {result.units}"
     said += "" if step.documents is None else f" in {step.documents:,} documents"
     return said if step.judgments is None else f"{said}, {step.judgments:,} judgments"
 
 
-def _finding(result: StudyPlan) -> str:
+def _finding(result: PlanResult) -> str:
     said = _aim(result)
     if result.aim is not None:
         said += f" with {100 * float(result.settings.get('power', 0.8)):g} % power"
@@ -92,19 +92,19 @@ def _finding(result: StudyPlan) -> str:
     return f"{said} {there} have {100 * pilot.power:.0f} % power."
 
 
-def _figure(result: StudyPlan, value: float) -> str:
+def _figure(result: PlanResult, value: float) -> str:
     return figure(value, _decimals(result))
 
 
-def _decimals(result: StudyPlan) -> int:
+def _decimals(result: PlanResult) -> int:
     """Return how many decimals tell widths apart."""
     width = result.needed.width
     return 3 if width <= 0 else max(1, min(6, 2 - math.floor(math.log10(width))))
 
 
-def _steps(result: StudyPlan) -> TablePart:
+def _steps(result: PlanResult) -> TablePart:
     first = result.steps[0]
-    heads = [result.units]
+    heads: list[str] = [result.units]
     heads += ["documents"] if first.documents is not None else []
     heads += ["judgments"] if first.judgments is not None else []
     heads += ["power"] if result.aim is not None else []
@@ -126,7 +126,7 @@ def _steps(result: StudyPlan) -> TablePart:
     return table(caption, heads, found, note=note)
 
 
-def _judgments(result: StudyPlan) -> TablePart:
+def _judgments(result: PlanResult) -> TablePart:
     heads = ["judgments of each system's segment", "segments"]
     heads += ["documents"] if result.needed.documents is not None else []
     found = []
@@ -137,7 +137,7 @@ def _judgments(result: StudyPlan) -> TablePart:
     return table("The same with more or fewer judgments of a segment", [*heads, "judgments in all"], found)
 
 
-def _pilot(result: StudyPlan, pilot: Pilot) -> TablePart:
+def _pilot(result: PlanResult, pilot: Pilot) -> TablePart:
     power = f"{100 * float(result.settings.get('power', 0.8)):g} %"
     places = _decimals(result)
     cells = [
@@ -157,7 +157,7 @@ def _pilot(result: StudyPlan, pilot: Pilot) -> TablePart:
     return table(f"The pilot: {_about(result)}, n = {pilot.rows:,} rows", heads, [cells])
 
 
-def _sampled(result: StudyPlan) -> str:
+def _sampled(result: PlanResult) -> str:
     """Say what is drawn anew, and what stays."""
     if result.units == "systems":
         return "Sampled are systems like these, on these segments."
@@ -170,11 +170,11 @@ def _sampled(result: StudyPlan) -> str:
     return f"Sampled are {drawn}{'' if _clustered(result) else ' like these'}; {kept}."
 
 
-def _clustered(result: StudyPlan) -> bool:
+def _clustered(result: PlanResult) -> bool:
     return result.needed.documents is not None
 
 
-def _assumed(result: StudyPlan) -> str:
+def _assumed(result: PlanResult) -> str:
     source = "stated" if result.pilot is None else "the pilot's"
     said = f"Assumed are variances as {source}" if result.pilot is None else "Assumed are the pilot's variances"
     if result.spread.noise is not None:
@@ -185,7 +185,7 @@ def _assumed(result: StudyPlan) -> str:
     return f"{said}; the effect is the one asked for, not the one in the pilot." if asked else f"{said}."
 
 
-def _worded(result: StudyPlan, notice: Notice) -> str:
+def _worded(result: PlanResult, notice: Notice) -> str:
     values = notice.values
     if notice.name == "few-documents":
         return (
@@ -207,7 +207,7 @@ def _worded(result: StudyPlan, notice: Notice) -> str:
     return f"{values['systems']} systems translate every segment: more segments do not stand for more systems."
 
 
-def _chart(result: StudyPlan) -> Chart:
+def _chart(result: PlanResult) -> Chart:
     power = result.aim is not None
     points = [(float(step.units), 0, step.power if power else step.width, "") for step in result.steps]
     top = 1.0 if power else max(step.width for step in result.steps)
@@ -228,7 +228,7 @@ def _chart(result: StudyPlan) -> Chart:
     return Chart(title, alt, (("", spec),))
 
 
-def _variance(result: StudyPlan) -> TablePart:
+def _variance(result: PlanResult) -> TablePart:
     """Return what the variance is made of."""
     spread = result.spread
     found = [[text("standard deviation of one unit's contribution"), number(spread.sd, decimals([spread.sd]) + 1)]]

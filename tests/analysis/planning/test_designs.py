@@ -13,7 +13,7 @@ from benchmarks.calibration.plan import COLUMNS, differences, judged, metrics, r
 from bsx import BsxError, InputError
 from bsx.analysis import plan_compare, plan_disentangle, plan_meta
 from bsx.analysis.planning.power import detectable, power_of, width_of
-from bsx.analysis.planning.result import StudyPlan
+from bsx.analysis.planning.result import PlanResult
 
 
 @pytest.mark.parametrize(("effect", "power", "alpha"), [(0.5, 0.8, 0.05), (0.2, 0.8, 0.05), (0.35, 0.95, 0.01)])
@@ -219,7 +219,7 @@ def test_the_result_can_be_read_back() -> None:
         plan_compare(None, width=0.2, sd=1),
         plan_compare(_pilot(), effect=1, document="document", **SEGMENTS),
     ):
-        assert StudyPlan.from_dict(plan.to_dict()).to_text(full=True) == plan.to_text(full=True)
+        assert PlanResult.from_dict(plan.to_dict()).to_text(full=True) == plan.to_text(full=True)
 
 
 def test_the_answer_comes_first_and_says_what_is_sampled() -> None:
