@@ -139,6 +139,9 @@ def plan_meta(table: TableLike | None, settings: MetaPlan) -> PlanResult:
     a, b = _named(settings, 2)
     if settings.human is None:
         raise InputError("human: names the column of human scores", setting="human")
+    for name in settings.lower:
+        if name not in (a, b):
+            raise InputError(f"lower: {name!r} is none of the columns of scores ({a}, {b})", setting="lower")
     contributed = _difference(table, a, b, settings.human, settings)
     units: Units = "systems" if settings.level == "sys" else "rows" if settings.segment is None else "segments"
     return _planned(settings, contributed, "meta", units, (a, b), settings.human)
@@ -410,16 +413,22 @@ def _difference(table: TableLike, a: str, b: str, human: str, settings: MetaPlan
         columns, labels, _ = numeric_columns(table, [a, b, human], [system], nan="omit")
         rows, names = len(columns[a]), cluster_codes(labels[system])
         columns = {name: np.bincount(names, column) / np.bincount(names) for name, column in columns.items()}
+        columns = _turned(columns, settings.lower)
         refuse_few(len(columns[a]), "systems", "state correlations")
         values = _influence(columns, a, b, human)
         return _Contributions(values, None, rows, np.zeros(len(values)), lost=3, warnings=_heavy(columns, a, b, human))
     wanted = [name for name in (system, settings.segment) if name is not None]
     columns, labels, _ = numeric_columns(table, [a, b, human], _labels(settings, *wanted), nan="omit")
+    columns = _turned(columns, settings.lower)
     warnings = list(_heavy(columns, a, b, human))
     if system is not None and len(set(labels[system])) > 1:
         warnings.append(Notice("fixed-systems", values={"systems": len(set(labels[system]))}))
     values = _influence(columns, a, b, human)
     return _gathered(values, labels, settings, columns[human], 3, warnings)
+
+
+def _turned(columns: dict[str, Array], lower: Sequence[str]) -> dict[str, Array]:
+    return {name: -column if name in lower else column for name, column in columns.items()}
 
 
 def _influence(columns: dict[str, Array], a: str, b: str, human: str) -> Array:

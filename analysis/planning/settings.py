@@ -60,7 +60,9 @@ class PilotColumns(BaseSettings):
         str | None,
         Field(description="Column of documents, which are drawn whole. [document, doc or doc_id, if there]"),
     ] = None
-    columns: Annotated[Sequence[str], Field(description="Columns of scores.")] = ()
+    columns: Annotated[
+        Sequence[str], Field(description="Columns of metrics' scores. [those that bsx score wrote]")
+    ] = ()
 
 
 class ComparePlan(PilotColumns, PlanSettings):
@@ -92,6 +94,7 @@ class MetaPlan(PilotColumns, PlanSettings):
 
     human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
     system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
+    lower: Annotated[Sequence[str], Field(description="Metrics of which lower is better: their sign is turned.")] = ()
     level: Annotated[
         Literal["seg", "sys"],
         Field(description="Correlations over segments, or over systems' means: then systems are counted."),

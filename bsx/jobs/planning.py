@@ -16,7 +16,7 @@ from bsx.data.columns import Labels, read_columns
 from bsx.data.sidecar import factor_columns, known_signatures, scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.tables import FORMATS, TableSettings, find_columns
+from bsx.jobs.tables import FORMATS, TableSettings, find_columns, turned
 from bsx.support.checks import Array
 from bsx.support.settings import Option, set_fields, settled
 from bsx.support.untyped import Settings
@@ -77,7 +77,7 @@ def plan_meta(settings: PlanMetaRun) -> PlanResult:
         InputError: for a pilot or settings that cannot be used.
     """
     if settings.table is None:
-        _refuse_columns(settings, "system", "human")
+        _refuse_columns(settings, "system", "human", "lower")
         return design_meta(None, **set_fields(settings, "table"))
     table = Table(settings.table)
     roles = find_columns(table.columns, _asked(settings, "system", "human"), "system", "segment", "document", "human")
@@ -87,8 +87,9 @@ def plan_meta(settings: PlanMetaRun) -> PlanResult:
         there = ", ".join(table.columns)
         raise InputError(f"human names the column of human scores; it has {there}", file=table.name)
     read = _read(table, [*columns, found["human"]], [found["system"], found["segment"], found["document"]])
-    plan = design_meta(read, **{**_given(settings), **found, "columns": columns})
-    return _signed(plan, table, columns)
+    less, notes = turned(table, columns, settings.lower)
+    plan = design_meta(read, **{**_given(settings), **found, "columns": columns, "lower": less})
+    return replace(_signed(plan, table, columns), notes=tuple(notes))
 
 
 @settled(PlanDisentangleRun)

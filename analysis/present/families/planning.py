@@ -23,7 +23,8 @@ def parts(result: PlanResult) -> Iterator[Part]:
         yield _judgments(result)
     if result.pilot is not None:
         yield _pilot(result, result.pilot)
-    yield Notes((_sampled(result), _assumed(result), *(_worded(result, notice) for notice in result.warnings)))
+    said = [_sampled(result), _assumed(result), *(_worded(result, notice) for notice in result.warnings)]
+    yield Notes((*said, *(f"{note}." for note in result.notes)))
     yield _chart(result)
     yield _variance(result)
 

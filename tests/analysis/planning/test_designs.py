@@ -26,9 +26,10 @@ def test_a_t_test_is_that_of_statsmodels(effect: float, power: float, alpha: flo
 
 
 def test_published_sizes() -> None:
-    # R: power.t.test(delta=.5, sd=1, power=.8, type="paired")$n is 33.36713, sd=2, delta=.5: 127.5
+    # R: power.t.test(delta=.5, sd=1, power=.8, type="paired")$n is 33.367204, with sd=2 it is 127.51614
     assert plan_compare(None, effect=0.5, sd=1).needed.units == 34
     assert plan_compare(None, effect=0.5, sd=2).needed.units == 128
+    # R: pf(qf(.95, 1, n - 2), 1, n - 2, n * .15, lower.tail=FALSE) is .7976 at n = 54 and .8051 at 55.
     # f² = .15, one coefficient, alpha .05, power .80: N = 55 (G*Power's linear multiple regression, two-tailed)
     r2 = 0.15 / 1.15
     assert plan_disentangle(None, effect=math.sqrt(r2), r2=r2, factor_columns=["x"]).needed.units == 55
@@ -109,6 +110,13 @@ def test_segments_that_systems_share_count_once() -> None:
     assert together.pilot is not None
     assert together.pilot.units == 100
     assert together.needed.units * 8 > 1.5 * alone.needed.units
+
+
+def test_the_sign_of_a_metric_is_turned_where_lower_is_better() -> None:
+    table = metrics(np.random.default_rng(1), 100)
+    how: dict[str, Any] = {"effect": 0.1, "columns": ["a", "b"], "human": "human", "resamples": 50}
+    turned = plan_meta({**table, "b": -table["b"]}, lower=["b"], **how)
+    assert turned.needed == plan_meta(table, **how).needed
 
 
 def test_a_coefficients_plan_is_that_of_its_robust_error() -> None:
@@ -195,6 +203,10 @@ SEGMENTS: dict[str, Any] = {"system": "system", "segment": "segment", "columns":
                 _pilot(), effect=0.1, columns=["score", "other"], human="human", system="system", level="sys"
             ),
             "2 systems is too small",
+        ),
+        (
+            lambda: plan_meta(_pilot(), effect=0.1, columns=["score", "other"], human="human", lower=["x"]),
+            "lower: 'x'",
         ),
         (lambda: plan_disentangle(None, effect=0.1), "r2: without a pilot"),
         (
