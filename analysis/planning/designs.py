@@ -269,8 +269,8 @@ def _planned(
         spread = replace(spread, judgments=float(judgments) if judgments is not None else each)
 
     def of(total: Array, shared: Array, noise: Array) -> Array:
-        ratio = pilot.single / noise if judging else np.ones_like(total)
-        alone = total - noise * (1 - (ratio / spread.judgments if judging and spread.judgments else 1.0))
+        judged = pilot.single / spread.judgments if spread.judgments else noise  # by as many as are planned
+        alone = total - noise + judged
         result: Array = np.maximum(alone, 0.0) + (spread.weighted_size - 1) * shared
         return result
 
@@ -375,7 +375,7 @@ def _paired(table: TableLike, score: str, settings: ComparePlan) -> tuple[tuple[
         codes,
         sum(len(side[name]) for side in sides for name in common),
         noise,
-        sum(float(var or 0) for var in single),
+        sum(float(var or 0) for var in single) if known else 0.0,
         float(np.mean(several)) if known else None,
         1,
         tuple(warnings),

@@ -226,6 +226,24 @@ def test_a_pilot_without_variance_is_refused() -> None:
         plan_compare({**_pilot(), "score": [1.0] * 96}, effect=1, **SEGMENTS)
 
 
+def test_judgments_that_always_agree_add_nothing() -> None:
+    once = _pilot()
+    twice = {name: [*column, *column] for name, column in once.items()}
+    plan = plan_compare(twice, effect=1, **SEGMENTS)
+    assert plan.spread.noise == 0
+    assert plan.needed.units == plan_compare(once, effect=1, **SEGMENTS).needed.units
+
+
+def test_the_error_of_judgments_is_not_told_from_one_system_alone() -> None:
+    once = _pilot()
+    first = {name: [*column, *column[:48]] for name, column in once.items()}
+    first["score"][96:] = [score + 0.1 for score in first["score"][96:]]
+    plan = plan_compare(first, effect=1, **SEGMENTS)
+    assert "noise-unknown" in [notice.name for notice in plan.warnings]
+    assert plan.spread.noise is None
+    assert plan.needed.units == plan_compare(once, effect=1, **SEGMENTS).needed.units
+
+
 def test_the_result_can_be_read_back() -> None:
     for plan in (
         plan_compare(None, width=0.2, sd=1),
