@@ -17,6 +17,7 @@ from benchmarks.calibration import (
     documents,
     form,
     interventions,
+    plan,
     regressions,
     systems,
 )
@@ -26,7 +27,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "calibration.md"
 # name of the section -> what makes its text from the number of replicates; the page has them in this order
 WRITTEN = {"disentangling": disentangling.section, "agreement": agreement.section, "choices": choices.section}
 COUNTED = {
-    module.SECTION.name: module.SECTION for module in (documents, form, regressions, systems, compare, interventions)
+    module.SECTION.name: module.SECTION
+    for module in (documents, systems, compare, regressions, form, interventions, plan)
 }
 SECTIONS = (*WRITTEN, *COUNTED)
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "metrics": ("bsx.cli.metrics", "List metrics, show one, fit an alignment, run the ablation of matching."),
     "meta": ("bsx.cli.meta", "Measure how well metrics agree with human judgments, and which agrees better."),
     "card": ("bsx.cli.card", "Measure all that can be measured of a metric: one card, step by step; compare cards."),
+    "plan": ("bsx.cli.meta", "Plan a study: how many segments, systems and judgments it needs."),
     "compare": ("bsx.cli.meta", "Compare systems under a metric: are they different?"),
     "explain": ("bsx.cli.explain", "Tell how likely each word of a candidate, and of its source, is an error."),
     "match": ("bsx.cli.score", "Show the token alignment behind a score."),
@@ -48,7 +49,7 @@ COMMANDS = {
 HEADINGS = {
     "Score texts": ("score", "compare", "explain", "match", "mbr"),
     "Choose a model or metric": ("models", "metrics", "registry"),
-    "Evaluate metrics": ("meta", "card", "data"),
+    "Evaluate metrics": ("meta", "plan", "card", "data"),
     "Explain metrics and models": ("factors", "disentangle", "intervene", "probe"),
     "Attack metrics": ("adversarial",),
     "Combine and train metrics": ("ensemble", "train"),

@@ -1,4 +1,4 @@
-"""``bsx meta``: does a metric agree with human judgments? ``bsx compare``: are systems different under a metric?"""
+"""``bsx meta``: does a metric agree with people? ``bsx compare``: do systems differ? ``bsx plan``: what it takes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from bsx.cli.options import Full, Output, TableFormat, command
-from bsx.cli.output import progress_bar, write_shown
-from bsx.jobs import comparing, evaluating
+from bsx.cli.output import group, progress_bar, write_shown
+from bsx.jobs import comparing, evaluating, planning
 from bsx.jobs.comparing import CompareRun
 from bsx.jobs.evaluating import MetaRun
+from bsx.jobs.planning import PlanCompareRun, PlanDisentangleRun, PlanMetaRun
 from bsx.support.settings import set_fields
 
 _PICTURE = ".png, .svg or .pdf"
@@ -60,3 +61,41 @@ def compare(settings: CompareRun, format: TableFormat = None, output: Output = N
         result = comparing.compare(**set_fields(settings), progress=report)
     files = [*comparing.texts_of(settings).files(), *([] if settings.judged is None else [settings.judged])]
     write_shown(result, files, format, output, full=full)
+
+
+plan = group()
+
+
+@plan.callback(invoke_without_command=True)
+def show_help(context: typer.Context) -> None:
+    """Plan a study: how many segments, systems and judgments it needs."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@plan.command("compare")
+@command(PlanCompareRun)
+def plan_compare(
+    settings: PlanCompareRun, format: TableFormat = None, output: Output = None, full: Full = False
+) -> None:
+    """Plan a comparison of two systems, by a metric's scores or by human judgments."""
+    result = planning.plan_compare(**set_fields(settings))
+    write_shown(result, [settings.table] if settings.table is not None else [], format, output, full=full)
+
+
+@plan.command("meta")
+@command(PlanMetaRun)
+def plan_meta(settings: PlanMetaRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
+    """Plan a comparison of two metrics by their correlations with human judgments."""
+    result = planning.plan_meta(**set_fields(settings))
+    write_shown(result, [settings.table] if settings.table is not None else [], format, output, full=full)
+
+
+@plan.command("disentangle")
+@command(PlanDisentangleRun, leave_out=("system",))
+def plan_disentangle(
+    settings: PlanDisentangleRun, format: TableFormat = None, output: Output = None, full: Full = False
+) -> None:
+    """Plan a regression of a metric on factors, for one standardised coefficient."""
+    result = planning.plan_disentangle(**set_fields(settings))
+    write_shown(result, [settings.table] if settings.table is not None else [], format, output, full=full)

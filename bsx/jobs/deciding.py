@@ -90,7 +90,7 @@ class Decided:
                 [
                     "decided exactly too",
                     f"{checked['lists']:,} lists, of which {checked['same']:,} have the same decision or one as good "
-                    f"({checked['share']:.3f} [{low:.3f}, {high:.3f}])",
+                    f"({checked['share']:.3f} [{low:.3f}, {high:.3f}], 95 % interval over lists like these)",
                 ],
                 [
                     "loss of expected score",

@@ -18,6 +18,7 @@ SAME: dict[str, Callable[[Any], Any]] = {
     "compare_coefficients": lambda t: analysis.compare_coefficients(t, "good", "human", ["lex"], resamples=20),
     "nested_test": lambda t: analysis.nested_test(t, "good", ["lex"], ["poor"]),
     "ensemble": lambda t: analysis.ensemble(t, ["good", "poor"], "human", resamples=20),
+    "plan_meta": lambda t: analysis.plan_meta(t, effect=0.2, columns=["good", "poor"], human="human", resamples=20),
     "compare_systems": lambda t: analysis.compare_systems({n: t[n] for n in ("human", "good")}, resamples=20),
     "detect_pairs": lambda t: analysis.detect_pairs(t["label"], {n: t[n] for n in ("good", "poor")}, resamples=20),
     "prefer_paraphrase": lambda t: analysis.prefer_paraphrase({"m": (t["good"], t["poor"])}, resamples=20),

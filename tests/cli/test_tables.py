@@ -61,6 +61,7 @@ COMMANDS = {
         "lex",
     ),
     "ensemble": ("ensemble", "scores_1.tsv", "--columns", "m_1,50%", "--human", "human", "--resamples", "20"),
+    "plan": ("plan", "meta", "scores_1.tsv", "--columns", "m_1,50%", "--human", "human", "--effect", "0.2"),
     "pairs": ("adversarial", "pairs", "scores_1.tsv", "--columns", "m_1,50%", "--resamples", "20"),
     "triples": ("adversarial", "triples", "triples.tsv", "--metrics", "chrf,length", "--resamples", "20"),
     "challenge": ("adversarial", "challenge", "pairs.tsv", "--columns", "m_1,n"),

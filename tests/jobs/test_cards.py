@@ -458,7 +458,7 @@ def test_compare_says_how_often_people_agreed(tables: dict[str, Path], tmp_path:
     assert "judged needs texts with human scores" in out.err
 
 
-def judged_rows(n: int, lps: Sequence[str] = ("de-en",), seed: int = 3) -> list[tuple[object, ...]]:
+def rated_rows(n: int, lps: Sequence[str] = ("de-en",), seed: int = 3) -> list[tuple[object, ...]]:
     draw = np.random.default_rng(seed)
     rows: list[tuple[object, ...]] = []
     for lp in lps:
@@ -473,7 +473,7 @@ HEAD = "lp doc reference candidate human"
 
 
 def test_no_figure_of_fewer_than_ten_rows_and_a_mark_below_thirty(tmp_path: Path, cli: Cli) -> None:
-    rows = [*judged_rows(6, ["de-en"]), *judged_rows(20, ["fr-en"]), *judged_rows(40, ["cs-en"])]
+    rows = [*rated_rows(6, ["de-en"]), *rated_rows(20, ["fr-en"]), *rated_rows(40, ["cs-en"])]
     file = write(tmp_path / "judged.tsv", HEAD, rows)
     out = tmp_path / "card.json"
     assert (
@@ -492,7 +492,7 @@ def test_no_figure_of_fewer_than_ten_rows_and_a_mark_below_thirty(tmp_path: Path
 
 
 def test_nothing_is_left_of_six_rows(tmp_path: Path, cli: Cli) -> None:
-    file = write(tmp_path / "judged.tsv", HEAD, judged_rows(6))
+    file = write(tmp_path / "judged.tsv", HEAD, rated_rows(6))
     out = tmp_path / "card.json"
     assert cli("card", file, "--metrics", "chrf", "--parts", "agreement,sentinels", "-o", out).status == 0
     found = json.loads(out.read_text())
@@ -533,10 +533,10 @@ def test_systems_are_the_items_at_their_level(tmp_path: Path) -> None:
 
 
 def test_documents_are_read_and_named_within_language_pairs(tmp_path: Path, cli: Cli) -> None:
-    file = write(tmp_path / "judged.tsv", HEAD, judged_rows(24, ["de-en", "fr-en"]))
+    file = write(tmp_path / "judged.tsv", HEAD, rated_rows(24, ["de-en", "fr-en"]))
     found = card(["chrf"], [file], tmp_path, parts=["agreement"])
     assert found["data"][0]["documents"]
-    one = write(tmp_path / "one.tsv", HEAD, [(lp, "d", *rest) for lp, _, *rest in judged_rows(24)])
+    one = write(tmp_path / "one.tsv", HEAD, [(lp, "d", *rest) for lp, _, *rest in rated_rows(24)])
     assert not card(["chrf"], [one], tmp_path, parts=["agreement"])["data"][0].get("documents")
     out = cli("card", one, "--metrics", "chrf", "--document", "doc")
     assert (out.status, out.out, out.err.count("\n")) == (2, "", 1)
@@ -544,7 +544,7 @@ def test_documents_are_read_and_named_within_language_pairs(tmp_path: Path, cli:
 
 
 def test_intervals_say_what_they_speak_about_and_mqm_is_named(tmp_path: Path) -> None:
-    rows = [(lp, reference, candidate, human) for lp, _, reference, candidate, human in judged_rows(40)]
+    rows = [(lp, reference, candidate, human) for lp, _, reference, candidate, human in rated_rows(40)]
     file = write(tmp_path / "judged.tsv", "lp reference candidate mqm", rows)
     run = metric_card(metrics=["chrf"], tables=[file], human="mqm", resamples=50, store=tmp_path / "store")
     text = run.to_text(full=True)

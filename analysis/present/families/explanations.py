@@ -161,7 +161,7 @@ def _found(auc: Estimate, risks: str) -> str:
 def _figures(named: Mapping[str, Estimate], title: str, note: str) -> Iterator[Part]:
     """Yield figures with their intervals as a table and a chart."""
     first = next(iter(named.values()))
-    caption = f"{title}, n = {first.n:,}; {100 * first.confidence:g} % bootstrap intervals over sentences"
+    caption = f"{title}, n = {first.n:,}; {100 * first.confidence:g} % bootstrap intervals over sentences like these"
     yield table(
         caption, ["figure", "value"], [[text(name), _shown(estimated)] for name, estimated in named.items()], note=note
     )
@@ -182,7 +182,7 @@ def _marks(marks: Mapping[str, MarkAgreement]) -> TablePart:
         figures = [_shown(getattr(one, name)) for name in FIGURES]
         results.append([text(side), number(one.auc.n), number(one.left_out), *figures])
     level = 100 * next(iter(marks.values())).auc.confidence
-    caption = f"Risks and human marks: means over sentences, {level:g} % bootstrap intervals"
+    caption = f"Risks and human marks: means over sentences, {level:g} % bootstrap intervals over sentences like these"
     note = f"Left out: sentences whose words are all marked or all unmarked. {_K}"
     return table(caption, ["side", "sentences", "left out", *_NAMES.values()], results, note=note)
 
@@ -192,7 +192,7 @@ def _shares(shares: Mapping[str, Calibration]) -> TablePart:
         [text(side), number(share.error.n), _shown(share.error), _shown(share.excess)] for side, share in shares.items()
     ]
     level = 100 * next(iter(shares.values())).error.confidence
-    caption = f"Risks as probabilities of a mark, {level:g} % bootstrap intervals"
+    caption = f"Risks as probabilities of a mark, {level:g} % bootstrap intervals over sentences like these"
     heads = ["side", "words", "calibration error", "mean risk less share marked"]
     note = "Calibration error: the mean distance of risk and share of marked words, in ten ranges."
     return table(caption, heads, results, note=note)

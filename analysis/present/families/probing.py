@@ -14,6 +14,7 @@ from bsx.analysis.probing.result import LayerFigures, ProbedModel, ProbeResult, 
 _SURE = 0.95  # share of resamples from which the best layer is told apart from the others
 _NAMED = 6  # tasks that a sentence has room for
 _CONTROLLED = ("control", "selectivity")
+_SAMPLED = "95 % bootstrap intervals over test items like these, for these trained probes"
 _BOLD = "Bold: highest accuracy. majority: always the most frequent label."
 Line = tuple[str, Sequence[LayerFigures]]
 """A name and figures by layer."""
@@ -153,7 +154,8 @@ def _overview(result: ProbedModel) -> TablePart:
     results.append([text("majority"), *(number(task.baseline) for task in tasks), *[Cell("")] * (human is not None)])
     counts = ", ".join(f"n = {task.n:,} ({task.task})" for task in tasks)
     on = f"; agreement{f' on {human.data}' if human.data else ''}, n = {human.n:,}" if human is not None else ""
-    caption = f"Accuracy of {result.probe} probes by layer, {counts}{on}; 95 % bootstrap intervals"
+    caption = f"Accuracy of {result.probe} probes by layer, {counts}{on}; {_SAMPLED}"
+    caption += ", of agreement over segments like these" if human is not None else ""
     heads = ["layer", *(task.task.replace("_", " ") for task in tasks)]
     heads += [f"{human.statistic} with human judgments"] if human is not None else []
     return table(caption, heads, results, note=_BOLD, foot=1)
@@ -167,7 +169,7 @@ def _tables(result: ProbeResult, *, full: bool) -> Iterator[TablePart]:
     parts_ = f"{result.train:,} to train, {result.validation:,} to validate, {result.test:,} to test"
     name = f"{result.task}: " if result.task else ""
     caption = f"{name}{result.probe} probes by layer, n = {result.n:,} ({split}: {parts_}), "
-    caption += f"{len(result.labels)} labels; 95 % bootstrap intervals"
+    caption += f"{len(result.labels)} labels; {_SAMPLED}"
     controlled, several = result.control is not None, len(result.seeds) > 1
     note = _BOLD
     if result.control is not None:
@@ -188,7 +190,7 @@ def _tables(result: ProbeResult, *, full: bool) -> Iterator[TablePart]:
             [text(figures.layer), *(_of_size(point.accuracy, point.low, point.high, i) for point in result.curve)]
             for i, figures in enumerate(result.layers)
         ]
-        caption = f"{name}accuracy with fewer items to train on"
+        caption = f"{name}accuracy with fewer items to train on; {_SAMPLED}"
         yield table(caption, ["layer", *(f"at {point.size:,}" for point in result.curve)], results, full=True)
     for further in result.tested_on:
         yield _further(further, controlled)
@@ -217,7 +219,7 @@ def _further(further: Transferred, controlled: bool) -> TablePart:
     top = max(layer.accuracy for layer in further.layers)
     heads = ["layer", "accuracy", *_CONTROLLED[: 2 * controlled]]
     results = [_cells(layer, top, controlled) for layer in further.layers]
-    caption = f"The same probes on {further.name}, n = {further.n:,}; 95 % bootstrap intervals"
+    caption = f"The same probes on {further.name}, n = {further.n:,}; {_SAMPLED}"
     seen = f" {percent(further.seen).text} have a type to remember." if math.isfinite(further.seen) else ""
     note = f"{_BOLD}{seen}"
     return table(caption, heads, [*results, _majority(further.baseline, len(heads))], note=note, foot=1)
@@ -235,7 +237,8 @@ def _beside(result: SideBySide, *, full: bool = True) -> Iterator[TablePart]:
     on = f" of {result.data}" if result.data else ""
     caption = (
         f"Accuracy of probes beside the mean {result.statistic} of BERTScore's F1 with human judgments over "
-        f"{len(result.groups)} group{'s' * (len(result.groups) > 1)}{on}, n = {result.n:,}"
+        f"{len(result.groups)} group{'s' * (len(result.groups) > 1)}{on}, n = {result.n:,}; "
+        "bootstrap intervals over segments like these"
     )
     heads = ["layer", *tasks, "agreement", "95 % interval"]
     if not full:

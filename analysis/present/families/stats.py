@@ -40,7 +40,8 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
         cells = [number(precision), number(recall), estimate(f1, ends, strong=layer == result.best_layer)]
         results.append([number(layer), *cells])
     what = f"{result.statistic} with human judgments by layer"
-    caption = f"{what}, mean over {listed(result.groups)}, n = {result.n:,}; 95 % bootstrap intervals"
+    caption = f"{what}, mean over {listed(result.groups)}, n = {result.n:,}; "
+    caption += "95 % bootstrap intervals over segments like these of these groups"
     yield table(caption, ["layer", "P", "R", "F1"], results, note="Bold: the highest F1; no tests.")
     if result.notes:
         yield Notes(result.notes)

@@ -43,6 +43,9 @@ NO_RESULTS = {
     *("Signature", "TestData", "TrainConfig", "Training", "Triple", "TripleTable", "VectorStore", "CorpusScores"),
     *(
         "CompareSettings",
+        "ComparePlan",
+        "DisentanglePlan",
+        "MetaPlan",
         "DisentangleSettings",
         "EnsembleSettings",
         "InterveneSettings",
@@ -181,6 +184,9 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "NestedTest": lambda: analysis.nested_test(table(), "good", ["50%_x"], ["poor & slow"]),
     "PairsResult": lambda: analysis.detect_pairs([0, 1] * 20, {name: table()[name] for name in NAMES}, resamples=20),
     "HumanCurve": lambda: analysis.human_curve(table()["good"], table()["human"], metric="m_1"),
+    "PlanResult": lambda: analysis.plan_meta(
+        table(), effect=0.2, columns=["good", "50%_x"], human="human", resamples=20
+    ),
     "ProbeResult": lambda: analysis.probe_layers(
         np.random.default_rng(1).normal(size=(2, 60, 3)).astype(np.float32),
         [0, 1] * 30,

@@ -1,0 +1,1 @@
+"""How many segments, systems and judgments a study needs."""

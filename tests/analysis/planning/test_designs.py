@@ -1,0 +1,260 @@
+"""Plans: closed forms, pilots whose truth is known, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from statsmodels.stats.power import TTestPower
+
+from benchmarks.calibration.plan import COLUMNS, differences, judged, metrics, regression
+from bsx import BsxError, InputError
+from bsx.analysis import plan_compare, plan_disentangle, plan_meta
+from bsx.analysis.planning.power import detectable, power_of, width_of
+from bsx.analysis.planning.result import PlanResult
+
+
+@pytest.mark.parametrize(("effect", "power", "alpha"), [(0.5, 0.8, 0.05), (0.2, 0.8, 0.05), (0.35, 0.95, 0.01)])
+def test_a_t_test_is_that_of_statsmodels(effect: float, power: float, alpha: float) -> None:
+    needed = TTestPower().solve_power(effect, power=power, alpha=alpha)
+    plan = plan_compare(None, effect=effect, sd=1, power=power, alpha=alpha)
+    assert plan.needed.units == math.ceil(needed)
+    expected = TTestPower().power(effect, nobs=plan.needed.units, alpha=alpha)
+    assert plan.needed.power == pytest.approx(expected, abs=1e-9)
+
+
+def test_published_sizes() -> None:
+    # R: power.t.test(delta=.5, sd=1, power=.8, type="paired")$n is 33.367204, with sd=2 it is 127.51614
+    assert plan_compare(None, effect=0.5, sd=1).needed.units == 34
+    assert plan_compare(None, effect=0.5, sd=2).needed.units == 128
+    # R: pf(qf(.95, 1, n - 2), 1, n - 2, n * .15, lower.tail=FALSE) is .7976 at n = 54 and .8051 at 55.
+    # f² = .15, one coefficient, alpha .05, power .80: N = 55 (G*Power's linear multiple regression, two-tailed)
+    r2 = 0.15 / 1.15
+    assert plan_disentangle(None, effect=math.sqrt(r2), r2=r2, factor_columns=["x"]).needed.units == 55
+
+
+def test_the_variance_of_a_difference_of_correlations_is_that_of_normal_scores() -> None:
+    stated = plan_meta(None, correlations=[0.6, 0.5, 0.577])
+    large = metrics(np.random.default_rng(1), 100_000)
+    found = plan_meta(large, effect=0.1, columns=["a", "b"], human="human", resamples=20)
+    assert found.needed.units == pytest.approx(stated.needed.units, rel=0.03)
+
+
+def test_a_design_effect_multiplies_the_segments() -> None:
+    alone = plan_compare(None, effect=0.1, sd=1).needed
+    together = plan_compare(None, effect=0.1, sd=1, icc=0.2, document_size=8)
+    assert together.spread.design_effect == pytest.approx(1 + 7 * 0.2)
+    assert together.needed.units == pytest.approx(alone.units * 2.4, rel=0.02)
+    assert together.needed.documents == together.needed.units / 8
+
+
+def test_judgments_take_their_part_of_the_variance() -> None:
+    plan = plan_compare(None, effect=0.1, sd=1, noise=0.5, judgments=2)
+    assert plan.spread.variance == pytest.approx(0.5 + 0.25)
+    assert plan.by_judgments["2"] == plan.needed
+    assert plan.needed.judgments == 4 * plan.needed.units
+    sizes = [plan.by_judgments[count].units for count in ("1", "2", "3", "5")]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_width_power_and_the_smallest_effect_agree() -> None:
+    plan = plan_compare(None, width=0.2, sd=1)
+    assert plan.needed.width <= 0.2 < width_of(1 / math.sqrt(plan.needed.units - 1), plan.needed.units - 2, 0.05)
+    assert power_of(detectable(0.1, 50, 0.05, 0.8), 0.1, 50, 0.05) == pytest.approx(0.8)
+    assert power_of(0.0, 0.1, 50, 0.05) == pytest.approx(0.05)
+    for df in (1, 5, 101, 9_999, 10_001):
+        found = [power_of(effect, 1, df, 0.05) for effect in np.linspace(0, 60, 61)]
+        assert np.all(np.diff(found) >= -1e-9)
+        assert found[-1] > 0.9
+
+
+def test_a_pilot_gives_back_what_its_judgments_are_made_of() -> None:
+    table = judged(np.random.default_rng(1), 3000, 2, 0.3)
+    plan = plan_compare(table, effect=0.2, columns=["human"], resamples=20, **COLUMNS)
+    assert plan.pilot is not None
+    spread = plan.pilot.spread
+    assert (spread.icc, spread.noise) == (pytest.approx(0.1, abs=0.02), pytest.approx(0.5, abs=0.02))
+    assert (spread.sd, spread.judgments, spread.document_size) == (pytest.approx(1, abs=0.02), 2, 8)
+    assert plan.pilot.estimate == pytest.approx(0.3, abs=0.03)
+    stated = plan_compare(None, effect=0.2, sd=1, icc=0.1, noise=0.5, document_size=8, judgments=4)
+    more = plan_compare(table, effect=0.2, columns=["human"], judgments=4, resamples=20, **COLUMNS)
+    assert more.needed.units == pytest.approx(stated.needed.units, rel=0.05)
+
+
+def test_a_pilots_standard_error_is_that_of_whole_documents() -> None:
+    values = differences(np.random.default_rng(1), 400, 0.3, 0.1)
+    n = values.size
+    table: dict[str, Any] = {
+        "system": ["a"] * n + ["b"] * n,
+        "segment": [f"s{i}" for i in range(n)] * 2,
+        "document": [f"d{i // 8}" for i in range(n)] * 2,
+        "score": np.concatenate([values.ravel(), np.zeros(n)]),
+    }
+    plan = plan_compare(table, effect=0.2, columns=["score"], **COLUMNS)
+    assert plan.pilot is not None
+    means = values.mean(axis=1)
+    se = means.std(ddof=1) / math.sqrt(len(means))
+    assert plan.pilot.width == pytest.approx(width_of(se, 399, 0.05), rel=1e-6)
+    assert plan.pilot.estimate == pytest.approx(values.mean())
+    assert plan.needed_ci is not None
+    assert plan.needed_ci[0] < plan.needed.units < plan.needed_ci[1]
+
+
+def test_segments_that_systems_share_count_once() -> None:
+    table = metrics(np.random.default_rng(1), 100, 8, 0.5)
+    how: dict[str, Any] = {"effect": 0.1, "columns": ["a", "b"], "human": "human", "resamples": 50}
+    together, alone = plan_meta(table, segment="segment", **how), plan_meta(table, **how)
+    assert (together.units, alone.units) == ("segments", "rows")
+    assert together.pilot is not None
+    assert together.pilot.units == 100
+    assert together.needed.units * 8 > 1.5 * alone.needed.units
+
+
+def test_the_sign_of_a_metric_is_turned_where_lower_is_better() -> None:
+    table = metrics(np.random.default_rng(1), 100)
+    how: dict[str, Any] = {"effect": 0.1, "columns": ["a", "b"], "human": "human", "resamples": 50}
+    turned = plan_meta({**table, "b": -table["b"]}, lower=["b"], **how)
+    assert turned.needed == plan_meta(table, **how).needed
+
+
+def test_a_coefficients_plan_is_that_of_its_robust_error() -> None:
+    table = regression(np.random.default_rng(1), 20_000)
+    how: dict[str, Any] = {"columns": ["metric"], "factor_columns": ["sem", "lex"], "factor": "lex", "resamples": 20}
+    found = plan_disentangle(table, effect=0.15, **how)
+    assert found.pilot is not None
+    assert found.pilot.estimate == pytest.approx(0.15, abs=0.02)
+    stated = plan_disentangle(None, effect=0.15, r2=0.3475, vif=4 / 3, factor_columns=["sem", "lex"])
+    assert found.needed.units == pytest.approx(stated.needed.units, rel=0.05)
+
+
+def test_systems_are_counted_at_their_level() -> None:
+    rng = np.random.default_rng(1)
+    quality = np.repeat(rng.normal(size=20), 30)
+    columns = {name: quality + rng.normal(size=600) for name in ("human", "a", "b")}
+    table = {**columns, "sys": [f"y{i // 30}" for i in range(600)]}
+    plan = plan_meta(table, effect=0.2, level="sys", system="sys", columns=["a", "b"], human="human")
+    assert plan.units == "systems"
+    assert plan.pilot is not None
+    assert plan.pilot.units == 20
+
+
+def _pilot(documents: int = 12, size: int = 4, *, single: bool = False) -> dict[str, Any]:
+    rng = np.random.default_rng(1)
+    n = documents * size
+    return {
+        "system": ["a"] * n + ["b"] * n,
+        "segment": [f"s{i}" for i in range(n)] * 2,
+        "document": ["d" if single else f"d{i // size}" for i in range(n)] * 2,
+        "score": rng.normal(size=2 * n),
+        "other": rng.normal(size=2 * n),
+        "human": rng.normal(size=2 * n),
+    }
+
+
+SEGMENTS: dict[str, Any] = {"system": "system", "segment": "segment", "columns": ["score"]}
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (lambda: plan_compare(None, effect=0, sd=1), "effect: must be more than 0"),
+        (lambda: plan_compare(None, effect=-1, sd=1), "effect: must be more than 0"),
+        (lambda: plan_compare(None, effect=1, sd=1, power=1.0), "power: must be less than 1"),
+        (lambda: plan_compare(None, effect=1, sd=1, power=0.0), "power: must be more than 0"),
+        (lambda: plan_compare(None, effect=1, sd=1, power=0.05), "power: must be more than alpha"),
+        (lambda: plan_compare(None, sd=1), "effect or width"),
+        (lambda: plan_compare(None, effect=1), "sd: without a pilot"),
+        (lambda: plan_compare(None, effect=1, width=1, sd=1), "effect or width, not both"),
+        (lambda: plan_compare(None, width=1, sd=1, power=0.9), "power has no effect with width"),
+        (lambda: plan_compare(None, effect=1, sd=1, icc=0.1), "document_size"),
+        (
+            lambda: plan_compare(None, effect=1, sd=1, icc=0.6, noise=0.6, document_size=2),
+            "together they are at most 1",
+        ),
+        (lambda: plan_compare(None, effect=1, sd=1, judgments=2), "without noise"),
+        (lambda: plan_compare(None, effect=1e-9, sd=1), "effect: so small a one"),
+        (lambda: plan_compare(_pilot(), effect=1, sd=1, **SEGMENTS), "sd: goes without a table"),
+        (lambda: plan_compare(_pilot(), effect=1, judgments=2, **SEGMENTS), "no system's segment has two judgments"),
+        (lambda: plan_compare(_pilot(), effect=1, document_size=3, **SEGMENTS), "no documents"),
+        (lambda: plan_compare(_pilot(2), effect=1, **SEGMENTS), "8 segments that both systems have is too small"),
+        (lambda: plan_compare(_pilot(9), effect=1, document="document", **SEGMENTS), "9 documents is too small"),
+        (
+            lambda: plan_compare(_pilot(single=True), effect=1, document="document", **SEGMENTS),
+            "the value 'd' in every",
+        ),
+        (lambda: plan_compare(_pilot(), effect=1, systems=["a", "x"], **SEGMENTS), "there is no system 'x'"),
+        (lambda: plan_compare(_pilot(), effect=1, **{**SEGMENTS, "columns": ["scre"]}), "there is no column 'scre'"),
+        (lambda: plan_compare(_pilot(), effect=1, **{**SEGMENTS, "columns": []}), "columns: name one column"),
+        (lambda: plan_compare(_pilot(), effect=1, columns=["score"]), "system: names the column"),
+        (lambda: plan_meta(None, correlations=[0.5, 0.4]), "state three"),
+        (lambda: plan_meta(None, correlations=[0.5, 0.5, 0.6]), "no difference to find"),
+        (lambda: plan_meta(None, correlations=[0.9, 0.1, 0.9]), "no three columns"),
+        (lambda: plan_meta(None, correlations=[0.5, 0.4, 0.6], effect=0.2), "the correlations differ by 0.1"),
+        (lambda: plan_meta(_pilot(), effect=0.1, columns=["score", "other"]), "human: names"),
+        (lambda: plan_meta(_pilot(), effect=0.1, columns=["score"], human="human"), "the two metrics"),
+        (
+            lambda: plan_meta(_pilot(), effect=0.1, columns=["score", "other"], human="human", system="system"),
+            "segment: rows are of systems",
+        ),
+        (
+            lambda: plan_meta(
+                _pilot(), effect=0.1, columns=["score", "other"], human="human", system="system", level="sys"
+            ),
+            "2 systems is too small",
+        ),
+        (
+            lambda: plan_meta(_pilot(), effect=0.1, columns=["score", "other"], human="human", lower=["x"]),
+            "lower: 'x'",
+        ),
+        (lambda: plan_disentangle(None, effect=0.1), "r2: without a pilot"),
+        (
+            lambda: plan_disentangle(_pilot(), effect=0.1, columns=["score"], factor_columns=["other"], factor="x"),
+            "factor: 'x'",
+        ),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(run: Any, message: str) -> None:
+    with pytest.raises(BsxError, match=message) as caught:
+        run()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_pilot_without_variance_is_refused() -> None:
+    with pytest.raises(InputError, match="has no variance"):
+        plan_compare({**_pilot(), "score": [1.0] * 96}, effect=1, **SEGMENTS)
+
+
+def test_judgments_that_always_agree_add_nothing() -> None:
+    once = _pilot()
+    twice = {name: [*column, *column] for name, column in once.items()}
+    plan = plan_compare(twice, effect=1, **SEGMENTS)
+    assert plan.spread.noise == 0
+    assert plan.needed.units == plan_compare(once, effect=1, **SEGMENTS).needed.units
+
+
+def test_the_error_of_judgments_is_not_told_from_one_system_alone() -> None:
+    once = _pilot()
+    first = {name: [*column, *column[:48]] for name, column in once.items()}
+    first["score"][96:] = [score + 0.1 for score in first["score"][96:]]
+    plan = plan_compare(first, effect=1, **SEGMENTS)
+    assert "noise-unknown" in [notice.name for notice in plan.warnings]
+    assert plan.spread.noise is None
+    assert plan.needed.units == plan_compare(once, effect=1, **SEGMENTS).needed.units
+
+
+def test_the_result_can_be_read_back() -> None:
+    for plan in (
+        plan_compare(None, width=0.2, sd=1),
+        plan_compare(_pilot(), effect=1, document="document", **SEGMENTS),
+    ):
+        assert PlanResult.from_dict(plan.to_dict()).to_text(full=True) == plan.to_text(full=True)
+
+
+def test_the_answer_comes_first_and_says_what_is_sampled() -> None:
+    plan = plan_compare(_pilot(), effect=1, document="document", **SEGMENTS)
+    said = plan.to_text()
+    assert said.startswith("To find a difference of 1 in score between a and b with 80 % power, take ")
+    assert "Sampled are documents like these, of 4 segments each; the two systems stay the same." in said
+    assert [notice.name for notice in plan.warnings] == ["few-documents"]

@@ -1,0 +1,75 @@
+"""``bsx plan``: pilots in tables, stated variances, and what is refused before anything is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bsx.jobs
+from tests.cli.test_refused import Cli, one_line
+
+
+@pytest.fixture
+def pilot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three systems on 15 documents of 4 segments."""
+    rng = np.random.default_rng(1)
+    lines = ["system\tid\tdoc\thuman\tchrf\tter\tlex"]
+    for system in "abc":
+        for i in range(60):
+            human = rng.normal()
+            numbers = [human, human + rng.normal(), human + 2 * rng.normal(), rng.normal()]
+            lines.append("\t".join([system, f"s{i}", f"d{i // 4}", *(f"{number:.4f}" for number in numbers)]))
+    path = tmp_path / "pilot.tsv"
+    path.write_text("\n".join(lines) + "\n")
+    monkeypatch.chdir(tmp_path)
+    return path
+
+
+def test_usual_columns_are_found(pilot: Path, cli: Cli) -> None:
+    done = cli("plan", "compare", "pilot.tsv", "--systems", "a,b", "--effect", "0.5", "--format", "json")
+    assert done.status == 0, done.err
+    found = json.loads(done.out)
+    assert (found["kind"] if "kind" in found else found["provenance"]["kind"]) == "plan"
+    assert (found["score"], found["pilot"]["documents"], found["pilot"]["units"]) == ("human", 15, 60)
+    again = bsx.jobs.plan_compare(table=str(pilot), systems=["a", "b"], effect=0.5)
+    assert again.needed.units == found["needed"]["units"]
+
+
+def test_metrics_and_coefficients_are_planned_over_documents(pilot: Path, cli: Cli) -> None:
+    done = cli("plan", "meta", "pilot.tsv", "--columns", "chrf,ter", "--width", "0.1")
+    assert done.status == 0, done.err
+    assert done.out.startswith("For a 95 % interval 0.1 wide")
+    assert "the 3 systems stay the same" in done.out
+    done = cli(
+        *("plan", "disentangle", "pilot.tsv", "--columns", "chrf", "--factor-columns", "human,lex"),
+        *("--factor", "lex", "--effect", "0.1", "-o", "plan.md"),
+    )
+    assert done.status == 0, done.err
+    assert "documents" in Path("plan.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("compare --effect -0.1 --sd 1", "effect: must be more than 0"),
+        ("compare --effect 0 --sd 1", "effect: must be more than 0"),
+        ("compare --effect 0.1 --sd 1 --power 1", "power: must be less than 1"),
+        ("compare --effect 0.1 --sd 1 --columns human", "columns has no effect without a table"),
+        ("compare pilot.tsv --effect 0.1", "name the two to compare, of a, b, c"),
+        ("compare pilot.tsv --effect 0.1 --columns hum --systems a,b", "'hum'"),
+        ("compare pilot.tsv --effect 0.1 --systems a,b --document chrf", "is in two documents"),
+        ("meta pilot.tsv --effect 0.1 --columns chrf", "the two metrics to compare"),
+        (
+            "meta pilot.tsv --effect 0.1 --columns chrf,ter --correlations .5,.4,.6",
+            "correlations: goes without a table",
+        ),
+        ("meta --correlations .5,.4,x", "correlations: without a pilot, state three"),
+        ("disentangle pilot.tsv --effect 0.1 --columns chrf --factor-columns lex", "factor: "),
+    ],
+)
+def test_one_line_and_nothing_written(words: str, named: str, pilot: Path, cli: Cli) -> None:
+    assert named in one_line(cli("plan", *words.split(), "-o", "out.json"))
+    assert not Path("out.json").exists()
