@@ -120,7 +120,7 @@ def _panel(name: str, kinds: Sequence[type[BaseSettings]]) -> str | None:
 
 
 def _completion(name: str, field: FieldInfo) -> Callable[[typer.Context, str], list[str]] | None:
-    """Return what a shell may complete the value of an option with: models, metrics, languages or columns; else None."""
+    """Return what offers a shell values of an option: models, metrics, languages or columns; None for other options."""
     if "Column" not in (field.description or "") and name not in ("model", "metrics", "lang"):
         return None
 
