@@ -43,7 +43,7 @@ COMMANDS = {
     ),
     "ensemble": ("bsx.cli.disentangle", "Combine metrics and measure what that gains over the best of them."),
     "report": ("bsx.cli.report", "Write one HTML page, or Markdown, from scores and results."),
-    "reproduce": ("bsx.cli.report", "Recompute published tables and set ours beside them."),
+    "reproduce": ("bsx.cli.report", "Recompute published tables and compare."),
     "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),
 }
 
