@@ -21,7 +21,7 @@ class ReproducedCell:
 
     Attributes:
         at: which one: key, such as ``pair`` -> value, such as ``cs-en``.
-        published: as published; None for a figure of ours beside the published ones.
+        published: as published; None for a figure of ours next to the published ones.
         ours: recomputed.
         difference: ours - published.
         tolerance: how large the difference may be.
@@ -76,7 +76,7 @@ class ReproducedTable:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Reproduced(Result):
-    """Published figures beside ours.
+    """Published figures and ours.
 
     Attributes:
         ok: whether no cell is beyond its tolerance without a reason.

@@ -19,6 +19,7 @@ import typer
 from bsx.analysis.perturbations.perturb import PERTURBATIONS
 from bsx.catalog.catalog import load_registry
 from bsx.cli.commands import COMMANDS, build
+from bsx.cli.output import help_entry
 from bsx.support.faces import exports
 from bsx.support.settings import settings_of
 
@@ -70,10 +71,10 @@ def options(command: Any, context: Any) -> list[str]:
     """Return the table of a command's arguments and options, as its help says them."""
     rows = []
     for parameter in command.params:
-        record = parameter.get_help_record(context)
-        if record is None or "--help" in parameter.opts:
+        entry = help_entry(parameter, context)
+        if entry is None or "--help" in parameter.opts:
             continue
-        spelling, text = record
+        spelling, text = entry
         rows.append(f"| `{spelling}` | {cell(text)} |")
     return ["| option | meaning |", "|---|---|", *rows, ""] if rows else []
 

@@ -45,7 +45,7 @@ def bare() -> None:
 
 def without_extras() -> None:
     said = run("score", "-c", "c.txt", "-r", "r.txt", "--model", "minilm", status=2)
-    check("'bsx-eval[onnx]'" in said, f"a missing extra is named with the distribution: {said}")
+    check("[onnx]'" in said, f"the command that installs a missing extra is named: {said}")
 
 
 def words() -> None:

@@ -118,6 +118,8 @@ class Morphology(Factor[MorphologyConfig]):
         details: dict[str, object] = config.model_dump() | {"seed": resources.seed}
         if resources.vectors is None and not resources.train_vectors:
             raise ModelUnavailableError("mor: needs word vectors: vectors (a .vec or .bin file), or train_vectors")
+        if resources.vectors is None:
+            need("fasttext", "training word vectors")  # before anything is parsed
         parsed = self._given_parses(pairs, resources)
         texts = [
             self._tokens(side, lang, parse)

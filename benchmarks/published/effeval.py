@@ -62,8 +62,8 @@ def recompute(work: Work) -> list[Figure]:
                 metric, _, encoder = column.partition("-")
                 at = {"set": name, "metric": metric, "encoder": encoder}
                 figures.append(Figure(at, r, pearson(np.asarray(columns[column], dtype=np.float64), human).estimate))
-            if work.beside:
-                figures += _beside(work, name, columns, human)
+            if work.own:
+                figures += _own(work, name, columns, human)
     return figures
 
 
@@ -95,7 +95,7 @@ def _from_results(work: Work, folder: Path) -> list[Figure]:
             candidates, references = (
                 [text for part in rows for text in part.texts(kind)] for kind in ("candidate", "reference")
             )
-            for spec in work.beside:
+            for spec in work.own:
                 at = {"set": name, "metric": spec, "encoder": "", "machine": ""}
                 figures.append(Figure(at, None, work.agreement(spec, candidates, references, human)))
     return figures
@@ -124,10 +124,10 @@ def _last_scores(file: Path, count: int) -> Array | None:
     return None
 
 
-def _beside(work: Work, name: str, columns: dict[str, Array | Labels], human: Array) -> list[Figure]:
+def _own(work: Work, name: str, columns: dict[str, Array | Labels], human: Array) -> list[Figure]:
     """Return r of metrics that are computed here, on the texts of the same rows."""
     figures = []
-    with work.part(f"metrics beside those of {name}"):
+    with work.part(f"metrics next to those of {name}"):
         file = work.find(FACTS.texts[name])
         texts = read_columns(file, [], ["lp", "id"], ["candidate", "reference"])
         places = {key: place for place, key in enumerate(zip(texts["lp"], texts["id"], strict=True))}
@@ -137,7 +137,7 @@ def _beside(work: Work, name: str, columns: dict[str, Array | Labels], human: Ar
             raise InputError(f"has no row with lp {lost[0]} and id {lost[1]}, which {name}.tsv has", file=file)
         kinds = ("candidate", "reference")
         candidates, references = ([str(texts[kind][places[key]]) for key in keys] for kind in kinds)
-        for spec in work.beside:
+        for spec in work.own:
             at = {"set": name, "metric": spec, "encoder": ""}
             figures.append(Figure(at, None, work.agreement(spec, candidates, references, human)))
     return figures

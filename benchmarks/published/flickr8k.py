@@ -50,7 +50,7 @@ def recompute(work: Work) -> list[Figure]:
     figures = []
     cells: list[tuple[str, str, float | None]] = [
         *((name, cell.metric, cell.published) for name, cell in FACTS.cells.items()),
-        *((spec, spec, None) for spec in work.beside),
+        *((spec, spec, None) for spec in work.own),
     ]
     for place, (name, metric, published) in enumerate(cells):
         work.step("flickr8k", place, len(cells))

@@ -34,12 +34,12 @@ def reproduce(
     data: Path | str,
     *,
     score: Score | None = None,
-    beside: Sequence[str] = (),
+    own: Sequence[str] = (),
     lex: bool = True,
     wmt17: Path | None = None,
     progress: Watch = None,
 ) -> Reproduced:
-    """Recompute published tables and set them beside what was published.
+    """Recompute published tables and compare them with what was published.
 
     Args:
         names: tables, of `TABLES`; None for all that the data allow.
@@ -47,7 +47,7 @@ def reproduce(
         score: computes a metric: from its spec, candidates and references to an object with ``values``, ``system`` and
             ``higher_is_better``, such as ``lambda spec, c, r: bsx.get_metric(spec).score(c, r)``. Without it, tables
             for which texts have to be scored are left out.
-        beside: specs of metrics whose figures to put beside the published ones, in the tables `WITH_TEXTS`.
+        own: specs of metrics whose figures to put next to the published ones, in the tables `WITH_TEXTS`.
         lex: for kaster2021, recompute lexical overlaps from the texts.
         wmt17: for kaster2021, table of WMT17's segment judgments.
         progress: called with a phase's name, what is done, and what there is in all; True draws bars.
@@ -68,14 +68,14 @@ def reproduce(
     for name in names or ():
         if name not in TABLES:
             raise UnknownNameError(f"{name}: no such table; known are {', '.join(TABLES)}.{did_you_mean(name, TABLES)}")
-    if beside and names is not None and not set(names) & set(WITH_TEXTS):
-        raise InputError(f"beside needs a table that other metrics can stand in: {', '.join(WITH_TEXTS)}")
+    if own and names is not None and not set(names) & set(WITH_TEXTS):
+        raise InputError(f"metrics needs a table that other metrics can stand in: {', '.join(WITH_TEXTS)}")
     tables: dict[str, ReproducedTable] = {}
     left_out: list[LeftOut] = []
     read: list[Path] = []
     for name in dict.fromkeys(TABLES if names is None else names):
         facts, recompute = TABLES[name]
-        work = Work(folder, score, beside, progress, {"lex": lex, "wmt17": wmt17})
+        work = Work(folder, score, own, progress, {"lex": lex, "wmt17": wmt17})
         try:
             tables[name] = judged(facts, recompute(work), work.left_out)
         except DataUnavailableError as error:

@@ -34,7 +34,7 @@ def recompute(work: Work) -> list[Figure]:
     labels = pairs.numbers("label")
     cells: list[tuple[str, str, float | None, bool]] = [
         *((name, cell.metric, cell.published, cell.first_is_candidate) for name, cell in FACTS.cells.items()),
-        *((spec, spec, None, False) for spec in work.beside),
+        *((spec, spec, None, False) for spec in work.own),
     ]
     figures = []
     for place, (name, metric, published, turned) in enumerate(cells):

@@ -95,7 +95,7 @@ class Figure:
 
     Attributes:
         at: which one: key -> value.
-        published: as published; None for a figure of ours beside the published ones.
+        published: as published; None for a figure of ours next to the published ones.
         ours: recomputed.
         tolerance: its own, if not the table's.
         remark: what to know about it.
@@ -115,7 +115,7 @@ class Work:
     Attributes:
         folder: of the data.
         score: computes metrics; None if there is none to do it.
-        beside: specs of metrics whose figures to put beside published ones.
+        own: specs of metrics whose figures to put next to published ones.
         progress: told how far the work is.
         options: settings that only some tables know.
         read: the files that were used.
@@ -124,7 +124,7 @@ class Work:
 
     folder: Path
     score: Score | None = None
-    beside: Sequence[str] = ()
+    own: Sequence[str] = ()
     progress: Progress | None = None
     options: Mapping[str, object] = field(default_factory=dict)
     read: list[Path] = field(default_factory=list)

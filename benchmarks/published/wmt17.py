@@ -65,7 +65,7 @@ def recompute(work: Work) -> list[Figure]:
             figures += [
                 Figure({"table": "", "level": level, "metric": metric, "pair": pair}, None, r)
                 for (metric, pair), r in found.items()
-                if metric in work.beside
+                if metric in work.own
             ]
     return figures
 
@@ -79,7 +79,7 @@ def _segments(work: Work) -> dict[tuple[str, str], float]:
     """Return r by metric and language pair, and its mean over pairs into English."""
     judged = load_wmt_da(work.find("wmt/daseg-wmt17.tsv", "DA-seglevel.csv"))
     specs = {name: (metric.segment, metric.tokens) for name, metric in FACTS.metrics.items() if metric.segment}
-    specs |= {spec: (spec, False) for spec in work.beside}
+    specs |= {spec: (spec, False) for spec in work.own}
     found: dict[tuple[str, str], float] = {}
     pairs = _pairs("segment")
     for place, pair in enumerate(pairs):

@@ -17,6 +17,18 @@ from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
 
+_OFTEN_PERTURB = """
+    table candidate reference source perturbations strengths save parses parser model lang metrics
+"""
+_OFTEN_CHALLENGE = """
+    table good bad reference source phenomenon columns lower model lang metrics
+"""
+_OFTEN_TRIPLES = """
+    table columns lower cluster document model lang metrics
+"""
+_OFTEN_PAIRS = """
+    table label reference candidate columns lower cluster document model lang metrics
+"""
 adversarial = group()
 
 
@@ -28,7 +40,7 @@ def show_help(context: typer.Context) -> None:
 
 
 @adversarial.command()
-@command(PairsRun)
+@command(PairsRun, often=_OFTEN_PAIRS)
 def pairs(settings: PairsRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
     """Take metrics for paraphrase detectors: ROC AUC, average precision, best threshold, paired tests."""
     with progress_bar() as report:
@@ -38,7 +50,7 @@ def pairs(settings: PairsRun, format: TableFormat = None, output: Output = None,
 
 
 @adversarial.command()
-@command(TriplesRun)
+@command(TriplesRun, often=_OFTEN_TRIPLES)
 def triples(settings: TriplesRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
     """Count how often metrics prefer the paraphrase: rates, margins, McNemar tests, worst triples."""
     with progress_bar() as report:
@@ -47,7 +59,7 @@ def triples(settings: TriplesRun, format: TableFormat = None, output: Output = N
 
 
 @adversarial.command()
-@command(ChallengeRun)
+@command(ChallengeRun, often=_OFTEN_CHALLENGE)
 def challenge(
     settings: ChallengeRun,
     plot: Annotated[
@@ -79,7 +91,7 @@ def build_triples(settings: BuildTriplesRun, format: Format = "text") -> None:
 
 
 @adversarial.command()
-@command(PerturbRun)
+@command(PerturbRun, often=_OFTEN_PERTURB)
 def perturb(
     settings: PerturbRun,
     context: typer.Context,

@@ -13,8 +13,12 @@ from bsx.errors import InputError
 from bsx.jobs.cards.inputs import CardSettings
 from bsx.support.settings import set_fields
 
+_OFTEN_CARD = """
+    tables columns lower human system segment document limit parts model lang metrics
+"""
 
-@command(CardSettings)
+
+@command(CardSettings, often=_OFTEN_CARD)
 def card(
     settings: CardSettings,
     compare: Annotated[

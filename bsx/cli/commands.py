@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
+import os
+import shlex
 from collections.abc import Iterable, Sequence
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from typer.core import TyperGroup
 
 from bsx.cli.output import GuardedCommands, WholeSummaries
-from bsx.errors import InputError
+from bsx.errors import BsxError, InputError
 from bsx.support.environment import keep_together
 
 # name -> (module that holds the command, one line of help). Modules are imported when their command runs.
@@ -41,7 +44,7 @@ COMMANDS = {
     ),
     "ensemble": ("bsx.cli.disentangle", "Combine metrics and measure what that gains over the best of them."),
     "report": ("bsx.cli.report", "Write one HTML page, or Markdown, from scores and results."),
-    "reproduce": ("bsx.cli.report", "Recompute published tables and set ours beside them."),
+    "reproduce": ("bsx.cli.report", "Recompute published tables and compare."),
     "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),
 }
 
@@ -55,6 +58,9 @@ HEADINGS = {
     "Combine and train metrics": ("ensemble", "train"),
     "Report and reproduce": ("report", "reproduce"),
 }
+
+_COMPLETE = "_BSX_COMPLETE"
+"""Environment variable by which a shell asks how a command goes on; ``bsx --install-completion`` sets that up."""
 
 # Typer carries its own copy of click; this is the base class of everything that copy raises for wrong usage.
 _UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
@@ -78,10 +84,9 @@ def build(arguments: Iterable[str]) -> typer.Typer:
         name="bsx",
         cls=_Bsx,
         help="Evaluate generated text: score candidates with BERTScore and its relatives, see which tokens matched.",
-        add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": ["-h", "--help", "--help-all"]},
     )
 
     @app.callback(invoke_without_command=True)
@@ -110,7 +115,7 @@ def build(arguments: Iterable[str]) -> typer.Typer:
 @functools.cache
 def _built(names: frozenset[str]) -> TyperGroup:
     """Return what runs the commands of these names; Typer takes longer to make it than some commands to run."""
-    return typer.main.get_group(build(names))
+    return cast(TyperGroup, typer.main.get_command(build(names)))
 
 
 def _listed() -> None:
@@ -128,6 +133,11 @@ def call(arguments: Sequence[str]) -> int:
         Exception: whatever the command raises.
     """
     keep_together()
+    if _COMPLETE in os.environ:
+        words = shlex.split(os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "", posix=False)
+        with contextlib.suppress(BsxError, SystemExit):  # a table that cannot be read has no columns to offer
+            _built(frozenset(COMMANDS.keys() & set(words))).main(prog_name="bsx")
+        return 0
     command = _built(frozenset(COMMANDS.keys() & set(arguments)))
     try:
         # Not by calling the app: Typer would turn interrupts, broken pipes and files that end early into its own ends.

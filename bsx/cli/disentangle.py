@@ -15,8 +15,16 @@ from bsx.jobs.combining import EnsembleRun
 from bsx.jobs.disentangling import DisentangleRun
 from bsx.support.settings import set_fields
 
+_OFTEN_ENSEMBLE = """
+    table system segment document columns factor_columns human how group save lang metrics
+"""
+_OFTEN_DISENTANGLE = """
+    table system segment document columns factor_columns group within cluster control reliability repeat
+    spline compare lang metrics
+"""
 
-@command(DisentangleRun)
+
+@command(DisentangleRun, often=_OFTEN_DISENTANGLE)
 def disentangle(
     settings: DisentangleRun,
     format: TableFormat = None,
@@ -57,7 +65,7 @@ def disentangle(
     write_shown(result, [settings.table], format, output, full=full)
 
 
-@command(EnsembleRun)
+@command(EnsembleRun, often=_OFTEN_ENSEMBLE)
 def ensemble(settings: EnsembleRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
     """Combine metrics: gains over the best of them with intervals and tests, fitted weights by cross-validation."""
     from bsx.jobs.combining import ensemble as combine

@@ -12,8 +12,10 @@ from bsx.jobs import explaining
 from bsx.jobs.explaining import ExplainTableSettings
 from bsx.support.settings import set_fields
 
+_OFTEN = "table candidate reference source reference_free metrics model lang"
 
-@command(ExplainTableSettings)
+
+@command(ExplainTableSettings, often=_OFTEN)
 def explain(
     settings: ExplainTableSettings,
     format: Annotated[

@@ -13,8 +13,15 @@ from bsx.jobs.factoring import FactorRun
 from bsx.jobs.intervening import InterveneRun
 from bsx.support.settings import set_fields
 
+_OFTEN_INTERVENE = """
+    table edits base factors candidate reference source human save lang model metrics
+"""
+_OFTEN_FACTOR = """
+    table factors human candidate reference source parser vectors train_vectors output lang
+"""
 
-@command(FactorRun)
+
+@command(FactorRun, often=_OFTEN_FACTOR)
 def factors(settings: FactorRun, format: Format = "text") -> None:
     """Score sentence pairs by linguistic factors; `bsx disentangle` explains metrics by them."""
     from bsx.jobs.factoring import factors as run
@@ -25,7 +32,7 @@ def factors(settings: FactorRun, format: Format = "text") -> None:
     show(result.summary, result.to_text, format)
 
 
-@command(InterveneRun)
+@command(InterveneRun, often=_OFTEN_INTERVENE)
 def intervene(
     settings: InterveneRun,
     plot: Annotated[

@@ -13,8 +13,10 @@ from bsx.jobs.deciding import MbrRun
 from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
 
+_OFTEN = "table references method keep candidate source segment output model lang metrics"
 
-@command(MbrRun, leave_out=("output",))
+
+@command(MbrRun, leave_out=("output",), often=_OFTEN)
 def mbr(
     settings: MbrRun,
     output: Annotated[

@@ -15,10 +15,18 @@ from bsx.jobs.evaluating import MetaRun
 from bsx.jobs.planning import PlanCompareRun, PlanDisentangleRun, PlanMetaRun
 from bsx.support.settings import set_fields
 
+_OFTEN_COMPARE = """
+    table candidates references sources system segment document columns candidate reference source
+    systems all_pairs correction margin model lang metrics
+"""
+_OFTEN_META = """
+    table system segment document human columns candidate reference source test_set group level
+    statistic correction margin model lang metrics
+"""
 _PICTURE = ".png, .svg or .pdf"
 
 
-@command(MetaRun)
+@command(MetaRun, often=_OFTEN_META)
 def meta(
     settings: MetaRun,
     format: TableFormat = None,
@@ -54,7 +62,7 @@ def meta(
     write_shown(result, evaluating.texts_of(settings).files(), format, output, full=full)
 
 
-@command(CompareRun)
+@command(CompareRun, often=_OFTEN_COMPARE)
 def compare(settings: CompareRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
     """Compare systems with the first one (or all pairs) by resampling segments, with the metric's own corpus score."""
     with progress_bar() as report:

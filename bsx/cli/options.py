@@ -13,7 +13,7 @@ import typer
 from annotated_types import Ge
 from pydantic.fields import FieldInfo
 
-from bsx.cli.output import RESULT, names
+from bsx.cli.output import RARE, RESULT, names
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
 from bsx.support.settings import BaseSettings, Option, build_config, read_spelled
@@ -27,13 +27,13 @@ TableFormat = Annotated[
 Full = Annotated[bool, typer.Option("--full", help="Print all tables, instead of those that answer the question.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help=RESULT, writable=True)]
 Plot = Annotated[Path | None, typer.Option(help="Draw it: .png, .svg or .pdf.", writable=True)]
-Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
+Registry = Annotated[Path | None, typer.Option("--registry", metavar="FOLDER", help="Folder laid over the registry.")]
 # Switches that can be said to be off, although they are.
 _EITHER = {"leading_space", "intercept"}
 
 
 def command(
-    *kinds: type[BaseSettings], leave_out: Sequence[str] = ()
+    *kinds: type[BaseSettings], leave_out: Sequence[str] = (), often: str = ""
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a command of a function that takes settings: an option for each field.
 
@@ -46,6 +46,8 @@ def command(
     Args:
         kinds: the classes of settings; see `Option` for what a field may say of its option.
         leave_out: fields that make no sense for this command.
+        often: names of the fields that most users need, which ``--help`` shows; ``--help-all`` shows the others too.
+            All are shown unless some are named.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,7 +61,8 @@ def command(
             if (group := _mark(field).folded) is not None:
                 folded.setdefault(group, {})[name] = field
             else:
-                parameters.append(_parameter(name, field))
+                panel = RARE if often and name not in often.split() else _panel(name, kinds)
+                parameters.append(_parameter(name, field, panel))
         parameters += [_folded(group, members) for group, members in folded.items()]
         parameters += [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own[len(kinds) :]]
 
@@ -80,6 +83,7 @@ def command(
 
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in parameters}
+        run.often = often.split()  # type: ignore[attr-defined]
         return run
 
     return decorate
@@ -100,6 +104,44 @@ def _rank(name: str, field: FieldInfo) -> int:
     return 3 if name in ("metrics", "model", "lang") else 2
 
 
+_PANELS = {
+    "Texts": ("TableSettings", "DocumentColumn", "TextColumns", "TextFiles", "TestSets", "HumanColumns"),
+    "Metrics": ("ScoreColumns", "MetricSettings", "EncoderSettings", "ScorerConfig"),
+    RARE: ("RunConfig",),
+}
+
+
+def _panel(name: str, kinds: Sequence[type[BaseSettings]]) -> str | None:
+    """Return the heading that a setting stands under in the help: that of the class which declares it."""
+    origins = [
+        base.__name__ for kind in kinds for base in kind.__mro__ if name in vars(base).get("__annotations__", ())
+    ]
+    return next((panel for panel, classes in _PANELS.items() if {*origins} & {*classes}), None)
+
+
+def _completion(name: str, field: FieldInfo) -> Callable[[typer.Context, str], list[str]] | None:
+    """Return what offers a shell values of an option: models, metrics, languages or columns; None for other options."""
+    if "Column" not in (field.description or "") and name not in ("model", "metrics", "lang"):
+        return None
+
+    def complete(context: typer.Context, incomplete: str) -> list[str]:
+        from bsx.catalog.catalog import load_registry
+
+        before, comma, last = incomplete.rpartition(",")
+        if name not in ("model", "metrics", "lang"):
+            from bsx.data.tables import Table
+
+            # An option that still lacks its value leaves the table among what is not read.
+            table = next((word for word in [context.params.get("table"), *context.args] if word), None)
+            known: Iterable[str] = Table(str(table)).columns if table else ()
+        else:
+            catalog = load_registry(context.params.get("registry"))
+            known = {"model": catalog.models, "metrics": catalog.metrics, "lang": catalog.languages}[name]
+        return [f"{before}{comma}{word}" for word in sorted(known) if word.startswith(last)]
+
+    return complete
+
+
 def _plain(annotation: Any) -> Any:
     """Return the type of a field as texts spell it: of several, the first simple one."""
     if get_origin(annotation) not in (Union, UnionType):
@@ -112,7 +154,7 @@ def _plain(annotation: Any) -> Any:
     return simple | None if type(None) in kinds else simple
 
 
-def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
+def _parameter(name: str, field: FieldInfo, panel: str | None) -> inspect.Parameter:
     """Return the parameter of Typer's that a field of settings becomes."""
     mark = _mark(field)
     annotation = _plain(field.annotation)
@@ -120,9 +162,11 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     required = field.is_required()
     kind: Any = (list[str] if required else list[str] | None) if listed else annotation
     default = inspect.Parameter.empty if required else None if listed else field.get_default()
-    told = {"help": field.description, "metavar": mark.metavar}
+    folder = mark.folder or name in ("cache", "registry") or name.endswith("_dir")
+    metavar = mark.metavar or ("FOLDER" if folder else "FILE" if mark.whole else None)
+    told = {"help": field.description, "metavar": metavar, "rich_help_panel": panel}
     if mark.argument:
-        made = typer.Argument(**told)  # type: ignore[arg-type]
+        made = typer.Argument(help=field.description, metavar=mark.metavar or name.upper())
     else:
         flag = f"--{name.replace('_', '-')}"
         if name in _EITHER or (annotation is bool and default):
@@ -135,6 +179,7 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
             show_default=default not in (None, False),
             writable=mark.writable,
             file_okay=not mark.folder,
+            autocompletion=_completion(name, field),
         )
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, made])
 
@@ -142,7 +187,7 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
 def _folded(group: str, members: Mapping[str, FieldInfo]) -> inspect.Parameter:
     """Return the one parameter that rarer settings share, ``--group name=value,…``."""
     told = "; ".join(f"{name}: {(field.description or '').rstrip('.')}" for name, field in members.items())
-    made = typer.Option(f"--{group}", metavar="NAME=VALUE,…", help=f"{told}.")
+    made = typer.Option(f"--{group}", metavar="NAME=VALUE,…", help=f"{told}.", rich_help_panel=RARE)
     kind = Annotated[list[str] | None, made]
     return inspect.Parameter(group, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
 

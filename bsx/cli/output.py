@@ -35,6 +35,11 @@ FORMS = {
 FILE_OR_FOLDER = "FILE|FOLDER"
 """What stands for an output in a command's help that is a file if its name ends in one of `FORMS`, else a folder."""
 
+RARE = "More options"
+"""Heading of options that ``--help`` leaves to ``--help-all``."""
+HEADINGS = ("Arguments", "Texts", "Metrics", "Options", "Output", RARE)
+"""Headings of options in the help of a command."""
+
 RESULT = "Write the result to this file instead."
 """The help of an output that gets what is otherwise printed."""
 
@@ -50,7 +55,63 @@ class GuardedCommands(typer.Typer):
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # type: ignore[override]
         """Return a decorator that adds a command."""
+        settings.setdefault("cls", PanelCommand)
         return lambda function: super(GuardedCommands, self).command(name, **settings)(_guarded(function))
+
+
+class PanelCommand(typer.core.TyperCommand):
+    """A command whose help lists options under headings, and rare ones only after ``--help-all``."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Read the arguments, and which help was asked for."""
+        ctx.meta[RARE] = "--help-all" in args
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
+        """Write arguments and options, the command's own settings first."""
+        headings: dict[str, list[tuple[str, str]]] = {heading: [] for heading in HEADINGS}
+        for parameter in self.get_params(ctx):
+            if (entry := help_entry(parameter, ctx)) is not None:
+                headings[_heading(parameter)].append(entry)
+        hidden = [] if ctx.meta.get(RARE, True) else headings.pop(RARE)
+        for heading, records in headings.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+        if hidden:
+            formatter.write_paragraph()
+            formatter.write_text(f"{len(hidden)} more options: --help-all")
+
+
+_VALUES = {
+    r"<path>": "FILE",
+    r"<int( range)?>": "N",
+    r"<float( range)?>": "X",
+    r"<str>": "NAME",
+    r"<list\[int\]>": "N,…",
+    r"<list\[\w+\]>": "NAME,…",
+}
+"""How Typer spells the type of a value -> how the help does."""
+
+
+def help_entry(parameter: Any, context: Any) -> tuple[str, str] | None:
+    """Return an argument or option as the help spells it, and what it says; None for one that is not shown."""
+    record = parameter.get_help_record(context)
+    if record is None:
+        return None
+    name, told = record
+    for spelled, value in _VALUES.items():
+        name = re.sub(spelled, "" if parameter.param_type_name == "argument" else value, name)
+    return name.strip(), told
+
+
+def _heading(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        return "Arguments"
+    described = getattr(getattr(parameter, "type_descriptor", None), "parameter_info", None)
+    if parameter.name in ("format", "full") or getattr(described, "writable", False):
+        return "Output"
+    return getattr(parameter, "rich_help_panel", None) or "Options"
 
 
 class WholeSummaries(typer.core.TyperGroup):

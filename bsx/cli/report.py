@@ -22,8 +22,8 @@ def report(settings: ReportRun) -> None:
 
 @command(ReproduceRun)
 def reproduce(settings: ReproduceRun, full: Full = False, format: TableFormat = None, output: Output = None) -> None:
-    """Recompute published tables and print ours beside them; exit status 1 if a cell is off without a reason."""
-    if settings.tables == ["kaster2021"] and not settings.beside:
+    """Recompute published tables and print ours next to them; exit status 1 if a cell is off without a reason."""
+    if settings.tables == ["kaster2021"] and not settings.metrics:
         paper = reproduce_kaster2021(settings.data_dir, lex=settings.lex, wmt17=settings.wmt17)
         write_shown(paper, None, format, output, full=full)
         ok = vars(paper)["ok"]

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from bsx.jobs.scoring.by_language import ScoredLanguages
 
 
-@command(ScoreRun)
+_OFTEN_SCORE = """
+    table candidates references sources candidate reference source test_set layer rescale idf output
+    fail_under model lang metrics
+"""
+
+
+@command(ScoreRun, often=_OFTEN_SCORE)
 def score(settings: ScoreRun, format: Format = "text") -> None:
     """Score candidates against references; a file called - is standard input."""
     scored: ScoredFiles | ScoredLanguages

@@ -14,7 +14,7 @@ from bsx.encode.light.embedder import LightEmbedder, obstacle
 from bsx.encode.vector_cache import VectorCache
 from bsx.errors import InputError, MissingExtraError
 from bsx.support.arrays import device_type
-from bsx.support.optional import installed, need
+from bsx.support.optional import install_command, installed, need
 
 BackendName = Literal["auto", "torch", "onnx"]
 _ONNX_BATCH_TOKENS = 512
@@ -85,10 +85,8 @@ class Opener:
         if not has_torch():
             if backend == "torch" or why is not None:
                 wanted = "The backend torch" if backend == "torch" else f"{self.architecture.folder.name} ({why})"
-                raise MissingExtraError(
-                    f"{wanted} needs PyTorch, which is not installed: pip install 'bsx-eval[torch]'"
-                )
-            raise MissingExtraError("Scoring with encoders needs ONNX Runtime or PyTorch: pip install 'bsx-eval[onnx]'")
+                raise MissingExtraError(f"{wanted} needs PyTorch, which is not installed: {install_command('torch')}")
+            raise MissingExtraError(f"Scoring with encoders needs ONNX Runtime or PyTorch: {install_command('onnx')}")
         if backend == "auto" and why is not None and device_type(self.device) == "cpu" and installed("onnxruntime"):
             self.notes.append(f"PyTorch runs the encoder, because ONNX Runtime cannot: {why}")
         need("torch", "Scoring with PyTorch")

@@ -90,7 +90,7 @@ def report(settings: ReportRun) -> list[str]:
 
 
 class ReproduceRun(RunConfig, Watched):
-    """Which published tables are recomputed, from which data, and beside which metrics."""
+    """Which published tables are recomputed, from which data, and with which metrics."""
 
     tables: Annotated[
         Sequence[str],
@@ -102,14 +102,14 @@ class ReproduceRun(RunConfig, Watched):
     ] = ()
     all: Annotated[bool, Field(description="All tables that the data allow; the others are listed.")] = False
     data_dir: Annotated[Path | str, Field(description="Folder of the data: a table's own folder, or the one above.")]
-    beside: Annotated[
-        Sequence[str], Field(description="Metrics to put beside the published ones, where there are texts.")
+    metrics: Annotated[
+        Sequence[str], Field(description="Metrics to compare with the published ones, where there are texts.")
     ] = ()
     lex: Annotated[bool, Field(description="kaster2021: recompute LEX and lexical overlaps from the texts.")] = True
     wmt17: Annotated[
         Path | str | None,
         Field(
-            description="kaster2021: table of WMT17's segment judgments, for Table 13; looked for in and beside "
+            description="kaster2021: table of WMT17's segment judgments, for Table 13; looked for in and next to "
             "data_dir."
         ),
     ] = None
@@ -126,7 +126,7 @@ class ReproduceRun(RunConfig, Watched):
 
 @settled(ReproduceRun)
 def reproduce(settings: ReproduceRun) -> Reproduced:
-    """Recompute published tables and set them beside what was published; metrics that they need are built once.
+    """Recompute published tables and compare them with what was published; metrics that they need are built once.
 
     The tables lie in a clone of the repository, in `benchmarks/published`. A ``cache`` lets a run that was stopped go
     on.
@@ -158,14 +158,14 @@ def reproduce(settings: ReproduceRun) -> Reproduced:
         return scored
 
     harness = _published()
-    asked = [spec for several in settings.beside for spec in split_specs(several)]
+    asked = [spec for several in settings.metrics for spec in split_specs(several)]
     for spec in asked:
         built[spec] = open_metrics([spec], scorer)[0]
     result: Reproduced = harness.reproduce(
         None if settings.all else settings.tables,
         settings.data_dir,
         score=score,
-        beside=asked,
+        own=asked,
         lex=settings.lex,
         wmt17=None if settings.wmt17 is None else Path(settings.wmt17),
         progress=progress,

@@ -46,7 +46,7 @@ def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
     if entry.extra is not None:
         absent = [module for module, extra in EXTRAS.items() if extra == entry.extra and not installed(module)]
         if absent:
-            return f"needs bsx-eval[{entry.extra}]"
+            return f"needs the extra {entry.extra}"
     kind = find_metric(entry.name, catalog)[0]
     lacking = kind.lacks()
     if lacking is not None:
@@ -55,7 +55,7 @@ def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
     if package is not None:
         return f"needs python= with {package.name}"
     if "model" in kind.Config.model_fields and not runs_encoders():
-        return "needs bsx-eval[onnx]"
+        return "needs the extra onnx"
     if entry.model is None:
         return "with model or lang" if "model" in kind.Config.model_fields else "yes"
     known = catalog.find(entry.model)

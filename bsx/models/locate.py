@@ -15,7 +15,7 @@ from bsx.models.digests import config_digest
 from bsx.models.evidence import by_evidence
 from bsx.models.files import TOKENIZERS, check_folder, digest_of, fetch, find, is_here, matching_files, weight_files
 from bsx.models.ranking import knows
-from bsx.support.optional import runs_encoders
+from bsx.support.optional import install_command, runs_encoders
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavaila
     here = available(catalog, language)
     runs = runs_encoders()
     if not runs:
-        options = "Nothing that runs an encoder is installed either: pip install 'bsx-eval[onnx]'. "
+        options = f"Nothing that runs an encoder is installed either: {install_command('onnx')}. "
         options += "metrics=chrf needs none."
     elif language is None:
         options = f"Available here now: {', '.join(f'model={name}' for name in here) or 'none'}."

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import importlib.metadata
 import importlib.util
 import inspect
+import json
+import shlex
 import sys
 import traceback
+from pathlib import Path
 from types import ModuleType
+from urllib.parse import unquote, urlsplit
 
 from bsx.errors import BsxError, MissingExtraError, RegistryError
 from bsx.support.memory import require_room
@@ -81,8 +87,29 @@ def need(module: str, purpose: str) -> ModuleType:
 
 
 def _missing(purpose: str, package: str) -> str:
-    extra = EXTRAS[package]
-    return f"{purpose} needs the package {package}, which is not installed: pip install 'bsx-eval[{extra}]'"
+    return f"{purpose} needs the package {package}, which is not installed: {install_command(EXTRAS[package])}"
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs an extra of bsx from where bsx itself was installed: a clone, or the index.
+
+    Source: PEP 610 for where that is recorded.
+    """
+    return f"pip install {shlex.quote(f'{_origin()}[{extra}]')}"
+
+
+@functools.cache
+def _origin() -> str:
+    """Return what pip installs bsx from: a folder or file that is still there, else the name on the index."""
+    try:
+        recorded = importlib.metadata.distribution("bsx-eval").read_text("direct_url.json")
+        place = urlsplit(json.loads(recorded or "{}").get("url", ""))
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return "bsx-eval"
+    path = Path(unquote(place.path))
+    if place.scheme != "file" or not path.exists():
+        return "bsx-eval"
+    return "." if path.resolve() == Path.cwd().resolve() else str(path)
 
 
 def implementation(named: str, origin: object, base: type) -> type:

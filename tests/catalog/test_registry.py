@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -147,7 +148,7 @@ def test_without_anything_that_runs_encoders_the_extra_is_named(monkeypatch: pyt
     import huggingface_hub.constants as constants
 
     from bsx.metrics.inventory import runs_here
-    from bsx.support.optional import implementation
+    from bsx.support.optional import implementation, install_command
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     for package in ("onnxruntime", "torch", "ot"):
@@ -155,13 +156,15 @@ def test_without_anything_that_runs_encoders_the_extra_is_named(monkeypatch: pyt
     for model in ("roberta-large", "someone/other"):
         with pytest.raises(ModelUnavailableError) as caught:
             locate(choose(model, None, shipped()), shipped())
-        assert "an encoder is installed either: pip install 'bsx-eval[onnx]'. metrics=chrf" in str(caught.value)
+        assert f"an encoder is installed either: {install_command('onnx')}. metrics=chrf" in str(caught.value)
         assert "Available here" not in str(caught.value)
         assert caught.value.instead == ("metrics", "chrf")
     said = {name: runs_here(shipped().metrics[name], shipped()) for name in ("bertscore", "chrf", "moverscore")}
-    assert said == {"bertscore": "needs bsx-eval[onnx]", "chrf": "yes", "moverscore": "needs bsx-eval[metrics]"}
+    assert said == {"bertscore": "needs the extra onnx", "chrf": "yes", "moverscore": "needs the extra metrics"}
     monkeypatch.delitem(sys.modules, "bsx.metrics.learned.bleurt", raising=False)
-    with pytest.raises(MissingExtraError, match=r"^Bleurt needs the package torch.*'bsx-eval\[torch\]'"):
+    with pytest.raises(
+        MissingExtraError, match=rf"^Bleurt needs the package torch.*{re.escape(install_command('torch'))}"
+    ):
         implementation("bsx.metrics.learned.bleurt:Bleurt", "bleurt.yaml", object)
 
 

@@ -452,10 +452,58 @@ def test_version_help_and_module(cli: Cli) -> None:
     assert cli("scroe").err.startswith("bsx: error: No such command 'scroe'")
 
 
+def test_help_shows_what_most_users_need_and_help_all_the_rest(cli: Cli) -> None:
+    short, whole = cli("meta", "--help").out, cli("meta", "--help-all").out
+    assert "--level" in short
+    assert "--hybrids" not in short
+    assert "more options: --help-all" in short
+    assert "--hybrids" in whole
+    assert "More options:" in whole
+    for spelled in ("<str>", "<path>", "<list[", "<int", "<float"):
+        assert spelled not in whole
+    headings = [line for line in whole.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert headings == ["Arguments:", "Texts:", "Metrics:", "Options:", "Output:", "More options:"]
+
+
+def test_settings_that_help_shows_first_exist() -> None:
+    from typer.main import get_command
+
+    shown = 0
+    for part in get_command(build(list(COMMANDS))).commands.values():  # type: ignore[attr-defined]
+        for command in [part, *getattr(part, "commands", {}).values()]:
+            names = {parameter.name for parameter in command.params}
+            often = getattr(command.callback, "often", ())
+            shown += len(often)
+            assert names >= {*often}, (command.name, {*often} - names)
+    assert shown > 100
+
+
+@pytest.mark.parametrize(
+    ("line", "offers"),
+    [
+        ("bsx sc", ["score"]),
+        ("bsx meta {table} --columns c", ["chrF"]),
+        ("bsx meta {table} --columns chrF,s", ["chrF,segment", "chrF,system"]),
+        ("bsx score --metrics chrf,ble", ["chrf,bleu", "chrf,bleurt"]),
+        ("bsx score --model minil", ["minilm"]),
+        ("bsx score --lang da", ["da"]),
+        ("bsx meta nothing.tsv --columns c", []),
+    ],
+)
+def test_a_shell_completes_commands_names_and_columns(line: str, offers: list[str], tmp_path: Path) -> None:
+    table = tmp_path / "scores.tsv"
+    table.write_text("system\tsegment\tchrF\thuman\na\t1\t.5\t2\n", encoding="utf-8")
+    words = line.format(table=table)
+    asked = {"_BSX_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    run = [sys.executable, "-m", "bsx"]
+    done = subprocess.run(run, env={**os.environ, **asked}, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == offers
+
+
 def test_options_are_the_scorers_settings(cli: Cli) -> None:
     from bsx.bertscore.config import ScorerConfig
 
-    text: Any = cli("score", "--help").out
+    text: Any = cli("score", "--help-all").out
     for name in ScorerConfig.model_fields:
         assert f"--{name.replace('_', '-')}" in text or f"{name}:" in text.partition("--encoder")[2], name
 

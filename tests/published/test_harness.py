@@ -1,4 +1,4 @@
-"""Published tables beside ours: verdicts, data that are missing or damaged, the ways out, and the tables themselves."""
+"""Published tables and ours: verdicts, data that are missing or damaged, the ways out, and the tables themselves."""
 
 from __future__ import annotations
 
@@ -227,8 +227,8 @@ def test_wrong_use_is_one_line(cli: Run, small: Path, tmp_path: Path) -> None:
         (["eval4npl", "--data-dir", small], "eval4npl: no such table; known are kaster2021"),
         (["eval4npl", "--data-dir", small], "Near: eval4nlp."),
         (["eval4nlp", "--data-dir", small / "none"], "none: there is no such folder of data"),
-        (["eval4nlp", "--data-dir", small, "--beside", "chrf"], "beside needs a table that other metrics can stand in"),
-        (["paws", "--data-dir", small, "--beside", "chfr"], "chfr"),
+        (["eval4nlp", "--data-dir", small, "--metrics", "chrf"], "metrics needs a table that other metrics can stand in"),
+        (["paws", "--data-dir", small, "--metrics", "chfr"], "chfr"),
         (["paws", "--data-dir", small], "has no paws/paws-qqp-dev.tsv"),
         (["kaster2021", "paws", "--data-dir", small], "has no kaster2021/wmt-en.tsv (or data/scored/out_wmt_mono.tsv)"),
     ]
@@ -302,13 +302,13 @@ def test_effeval_on_a_slice(monkeypatch: pytest.MonkeyPatch, shared: Path, tmp_p
     texts = {(row["lp"], row["id"]): row for row in fields(shared / "data/wmt/daseg-wmt15.tsv")}
     beside = [texts[row["lp"], row["id"]] for row in kept]
     write(tmp_path / "daseg-wmt15.tsv", beside)
-    result = reproduce(["effeval"], tmp_path, score=score, beside=["chrf", "ter"])
+    result = reproduce(["effeval"], tmp_path, score=score, own=["chrf", "ter"])
     own = score("ter", [row["candidate"] for row in beside], [row["reference"] for row in beside]).values
     expected = -np.corrcoef(own, numbers["human"])[0, 1]
     assert figures(result, "effeval")["wmt15", "ter", ""] == (pytest.approx(expected), "ours")
     write(tmp_path / "daseg-wmt15.tsv", beside[:-1])
     with pytest.raises(InputError, match=r"daseg-wmt15.tsv: has no row with lp .* and id .*, which wmt15.tsv has"):
-        reproduce(["effeval"], tmp_path, score=score, beside=["chrf"])
+        reproduce(["effeval"], tmp_path, score=score, own=["chrf"])
     write(tmp_path / "wmt15.tsv", kept[:-1])
     with pytest.raises(InputError, match=r"wmt15.tsv: has 39 rows, 40 were published"):
         reproduce(["effeval"], tmp_path)
@@ -374,7 +374,7 @@ def test_metrics_beside_the_published_ones(
     rows = fields(shared / "data/paws/paws-qqp-dev.tsv")[:60]
     write(tmp_path / "paws-qqp-dev.tsv", rows)
     stated(monkeypatch, paws, "paws", rows=60)
-    done = cli("reproduce", "paws", "--data-dir", tmp_path, "--beside", "chrf,ter", "--format", "json")
+    done = cli("reproduce", "paws", "--data-dir", tmp_path, "--metrics", "chrf,ter", "--format", "json")
     assert done.status == 1  # a slice has other areas than the whole
     content = json.loads(done.out)
     own = {cell["at"]["metric"]: cell for cell in content["tables"]["paws"]["cells"] if cell["verdict"] == "ours"}

@@ -78,7 +78,7 @@ def test_effeval(checkout: Path) -> None:
             ("wmt15", "moverscore", "bert", "env3-cpu"): (pytest.approx(r, abs=1e-12), "met"),
         }
         assert table.left_out[-1].reason == "1 of the 3 files of results have no file of 6 scores"
-    beside = reproduce(["effeval"], checkout, score=score, beside=["chrf"])["effeval"].cells[-1]
+    beside = reproduce(["effeval"], checkout, score=score, own=["chrf"])["effeval"].cells[-1]
     texts = [
         [f"{kind} {pair[:2] * i} {i}" for pair in ("de-en", "cs-en") for i in range(3)]
         for kind in ("mt-system", "reference")

@@ -12,7 +12,7 @@ from bsx.analysis.published import Reproduced, ReproducedCell, ReproducedTable
 from bsx.support.provenance import Provenance
 
 
-@presents(Reproduced, section=("reproduced", "Published tables beside ours"))
+@presents(Reproduced, section=("reproduced", "Published tables and ours"))
 def parts(result: Reproduced) -> Iterator[Part]:
     """Yield how many figures are met, the tables, what is off or left out, then every figure."""
     yield Answer(_summary(result))
