@@ -157,8 +157,8 @@ SECTION = Section(
             "letters and lost punctuation. What is asked for is the edited coefficient of LEX (a 95 % interval should "
             "cover the planted one in 95 %) and the test that it is the observed one, which it is (a test at .05 "
             "should say no in 5 %). The default takes LEX in the metric's own casing, and keeps edits of writing alone "
-            "and those that the metric does not see apart. *Counted as words* is LEX with capitals, for every edit, as "
-            "up to version 0.1.",
+            "and those that the metric does not see apart. *Counted as words* is LEX with capitals, for every edit, "
+            "as the default was before.",
             ("covers", "counted as words: covers", "observed = edited", "counted as words: observed = edited"),
             _worlds(),
         )
