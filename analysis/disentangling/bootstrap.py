@@ -183,7 +183,7 @@ def compare_coefficients(
 
 
 def _spread_of(x: Array, y: Array, j: int, errors: Errors) -> Array:
-    """Return the standard error of the difference of two metrics' coefficients, or, after the last, of their R² (1,)."""
+    """Return the standard error of a difference of coefficients, or, after the last, of two metrics' R² (1,)."""
     if j < x.shape[1]:
         return errors.fit(y[:, 0] - y[:, 1], x).se[j : j + 1]
     fits = [errors.fit(column, x) for column in y.T]
