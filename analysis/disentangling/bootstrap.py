@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bsx.analysis.disentangling.result import CoefficientComparison
 from bsx.analysis.disentangling.settings import ComparisonSettings
-from bsx.analysis.disentangling.standard_errors import choose_errors
+from bsx.analysis.disentangling.standard_errors import Errors, choose_errors
 from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared
 from bsx.analysis.stats.results import Comparison
@@ -89,6 +89,43 @@ def bootstrap_regressions(
     return Draws(np.swapaxes(coef, 1, 2), (coef * outer).sum(axis=1), inner, responses, defined)
 
 
+def widened(draws: Draws, x: Array, y: Array, errors: Errors, *, intercept: bool = False) -> Draws:
+    """Return draws whose coefficients and R² spread as errors in two ways do; as they are if there is one way.
+
+    Only whole clusters of the first way are drawn. Deviations from the estimate are multiplied by what the second adds
+    to the standard error: drawing both ways would count each row's own error three times (Owen 2007). The shares that
+    factors have in R² are not widened.
+
+    Args:
+        draws: over clusters of the first way.
+        x: standardised factors (n, p).
+        y: standardised metrics (n, m).
+        errors: standard errors.
+        intercept: fit one.
+    """
+    if errors.crossed is None:
+        return draws
+    alone, first = errors.one_way(), int(intercept)
+    coef, r2 = draws.coef.copy(), draws.r2.copy()
+    for j, column in enumerate(y.T):
+        two, one = (how.fit(column, x, intercept=intercept) for how in (errors, alone))
+        coef[:, j] = _stretched(coef[:, j], two.coef[first:], two.se[first:], one.se[first:])
+        influence = r2_influence(column, two.residuals, two.r2)
+        spreads = (np.sqrt(np.diag(how.spread(influence[:, None]))) for how in (errors, alone))
+        r2[:, j] = _stretched(r2[:, j], np.array(two.r2), *spreads)
+    return replace(draws, coef=coef, r2=r2)
+
+
+def r2_influence(y: Array, residuals: Array, r2: float) -> Array:
+    """Return each row's influence on R² of a standardised metric (n,)."""
+    return ((1 - r2) * y**2 - residuals**2) / len(y)
+
+
+def _stretched(draws: Array, value: Array, wide: Array, narrow: Array) -> Array:
+    ratio = np.divide(wide, narrow, out=np.ones_like(wide), where=narrow > 0)
+    return np.asarray(value + (draws - value) * ratio)
+
+
 @settled(ComparisonSettings)
 def compare_coefficients(
     table: TableLike, a: str, b: str, factors: Sequence[str], settings: ComparisonSettings
@@ -118,7 +155,8 @@ def compare_coefficients(
     names = [*factors, a, b]
     labels = [settings.cluster] if settings.cluster is not None else []
     columns, _, omitted = numeric_columns(table, names, labels, nan=settings.nan)
-    clusters = choose_errors(table, names, len(factors), settings, omitted).clusters
+    errors = choose_errors(table, names, len(factors), settings, omitted)
+    clusters = errors.clusters
     x, y = standardised(columns, factors), standardised(columns, [a, b])
     n, p = x.shape
     if n <= p or np.linalg.matrix_rank(x) < p:
@@ -133,10 +171,27 @@ def compare_coefficients(
         what = "R²" if name == "r2" else "standardised coefficients"
         method = f"difference of {what}, paired bootstrap of {'rows' if clusters is None else 'clusters'}"
         differences = sampled[:, 0, j] - sampled[:, 1, j]
-        found = compared(float(values[j, 0]), float(values[j, 1]), differences, n, method, settings.confidence)
+        value = float(values[j, 0] - values[j, 1])
+        if errors.crossed is not None:
+            differences = _stretched(
+                differences, value, *(_spread_of(x, y, j, how) for how in (errors, errors.one_way()))
+            )
+            method += ", widened for systems"
+        found = compared(
+            float(values[j, 0]), float(values[j, 1]), differences, n, method, settings.confidence, errors.few()
+        )
         if settings.margin is not None:
             ends = (found.low, found.high)
             p_same = equivalence_p(found.difference, ends, settings.margin, confidence=settings.confidence)
             found = replace(found, p_equivalence=p_same)
         comparisons[name] = found
     return CoefficientComparison(a, b, comparisons, settings.margin)
+
+
+def _spread_of(x: Array, y: Array, j: int, errors: Errors) -> Array:
+    """Return the standard error of a difference of coefficients, or, after the last, of two metrics' R² (1,)."""
+    if j < x.shape[1]:
+        return errors.fit(y[:, 0] - y[:, 1], x).se[j : j + 1]
+    fits = [errors.fit(column, x) for column in y.T]
+    first, second = (r2_influence(c, fit.residuals, fit.r2) for c, fit in zip(y.T, fits, strict=True))
+    return np.sqrt(np.diag(errors.spread((first - second)[:, None])))

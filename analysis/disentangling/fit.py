@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from bsx.analysis.disentangling.bends import bent_notices, find_bends
-from bsx.analysis.disentangling.bootstrap import Draws, bootstrap_regressions
+from bsx.analysis.disentangling.bootstrap import Draws, bootstrap_regressions, widened
 from bsx.analysis.disentangling.further import Further, with_lengths
 from bsx.analysis.disentangling.mediation import mediate
 from bsx.analysis.disentangling.noise import with_repeats
@@ -142,6 +142,7 @@ def _fit_all(
     draws = None
     if settings.bootstrap:
         draws = bootstrap_regressions(x, y, resamples=settings.bootstrap, seed=settings.seed, clusters=errors.clusters)
+        draws = widened(draws, x, y, errors, intercept=settings.intercept)
     shares = None
     if draws is not None and p <= SHARES_RESAMPLED:  # (resamples, metrics, factors)
         shares = shapley_shares(subset_r2(draws.correlations[:, None], draws.responses))
@@ -218,7 +219,7 @@ def _metric_fit(
         return {name: float(value) for name, value in zip(factors, values, strict=True)}
 
     def intervals(sampled: Array) -> dict[str, Interval]:
-        return {name: percentile_interval(sampled[:, i], confidence) for i, name in enumerate(factors)}
+        return {name: percentile_interval(sampled[:, i], confidence, errors.few()) for i, name in enumerate(factors)}
 
     full = len(subsets) - 1
     without = np.array([subsets[full ^ 1 << i] for i in range(len(factors))])
@@ -245,11 +246,12 @@ def _metric_fit(
         adj_r2=ols.adj_r2,
         r2_ci=r2_interval(ols, y, x.T @ x / len(x), errors, confidence),
         r2_out=r2_out,
-        r2_bootstrap=corrected_percentiles(draws.r2[:, j], ols.r2, confidence) if draws is not None else None,
+        r2_bootstrap=corrected_percentiles(draws.r2[:, j], ols.r2, confidence, errors.few()) if draws else None,
         vif=named(vif),
         r2_share=named(share),
         r2_share_bootstrap={
-            name: corrected_percentiles(sampled[name], float(share[i]), confidence) for i, name in enumerate(sampled)
+            name: corrected_percentiles(sampled[name], float(share[i]), confidence, errors.few())
+            for i, name in enumerate(sampled)
         },
         partial_r2=named(np.divide(gain, left, out=np.full_like(gain, np.nan), where=left > 1e-12)),
         partial_r2_ci=dict(zip(factors, partial, strict=True)),

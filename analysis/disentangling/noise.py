@@ -291,7 +291,8 @@ def simex(
 def reference(errors: Errors) -> Untyped:
     """Return the distribution that coefficients over their standard errors are referred to, of scipy."""
     stats = need("scipy.stats", "the regression")
-    return stats.t(_fewest(errors) - 1) if errors.clusters is not None else stats.norm()
+    many = errors.few()
+    return stats.norm() if many is None else stats.t(many - 1)
 
 
 def _weight(x: Array, errors: Errors) -> Array:
@@ -305,13 +306,8 @@ def _weight(x: Array, errors: Errors) -> Array:
 
 def _spread(rows: Array, errors: Errors) -> Array:
     """Return the covariance (k, k) of sums of rows (n, k), with the correction for the number of clusters."""
-    many = _fewest(errors)
-    return errors.spread(rows) * (many / max(many - 1, 1) if errors.clusters is not None else 1.0)
-
-
-def _fewest(errors: Errors) -> int:
-    """Return the number of clusters, in two ways the smaller one."""
-    return min((len(set(labels)) for labels in (errors.clusters, errors.crossed) if labels is not None), default=0)
+    many = errors.few()
+    return errors.spread(rows) * (1.0 if many is None else many / max(many - 1, 1))
 
 
 def tipping_points(

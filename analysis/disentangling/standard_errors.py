@@ -60,6 +60,10 @@ class Errors:
             return replace(own, crossed=crossed)
         return own.one_way()
 
+    def few(self) -> int | None:
+        """Return the number of clusters, in two ways the smaller one; None without clusters."""
+        return min((len(set(way)) for way in (self.clusters, self.crossed) if way is not None), default=None)
+
     def between(self, groups: Iterable[Rows]) -> Errors:
         """Return these for a comparison of groups of rows: where each is of one system, the systems are compared."""
         crossed = self.crossed

@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
+from bsx.analysis.disentangling.bootstrap import r2_influence
 from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.analysis.stats.folds import unit_folds
 from bsx.analysis.stats.regression import Ols
@@ -42,7 +43,7 @@ def r2_interval(fit: Ols, y: Array, correlations: Array, errors: Errors, confide
     mean, square = float(np.trace(spread)), float(np.trace(spread @ spread))
     if fit.r2 >= 1 - 1e-12 or mean <= 0:
         return fit.r2, fit.r2
-    influence = ((1 - fit.r2) * y**2 - fit.residuals**2) / len(y)
+    influence = r2_influence(y, fit.residuals, fit.r2)
     slope = float(errors.spread(influence[:, None])[0, 0]) / (4 * max(fit.r2, 1e-12))
     df = mean**2 / square
     cumulative = need("scipy.special", "intervals of R²").chndtr
@@ -92,7 +93,7 @@ def _squared(ends: Array) -> Interval:
     return (0.0 if ends[0] <= 0 <= ends[1] else low), high
 
 
-def corrected_percentiles(draws: Array, value: float, confidence: float) -> Interval:
+def corrected_percentiles(draws: Array, value: float, confidence: float, units: int | None = None) -> Interval:
     """Return the percentile interval of a share of variance, without the bias of resampling; its ends are not below 0.
 
     A share in a resample is too large for the same reason as a share in the sample, so twice what the resamples are
@@ -100,7 +101,7 @@ def corrected_percentiles(draws: Array, value: float, confidence: float) -> Inte
 
     Source: Efron & Tibshirani 1993, section 10.6, for the bias; it is taken off once for each of the two steps.
     """
-    low, high = percentile_interval(draws, confidence)
+    low, high = percentile_interval(draws, confidence, units)
     bias = float(np.nanmean(draws)) - value if not np.isnan(draws).all() else math.nan
     return max(low - 2 * bias, 0.0), max(high - 2 * bias, 0.0)
 

@@ -227,7 +227,10 @@ def test_wrong_use_is_one_line(cli: Run, small: Path, tmp_path: Path) -> None:
         (["eval4npl", "--data-dir", small], "eval4npl: no such table; known are kaster2021"),
         (["eval4npl", "--data-dir", small], "Near: eval4nlp."),
         (["eval4nlp", "--data-dir", small / "none"], "none: there is no such folder of data"),
-        (["eval4nlp", "--data-dir", small, "--metrics", "chrf"], "metrics needs a table that other metrics can stand in"),
+        (
+            ["eval4nlp", "--data-dir", small, "--metrics", "chrf"],
+            "metrics needs a table that other metrics can stand in",
+        ),
         (["paws", "--data-dir", small, "--metrics", "chfr"], "chfr"),
         (["paws", "--data-dir", small], "has no paws/paws-qqp-dev.tsv"),
         (["kaster2021", "paws", "--data-dir", small], "has no kaster2021/wmt-en.tsv (or data/scored/out_wmt_mono.tsv)"),

@@ -137,3 +137,15 @@ def test_a_document_holds_its_segments() -> None:
     assert found["m"].se == disentangle(table, ["m"], FACTORS, cluster="doc_id")["m"].se
     with pytest.raises(InputError, match="'doc_id' has the value 'd0' in every row"):
         disentangle({**table, "doc_id": ["d0"] * 90}, ["m"], FACTORS)
+
+
+def test_bootstrap_intervals_are_widened_for_systems() -> None:
+    table = crossed(8)
+    table["k"] = table["m"] - table["lex"] * np.repeat([1.0, -1.0], 120)
+    ends = {}
+    for name, how in {"two": {}, "one": {"cluster": "segment"}}.items():
+        fit = disentangle(table, ["m"], ["sem", "lex"], bootstrap=99, **how)["m"]
+        by = compare_coefficients(table, "m", "k", ["sem", "lex"], resamples=99, **how).by["lex"]
+        ends[name] = (fit.ci_bootstrap["lex"], (by.low, by.high), fit.r2_bootstrap or (0.0, 0.0))
+    for wide, narrow in zip(ends["two"], ends["one"], strict=True):
+        assert wide[1] - wide[0] > narrow[1] - narrow[0]
