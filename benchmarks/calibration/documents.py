@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,7 +18,8 @@ from bsx.support.checks import Array
 DRAWS = 499
 Rows = Mapping[str, Array]
 
-R = {"pearson": 0.5, "spearman": 6 / np.pi * np.arcsin(0.25)}
+Statistic = Literal["pearson", "spearman"]
+R: Mapping[Statistic, float] = {"pearson": 0.5, "spearman": 6 / np.pi * np.arcsin(0.25)}
 """Correlation of two normal columns of which half of the variance is common."""
 
 
@@ -43,32 +45,27 @@ def of_systems(rng: np.random.Generator, count: int, size: int = 8, systems: int
     return {**columns, "system": np.repeat(np.arange(systems), n), "segment": np.tile(np.arange(n), systems)}
 
 
-def measured(rows: Rows, statistic: str, by: str, named: Mapping[str, str], **how: object) -> dict[str, bool]:
+def measured(
+    rows: Rows, statistic: Statistic, by: str, named: Mapping[str, str], how: Mapping[str, object]
+) -> dict[str, bool]:
     """Return what is found with and without the column that says what belongs together."""
     found = {}
+    settings: dict[str, Any] = {"statistic": statistic, "resamples": DRAWS, **how}
     for name, more in (("by itself", {}), (by, named)):
-        group = meta_evaluate(
-            rows,
-            ["a", "b"],
-            "human",
-            statistic=statistic,
-            resamples=DRAWS,
-            **how,
-            **more,  # type: ignore[arg-type]
-        ).groups[0]
+        group = meta_evaluate(rows, ["a", "b"], "human", **{**settings, **more}).groups[0]
         found[f"size, {name}"] = group.tests[0].p_two_sided < 0.05
         found[f"coverage, {name}"] = covers(group["a"].ci, R[statistic])
     return found
 
 
-def by_documents(rows: Rows, statistic: str = "pearson", **how: object) -> dict[str, bool]:
+def by_documents(rows: Rows, statistic: Statistic = "pearson", **how: object) -> dict[str, bool]:
     """Return what is found with a column of documents and without."""
-    return measured(rows, statistic, "documents", {"document": "doc"}, **how)
+    return measured(rows, statistic, "documents", {"document": "doc"}, how)
 
 
-def by_segments(rows: Rows, statistic: str = "pearson") -> dict[str, bool]:
+def by_segments(rows: Rows, statistic: Statistic = "pearson") -> dict[str, bool]:
     """Return what is found with a column of segments and without."""
-    return measured(rows, statistic, "segments", {"segment": "doc"})
+    return measured(rows, statistic, "segments", {"segment": "doc"}, {})
 
 
 def ordinal(rng: np.random.Generator, systems: int = 6, segments: int = 40) -> Rows:
@@ -93,7 +90,7 @@ def heavy(rng: np.random.Generator, tails: float, systems: int = 6, segments: in
     return {"a": a, "b": b, "human": human}
 
 
-def few_segments(rows: Rows, truth: Sequence[float], statistic: str) -> dict[str, bool]:
+def few_segments(rows: Rows, truth: Sequence[float], statistic: Statistic) -> dict[str, bool]:
     """Return which intervals of r and of the difference hold the truth: those of `meta_evaluate`, and percentiles."""
     systems, segments = rows["human"].shape
     table = {name: values.ravel() for name, values in rows.items()}
@@ -105,7 +102,7 @@ def few_segments(rows: Rows, truth: Sequence[float], statistic: str) -> dict[str
         statistic=statistic,
         system="system",
         segment="segment",
-        resamples=DRAWS,  # type: ignore[arg-type]
+        resamples=DRAWS,
     ).groups[0]
     test = next(test for test in group.tests if (test.a, test.b) == ("a", "b"))
     x, y = (
@@ -123,7 +120,7 @@ BOTH = ("size, documents", "size, by itself", "coverage, documents", "coverage, 
 SHARED = ("size, segments", "size, by itself", "coverage, segments", "coverage, by itself")
 ENDS = ("r", "r, percentiles", "difference", "difference, percentiles")
 # Correlation of a, and its difference from that of b: of 6 x 4,000,000 scores (Spearman: 600,000), or in closed form.
-TRUTH = {
+TRUTH: Mapping[tuple[str, Statistic], tuple[float, float]] = {
     ("ordinal", "pearson"): (0.6313, 0.0901),
     ("ordinal", "spearman"): (0.6171, 0.0909),
     ("lognormal", "pearson"): (1 / 1.49, 1 / 1.49 - 1 / np.sqrt(2 * 1.49)),
@@ -131,6 +128,8 @@ TRUTH = {
     ("t3", "pearson"): (1 / 1.49, 1 / 1.49 - 1 / np.sqrt(2 * 1.49)),
     ("t3", "spearman"): (0.6330, 0.0915),
 }
+
+STATISTICS: tuple[Statistic, ...] = ("pearson", "spearman")
 
 META = Table(
     "Metrics: rows that come from documents",
@@ -197,7 +196,7 @@ FEW = Table(
             ("lognormal", "lognormal scale of segments", partial(heavy, tails=0)),
             ("t3", "scale of t(3)", partial(heavy, tails=3)),
         )
-        for statistic in ("pearson", "spearman")
+        for statistic in STATISTICS
     ],
 )
 SECTION = Section("documents", "Documents", [META, SEGMENTS, FEW])
