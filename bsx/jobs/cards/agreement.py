@@ -148,6 +148,8 @@ def _evaluated(
     groups = np.array(content.group, dtype=object)
     kept, notes = _enough(content, here, level)
     systems = content.system is not None
+    if systems and level == "seg":  # a group of one system is of rows
+        systems = all(_items(content, kept & (groups == label), "sys") > 1 for label in set(groups[kept].tolist()))
     clustered = "document" in MetaSettings.model_fields  # segments without systems, and documents, are drawn whole
     documents = clustered and content.document is not None
     tested = True
