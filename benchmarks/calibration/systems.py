@@ -79,7 +79,7 @@ def ranks(drawn: Scored) -> dict[str, bool]:
     found = {}
     for name, measure in (("rho", spearman), ("tau", kendall)):
         for interval in ("analytic", "leave-one-out"):
-            one = measure(drawn.a, drawn.human, interval=interval)  # type: ignore[operator]
+            one = measure(drawn.a, drawn.human, interval=interval)
             found[f"{name}, {interval.replace('leave-one-out', 'default')}"] = covers((one.low, one.high), truths[name])
     return found
 
@@ -181,7 +181,7 @@ def rare(rng: np.random.Generator, positives: int, negatives: int, area: float, 
     labels = (np.arange(positives + negatives) < positives).astype(float)
     gap = NormalDist().inv_cdf(area) * sqrt(1 + spread**2)
     a, b = rng.normal(size=(2, len(labels))) * np.where(labels, spread, 1) + gap * labels
-    return Labelled(labels, a, b, np.arange(len(labels)), area)
+    return Labelled(labels, a, b, np.arange(len(labels), dtype=float), area)
 
 
 def missed(rng: np.random.Generator, positives: int, negatives: int) -> Labelled:
@@ -197,13 +197,13 @@ def carried(rng: np.random.Generator, clusters: int, positive: int, size: int = 
     labels = (of < positive).astype(float)
     gap = NormalDist().inv_cdf(area) * sqrt(2)
     a, b = (gap * labels + sqrt(0.5) * (rng.normal(size=clusters)[of] + rng.normal(size=len(of))) for _ in range(2))
-    return Labelled(labels, a, b, of, area)
+    return Labelled(labels, a, b, of.astype(float), area)
 
 
 def areas(drawn: Labelled) -> dict[str, bool]:
     """Tell which intervals of an area hold the truth, and whether two equal detectors are told apart."""
     of = None if len(np.unique(drawn.of)) == len(drawn.of) else drawn.of
-    logit, default = (roc_auc(drawn.labels, drawn.a, cluster=of, interval=how) for how in ("logit", "auto"))  # type: ignore[arg-type]
+    logit, default = (roc_auc(drawn.labels, drawn.a, cluster=of, interval=how) for how in ("logit", "auto"))
     test = compare_auc(drawn.a, drawn.b, drawn.labels, cluster=of)
     normal = 2 * NormalDist().cdf(-abs(test.statistic))
     return {
@@ -219,7 +219,7 @@ def triples(rng: np.random.Generator, clusters: int, share: float, within: float
     of = np.repeat(np.arange(clusters), size)
     margins = sqrt(within) * rng.normal(size=clusters)[of] + sqrt(1 - within) * rng.normal(size=len(of))
     margins += NormalDist().inv_cdf(share)
-    return Labelled(margins, margins, np.zeros(len(of)), of, share)
+    return Labelled(margins, margins, np.zeros(len(of)), of.astype(float), share)
 
 
 def preferred(drawn: Labelled) -> dict[str, bool]:

@@ -947,7 +947,12 @@ def test_few_systems_say_which_one_carries_the_correlation() -> None:
     rng = np.random.default_rng(5)
     human = rng.normal(size=8)
     human[3] = -9.0
-    table = {"system": list("abcdefgh"), "human": human, "m": human + rng.normal(size=8), "k": rng.normal(size=8)}
+    table: dict[str, Any] = {
+        "system": list("abcdefgh"),
+        "human": human,
+        "m": human + rng.normal(size=8),
+        "k": rng.normal(size=8),
+    }
     result = meta_evaluate(table, ["m", "k"], "human", level="sys", system="system")
     found = result.groups[0]["m"]
     assert found.without_one is not None
@@ -959,12 +964,14 @@ def test_few_systems_say_which_one_carries_the_correlation() -> None:
     assert "median absolute deviation" in result.groups[0].tests[0].method
     assert "without one system" in result.to_text()
     record = next(iter(records_of(result)))
+    assert isinstance(record, dict)
     assert record["without_lowest"] == "d"
     few = {name: column[:4] for name, column in table.items()}
     said = meta_evaluate(few, ["m", "k"], "human", level="sys", system="system")
     assert any("4 systems say next to nothing" in note for note in said.notes)
     ends = said.groups[0]["m"].figures["pairwise_accuracy_ci"]
-    assert ends[0] < ends[1]  # type: ignore[index]
+    assert isinstance(ends, tuple)
+    assert ends[0] < ends[1]
 
 
 @pytest.mark.slow

@@ -226,7 +226,7 @@ def test_few_labels_have_the_interval_of_what_they_can_be_worth() -> None:
     many = np.tile(labels, 5)
     assert "logit" in roc_auc(many, rng.normal(size=1000) + many).method
     for interval in ("wilson", "auto"):
-        assert roc_auc([0, 0, 1], [1, 3, 2], interval=interval).low < 0.1  # type: ignore[arg-type]
+        assert roc_auc([0, 0, 1], [1, 3, 2], interval=interval).low < 0.1
 
 
 def test_clusters_that_carry_a_label_are_counted_by_label() -> None:
@@ -258,3 +258,16 @@ def literal_placements(labels: Array, a: Array, b: Array) -> tuple[list[float], 
         v10.append(table.mean(axis=1))
         v01.append(table.mean(axis=0))
     return areas, v10, v01
+
+
+def test_areas_and_their_test_are_those_of_proc() -> None:
+    """R: ci.auc(roc(y, a)) and roc.test(roc(y, a), roc(y, b), method="delong", paired=TRUE) of pROC, ten positives."""
+    i = np.arange(40)
+    labels = (i % 4 == 0).astype(int)
+    a, b = (7 * i) % 31 + 6 * labels, (11 * i) % 29 + 4 * labels
+    found = roc_auc(labels, a, interval="delong")
+    assert (found.low, found.estimate, found.high) == pytest.approx(
+        (0.4630492678, 0.6616666667, 0.8602840656), abs=1e-9
+    )
+    test = compare_auc(a, b, labels)
+    assert (test.statistic, test.p_two_sided) == pytest.approx((1.78164189212, 0.07480764833), abs=1e-9)
