@@ -171,7 +171,7 @@ def compare_coefficients(
         what = "R²" if name == "r2" else "standardised coefficients"
         method = f"difference of {what}, paired bootstrap of {'rows' if clusters is None else 'clusters'}"
         differences = sampled[:, 0, j] - sampled[:, 1, j]
-        value = float(values[j, 0] - values[j, 1])
+        value = values[j, 0] - values[j, 1]
         if errors.crossed is not None:
             differences = _stretched(
                 differences, value, *(_spread_of(x, y, j, how) for how in (errors, errors.one_way()))

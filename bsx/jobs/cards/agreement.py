@@ -14,7 +14,6 @@ from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.human_curve import HumanCurve, Level, curve_of_pairs, human_curve
 from bsx.analysis.agreement.result import AverageAgreement, AverageTest, GroupResult, MetaResult, PairTest
 from bsx.analysis.agreement.rows import CorpusScores
-from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.cards.result import AgreementRow
 from bsx.analysis.stats.folds import Rows
 from bsx.errors import InputError
@@ -150,16 +149,14 @@ def _evaluated(
     systems = content.system is not None
     if systems and level == "seg":  # a group of one system is of rows
         systems = all(_items(content, kept & (groups == label), "sys") > 1 for label in set(groups[kept].tolist()))
-    clustered = "document" in MetaSettings.model_fields  # segments without systems, and documents, are drawn whole
-    documents = clustered and content.document is not None
     tested = True
     while kept.any():
         columns: dict[str, object] = {"human": content.human[kept], "lp": [str(g) for g in groups[kept]]}  # type: ignore[index]
         if systems and content.system is not None:
             columns["system"] = [content.system[i] for i in np.flatnonzero(kept)]
-        if (systems or clustered) and content.segment is not None:
+        if content.segment is not None:
             columns["segment"] = [content.segment[i] for i in np.flatnonzero(kept)]
-        if documents and content.document is not None:
+        if content.document is not None:
             columns["document"] = [content.document[i] for i in np.flatnonzero(kept)]
         corpus = {}
         for name, scored in here.items():
