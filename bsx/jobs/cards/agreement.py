@@ -149,14 +149,14 @@ def _evaluated(
     systems = content.system is not None
     if systems and level == "seg":  # a group of one system is of rows
         systems = all(_items(content, kept & (groups == label), "sys") > 1 for label in set(groups[kept].tolist()))
-    tested = True
+    documents, tested = content.document is not None, True
     while kept.any():
         columns: dict[str, object] = {"human": content.human[kept], "lp": [str(g) for g in groups[kept]]}  # type: ignore[index]
         if systems and content.system is not None:
             columns["system"] = [content.system[i] for i in np.flatnonzero(kept)]
         if content.segment is not None:
             columns["segment"] = [content.segment[i] for i in np.flatnonzero(kept)]
-        if content.document is not None:
+        if documents and content.document is not None:
             columns["document"] = [content.document[i] for i in np.flatnonzero(kept)]
         corpus = {}
         for name, scored in here.items():
