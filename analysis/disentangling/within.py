@@ -261,8 +261,8 @@ def simpson(
 ) -> list[Notice]:
     """Return a notice named ``simpson`` if coefficients of all rows and those within levels differ; otherwise none.
 
-    They must differ significantly, corrected for metrics, factors and columns looked at, and by more than `SIMPSON`, or
-    by more than `HALVED` and more than half. A column that leaves too little within its levels says nothing.
+    They must differ significantly in these very systems, corrected for metrics, factors and columns looked at, and by
+    more than `SIMPSON`, or by more than `HALVED` and more than half. A column that leaves too little within its levels says nothing.
 
     Args:
         metrics: names (m,).
@@ -286,7 +286,7 @@ def simpson(
     for i, metric in enumerate(metrics):
         apart = {
             j: values
-            for j, values in _compare(found, x, y, i, errors).items()
+            for j, values in _compare(found, x, y, i, errors.one_way()).items()
             if values[2] < alpha and _far(values[0], values[1])
         }
         if apart:

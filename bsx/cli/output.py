@@ -79,8 +79,7 @@ class PanelCommand(typer.core.TyperCommand):
                 with formatter.section(heading):
                     formatter.write_dl(records)
         if hidden:
-            formatter.write_paragraph()
-            formatter.write_text(f"{len(hidden)} more options: --help-all")
+            formatter.write(f"\n{len(hidden)} more options: --help-all\n")
 
 
 _VALUES = {

@@ -272,7 +272,7 @@ def test_help_needs_no_scikit_learn() -> None:
     code = (
         "import sys; from bsx.cli.commands import build\n"
         "for arguments in ([], ['probe']):\n"
-        "    try: build([*arguments, '--help'])([*arguments, '--help'], standalone_mode=True)\n"
+        "    try: build([*arguments, '--help-all'])([*arguments, '--help-all'], standalone_mode=True)\n"
         "    except SystemExit: pass\n"
         "assert not {'torch', 'sklearn', 'scipy', 'matplotlib'} & set(sys.modules)"
     )

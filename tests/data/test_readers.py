@@ -22,6 +22,7 @@ OWN: dict[str, str] = {
     "bsx/bertscore/baseline.py": "the state of a run",
     "bsx/catalog/overlay.py": "reads an entry again before it is written",
     "bsx/data/journal.py": "the journal of a run",
+    "bsx/support/optional.py": "where pip says that it installed bsx from",
     "bsx/data/output.py": "what it has just written",
     "bsx/encode/cached.py": "digests of code",
     "bsx/encode/vector_cache.py": "the cache of vectors",

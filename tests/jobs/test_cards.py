@@ -533,7 +533,7 @@ def test_systems_are_the_items_at_their_level(tmp_path: Path) -> None:
 
 
 def test_the_rows_of_a_single_system_are_rows(tmp_path: Path) -> None:
-    rows = [(lp, "s1", *rest) for lp, _, *rest in judged_rows(30)]
+    rows = [(lp, "s1", *rest) for lp, _, *rest in rated_rows(30)]
     file = write(tmp_path / "one.tsv", "lp system reference candidate human", rows)
     found = card(["chrf"], [file], tmp_path, parts=["agreement"])
     assert [(row["level"], row["n"]) for row in found["parts"]["agreement"]["rows"]] == [("segment", 30)]

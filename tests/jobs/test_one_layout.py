@@ -181,7 +181,7 @@ def test_the_usual_columns_stand_back_where_they_do_not_tell_rows_apart(table: P
     nameless = run(write(tmp_path / "nameless.tsv", [{k: v for k, v in row.items() if k != "segment"} for row in rows]))
     assert any("names systems, but none names segments" in note for note in nameless.notes)
     single = run(write(tmp_path / "single.tsv", [row for row in rows if row["system"] == "atlas"]))
-    assert single.notes == ()
+    assert not any("system" in note for note in single.notes)
     layers = [{**row, "layer": layer} for row in rows if row["system"] == "atlas" for layer in (1, 2)]
     assert any("several rows have the same" in note for note in run(write(tmp_path / "layers.tsv", layers)).notes)
     groups = [{**row, "lp": "a" if row["system"] == "atlas" else "b"} for row in rows]
@@ -371,7 +371,7 @@ def test_a_card_knows_systems_segments_and_directions(chain: Path, tmp_path: Pat
         for row in card.parts.agreement.rows
     }
     assert (rows["ter", "segment"] or 0) > 0.3  # the sign of an error rate is turned, as the sidecar says
-    assert {level for name, level in rows if name == "chrf"} == {"segment", "system"}
+    assert {level for name, level in rows if name == "chrf"} == {"segment"}  # three systems are too few for a figure
     assert any("lower is better for ter" in note for note in found.notes)
 
 

@@ -223,7 +223,7 @@ def test_groups_are_one_chart_and_one_table_with_their_test(report: Report) -> N
     test = content["pooled"][0]
     assert values(shown)[0] == ["bertscore", "sem", *coefficients, test["by_factor"]["sem"]]
     assert values(shown)[3][:3] == ["bertscore", "R²", content["results"][0]["r2"]]
-    pooled = table(report, "factors", "Do the groups share all their coefficients? (Chow test)")
+    pooled = table(report, "factors", "Do the groups share all their coefficients, each on its own scale? (Chow test)")
     assert values(pooled)[0] == ["bertscore", test["statistic"], test["df1"], test["df2"], test["p"]]
     assert "Do the groups share all their coefficients" in report.to_html()
 
