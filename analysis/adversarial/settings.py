@@ -74,7 +74,7 @@ class TripleSettings(TripleTests):
 
     triples: Annotated[
         SkipValidation[Sequence[Triple]],
-        Field(description="The n triples, whose texts then stand beside the smallest margins."),
+        Field(description="The n triples, whose texts are then shown with the smallest margins."),
         Option(python=True),
     ] = ()
     gap: Annotated[
@@ -129,7 +129,7 @@ class ChangeSettings(BaseSettings):
     control: Annotated[
         str, Field(description="Perturbation that keeps the meaning, to measure the others against.")
     ] = DEFAULT_CONTROL
-    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 1
+    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
 
 
 class FallSettings(Tested):

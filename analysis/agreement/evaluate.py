@@ -67,7 +67,7 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     n = len(numbers[human])
     if not n:
         raise InputError("the table has no rows")
-    notes = [f"{name}: lower is better, so its sign is turned" for name in lower]
+    notes = [f"{name}: lower is better, so its scores are multiplied by -1" for name in lower]
     numbers |= {name: -numbers[name] for name in lower}
     labels = {
         name: label_column(name, columns[name]) for name in (group, system, segment, document) if name is not None

@@ -40,7 +40,7 @@ def columns_of(sentinels: Sequence[str], known: Sequence[str], metrics: Sequence
 def check_constant(sentinels: Sequence[str], known: Sequence[str], settings: MetaSettings) -> None:
     """Raise InputError if a constant is asked for where only a correlation is measured."""
     if "constant" in sentinels and "constant" not in known and not orders_ties(settings):
-        raise InputError("a constant has no correlation, so as a sentinel it goes with statistic acc_eq or level darr")
+        raise InputError("a constant has no correlation, so as a sentinel it needs statistic acc_eq or level darr")
 
 
 def orders_ties(settings: MetaSettings) -> bool:

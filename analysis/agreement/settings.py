@@ -54,13 +54,15 @@ class MetaColumns(BaseSettings):
         str | None,
         Field(description="Column of documents, which are drawn whole. [document, doc or doc_id, if there]"),
     ] = None
-    lower: Annotated[Sequence[str], Field(description="Metrics of which lower is better: their sign is turned.")] = ()
+    lower: Annotated[
+        Sequence[str], Field(description="Metrics of which lower is better: their scores are multiplied by -1.")
+    ] = ()
     sentinels: Annotated[
         Sequence[str],
         Field(
             description="Controls, which cannot know how good a translation is: columns, or metrics such as length and "
-            "overlap beside metrics to compute; constant, the same for all; shuffled, the first metric's scores dealt "
-            "out anew. They are measured as metrics are, and each metric is tested against them, but they win nothing."
+            "overlap with metrics to compute; constant, the same for all; shuffled, the first metric's scores in "
+            "random order. They are measured as metrics are, and each metric is tested against them; they are not ranked."
         ),
     ] = ()
     categories: Annotated[
@@ -141,7 +143,8 @@ class MetaSettings(MetaColumns):
         ),
     ] = None
     human_ties: Annotated[
-        float, Field(ge=0, description="acc_eq: largest difference of human scores that is a tie, beside rounding.")
+        float,
+        Field(ge=0, description="acc_eq: largest difference of human scores that is a tie, in addition to rounding."),
     ] = 0.0
     system_score: Annotated[
         Literal["all", "judged"],
@@ -171,40 +174,40 @@ class MetaSettings(MetaColumns):
     ] = "error"
     resamples: Annotated[int, Field(ge=1, description="Bootstrap resamples or permutations.")] = 1000
     confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
-    seed: Annotated[int, Field(ge=0, description="Of all random draws.")] = 1
+    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
 
     @model_validator(mode="after")
     def _consistent(self) -> MetaSettings:
         for field, level in _ONLY.items():
             if field in self.model_fields_set and self.level != level:
-                raise ValueError(f"{field} goes with level {level}, not with level {self.level}")
+                raise ValueError(f"{field} needs level {level}, not level {self.level}")
         if self.human_ties and self.statistic != "acc_eq":
-            raise ValueError(f"human_ties goes with statistic acc_eq, not with statistic {self.statistic}")
+            raise ValueError(f"human_ties needs statistic acc_eq, not statistic {self.statistic}")
         if self.test == "none" and self.margin is not None:
             raise ValueError("margin has no effect without tests: leave out test none")
         if self.test == "none" and self.correction != "none":
             raise ValueError(f"correction {self.correction} has no effect without tests: leave out test none")
         if self.statistic == "acc_eq" and (self.level != "seg" or self.test == "williams"):
-            raise ValueError("statistic acc_eq goes with level seg, and not with test williams")
+            raise ValueError("statistic acc_eq needs level seg, and not with test williams")
         if self.resample is not None and self.level in ("darr", "hybrid"):
-            raise ValueError(f"resample goes with level seg or sys; level {self.level} resamples segments")
+            raise ValueError(f"resample needs level seg or sys; level {self.level} resamples segments")
         if self.test in ("permutation", "perm-both") and self.level in ("darr", "hybrid"):
-            raise ValueError(f"test {self.test} goes with level seg or sys: use bootstrap for {self.level}")
+            raise ValueError(f"test {self.test} needs level seg or sys: use bootstrap for {self.level}")
         if self.test == "permutation" and self.resample == "both":
             raise ValueError(
                 "test permutation swaps segments or systems as a whole: use bootstrap with resample both, or test "
                 "perm-both, which swaps cells"
             )
         if self.test == "williams" and self.sampled != ("systems" if self.level == "sys" else "segments"):
-            raise ValueError(f"test williams does not go with resample {self.resample}: use bootstrap")
+            raise ValueError(f"test williams cannot be combined with resample {self.resample}: use bootstrap")
         if self.statistic == "acc_eq" and self.test == "permutation" and self.sampled != "segments":
             raise ValueError("statistic acc_eq is tested over segments: resample segments")
         if self.statistic == "acc_eq" and self.sampled != "segments":
             raise ValueError("statistic acc_eq resamples segments: leave out resample")
         if self.statistic != "pearson" and self.level in ("darr", "hybrid"):
-            raise ValueError(f"statistic {self.statistic} goes with level seg or sys")
+            raise ValueError(f"statistic {self.statistic} needs level seg or sys")
         if self.absolute and (self.level not in ("seg", "sys") or self.grouped_by != "none"):
-            raise ValueError("absolute goes with one correlation a group: level seg without grouping, or level sys")
+            raise ValueError("absolute needs one correlation a group: level seg without grouping, or level sys")
         if self.sample > self.hybrids:
             raise ValueError(f"sample: cannot draw {self.sample} of {self.hybrids} hybrids")
         if self.test == "williams" and not self._williams():
@@ -289,7 +292,7 @@ class RaterSettings(BaseSettings):
     )
     confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
     resamples: Annotated[int, Field(ge=1, description="Bootstrap resamples of items.")] = 1000
-    seed: Annotated[int, Field(ge=0, description="Of all random draws.")] = 1
+    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
 
 
 FEW = 50
@@ -323,7 +326,7 @@ class CompareSettings(BaseSettings):
         bool, Field(description="Compare every system with every other, instead of all with the first.")
     ] = False
     confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
-    seed: Annotated[int, Field(ge=0, description="Of all random draws.")] = 1
+    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
 
     @model_validator(mode="after")
     def _tails(self) -> CompareSettings:

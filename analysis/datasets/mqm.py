@@ -134,8 +134,8 @@ def _weight(category: str, severity: str, known: Mapping[str, float], row: Row) 
         if key in known:
             return known[key]
     raise InputError(
-        f"{row.where}: the severity {severity!r} (category {category!r}) has no weight; weights gives it one beside "
-        f"{', '.join(known)}"
+        f"{row.where}: the severity {severity!r} (category {category!r}) has no weight; weights gives it one in "
+        f"addition to {', '.join(known)}"
     )
 
 

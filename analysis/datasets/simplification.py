@@ -129,7 +129,7 @@ def _references(folder: Path) -> References:
     """Return a function from an original, and the place it stands at, to its references."""
     originals = sorted(folder.glob("*.orig"))
     if not originals:
-        raise InputError("holds no file *.orig, beside which references could lie", file=folder)
+        raise InputError("holds no file *.orig with references next to it", file=folder)
     known: dict[str, list[str]] = {}
     for file in originals:
         stem = file.name.removesuffix(".orig")

@@ -61,7 +61,7 @@ def load_triples(path: Path | str, metrics: Sequence[str] | None = None) -> Trip
 
     With the columns ``label sentence1 sentence2``, each row is a pair; rows that share sentence1, wherever they stand,
     are one triple: label 1 marks its paraphrase, 0 its non-paraphrase. Where an anchor has several of each, the first
-    paraphrase goes with the first non-paraphrase and so on. With the columns ``anchor paraphrase nonparaphrase``, each
+    paraphrase needs the first non-paraphrase and so on. With the columns ``anchor paraphrase nonparaphrase``, each
     row is a triple and can have no scores.
 
     Args:

@@ -31,7 +31,7 @@ class ErrorSettings(BaseSettings):
     @model_validator(mode="after")
     def _clustered(self) -> Self:
         if self.cluster is not None and self.se not in ("auto", "cluster"):
-            raise ValueError(f"cluster goes with se cluster, not with {self.se}")
+            raise ValueError(f"cluster needs se cluster, not {self.se}")
         return self
 
 
@@ -45,7 +45,7 @@ class ComparisonSettings(ErrorSettings):
     """How two metrics' coefficients are compared."""
 
     resamples: Annotated[int, Field(ge=1, description="Bootstrap resamples.")] = 2000
-    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 1
+    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
     confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
     margin: Annotated[
         float | None,
@@ -58,7 +58,7 @@ class DisentangleSettings(RegressionSettings):
 
     group: Annotated[str | None, Field(description="Column of groups to fit one by one and compare.")] = None
     bootstrap: Annotated[int, Field(ge=0, description="Resamples for bootstrap intervals; 0 for none.")] = 0
-    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 1
+    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
     confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
     correction: Annotated[
         Literal["none", "holm", "bh"],

@@ -262,7 +262,8 @@ def simpson(
     """Return a notice named ``simpson`` if coefficients of all rows and those within levels differ; otherwise none.
 
     They must differ significantly in these very systems, corrected for metrics, factors and columns looked at, and by
-    more than `SIMPSON`, or by more than `HALVED` and more than half. A column that leaves too little within its levels says nothing.
+    more than `SIMPSON`, or by more than `HALVED` and more than half. A column that leaves too little within its levels
+    says nothing.
 
     Args:
         metrics: names (m,).

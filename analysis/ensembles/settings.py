@@ -37,7 +37,7 @@ class EnsembleSettings(BaseSettings):
     best: Annotated[
         Literal["sample", "training"],
         Field(
-            description="The member to beat: the best of the rows it is compared on, group by group, or the best of "
+            description="The best single metric: that of the rows it is compared on, group by group, or that of "
             "the training rows, which is what a user could have chosen."
         ),
     ] = "sample"
@@ -51,18 +51,18 @@ class EnsembleSettings(BaseSettings):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.penalty is not None and self.how != "ridge":
-            raise ValueError(f"penalty goes with how ridge, not with {self.how}")
+            raise ValueError(f"penalty needs how ridge, not {self.how}")
         for field in ("folds", "by"):
             if (
                 self.how not in LEARNED
                 and self.best == "sample"
                 and getattr(self, field) != EnsembleSettings.model_fields[field].default
             ):
-                raise ValueError(f"{field} goes with weights that are learned: how {self.how} has none")
+                raise ValueError(f"{field} needs weights that are learned: how {self.how} has none")
         if self.by == "group" and self.folds != 10:
-            raise ValueError("folds goes with by segment; by group holds out one group after the other")
+            raise ValueError("folds needs by segment; by group holds out one group after the other")
         if "size" in self.model_fields_set and self.size != 2 and self.how != "factors":
-            raise ValueError(f"size goes with how factors, not with {self.how}")
+            raise ValueError(f"size needs how factors, not {self.how}")
         return self
 
 
@@ -86,7 +86,9 @@ class EnsembleColumns(BaseSettings):
         Field(description="Columns of texts; equal ones stay together too. [source, reference, candidate, …]"),
     ] = None
     fold: Annotated[str | None, Field(description="Column of ready-made folds; they are checked for leaks.")] = None
-    lower: Annotated[Sequence[str], Field(description="Metrics of which lower is better: their sign is turned.")] = ()
+    lower: Annotated[
+        Sequence[str], Field(description="Metrics of which lower is better: their scores are multiplied by -1.")
+    ] = ()
 
 
 class EnsembleData(EnsembleSettings, EnsembleColumns):

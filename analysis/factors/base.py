@@ -84,7 +84,7 @@ class SentencePairs:
             InputError: if there is none of that name; lists those present.
         """
         if name not in self.columns:
-            present = ", ".join(map(repr, self.columns)) or "none beside the sentences"
+            present = ", ".join(map(repr, self.columns)) or "none in the sentences' place"
             raise InputError(f"there is no column {name!r}; the columns are {present}")
         return self.columns[name]
 
@@ -119,7 +119,7 @@ class Resources(BaseSettings):
     lexicon: Annotated[Path | None, Field(description="Morphological lexicon; built from tags otherwise.")] = None
     cache: Annotated[Path | None, Field(description="Folder to keep parses and vectors in; go on from there.")] = None
     jobs: Annotated[int, Field(ge=1, description="Processes for tree distances.")] = 1
-    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 42
+    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 42
     progress: Annotated[
         Watch,
         BeforeValidator(told),

@@ -1,1 +1,1 @@
-"""What a metric reacts to: controlled edits of single factors, beside what it goes with in data as they come."""
+"""What a metric reacts to: controlled edits of single factors, beside what it needs in data as they come."""

@@ -1,6 +1,6 @@
 """What a metric reacts to: edits that move single factors, their size measured, and the falls of scores explained.
 
-A regression on texts as they come tells what scores go with; it cannot tell a factor from what goes with it. Here
+A regression on texts as they come tells what scores go with; it cannot tell a factor from what needs it. Here
 factors are moved on purpose, and the same factors explain how far scores fall (Pearl 2009, ch. 3; minimal pairs as in
 Gardner et al. 2020 and Kaushik, Hovy & Lipton 2020).
 """

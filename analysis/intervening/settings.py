@@ -39,7 +39,7 @@ class InterveneSettings(BaseSettings):
     strength: Annotated[
         float, Field(gt=0, le=1, description="Share of words that typing errors and commas change.")
     ] = DEFAULT_STRENGTH / 2  # about two words of twenty: edits are to be small
-    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 1
+    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
     confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
     correction: Annotated[
         Literal["none", "holm", "bh"], Field(description="Correct p for the number of tests, metrics x factors.")

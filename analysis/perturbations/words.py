@@ -42,7 +42,7 @@ def _drop(item: Item, strength: float, rng: random.Random) -> str | None:
     text = item.text
     for at in sorted(gone, reverse=True):
         start, end = spans[at]
-        # One of the two spaces around the word goes with it.
+        # One of the two spaces around the word needs it.
         if text[end : end + 1].isspace() and (start == 0 or text[start - 1].isspace()):
             end += 1
         elif start and text[start - 1].isspace():

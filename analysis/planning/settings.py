@@ -94,7 +94,9 @@ class MetaPlan(PilotColumns, PlanSettings):
 
     human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
     system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
-    lower: Annotated[Sequence[str], Field(description="Metrics of which lower is better: their sign is turned.")] = ()
+    lower: Annotated[
+        Sequence[str], Field(description="Metrics of which lower is better: their scores are multiplied by -1.")
+    ] = ()
     level: Annotated[
         Literal["seg", "sys"],
         Field(description="Correlations over segments, or over systems' means: then systems are counted."),

@@ -46,7 +46,7 @@ class CellMarks(TypedDict, total=False):
 
 
 class TableMarks(TypedDict, total=False):
-    """What goes with a table; fields of `bsx.analysis.present.parts.TablePart`."""
+    """What needs a table; fields of `bsx.analysis.present.parts.TablePart`."""
 
     note: str
     names: int

@@ -494,7 +494,7 @@ def probe_with_agreement(results: Sequence[ProbeResult], agreement: LayerAgreeme
         InputError: if there is no result, two tasks have the same name, or the layers do not fit together.
     """
     if not results:
-        raise InputError("there is no probe to lay beside the agreement with human judgments")
+        raise InputError("there is no probe to compare with the agreement with human judgments")
     layers, tasks = _numbers(results[0]), tuple(result.task for result in results)
     if len(set(tasks)) < len(tasks):
         raise InputError(f"two tasks have the same name: {', '.join(tasks)}")

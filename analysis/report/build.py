@@ -244,7 +244,7 @@ def repeat(documents: Sequence[Document], origin: Mapping[str, object] | None, a
     unknown = [document.name for document, found in origins if found is None]
     section.lead = f"The commands that made the {len(documents)} inputs of this report, in the order given."
     if unknown:
-        section.lead += f" How {', '.join(unknown)} came about is not known: there is no provenance beside it."
+        section.lead += f" How {', '.join(unknown)} came about is not known: there is no provenance with it."
     section.blocks.append(Commands(tuple(commands)))
     rows = []
     for document, found in origins:

@@ -65,7 +65,9 @@ class TableColumns(BaseSettings):
     columns: Annotated[
         Sequence[str], Field(description="Columns of metrics' scores. [those that bsx score wrote]")
     ] = ()
-    lower: Annotated[Sequence[str], Field(description="Metrics of which lower is better: their sign is turned.")] = ()
+    lower: Annotated[
+        Sequence[str], Field(description="Metrics of which lower is better: their scores are multiplied by -1.")
+    ] = ()
     system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
     segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
     human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
@@ -105,7 +107,7 @@ class TableColumns(BaseSettings):
         results = {name: to for name, to in wanted.items() if name is not None and name in columns and name != to}
         for name, to in results.items():
             if to in columns:
-                raise InputError(f"there is a column {to!r} beside {name!r}, which a report calls so: rename it")
+                raise InputError(f"there are columns {to!r} and {name!r}, which a report calls the same: rename one")
         return results
 
     def known(self, sidecar: Sidecar | None, columns: Sequence[str]) -> Sidecar | None:

@@ -202,7 +202,7 @@ def perm_both(
         seed: of the permutations.
         nan: ``error``, or ``omit`` to leave out cells that miss any of the three.
         cluster: number of the cluster that each item of a vector (n,) or each segment of a matrix (segments,) belongs
-            to, such as its document; whole clusters then trade places. With matrices it goes with ``swap="segments"``.
+            to, such as its document; whole clusters then trade places. With matrices it needs ``swap="segments"``.
 
     Returns:
         Comparison without an interval (NaN): a permutation test says nothing about the size of the difference.
@@ -223,7 +223,7 @@ def perm_both(
     if pooled:
         columns = {name: np.asarray(column)[None] for name, column in columns.items()}
     if cluster is not None and not pooled and swap != "segments":
-        raise InputError(f"cluster goes with swap=segments, not with swap={swap}")
+        raise InputError(f"cluster needs swap=segments, not swap={swap}")
     x, y, h = grids(columns, nan=nan, systems=1 if pooled else 2)
     clusters = clusters_of(cluster, h.shape[1], "items" if pooled else "segments")
     present = ~np.isnan(x)

@@ -86,5 +86,5 @@ class ScorerConfig(MatchSettings, EncoderSettings):
         if self.all_layers and self.layer is not None:
             raise ValueError("layer and all_layers exclude each other")
         if self.baseline is not None and not self.rescale:
-            raise ValueError("baseline goes with rescale")
+            raise ValueError("baseline needs rescale")
         return self

@@ -226,7 +226,7 @@ class CallSettings(ScorerSettings):
     documents: Annotated[
         Iterable[object] | None,
         SkipValidation,
-        Field(description="n names of documents, whose sentences stand together; goes with context."),
+        Field(description="n names of documents, whose sentences stand together; needs context."),
         Option(python=True),
     ] = None
     progress: Annotated[

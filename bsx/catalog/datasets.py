@@ -83,7 +83,7 @@ class DatasetFile(Entry):
     @model_validator(mode="after")
     def _inner_needs_archive(self) -> DatasetFile:
         if self.inner and not self.is_archive:
-            raise ValueError("inner goes with archives only")
+            raise ValueError("inner needs archives only")
         return self
 
 

@@ -30,13 +30,16 @@ COMMANDS = {
     "match": ("bsx.cli.score", "Show the token alignment behind a score."),
     "mbr": ("bsx.cli.mbr", "Choose among candidates by minimum Bayes risk under a metric."),
     "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
-    "probe": ("bsx.cli.probe", "Probe what each layer of a model knows, beside how well it agrees with people."),
+    "probe": (
+        "bsx.cli.probe",
+        "Probe what each layer of a model knows, and how well it correlates with human judgments.",
+    ),
     "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
     "factors": ("bsx.cli.factors", "Score sentence pairs by linguistic factors: structure, words, word forms."),
     "disentangle": ("bsx.cli.disentangle", "Explain metric scores by linguistic factors in a regression."),
     "intervene": (
         "bsx.cli.factors",
-        "Edit texts factor by factor: what a metric reacts to, beside what it goes with.",
+        "Edit texts factor by factor: what a metric reacts to, and what it is associated with.",
     ),
     "adversarial": (
         "bsx.cli.adversarial",

@@ -79,7 +79,7 @@ def list_models(
         }
         print(to_json(result))
         return
-    chosen = "none is chosen, for want of evidence" if choice.abstains else f"{choice.name} ({choice.reason})"
+    chosen = "none is chosen, without evidence" if choice.abstains else f"{choice.name} ({choice.reason})"
     print(f"{choice.language.name}: {chosen}")
     for note in choice.notes:
         print(f"note: {note}")

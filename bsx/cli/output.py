@@ -152,7 +152,7 @@ def refuse_beside(context: typer.Context, mode: str, *kept: str) -> None:
             spelling = parameter.opts[-1] if parameter.opts[0].startswith("-") else str(name).upper()
             where = f"before the command {context.invoked_subcommand}: give it after, or leave it out"
             if mode:
-                where = f"beside --{mode.removesuffix('_all')}: leave it out"
+                where = f"together with --{mode.removesuffix('_all')}: leave it out"
             raise InputError(f"{spelling} has no effect {where}")
 
 

@@ -17,7 +17,7 @@ from bsx.errors import InputError
 STREAMS = frozenset({"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
 """What means standard output."""
 BESIDE = (".signature.txt", ".signatures.json")
-"""Ends of the names of what lies beside a table and speaks of it."""
+"""Ends of the names of the files next to a table that describe it."""
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")

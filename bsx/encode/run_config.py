@@ -53,7 +53,7 @@ class RunConfig(BaseSettings):
     ] = False
     strict: Annotated[
         bool,
-        Field(description="Make errors of a truncated text and of a language that the model was not trained on."),
+        Field(description="Stop with an error where a text is truncated or the model was not trained on its language."),
         _RARE,
     ] = False
 
@@ -78,7 +78,7 @@ class RunConfig(BaseSettings):
     @model_validator(mode="after")
     def _size_of_something(self) -> Self:
         if self.cache is None and self.cache_size != RunConfig.model_fields["cache_size"].default:
-            raise ValueError("cache_size goes with cache")
+            raise ValueError("cache_size needs cache")
         return self
 
 

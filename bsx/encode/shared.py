@@ -272,7 +272,7 @@ class SharedEncoder:
 
 
 def _on_disk(vectors: Array) -> Array:
-    """Return the same vectors in a temporary file, which goes with them."""
+    """Return the same vectors in a temporary file, which needs them."""
     raw = np.ascontiguousarray(fetch(vectors))
     with tempfile.TemporaryFile(prefix="bsx-vectors-") as stream:  # the map keeps it until it is let go
         stream.write(raw.reshape(-1).view(np.uint8).data)

@@ -71,7 +71,7 @@ class DependentRows(Skipping, DocumentColumn):
     @model_validator(mode="after")
     def _some_clusters(self) -> Self:
         if self.document is not None and self.cluster == "none":
-            raise ValueError("document goes with cluster texts: cluster none takes all rows as independent")
+            raise ValueError("document needs cluster texts: cluster none takes all rows as independent")
         return self
 
 

@@ -28,7 +28,7 @@ class BaselineSettings(OnEveryLayer, Reported):
 
     corpus: Annotated[str | Path, Field(description="Sentences of the language, one per line.")]
     pairs: Annotated[int, Field(ge=2, description="Random pairs to score.")] = 1_000_000
-    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 1
+    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
     tolerance: Annotated[float | None, Field(ge=0, description="Stop when every standard error is at most this.")] = (
         None
     )

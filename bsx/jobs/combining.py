@@ -113,7 +113,7 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
         if save.endswith((".yaml", ".yml")):
             check_output(place)
     if save is None and (settings.members or (registry is not None and not settings.metrics)):
-        raise InputError("members and registry go with save")
+        raise InputError("members and registry need save")
     if (bool(factors) or profiles is not None) != (settings.how == "factors"):
         raise InputError("how factors and factor_columns, or profiles, go together")
     if factors and profiles is not None:

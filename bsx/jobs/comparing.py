@@ -235,7 +235,7 @@ def _compare_scores(settings: CompareRun) -> CompareResult:
     of_texts = [*TextFiles.model_fields, *TextColumns.model_fields, *TestSets.model_fields]
     idle = [*of_texts, *MetricSettings.model_fields, "judged"]
     if named := [name for name in set_fields(settings) if name in idle and getattr(settings, name)]:
-        raise InputError(f"{named[0]} goes with metrics, which compute scores: name some, or leave it out")
+        raise InputError(f"{named[0]} needs metrics, which compute scores: name some, or leave it out")
     if settings.table is None:
         raise InputError("name what to compare by: a table of scores, or metrics with texts")
     table = Table(settings.table)

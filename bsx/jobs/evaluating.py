@@ -161,7 +161,7 @@ def meta(settings: MetaRun) -> MetaResult | Judgments:
     if not settings.metrics:
         only = [*TextColumns.model_fields, *MetricSettings.model_fields, "scores_out"]
         if idle := [name for name in set_fields(settings) if name in only and getattr(settings, name)]:
-            raise InputError(f"{idle[0]} goes with metrics")
+            raise InputError(f"{idle[0]} needs metrics")
     notes: list[str] = []
     with texts_of(settings).opened(notes.append) as texts:
         columns = score_columns(texts, settings) if settings.metrics else read_scores(texts.table, settings)
@@ -203,7 +203,7 @@ def texts_of(settings: MetaRun) -> Input:
     if settings.test_set is not None and settings.table is not None:
         raise InputError("test_set is a table already: leave out the other")
     if settings.test_set is None and settings.table is None:
-        raise InputError("name a table: of scores, or of texts beside metrics to compute on them")
+        raise InputError("name a table: of scores, or of texts, with metrics to compute on them")
     texts = part(settings, Input)
     return build_config({name: value for name, value in texts.items() if name not in ("system", "segment")}, Input)
 
@@ -271,7 +271,7 @@ def score_columns(texts: Input, settings: MetaRun) -> Columns:
         roles = _long_names(asked, systems, specs)
         corpus.table.require(*asked.columns, *asked.human, *asked.labels())
         if settings.categories and len(systems) > 1:
-            raise InputError("categories goes with one column of candidates: its scores are of one system")
+            raise InputError("categories needs one column of candidates: its scores are of one system")
         kinds = matching(settings.categories, there, asked.human[0])
         notes: list[str] = []
         metrics, plan = load_metrics(specs, settings, corpus, notes.append)
@@ -368,7 +368,7 @@ def _roles(settings: MetaRun, columns: Sequence[str], file: str) -> Roles:
     if not human:
         raise InputError(f"human names the column of human scores; it has {', '.join(columns)}", file=file)
     if settings.categories and len(human) > 1:
-        raise InputError("categories goes with one column of human scores")
+        raise InputError("categories needs one column of human scores")
     system, segment, document = (next(iter(usual[role]), None) for role in ("system", "segment", "document"))
     if settings.sampled == "systems":
         _no_document(settings)
@@ -390,7 +390,7 @@ def _no_document(settings: MetaRun) -> None:
     """Refuse a column of documents that the user named where systems are drawn."""
     if settings.document is not None:
         level = f"level {settings.level}" if settings.resample is None else f"resample {settings.resample}"
-        raise InputError(f"document goes with resample segments or both: {level} draws systems", setting="document")
+        raise InputError(f"document needs resample segments or both: {level} draws systems", setting="document")
 
 
 def told_apart(roles: Roles, settings: MetaRun, values: Held) -> tuple[Roles, list[str]]:
@@ -482,7 +482,7 @@ def _long_names(asked: Roles, systems: Sequence[str], specs: Sequence[str]) -> R
         if asked.system is not None:
             raise InputError("several columns of candidates are the systems already: leave out system")
         if asked.columns:
-            raise InputError("columns goes with one column of candidates: its scores are of one system")
+            raise InputError("columns needs one column of candidates: its scores are of one system")
         segment, document = asked.segment or SEGMENTS[0], asked.document
         roles = Roles([], ["human"], asked.group, SYSTEM, segment, asked.lower, document=document)
     names = [*roles.human, *roles.labels(), *roles.columns, *specs]

@@ -64,7 +64,7 @@ class ExplainSettings(RunConfig, Watched):
     layer: Annotated[int | None, Field(ge=0, description="Layer to match on, instead of the registry's.")] = None
     idf: Annotated[bool, Field(description="Weigh matches by how rare the word is in these texts.")] = False
     budget: Annotated[int, Field(ge=2, description="Texts to score a row and side, for shapley.")] = 256
-    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 1
+    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
     resamples: Annotated[int, Field(ge=20, description="Bootstrap resamples of sentences, for marks.")] = 1000
     confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
 

@@ -38,7 +38,7 @@ class InterveneRun(InterveneSettings, Watched, Skipping, ParseSettings, MetricSe
         Field(description="Measure these factors: NAME[:field=value,…]. [lex, syn with a parser, mor with vectors]"),
     ] = ()
     candidate: Annotated[
-        str | None, Field(description="Column of candidates, whose scores as they come are laid beside the edits.")
+        str | None, Field(description="Column of candidates, whose scores are compared with those of the edits.")
     ] = None
     reference: Annotated[str, Field(description="Column of references.")] = "reference"
     source: Annotated[str | None, Field(description="Column of sources, for metrics that read them.")] = None

@@ -60,7 +60,7 @@ class LayerStatistics(JudgedColumns):
 
     statistic: Annotated[Statistic, Field(description="Correlation with human judgments.")] = "pearson"
     resamples: Annotated[int, Field(ge=20, description="Bootstrap resamples of segments.")] = 1000
-    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 1
+    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
 
 
 class JudgedTables(BaseSettings):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bsx.metrics.base import Metric
 
 _SAVED = ("row", "perturbation", "strength", "seed", "preserves", "reference", "original", "perturbed")
-"""Columns of the table of changed texts beside scores."""
+"""Columns of the table of changed texts in addition to scores."""
 
 Function = Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]]
 

@@ -196,7 +196,7 @@ def reproduce_kaster2021(data_dir: Path | str, *, lex: bool = True, wmt17: Path 
 
 
 _CLONE = Path(__file__).resolve().parents[2] / "benchmarks" / "published"
-"""Where the published tables lie: beside the package's folder."""
+"""Where the published tables lie: next to the package's folder."""
 
 
 def _published() -> ModuleType:

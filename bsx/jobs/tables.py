@@ -104,7 +104,9 @@ class ScoreColumns(BaseSettings):
     columns: Annotated[
         Sequence[str], Field(description="Columns of metrics' scores. [those that bsx score wrote]")
     ] = ()
-    lower: Annotated[Sequence[str], Field(description="Metrics of which lower is better: their sign is turned.")] = ()
+    lower: Annotated[
+        Sequence[str], Field(description="Metrics of which lower is better: their scores are multiplied by -1.")
+    ] = ()
 
 
 class HumanColumns(BaseSettings):
@@ -238,8 +240,8 @@ def turned(table: Table, columns: Sequence[str], lower: Sequence[str]) -> tuple[
     from bsx.data.sidecar import lower_by_sidecar
 
     known = [name for name in lower_by_sidecar(table.name) if name in columns and name not in lower]
-    notes = [f"the sign of {name} is turned: lower is better" for name in lower]
-    notes += [f"the sign of {name} is turned: lower is better, as {table.name}.signatures.json says" for name in known]
+    notes = [f"{name} is multiplied by -1: lower is better" for name in lower]
+    notes += [f"{name} is multiplied by -1: lower is better, as {table.name}.signatures.json says" for name in known]
     return [*lower, *known], notes
 
 

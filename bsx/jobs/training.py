@@ -272,7 +272,7 @@ def _begin(settings: TrainSettings | CurveSettings, **files: Sequence[str]) -> _
     data = {name: read_data(paths, settings, settings.inputs) for name, paths in files.items()}
     scored = all(read.instances.scores is not None for read in data.values())
     if scored and (settings.outputs or settings.references):
-        raise InputError("outputs and references go with preferences, which none of the tables holds")
+        raise InputError("outputs and references need preferences, which none of the tables holds")
     run = part(settings, RunConfig) | {"registry": load_registry(settings.registry)}
     encoder = FrozenEncoder(Encoders(model=settings.model, **run), max_pieces=settings.max_pieces)
     for note in (note for read in data.values() for note in read.notes):

@@ -1,4 +1,4 @@
-"""What a metric is: settings, needs, scores of rows, and the signature that goes with them."""
+"""What a metric is: settings, needs, scores of rows, and the signature that needs them."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def _rows(
     values[good] = scores.values if metric.higher_is_better else -scores.values
     result = RowScores(metric.spec, values, str(scores.signature), [], failed, not metric.higher_is_better)
     if result.turned:
-        result.notes.append(f"lower is better for {metric.spec}: its sign is turned")
+        result.notes.append(f"lower is better for {metric.spec}: scores are multiplied by -1")
     for name, what in (
         ("empty", "have an empty side"),
         ("undefined", "have no defined score"),

@@ -109,7 +109,7 @@ class Decoder:
         if temperature is not None and not temperature > 0:
             raise InputError(f"temperature: must be above 0 (got {temperature:g})")
         if (method == "prune") != (proposer is not None):
-            raise InputError("proposer names the cheaper metric of the method prune, and goes with it alone")
+            raise InputError("proposer names the cheaper metric of the method prune, and needs it alone")
         for item in (metric, *([proposer] if proposer is not None else [])):
             if "reference" not in item.needs:
                 raise InputError(f"{item.spec} reads no references: candidates cannot be held against each other")
@@ -257,7 +257,7 @@ class MbrSettings(BaseSettings):
     proposer: Annotated[str, Field(description="For the method prune: the cheaper metric.")] = "chrf"
     keep: Annotated[int, Field(ge=1, description="For the method prune: candidates it proposes.")] = 10
     check: Annotated[int, Field(ge=0, description="Decide so many lists exactly too, to state what is lost.")] = 0
-    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 1
+    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
 
 
 class MbrCall(MbrSettings, SharedSettings):

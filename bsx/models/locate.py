@@ -62,7 +62,7 @@ def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
     folder = find(choice.source)
     if folder is None:
         if choice.source.path is not None:
-            raise InputError(f"{choice.source.path}: holds no config.json with weights beside it")
+            raise InputError(f"{choice.source.path}: holds no config.json with weights next to it")
         try:
             folder = _fetch_or_explain(choice.source)
         except ModelUnavailableError as error:

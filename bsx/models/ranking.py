@@ -122,7 +122,7 @@ class ModelChoice:
         """The chosen model.
 
         Raises:
-            InputError: if none is chosen for want of evidence.
+            InputError: if none is chosen without evidence.
         """
         if self.abstains:
             raise InputError(f"no model is chosen for {self.language.name}: {self.notes[-1]}")

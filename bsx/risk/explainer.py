@@ -405,7 +405,7 @@ class WordRisks:
             return {}
         file = self._encoders.catalog.origins["explainer", self.entry.model].with_name(self._trained.weights)
         if not file.is_file() or file_digest(file) != self._trained.sha256:
-            raise RegistryError("is missing, or is not the file that the entry beside it speaks of", file=file)
+            raise RegistryError("is missing, or is not the file that its entry describes", file=file)
         tensors, _ = load_arrays(file)
         loaded: dict[Side, list[TrainedNetwork]] = {"candidate": [], "source": []}
         for side, networks in loaded.items():

@@ -130,8 +130,8 @@ def _check(
         raise InputError("seeds: at least one is needed, each once, none below 0 or from 2**64 on")
     if (train.scores is None) != (config.loss == "ranking"):
         raise InputError(
-            f"loss {config.loss} does not go with {names['train']}: ranking learns from preferences (columns better "
-            "and worse), mse from human scores"
+            f"loss {config.loss} cannot be combined with {names['train']}: ranking learns from preferences (columns "
+            "better and worse), mse from human scores"
         )
     if encoder.record.max_pieces != config.max_pieces:
         raise InputError(f"the encoder reads {encoder.record.max_pieces} pieces, max_pieces is {config.max_pieces}")

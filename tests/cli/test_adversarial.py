@@ -75,7 +75,7 @@ def test_triples_scored_here(cli: Run, examples: Path) -> None:
     assert done.status == 0, done.err
     content = json.loads(done.out)
     assert [(r["metric"], r["n"]) for r in content["results"]] == [("chrf", 60), ("ter", 60)]
-    assert any("lower is better for ter: its sign is turned" in note for note in content["notes"])
+    assert any("lower is better for ter: scores are multiplied by -1" in note for note in content["notes"])
     assert set(content["provenance"]["signatures"]) == {"chrf", "ter"}
     import bsx
 

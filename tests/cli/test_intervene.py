@@ -48,7 +48,7 @@ def test_all_that_it_writes(cli: Callable[..., Outcome], table: Path, tmp_path: 
     assert "<svg" in plot.read_text(encoding="utf-8")
     done = cli("report", document, "-o", page)
     assert done.status == 0, done.err
-    assert "What metrics go with, and what they react to" in page.read_text(encoding="utf-8")
+    assert "What metrics are associated with, and what they react to" in page.read_text(encoding="utf-8")
 
 
 def test_text_and_markdown(cli: Callable[..., Outcome], table: Path) -> None:

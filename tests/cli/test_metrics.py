@@ -216,7 +216,7 @@ def test_reference_free_metrics_need_no_references(cli: Run, tiny_model: Run, tm
         (["--metrics", "chrf:word_ordr=2"], "metric chrf: there is no setting 'word_ordr'. Near: word_order"),
         (["--metrics", "chrf:beta=x"], "metric chrf: beta: "),
         (["--metrics", "chrf:beta=2,beta=3"], "beta is given twice"),
-        (["--metrics", "moverscore:layer=2"], "metric moverscore: layer goes with pmeans=false"),
+        (["--metrics", "moverscore:layer=2"], "metric moverscore: layer needs pmeans=false"),
         (["--metrics", "bertscore", "--layer", "3"], "write it as bertscore:layer="),
         (["--metrics", "chrf", "--reference", "nowhere"], "has no column 'nowhere'"),
         (["--source", "source"], "BERTScore reads no sources"),

@@ -80,7 +80,7 @@ IDLE = [
     ("explain judged.tsv --metrics chrf --seed 30", "seed has no effect"),
     ("mbr judged.tsv --metrics chrf --keep 3", "keep has no effect"),
     ("mbr judged.tsv --metrics chrf --check 3", "check has no effect"),
-    ("meta scores.tsv --columns a --human-ties 1", "human_ties goes with"),
+    ("meta scores.tsv --columns a --human-ties 1", "human_ties needs"),
     ("meta scores.tsv --columns a --test none --correction holm", "correction holm has no effect"),
     ("reproduce paws --data-dir . --no-lex", "lex"),
     ("ensemble scores.tsv --columns a,x --human human --how z --folds 5", "folds"),

@@ -199,7 +199,7 @@ def test_what_a_user_can_get_wrong(cli: Cli, tables: dict[str, Path], model: str
     for changes, message in (
         ({"": bad}, "bad.tsv: line 3, column 'human' is 'x', not a finite number"),
         ({"": blank}, "blank.tsv: line 3 has no human score in human"),
-        ({"": tables["preferred"]}, "loss mse does not go with training data (preferred.tsv)"),
+        ({"": tables["preferred"]}, "loss mse cannot be combined with training data (preferred.tsv)"),
         ({"": tmp_path / "none.tsv"}, "there is no such file"),
         ({"--human": "huma"}, "has no column 'huma'"),
         ({"--lang": "xx"}, "no row with data and goes into xx"),
@@ -207,7 +207,7 @@ def test_what_a_user_can_get_wrong(cli: Cli, tables: dict[str, Path], model: str
         ({"--dropout": "1"}, "dropout"),
         ({"--hidden": "0"}, "hidden"),
         ({"-m": "nothing-like-it"}, "unknown model"),
-        ({"--outputs": tables["outputs"]}, "outputs and references go with preferences"),
+        ({"--outputs": tables["outputs"]}, "outputs and references need preferences"),
     ):
         folder = tmp_path / "out"
         options = {"": tables["train"], "--valid": tables["valid"], "-m": model, "-o": folder, **changes}

@@ -555,7 +555,7 @@ def test_intervals_say_what_they_speak_about_and_mqm_is_named(tmp_path: Path) ->
     file = write(tmp_path / "judged.tsv", "lp reference candidate mqm", rows)
     run = metric_card(metrics=["chrf"], tables=[file], human="mqm", resamples=50, store=tmp_path / "store")
     text = run.to_text(full=True)
-    assert "judged by MQM, which counts errors beside the source" in text
+    assert "judged by MQM, which counts errors against the source" in text
     for head in ("Figures of the card", "Correlation with human judgments", "Scores regressed", "What changes"):
         table = text[text.index(head) :].partition("\n\n")[0]
         assert "Intervals speak about" in table, head

@@ -136,7 +136,7 @@ def test_perturb(judged: str) -> None:
 def test_ensemble(judged: str) -> None:
     found = bsx.jobs.ensemble(table=judged, columns=["a", "b"], human="human", resamples=20)
     assert found.members == ("a", "b")
-    with pytest.raises(InputError, match="members and registry go with save"):
+    with pytest.raises(InputError, match="members and registry need save"):
         bsx.jobs.ensemble(table=judged, columns=["a", "b"], members=["a=chrf"])
 
 
@@ -180,7 +180,7 @@ def test_meta_of_columns_and_of_scores_made_here(judged: str, tmp_path: Path) ->
     assert isinstance(scored, MetaResult)
     assert scored.metrics == ("chrf", "a", "b")
     assert scores.read_text(encoding="utf-8").startswith("source\treference\tcandidate\thuman\ta\tb\tchrf\n")
-    with pytest.raises(InputError, match="scores_out goes with metrics"):
+    with pytest.raises(InputError, match="scores_out needs metrics"):
         bsx.jobs.meta(table=judged, columns=["a"], scores_out=scores)
 
 
@@ -220,7 +220,7 @@ def test_scoring_refuses_what_it_would_ignore(judged: str, tmp_path: Path) -> No
         ({"metrics": ["bertscore"], "idf": True}, "idf: .* write it as bertscore:idf=…"),
         ({"metrics": ["chrf"], "resume": True}, "resume goes on with the file of output"),
         ({"source": "source"}, "BERTScore reads no sources"),
-        ({"metrics": ["chrf"], "workers": 2}, "workers goes with the engine ray"),
+        ({"metrics": ["chrf"], "workers": 2}, "workers needs the engine ray"),
     ):
         with pytest.raises(InputError, match=message):
             bsx.jobs.score_files(**texts, **settings)

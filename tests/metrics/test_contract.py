@@ -535,19 +535,19 @@ def test_a_setting_may_go_with_a_default_of_the_entry(tiny_model: Callable[[str]
 
 def test_settings_that_contradict_each_other() -> None:
     contradictions = {
-        "moverscore:layer=1": "layer goes with pmeans=false",
-        "moverscore:idf=false,idf_texts=x.txt": "idf_texts goes with idf=true",
+        "moverscore:layer=1": "layer needs pmeans=false",
+        "moverscore:idf=false,idf_texts=x.txt": "idf_texts needs idf=true",
         "xmoverscore:mapping=clp": "mapping .* and mapping_file go together",
-        "xmoverscore:umd_scalar=true": "umd_scalar goes with mapping=umd",
-        "bleu:smooth_value=1": "smooth_value goes with",
-        "bleu:variant=moses": "goes with system=mean",
+        "xmoverscore:umd_scalar=true": "umd_scalar needs mapping=umd",
+        "bleu:smooth_value=1": "smooth_value needs",
+        "bleu:variant=moses": "needs system=mean",
         "bleu:tokenize=nothing": "none of sacreBLEU's tokenizers",
-        "sentbleu:variant=moses,tokenize=char": "tokenize does not go with it",
-        "bleu:variant=coco,tokenize=char": "tokenize does not go with it",
-        "sentbleu:variant=moses,smooth_method=none": "smooth_method does not go with it",
-        "bleu:variant=coco,effective_order=false": "effective_order does not go with it",
-        "rouge-l:variant=coco,stemmer=true": "stemmer does not go with it",
-        "rouge-l:tokenizer=whitespace,stemmer=true": "stemmer does not go with it",
+        "sentbleu:variant=moses,tokenize=char": "tokenize cannot be combined with it",
+        "bleu:variant=coco,tokenize=char": "tokenize cannot be combined with it",
+        "sentbleu:variant=moses,smooth_method=none": "smooth_method cannot be combined with it",
+        "bleu:variant=coco,effective_order=false": "effective_order cannot be combined with it",
+        "rouge-l:variant=coco,stemmer=true": "stemmer cannot be combined with it",
+        "rouge-l:tokenizer=whitespace,stemmer=true": "stemmer cannot be combined with it",
         "rouge-l:variant=coco,multi_ref=mean": "multi_ref=best",
     }
     for spec, message in contradictions.items():

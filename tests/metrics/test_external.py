@@ -144,7 +144,7 @@ def test_a_file_that_cannot_be_run(tmp_path: Path) -> None:
 
 
 def test_source_lang_needs_sources() -> None:
-    with pytest.raises(InputError, match="laser: source_lang goes with laser-qe: laser reads no sources"):
+    with pytest.raises(InputError, match="laser: source_lang needs laser-qe: laser reads no sources"):
         get_metric("laser", encoders=Encoders(**CPU), source_lang="deu_Latn")
 
 

@@ -323,8 +323,11 @@ def test_what_does_not_belong_together_is_refused(encoder: FrozenEncoder, tmp_pa
     (tmp_path / "other" / "file").touch()
     wrong: tuple[tuple[dict[str, Any], str], ...] = (
         ({"output": tmp_path / "other"}, "holds no training"),
-        ({"train": preferred(8), "output": tmp_path / "x"}, "loss mse does not go with training data"),
-        ({"config": config(loss="ranking"), "output": tmp_path / "x"}, "loss ranking does not go with training data"),
+        ({"train": preferred(8), "output": tmp_path / "x"}, "loss mse cannot be combined with training data"),
+        (
+            {"config": config(loss="ranking"), "output": tmp_path / "x"},
+            "loss ranking cannot be combined with training data",
+        ),
         ({"config": config(inputs="both"), "output": tmp_path / "x"}, "training data were built with other inputs"),
         ({"config": config(max_pieces=7), "output": tmp_path / "x"}, "the encoder reads 100 pieces, max_pieces is 7"),
         ({"seeds": (1, 1), "output": tmp_path / "x"}, "each once"),

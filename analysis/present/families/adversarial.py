@@ -503,7 +503,7 @@ def _drop_chart(result: Robustness, answer: str) -> Iterator[Chart]:
     axis = "relative drop (1: as far as an unrelated text)"
     spec = charts.intervals(points, alt=alt, axis=axis, series=len(metrics), dense=True)
     names = tuple(metrics) if len(metrics) > 1 else ()
-    yield Chart("What a change of meaning costs, beside one that keeps it", alt, (("", spec),), names)
+    yield Chart("What a change of meaning costs, compared with one that keeps it", alt, (("", spec),), names)
 
 
 def _strength_chart(result: Robustness) -> Chart | None:

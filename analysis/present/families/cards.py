@@ -45,7 +45,7 @@ from bsx.support.checks import FEW_ITEMS
 
 _TITLES = {
     "agreement": "Agreement with human judgments",
-    "factors": "What its scores go with",
+    "factors": "What its scores are associated with",
     "paraphrase": "Paraphrases",
     "perturbations": "Controlled changes",
     "challenge": "Challenge sets",
@@ -223,7 +223,7 @@ def _remarks(card: Card, *, named: bool = False) -> list[str]:
         if status.status == "failed" or (status.status == "left out" and status.reason != "not asked for")
     ]
     mqm = [
-        f"{data.name} is judged by MQM, which counts errors beside the source: it is no judgment of similarity to the "
+        f"{data.name} is judged by MQM, which counts errors against the source: it is no judgment of similarity to the "
         "reference"
         for data in card.data
         if data.kind == "judged" and "mqm" in f"{data.human} {data.name}".casefold()
@@ -441,8 +441,8 @@ def _factors(part: FactorsPart) -> Iterator[Part]:
     heads = ["table", "language", "rows", "factor", "coefficient", "interval", "of R²", "share", "R²", "interval of R²"]
     how = "; ".join(dict.fromkeys(row.se for row in part.observational if row.se))
     note = (
-        "Observational: standardised coefficients say what scores go with, not what moves them. Intervals speak about "
-        f"{_SAMPLED['factors']}{f' ({how})' if how else ''}.{few_note(rows)}"
+        "Observational: standardised coefficients say what scores are associated with, not what moves them. "
+        f"Intervals speak about {_SAMPLED['factors']}{f' ({how})' if how else ''}.{few_note(rows)}"
     )
     yield table("Scores regressed on linguistic factors", heads, rows, note=note, sortable=False)
     moved = part.interventional
@@ -479,7 +479,7 @@ def _factors(part: FactorsPart) -> Iterator[Part]:
             "of sem, per changed meaning; surface: what an edit of writing alone costs; lex:lowercase=true: words in "
             "common without case, for a metric that ignores it."
         )
-        yield table("What scores go with, and what moves them", heads, rows, note=note)
+        yield table("What scores are associated with, and what moves them", heads, rows, note=note)
     warnings = [worded(notice) for row in part.observational for notice in row.warnings]
     left = [f"{name} is left out: {why}" for name, why in part.left_out.items()]
     yield from _noted(list(dict.fromkeys([*left, *warnings])))
@@ -548,8 +548,8 @@ def _perturbations(part: PerturbationsPart) -> Iterator[Part]:
     ]
     heads = ["language", "change", "meaning", "n", "drop", "interval", "of range", "unseen", "excess", "interval "]
     note = (
-        "Drop: mean score of references beside themselves, less that of the changed ones. Of range: as a share of what "
-        "unrelated texts lose. Unseen: changed texts that score no lower. Excess: drop less that of the control. "
+        "Drop: mean score of references compared with themselves, minus that of the changed ones. Of range: as a share of "
+        "what unrelated texts lose. Unseen: changed texts that score no lower. Excess: drop minus that of the control. "
         f"{_about(['perturbations'])}{few_note(rows)}"
     )
     yield table("What changes of the text do to the score", heads, rows, note=note)

@@ -56,8 +56,8 @@ _NAMED = 6  # metrics that a sentence has room for
 _BESIDE = {"within": "within {}", "within-groups": "within groups", "errors-in-variables": "without noise"}
 # What stands beside the main estimate in the short form.
 _OBSERVED = (
-    "Coefficients say what scores go with in these rows, not what a metric reacts to: for that, bsx intervene changes "
-    "texts and holds the rest."
+    "Coefficients say what scores are associated with in these rows, not what a metric reacts to: for that, bsx "
+    "intervene changes texts and holds the rest."
 )
 
 
@@ -302,9 +302,9 @@ def worded(notice: Notice) -> str:
 
 
 def _finding(result: DisentangleResult) -> str:
-    """Return which factors each metric goes with, by significance; a paradox comes first."""
+    """Return which factors each metric needs, by significance; a paradox comes first."""
     if result.n < FEWEST:
-        return f"{result.n} rows are too few to say what a metric goes with."
+        return f"{result.n} rows are too few to say what a metric is associated with."
     said = []
     for notice in result.warnings:
         if notice.name == "simpson":
@@ -326,7 +326,7 @@ def _finding(result: DisentangleResult) -> str:
             one = notice.values["changed"][0]
             said.append(
                 f"Careful: what {notice.about} owes to {one['factor']} hangs on a straight line in "
-                f"{listed(list(one['bent']))}: {one['line']:.2f} beside lines, {one['coef']:.2f} beside curves."
+                f"{listed(list(one['bent']))}: {one['line']:.2f} with lines, {one['coef']:.2f} with curves."
             )
     phrases = []
     for fit in result.results[:_NAMED]:
@@ -334,7 +334,7 @@ def _finding(result: DisentangleResult) -> str:
         ups = [f"{f} ({fit.coef[f]:.2f})" for f in strong if fit.coef[f] > 0]
         downs = [f"{f} ({fit.coef[f]:.2f})" for f in strong if fit.coef[f] < 0]
         ways = [f"rises with {listed(ups)}"] * bool(ups) + [f"falls with {listed(downs)}"] * bool(downs)
-        phrases.append(f"{fit.metric} {' and '.join(ways) or 'goes with no factor significantly'}")
+        phrases.append(f"{fit.metric} {' and '.join(ways) or 'is significantly associated with no factor'}")
     more = len(result.results) - _NAMED
     rest = f" (and {more} metric{'s' * (more > 1)} more)" if more > 0 else ""
     return " ".join(
@@ -422,7 +422,7 @@ def _coefficient_chart(result: DisentangleResult) -> Chart:
     ]
     alt = "Standardised coefficients of each factor in each metric, with intervals."
     spec = charts.intervals(points, alt=alt, axis="standardised coefficient", series=len(names))
-    return Chart("What each metric goes with", alt, (("", spec),), names if len(names) > 1 else ())
+    return Chart("What each metric is associated with", alt, (("", spec),), names if len(names) > 1 else ())
 
 
 def _intervals(result: DisentangleResult) -> TablePart:
@@ -480,7 +480,7 @@ def _variance(result: DisentangleResult) -> Iterator[TablePart]:
         "Drops in R²: without the factor (semi-partial R²), and on new rows when its values are shuffled (permutation "
         "importance)."
     )
-    caption = f"What each factor explains beside the others, with {100 * result.confidence:g} % intervals"
+    caption = f"What each factor explains in addition to the others, with {100 * result.confidence:g} % intervals"
     yield table(caption, heads, results, note=note, names=2, full=True)
     parts_ = list(fits[0].commonality)
     if len(parts_) > 1:
@@ -518,7 +518,9 @@ def _groups(result: DisentangleResult) -> Iterator[Part]:
         axis = "standardised coefficient"
         panels.append((factor, charts.intervals(points, alt=alt, axis=axis, series=len(names), span=span, dense=True)))
     alt = f"Coefficients by group, a panel for each factor: {', '.join(groups)}."
-    yield Chart("What each metric goes with, group by group", alt, tuple(panels), names if len(names) > 1 else ())
+    yield Chart(
+        "What each metric is associated with, group by group", alt, tuple(panels), names if len(names) > 1 else ()
+    )
     pooled = {test.metric: test for test in result.pooled}
     results = []
     for metric in names:
@@ -753,9 +755,9 @@ def _beside_bends(result: DisentangleResult) -> Iterator[TablePart]:
         results.append([text(bend.metric), text(f"a line in {bend.factor}"), *line])
         results.append([text(bend.metric), text(f"a curve in {bend.factor}"), *curve])
     if results:
-        caption = "Coefficients beside a straight line and beside a curve"
+        caption = "Coefficients next to a straight line and next to a curve"
         note = f"† p < {result.alpha:g}, uncorrected. A factor that is bent has a curve and no coefficient."
-        yield table(caption, ["metric", "beside", *result.factors], results, note=note, names=2)
+        yield table(caption, ["metric", "next to", *result.factors], results, note=note, names=2)
 
 
 def _mediation(result: DisentangleResult) -> Iterator[TablePart]:

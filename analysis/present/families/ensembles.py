@@ -59,7 +59,7 @@ def worded(notice: Notice) -> str:
     if name in SEEN:
         return seen_rows(notice)
     if name == "lower-is-better":
-        return f"lower is better for {about}: its sign is turned."
+        return f"lower is better for {about}: its scores are multiplied by -1."
     if name == "rows-alone":
         return "no column names segments or holds texts: every row counts as a segment of its own."
     if name == "undefined-resamples":

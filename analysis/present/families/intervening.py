@@ -1,4 +1,4 @@
-"""What interventions look like: which factors a metric reacts to, beside what it goes with."""
+"""What interventions look like: which factors a metric reacts to, beside what it needs."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _chart(result: Interventions, finding: str) -> Chart:
         alt = f"Coefficients of each factor in {fit.metric}, as data come and under edits, with intervals."
         panels.append((fit.metric, charts.intervals(points, alt=alt, axis="standardised coefficient", series=2)))
     alt = f"Observed and edited coefficients of each factor, a panel for each metric. {finding}"
-    return Chart("What metrics go with, and what they react to", alt, tuple(panels), _SIDES)
+    return Chart("What metrics are associated with, and what they react to", alt, tuple(panels), _SIDES)
 
 
 def _fits(result: Interventions) -> TablePart:

@@ -236,7 +236,7 @@ def _beside(result: SideBySide, *, full: bool = True) -> Iterator[TablePart]:
         )
     on = f" of {result.data}" if result.data else ""
     caption = (
-        f"Accuracy of probes beside the mean {result.statistic} of BERTScore's F1 with human judgments over "
+        f"Accuracy of probes and the mean {result.statistic} of BERTScore's F1 with human judgments over "
         f"{len(result.groups)} group{'s' * (len(result.groups) > 1)}{on}, n = {result.n:,}; "
         "bootstrap intervals over segments like these"
     )

@@ -64,9 +64,9 @@ class Source(Entry):
         if self.hub is not None and self.revision is None:
             raise ValueError("a hub source needs a revision")
         if self.hub is None and self.revision is not None:
-            raise ValueError("revision goes with hub only")
+            raise ValueError("revision needs hub only")
         if self.package is None and any(field is not None for field in (self.folder, self.extra, self.convert)):
-            raise ValueError("folder, extra and convert go with package only")
+            raise ValueError("folder, extra and convert need package only")
         if self.convert is not None and self.sha256 is None:
             raise ValueError("convert needs the sha256 of the weights that come out")
         return self

@@ -48,7 +48,7 @@ class CardMeasures(BaseSettings):
     resamples: Annotated[int, Field(ge=20, description="Bootstrap resamples.")] = 1000
     confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
     alpha: Annotated[float, Field(gt=0, lt=1, description="Level of significance over all tests.")] = 0.05
-    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 1
+    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
 
 
 class CardSettings(CardMeasures, ScoreColumns, MetricSettings, Watched):

@@ -118,7 +118,7 @@ def checks(score: Score, texts: SegmentTexts, *, compares: bool = True, threads:
 def _extremes(score: Score, texts: SegmentTexts, before: Array, scale: float, compares: bool) -> list[JsonObject]:
     """Check that a text compared with itself scores highest, an empty one lowest, and whether sides can be swapped."""
     n = len(texts)
-    what = "a text beside itself scores as high as any candidate beside it"
+    what = "a text compared with itself scores as high as any candidate compared with it"
     swapped = "candidate and reference swapped (a property; it need not hold)"
     rows = []
     if compares and texts.references is not None and texts.candidates is not None:
@@ -130,7 +130,7 @@ def _extremes(score: Score, texts: SegmentTexts, before: Array, scale: float, co
         rows.append(
             _row(
                 "identical-equal",
-                "every text beside itself scores the same",
+                "every text compared with itself scores the same",
                 n,
                 np.abs(spread) > TOLERANCE * scale,
                 np.abs(spread),

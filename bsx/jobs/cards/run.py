@@ -105,7 +105,7 @@ def metric_card(settings: CardSettings) -> CardRun:
     _check_columns(columns, tables)
     turned = {name for table in tables if table.path is not None for name in lower_by_sidecar(table.path)}
     turned = {name for name in columns if name in turned and name not in settings.lower}
-    notes += [f"lower is better for {name}, as what lies beside the table says" for name in columns if name in turned]
+    notes += [f"lower is better for {name}, as the files next to the table say" for name in columns if name in turned]
     sentinels = [name for name in SENTINELS if name in catalog.metrics and name not in named]
     kept = CardStore(settings.store, fresh=settings.fresh)
     metrics = CardMetrics([*named, *sentinels], settings.run, catalog, kept, progress)

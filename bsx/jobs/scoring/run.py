@@ -73,13 +73,13 @@ class ScoreRun(Reported, ScorerConfig, Input):
     @model_validator(mode="after")
     def _together(self) -> Self:
         if self.engine == "local" and (self.address is not None or self.workers > 1):
-            raise ValueError(f"{'workers' if self.address is None else 'address'} goes with the engine ray")
+            raise ValueError(f"{'workers' if self.address is None else 'address'} needs the engine ray")
         if self.resume and (self.output is None or is_stream(self.output)):
             raise ValueError("resume goes on with the file of output: name it")
         if self.lang_column is not None:
             other = "resume" if self.resume else "fail_under" if self.fail_under else "the engine ray"
             if self.resume or self.fail_under or self.engine == "ray":
-                raise ValueError(f"lang_column does not go with {other}")
+                raise ValueError(f"lang_column cannot be combined with {other}")
             if self.lang is not None:
                 raise ValueError("lang and lang_column exclude each other")
         if not self.metrics and (self.sources is not None or self.source is not None):
@@ -159,7 +159,7 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
     """
     progress, say, metrics, output = told(settings.progress), settings.say, settings.metrics, settings.table_out
     if settings.lang_column is not None:
-        raise InputError("lang_column goes with bsx.jobs.score_languages")
+        raise InputError("lang_column needs bsx.jobs.score_languages")
     gates = {}
     if settings.fail_under:
         from bsx.metrics.gates import read_gates

@@ -62,9 +62,9 @@ class MoverScoreConfig(MetricConfig):
     @model_validator(mode="after")
     def _consistent(self) -> MoverScoreConfig:
         if self.layer is not None and self.pmeans:
-            raise ValueError("layer goes with pmeans=false")
+            raise ValueError("layer needs pmeans=false")
         if self.idf_texts is not None and not self.idf:
-            raise ValueError("idf_texts goes with idf=true")
+            raise ValueError("idf_texts needs idf=true")
         return self
 
 

@@ -55,7 +55,7 @@ class XMoverScoreConfig(MetricConfig):
     def _consistent(self) -> XMoverScoreConfig:
         check_mapping(self.mapping, self.mapping_file)
         if self.umd_scalar and self.mapping != "umd":
-            raise ValueError("umd_scalar goes with mapping=umd")
+            raise ValueError("umd_scalar needs mapping=umd")
         return self
 
 

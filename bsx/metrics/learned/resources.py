@@ -47,7 +47,7 @@ def locate_resource(name: str, purpose: str) -> Resource:
     folder = find(source)
     if folder is None:
         if source.hub is None:
-            raise InputError(f"{purpose}: {name} holds no config.json with weights beside it")
+            raise InputError(f"{purpose}: {name} holds no config.json with weights next to it")
         try:
             folder = fetch(source)
         except ModelUnavailableError as error:

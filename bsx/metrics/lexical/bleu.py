@@ -57,13 +57,15 @@ class BleuConfig(MetricConfig):
     @model_validator(mode="after")
     def _consistent(self) -> BleuConfig:
         if self.smooth_value is not None and self.smooth_method not in ("floor", "add-k"):
-            raise ValueError("smooth_value goes with smooth_method=floor or add-k")
+            raise ValueError("smooth_value needs smooth_method=floor or add-k")
         if self.variant == "moses" and self.system == "corpus":
-            raise ValueError("variant=moses is a score of segments: it goes with system=mean")
+            raise ValueError("variant=moses is a score of segments: it needs system=mean")
         if self.variant != "sacrebleu":
             for name in ("smooth_method", "smooth_value", "effective_order"):
                 if getattr(self, name) != type(self).model_fields[name].default:
-                    raise ValueError(f"variant={self.variant} smooths in its own way: {name} does not go with it")
+                    raise ValueError(
+                        f"variant={self.variant} smooths in its own way: {name} cannot be combined with it"
+                    )
         return self
 
 
@@ -117,7 +119,8 @@ class Bleu(Metric[BleuConfig]):
         as_they_are = config.variant != "sacrebleu"
         if as_they_are and config.tokenize not in (None, "none"):
             raise InputError(
-                f"variant={config.variant} reads tokens as they are: tokenize does not go with it", file=self.name
+                f"variant={config.variant} reads tokens as they are: tokenize cannot be combined with it",
+                file=self.name,
             )
         self._tokenize = "none" if as_they_are else config.tokenize or sacrebleu_tokenizer(self.encoders)
         settings: dict[str, object] = {

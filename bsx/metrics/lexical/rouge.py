@@ -40,7 +40,7 @@ class RougeConfig(MetricConfig):
     def _consistent(self) -> RougeConfig:
         if self.stemmer and (self.variant == "coco" or self.tokenizer == "whitespace"):
             other = "variant=coco" if self.variant == "coco" else "tokenizer=whitespace"
-            raise ValueError(f"{other} reads words as they are: stemmer does not go with it")
+            raise ValueError(f"{other} reads words as they are: stemmer cannot be combined with it")
         if self.variant == "coco" and self.multi_ref != "best":
             raise ValueError("variant=coco takes the best precision and recall over references: multi_ref=best")
         return self

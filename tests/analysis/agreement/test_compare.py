@@ -467,7 +467,7 @@ def test_all_pairs_are_marked_against_every_system(cli: Run) -> None:
         ([*TABLE, "--metrics", "chrf", "--resamples", 1], "resamples: must be at least"),
         ([*TABLE, "--metrics", "chrf", "--columns", "x"], "columns and lower"),
         ([], "name what to compare by"),
-        (TABLE, "candidate goes with metrics"),
+        (TABLE, "candidate needs metrics"),
         ([DATA], "columns names the scores"),
         (["-c", "a.txt", "-c", "x/a.txt", "-r", "r.txt", "--metrics", "chrf"], "two candidate files are called 'a'"),
     ],

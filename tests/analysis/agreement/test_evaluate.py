@@ -183,7 +183,7 @@ def test_signs_are_kept_unless_asked_otherwise() -> None:
     lower = meta_evaluate(columns, ["good", "upside"], "human", lower=["upside"])
     assert turned.groups == lower.groups
     assert turned.groups[0].metrics[1].value == pytest.approx(-signed.groups[0].metrics[1].value)
-    assert lower.notes == ("upside: lower is better, so its sign is turned",)
+    assert lower.notes == ("upside: lower is better, so its scores are multiplied by -1",)
     means = meta_evaluate(columns, ["upside"], "human", level="sys", system="system", segment="segment", absolute=True)
     assert means.groups[0].metrics[0].value >= 0
 
@@ -527,7 +527,7 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
         "json",
     )
     assert done.status == 0, done.err
-    assert "ter: lower is better, so its sign is turned" in done.err
+    assert "ter: lower is better, so its scores are multiplied by -1" in done.err
     found = {metric["metric"]: metric for metric in json.loads(done.out)["groups"][0]["metrics"]}
     with (tmp_path / "s.tsv").open(encoding="utf-8", newline="") as stream:
         table = list(csv.DictReader(stream, delimiter="\t"))
@@ -544,7 +544,7 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
     for arguments, message in (
         ((*wide, "--human", "one_grade"), "2 columns of candidates need as many of human scores"),
         ((*wide, *grades, "--system", "id"), "are the systems already: leave out system"),
-        ((*wide, *grades, "--columns", "one_grade"), "columns goes with one column of candidates"),
+        ((*wide, *grades, "--columns", "one_grade"), "columns needs one column of candidates"),
         ((data, "--candidate", "one", "--human", "nope"), "has no column 'nope'"),
         ((data, "--candidate", "one", "--human", "one"), "column 'one' is 'the cat is here', not a finite"),
     ):
@@ -756,7 +756,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         (["--columns", "good", "--human", "human", "--grouping", "item"], "needs the columns system and segment"),
         (
             ["--columns", "good", "--human", "human", "--document", "lp", "--level", "sys"],
-            "document goes with resample",
+            "document needs resample",
         ),
         (
             ["--columns", "good", "--human", "human", "--level", "darr", "--system", "mt", "--segment", "lp"],
@@ -772,7 +772,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         ),
         (
             ["--columns", "good", "--human", "human", "--ties", "drop"],
-            "ties goes with level darr, not with level seg",
+            "ties needs level darr, not level seg",
         ),
         (
             ["--columns", "good", "--human", "human", "--statistic", "kendall", "--test", "williams"],
@@ -787,13 +787,13 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         (["--columns", "good", "--human", "human", "--human", "pore"], "has no column 'pore'"),
         (
             ["--columns", "good", "--human", "human", "--human", "poor", "--categories", "few"],
-            "categories goes with one",
+            "categories needs one",
         ),
         (["--columns", "good", "--human", "human", "--plot", "x.gif"], "the name must end in .png, .svg, .pdf"),
         (["--columns", "good", "--human", "human", "--plot-tests", "x.png"], "nothing was tested"),
-        (["--columns", "good", "--human", "human", "--lang", "en"], "lang goes with metrics"),
-        (["--columns", "good", "--human", "human", "--candidate", "good"], "candidate goes with metrics"),
-        (["--columns", "good", "--human", "human", "--scores-out", "x.tsv"], "scores_out goes with metrics"),
+        (["--columns", "good", "--human", "human", "--lang", "en"], "lang needs metrics"),
+        (["--columns", "good", "--human", "human", "--candidate", "good"], "candidate needs metrics"),
+        (["--columns", "good", "--human", "human", "--scores-out", "x.tsv"], "scores_out needs metrics"),
         (["--human", "human"], "columns names the scores of metrics in it, metrics computes some; it has mt, unit, lp"),
     ],
 )

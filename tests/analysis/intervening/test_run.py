@@ -41,7 +41,7 @@ def shape(references: Sequence[str], texts: Sequence[str]) -> Array:
 
 
 def world(n: int = 120, seed: int = 3) -> tuple[list[str], list[str], Array]:
-    """References, candidates that lose words, and a quality that goes with the words kept but is no word."""
+    """References, candidates that lose words, and a quality that needs the words kept but is no word."""
     rng = random.Random(seed)  # noqa: S311 - a planted world
     references, candidates, quality = [], [], []
     for place in range(n):

@@ -187,7 +187,7 @@ def test_a_headline_says_how_many_changes_of_meaning_cost_more_than_a_harmless_o
     )
     for name, lead in (
         ("agreement", "18 rows are too few to say which metric agrees best with human."),
-        ("factors", "19 rows are too few to say what a metric goes with."),
+        ("factors", "19 rows are too few to say what a metric is associated with."),
         ("ensembles", "18 rows are too few to say what bertscore, chrf and sentbleu gain together."),
     ):
         assert section(small, name).lead == lead

@@ -34,7 +34,7 @@ def find_checkpoint(name: str) -> Path:
     if path.is_dir():
         result = sorted(path.glob("checkpoints/*.ckpt"))
         if not result or not (path / "hparams.yaml").is_file():
-            raise ModelMissing(f"{name} holds no hparams.yaml with checkpoints/*.ckpt beside it")
+            raise ModelMissing(f"{name} holds no hparams.yaml with checkpoints/*.ckpt next to it")
         if len(result) > 1:
             raise ModelMissing(f"{name} holds {len(result)} checkpoints: name one of the files, {result[0]}")
         return result[0]
