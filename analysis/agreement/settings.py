@@ -62,7 +62,7 @@ class MetaColumns(BaseSettings):
         Field(
             description="Controls, which cannot know how good a translation is: columns, or metrics such as length and "
             "overlap with metrics to compute; constant, the same for all; shuffled, the first metric's scores in "
-            "random order. They are measured as metrics are, and each metric is tested against them; they are not ranked."
+            "random order. They are measured as metrics are, and metrics are tested against them; they are not ranked."
         ),
     ] = ()
     categories: Annotated[

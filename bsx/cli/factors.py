@@ -42,7 +42,7 @@ def intervene(
     output: Output = None,
     full: Full = False,
 ) -> None:
-    """Edit texts factor by factor: how far scores fall, compared with what they are associated with in unedited texts."""
+    """Edit texts factor by factor: how far scores fall, and what scores are associated with in unedited texts."""
     from bsx.data.output import check_picture
     from bsx.jobs.intervening import intervene as run
 

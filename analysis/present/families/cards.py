@@ -548,7 +548,7 @@ def _perturbations(part: PerturbationsPart) -> Iterator[Part]:
     ]
     heads = ["language", "change", "meaning", "n", "drop", "interval", "of range", "unseen", "excess", "interval "]
     note = (
-        "Drop: mean score of references compared with themselves, minus that of the changed ones. Of range: as a share of "
+        "Drop: mean score of references compared with themselves, minus that of changed ones. Of range: as a share of "
         "what unrelated texts lose. Unseen: changed texts that score no lower. Excess: drop minus that of the control. "
         f"{_about(['perturbations'])}{few_note(rows)}"
     )
