@@ -15,6 +15,7 @@ from bsx.analysis.disentangling.settings import DisentangleSettings
 from bsx.analysis.disentangling.standard_errors import choose_errors
 from bsx.analysis.disentangling.variants import pooled_mean, random_effects
 from bsx.analysis.stats.regression import fit_ols, pooled_test
+from bsx.analysis.stats.resample import Indices
 from bsx.support.checks import Array
 
 FACTORS = ("sem", "lex")
@@ -31,11 +32,11 @@ class Rows:
     """
 
     columns: dict[str, Array | list[str]]
-    before: Array | None
+    before: Indices | None
     sem: float = float("nan")
 
 
-def _numbers(rng: np.random.Generator, of: Array, lex: Array, errors: Array) -> Rows:
+def _numbers(rng: np.random.Generator, of: Indices, lex: Array, errors: Array) -> Rows:
     """Return a table in which SEM counts, LEX does not, and errors are what they are (n,), of variance 1."""
     sem = rng.normal(size=len(of))
     return Rows({"m": 0.5 * sem + errors, "sem": sem, "lex": lex}, of, 0.5 / np.sqrt(1.25))
@@ -73,7 +74,7 @@ def clusters(rng: np.random.Generator, sizes: Sequence[int]) -> Rows:
 ZIPF = tuple(max(1, round(50 / rank)) for rank in range(1, 151))
 
 
-def sandwich(design: Array, y: Array, of: Array | None) -> tuple[Array, Array]:
+def sandwich(design: Array, y: Array, of: Indices | None) -> tuple[Array, Array]:
     """Return coefficients and their covariance over clusters, corrected by G / (G - 1) · (n - 1) / (n - p) (CR1)."""
     n, p = design.shape
     inverse = np.linalg.inv(design.T @ design)
@@ -85,7 +86,7 @@ def sandwich(design: Array, y: Array, of: Array | None) -> tuple[Array, Array]:
 
 
 def _z(values: Array) -> Array:
-    return (values - values.mean(axis=0)) / values.std(axis=0)
+    return np.asarray((values - values.mean(axis=0)) / values.std(axis=0))
 
 
 def errors(rows: Rows) -> dict[str, bool]:

