@@ -232,7 +232,8 @@ def _group(
     tests, clusters = tests_between(result, [metric.metric for metric in metrics], settings)
     against = tests_against(result, metrics, controls, settings)
     left_out = len(missing) - kept
-    group = GroupResult(label, kept, left_out, (*metrics, *controls), tests, result.test, clusters, against)
+    correlated = len(systems) if settings.level == "sys" else None
+    group = GroupResult(label, kept, left_out, (*metrics, *controls), tests, result.test, clusters, against, correlated)
     return group, notes
 
 

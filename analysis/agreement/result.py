@@ -112,6 +112,7 @@ class GroupResult:
         test: the test that was run.
         clusters: winners and ranks; None if nothing was tested.
         control_tests: each metric against each control.
+        systems: how many systems are correlated at the level ``sys``; None at others.
     """
 
     group: str
@@ -122,6 +123,7 @@ class GroupResult:
     test: str
     clusters: Winners | None
     control_tests: tuple[PairTest, ...] = ()
+    systems: int | None = None
 
     def find(self, metric: str) -> MetricAgreement | None:
         """Return a metric's agreement, None if it has no values in this group; ``group[metric]`` is never None."""

@@ -14,9 +14,11 @@ class PlanSettings(BaseSettings):
     """What a study shall be able to find, and what its segments are like."""
 
     effect: Annotated[
-        float | None, Field(gt=0, description="Smallest difference, or coefficient, that shall be found.")
+        float | None, Field(gt=0, lt=1e12, description="Smallest difference, or coefficient, that shall be found.")
     ] = None
-    width: Annotated[float | None, Field(gt=0, description="Or: from end to end, how wide the interval may be.")] = None
+    width: Annotated[
+        float | None, Field(gt=0, lt=1e12, description="Or: from end to end, how wide the interval may be.")
+    ] = None
     power: Annotated[
         float, Field(gt=0, lt=1, description="How probable it shall be that such an effect is found significant.")
     ] = 0.8
@@ -75,7 +77,7 @@ class ComparePlan(PilotColumns, PlanSettings):
     ] = None
     sd: Annotated[
         float | None,
-        Field(gt=0, description="Without a pilot: standard deviation of the systems' difference on a segment."),
+        Field(gt=0, lt=1e12, description="Without a pilot: standard deviation of the systems' difference on a segment."),
     ] = None
     noise: Annotated[
         float | None,
@@ -113,6 +115,6 @@ class DisentanglePlan(PilotColumns, PlanSettings):
     factor: Annotated[str | None, Field(description="The factor whose coefficient it is.")] = None
     factor_columns: Annotated[Sequence[str], Field(description="All factors of the regression.")] = ()
     r2: Annotated[float | None, Field(ge=0, lt=1, description="Without a pilot: R² of the regression.")] = None
-    vif: Annotated[float | None, Field(ge=1, description="Without a pilot: variance inflation of the factor. [1]")] = (
+    vif: Annotated[float | None, Field(ge=1, lt=1e12, description="Without a pilot: variance inflation of the factor. [1]")] = (
         None
     )

@@ -161,7 +161,7 @@ RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("resamples", "hybrids", "sample"), (1, _DRAWS)),
     "bootstrap": (0, _DRAWS),
     **dict.fromkeys(("threshold", "penalty", "clip", "learning_rate"), (0, _LARGE)),
-    **dict.fromkeys(("human_ties", "temperature", "meaning", "margin", "effect", "width", "sd"), (0, _LARGE)),
+    **dict.fromkeys(("human_ties", "temperature", "meaning", "margin"), (0, _LARGE)),
     "document_size": (1, _MANY),
     "lm_weight": (-_LARGE, _LARGE),
     **dict.fromkeys(("memory", "cache_size"), (1, 2**62)),

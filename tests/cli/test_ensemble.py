@@ -306,7 +306,7 @@ def test_ensembles_of_ranks_and_of_columns_with_other_names(scores: Path, cli: R
             ],
             "two members are the metric chrf",
         ),
-        (["--columns", MEMBERS, "--members", "ter=ter"], "go with save"),
+        (["--columns", MEMBERS, "--members", "ter=ter"], "members and registry need save"),
         (["--columns", MEMBERS, "--how", "best"], "how"),
         (["--columns", MEMBERS, "--how", "weights", "--folds", "1"], "folds"),
     ],

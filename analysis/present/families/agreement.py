@@ -157,6 +157,8 @@ def _finding(result: MetaResult) -> str:
     )
     counts = [group.n for group in result.groups]
     where = f"on average over {len(counts)} groups ({sum(counts):,} rows)" if several else f"on {counts[0]:,} rows"
+    if not several and (systems := result.groups[0].systems) is not None:
+        where = f"on {systems:,} systems ({counts[0]:,} rows)"
     if not ranked:
         return f"No metric has a defined {headline} with {human} {where}."
     if sum(counts) < FEWEST:
