@@ -298,10 +298,13 @@ def test_the_documentation_builds_strictly(tmp_path: Path) -> None:
         "jobs": "bsx.jobs.meta",
     }
     for page, heading in made.items():
-        text = (tmp_path / "site" / "reference" / f"{page}.html").read_text(encoding="utf-8")
-        assert heading in text, f"reference/{page}.md is not filled in by tools/references.py"
-        assert "<blockquote>" not in text, f"reference/{page}.md shows an example as a quotation"
-    analysis = (tmp_path / "site" / "reference" / "analysis.html").read_text(encoding="utf-8")
+        folder = tmp_path / "site" / "reference" / page
+        texts = {file.name: file.read_text(encoding="utf-8") for file in folder.glob("*.html")}
+        listed = folder.with_suffix(".html").read_text(encoding="utf-8")
+        assert all(f"{page}/{file}" in listed for file in texts), f"reference/{page}.md does not list its pages"
+        assert any(heading in text for text in texts.values()), f"reference/{page} is not made by tools/references.py"
+        assert not any("<blockquote>" in text for text in texts.values()), f"an example of {page} is a quotation"
+    analysis = (tmp_path / "site" / "reference" / "analysis" / "agreement.html").read_text(encoding="utf-8")
     assert (MetaSettings.model_fields["resamples"].description or "none") in analysis, (
         "settings are not shown as keywords"
     )

@@ -1,13 +1,14 @@
 """Write the generated parts of the documentation while it is built; mkdocs calls this file as a hook.
 
-docs/reference/cli.md gets every command with its options, from the commands themselves; docs/reference/bsx.md,
-analysis.md and jobs.md get a section for every name that `bsx`, `bsx.analysis` and `bsx.jobs` export;
-docs/attack/perturbations.md gets the table of perturbations, docs/explain/factors.md that of factors. All are made
+Every command gets a page with its options, from the commands themselves, below reference/cli/; every room whose names
+`bsx`, `bsx.analysis` and `bsx.jobs` export gets one with a section for each name, below reference/bsx/, analysis/ and
+jobs/. docs/reference/cli.md, bsx.md, analysis.md and jobs.md list them; docs/attack/perturbations.md gets the table of perturbations, docs/explain/factors.md that of factors. All are made
 anew in each build, so they cannot go stale.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import re
@@ -15,6 +16,8 @@ from typing import Any
 
 import griffe
 import typer
+
+from mkdocs.structure.files import File
 
 from bsx.analysis.perturbations.perturb import PERTURBATIONS
 from bsx.catalog.catalog import load_registry
@@ -79,40 +82,85 @@ def options(command: Any, context: Any) -> list[str]:
     return ["| option | meaning |", "|---|---|", *rows, ""] if rows else []
 
 
-def commands() -> str:
-    """Return every command with its help and its options as Markdown."""
+def commands() -> dict[str, str]:
+    """Return a page for each command: its help and its options as Markdown, those of its own commands below."""
     app = typer.main.get_command(build(list(COMMANDS)))
-    context_class = app.context_class
-    lines: list[str] = []
+    root = app.context_class(app, info_name="bsx")
 
-    def walk(command: Any, parent: Any, name: str, level: int) -> None:
-        context = context_class(command, info_name=name, parent=parent)
-        if parent is not None:
-            lines.extend((f"{'#' * level} {context.command_path}", "", inspect.cleandoc(command.help or ""), ""))
-            usage = " ".join(command.collect_usage_pieces(context))
-            lines.extend(("```text", f"{context.command_path} {usage}", "```", ""))
-            lines.extend(options(command, context))
+    def walk(command: Any, parent: Any, level: int) -> list[str]:
+        context = app.context_class(command, info_name=command.name, parent=parent)
+        told = inspect.cleandoc(command.help or "")
+        usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+        lines = [f"{'#' * level} {context.command_path}", "", told, "", "```text", usage, "```", ""]
+        lines += options(command, context)
         for child in getattr(command, "commands", {}).values():
-            walk(child, context, child.name, level + 1)
+            lines += walk(child, context, level + 1)
+        return lines
 
-    walk(app, None, "bsx", 1)
-    return "\n".join(lines)
+    return {name: "\n".join(walk(app.commands[name], root, 1)) for name in COMMANDS}  # type: ignore[attr-defined]
 
 
-def members(module: str) -> str:
-    """Return a mkdocstrings section for every name that a module exports, by room, each with the room's own words."""
+def members(module: str) -> dict[str, str]:
+    """Return a page for each room of a module: a mkdocstrings section for every name that the module exports."""
     face = importlib.import_module(module)
     rooms: dict[str, list[str]] = {}
     for name, home in exports(module).items():
         inside = home.startswith(f"{module}.")
         room = home.removeprefix(f"{module}.").partition(".")[0] if inside else home.rpartition(".")[0]
         rooms.setdefault(room, []).append(name)
-    own = sorted(set(dir(face)) - {*exports(module), "__version__"})
-    lines = [f"::: {module}.{name}" for name in own]
+    pages = {}
     for room, names in rooms.items():
         words = inspect.getdoc(importlib.import_module(room if "." in room else f"{module}.{room}")) or ""
-        lines += [f"## {room}", words.partition("\n\n")[0], *(f"::: {module}.{name}" for name in names)]
-    return "\n\n".join(lines)
+        sections = (f"::: {module}.{name}" for name in names)
+        pages[room] = "\n\n".join([f"# {module}: {room}", words.partition("\n\n")[0], *sections])
+    if own := sorted(set(dir(face)) - {*exports(module), "__version__"}):
+        pages[module] = "\n\n".join([f"# {module}", f"Rooms of {module}.", *(f"::: {module}.{name}" for name in own)])
+    return pages
+
+
+@functools.cache
+def made() -> dict[str, dict[str, str]]:
+    """Return the list pages, and for each the pages that it lists: title -> Markdown."""
+    return {"reference/cli.md": commands(), **{page: members(module) for page, module in FACES.items()}}
+
+
+def _below(page: str, title: str) -> str:
+    return f"{page.removesuffix('.md')}/{title}.md"
+
+
+def on_config(config: Any, **_: Any) -> Any:
+    """Put the pages into the navigation, below the page that lists them."""
+
+    def placed(entry: Any) -> Any:
+        if isinstance(entry, list):
+            return [placed(item) for item in entry]
+        if not isinstance(entry, dict):
+            return entry
+        (title, value), *_ = entry.items()
+        if not isinstance(value, str) or value not in made():
+            return {title: placed(value)}
+        return {title: [value, *({name: _below(value, name)} for name in made()[value])]}
+
+    config["nav"] = placed(config["nav"])
+    return config
+
+
+def on_files(files: Any, config: Any, **_: Any) -> Any:
+    """Add the pages."""
+    for page, parts in made().items():
+        for title, content in parts.items():
+            files.append(File.generated(config, _below(page, title), content=content))
+    return files
+
+
+def listed(page: str) -> str:
+    """Return the list of the pages below one, each with its first words."""
+    folder = page.rpartition("/")[2].removesuffix(".md")
+    lines = []
+    for title, content in made()[page].items():
+        told = content.split("\n\n", 2)[1].replace("\n", " ")
+        lines.append(f"- [{title}]({folder}/{title}.md): {told}")
+    return "\n".join(lines)
 
 
 def perturbations() -> str:
@@ -129,7 +177,7 @@ def perturbations() -> str:
 
 def factors() -> str:
     """Return the table of all factors, from their entries in the registry."""
-    lines = ["| factor | what it is | reads beside the texts | range |", "|---|---|---|---|"]
+    lines = ["| factor | what it is | reads in addition to the texts | range |", "|---|---|---|---|"]
     for entry in sorted(load_registry().factors.values(), key=lambda entry: entry.name):
         ends = "any" if entry.low is None or entry.high is None else f"{entry.low:g} to {entry.high:g}"
         lines.append(f"| `{entry.name}` | {cell(entry.title)} | {', '.join(entry.reads) or 'nothing'} | {ends} |")
@@ -138,12 +186,10 @@ def factors() -> str:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Fill the mark on a generated page; mkdocs calls this for every page."""
-    if page.file.src_uri == "reference/cli.md":
-        return markdown.replace(MARK, commands())
+    if page.file.src_uri in made():
+        return markdown.replace(MARK, listed(page.file.src_uri))
     if page.file.src_uri == "attack/perturbations.md":
         return markdown.replace(MARK, perturbations())
     if page.file.src_uri == "explain/factors.md":
         return markdown.replace(MARK, factors())
-    if page.file.src_uri in FACES:
-        return markdown.replace(MARK, members(FACES[page.file.src_uri]))
     return markdown
