@@ -2,8 +2,8 @@
 
 Every command gets a page with its options, from the commands themselves, below reference/cli/; every room whose names
 `bsx`, `bsx.analysis` and `bsx.jobs` export gets one with a section for each name, below reference/bsx/, analysis/ and
-jobs/. docs/reference/cli.md, bsx.md, analysis.md and jobs.md list them; docs/attack/perturbations.md gets the table of perturbations, docs/explain/factors.md that of factors. All are made
-anew in each build, so they cannot go stale.
+jobs/. docs/reference/cli.md, bsx.md, analysis.md and jobs.md list them; docs/attack/perturbations.md gets the table of
+perturbations, docs/explain/factors.md that of factors. All are made anew in each build, so they cannot go stale.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any
 
 import griffe
 import typer
-
 from mkdocs.structure.files import File
 
 from bsx.analysis.perturbations.perturb import PERTURBATIONS
