@@ -13,7 +13,7 @@ from bsx.analysis.stats.regression import Ols, StandardErrors, fit_ols
 from bsx.analysis.stats.sandwich import positive
 from bsx.data import cells
 from bsx.data.columns import Labels, TableLike, column_names, label_column, number_column
-from bsx.data.documents import DOCUMENTS, refuse_single
+from bsx.data.documents import DOCUMENTS, document_of_segment, refuse_single
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
@@ -160,13 +160,20 @@ def choose_errors(
     if document is not None and se in ("auto", "cluster") and any(label.strip() for label in documents):
         refuse_single(documents, document)
     of, binding = _bound(table, rows, present)
+    few = ""
     if document is not None and any(label.strip() for label in documents):
-        of, binding = _within(documents, of), [document]
+        if se in ("auto", "cluster"):
+            _refuse_torn(table, rows, present, documents, document)
+        whole = _within(documents, of)
+        if se != "cluster" and len(np.unique(whole)) <= factors < len(np.unique(of)) < len(of):
+            few = f"; {len(np.unique(whole))} sets that share {document} are too few to be clusters"
+        else:
+            of, binding = whole, [document]
     sizes = np.bincount(of)
     sharing = int(sizes[sizes > 1].sum())
     digits = len(str(len(sizes)))  # so that names sort as numbers do
     clusters = [f"set {unit + 1:0{digits}}" for unit in of]
-    shared = f"{sharing:,} of {len(rows):,} rows share {' or '.join(binding)} with another"
+    shared = f"{sharing:,} of {len(rows):,} rows share {' or '.join(binding)} with another{few}"
     many = len(set(systems))
     why = [shared] if sharing else ["no column shows that rows share a segment or a text"]
     sampled = "row" if not sharing else "document" if document in binding else "segment"
@@ -188,6 +195,20 @@ def choose_errors(
 def _labels(table: TableLike, name: str, rows: Rows) -> list[str]:
     column = list(table[name])
     return ["" if cells.is_missing(column[i]) else cells.spelled(column[i]) for i in rows]
+
+
+def _refuse_torn(table: TableLike, rows: Rows, present: set[str], documents: list[str], document: str) -> None:
+    """Raise InputError if a segment, of a language pair, is in two documents."""
+    segment = next((name for name in SEGMENTS if name in present), None)
+    if segment is None:
+        return
+    pairs = _labels(table, "lp", rows) if "lp" in present else [""] * len(rows)
+    named = [
+        (f"{pair} {label}".strip(), own)
+        for pair, label, own in zip(pairs, _labels(table, segment, rows), documents, strict=True)
+        if label.strip() and own.strip()
+    ]
+    document_of_segment([label for label, _ in named], [own for _, own in named], document)
 
 
 def _within(documents: list[str], of: Rows) -> Rows:
