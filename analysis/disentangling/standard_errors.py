@@ -13,7 +13,7 @@ from bsx.analysis.stats.regression import Ols, StandardErrors, fit_ols
 from bsx.analysis.stats.sandwich import positive
 from bsx.data import cells
 from bsx.data.columns import Labels, TableLike, column_names, label_column, number_column
-from bsx.data.documents import DOCUMENTS, document_of_segment, refuse_single
+from bsx.data.documents import DOCUMENTS, refuse_single
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
@@ -162,8 +162,6 @@ def choose_errors(
     of, binding = _bound(table, rows, present)
     few = ""
     if document is not None and any(label.strip() for label in documents):
-        if se in ("auto", "cluster"):
-            _refuse_torn(table, rows, present, documents, document)
         whole = _within(documents, of)
         if se != "cluster" and len(np.unique(whole)) <= factors < len(np.unique(of)) < len(of):
             few = f"; {len(np.unique(whole))} sets that share {document} are too few to be clusters"
@@ -195,20 +193,6 @@ def choose_errors(
 def _labels(table: TableLike, name: str, rows: Rows) -> list[str]:
     column = list(table[name])
     return ["" if cells.is_missing(column[i]) else cells.spelled(column[i]) for i in rows]
-
-
-def _refuse_torn(table: TableLike, rows: Rows, present: set[str], documents: list[str], document: str) -> None:
-    """Raise InputError if a segment, of a language pair, is in two documents."""
-    segment = next((name for name in SEGMENTS if name in present), None)
-    if segment is None:
-        return
-    pairs = _labels(table, "lp", rows) if "lp" in present else [""] * len(rows)
-    named = [
-        (f"{pair} {label}".strip(), own)
-        for pair, label, own in zip(pairs, _labels(table, segment, rows), documents, strict=True)
-        if label.strip() and own.strip()
-    ]
-    document_of_segment([label for label, _ in named], [own for _, own in named], document)
 
 
 def _within(documents: list[str], of: Rows) -> Rows:
