@@ -57,6 +57,8 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     controls = columns_of(sentinels, known, metrics)
     _check_names(columns, metrics, human, [*controls, group, system, segment, document], lower, [*metrics, *controls])
     check_constant(sentinels, known, settings)
+    if settings.margin is not None and len(metrics) + len(sentinels) < 2:
+        raise InputError("margin has no effect with one metric: name another to compare it with", setting="margin")
     if settings.level in ("darr", "hybrid") and (system is None or segment is None):
         raise InputError(f"level {settings.level} compares systems on segments: name the columns system and segment")
     if settings.level == "sys" and system is None:

@@ -65,6 +65,12 @@ def with_repeats(table: TableLike, repeat: Mapping[str, Sequence[str]]) -> Table
             )
     for factor, names in repeat.items():
         columns = [number_column(name, table[name]) for name in names]
+        for name, column in zip(names, columns, strict=True):
+            there = column[~np.isnan(column)]
+            if len(there) and np.ptp(there) == 0:
+                raise InputError(
+                    f"repeat: {factor}: column {name!r} has the value {there[0]:g} in every row: leave it out"
+                )
         with np.errstate(invalid="ignore", divide="ignore"):
             results[factor] = np.mean([(c - np.nanmean(c)) / np.nanstd(c) for c in columns], axis=0)
     return results

@@ -160,13 +160,18 @@ def choose_errors(
     if document is not None and se in ("auto", "cluster") and any(label.strip() for label in documents):
         refuse_single(documents, document)
     of, binding = _bound(table, rows, present)
+    few = ""
     if document is not None and any(label.strip() for label in documents):
-        of, binding = _within(documents, of), [document]
+        whole = _within(documents, of)
+        if se != "cluster" and len(np.unique(whole)) <= factors < len(np.unique(of)) < len(of):
+            few = f"; {len(np.unique(whole))} sets that share {document} are too few to be clusters"
+        else:
+            of, binding = whole, [document]
     sizes = np.bincount(of)
     sharing = int(sizes[sizes > 1].sum())
     digits = len(str(len(sizes)))  # so that names sort as numbers do
     clusters = [f"set {unit + 1:0{digits}}" for unit in of]
-    shared = f"{sharing:,} of {len(rows):,} rows share {' or '.join(binding)} with another"
+    shared = f"{sharing:,} of {len(rows):,} rows share {' or '.join(binding)} with another{few}"
     many = len(set(systems))
     why = [shared] if sharing else ["no column shows that rows share a segment or a text"]
     sampled = "row" if not sharing else "document" if document in binding else "segment"

@@ -139,6 +139,8 @@ def plan_meta(table: TableLike | None, settings: MetaPlan) -> PlanResult:
     a, b = _named(settings, 2)
     if settings.human is None:
         raise InputError("human: names the column of human scores", setting="human")
+    if settings.human in (a, b):
+        raise InputError(f"the column {settings.human!r} is named twice")
     for name in settings.lower:
         if name not in (a, b):
             raise InputError(f"lower: {name!r} is none of the columns of scores ({a}, {b})", setting="lower")
@@ -179,7 +181,10 @@ def plan_disentangle(table: TableLike | None, settings: DisentanglePlan) -> Plan
     factors = list(settings.factor_columns)
     if settings.factor is None or settings.factor not in factors:
         there = ", ".join(factors) or "none are named: factor_columns"
-        raise InputError(f"factor: {settings.factor!r}: name the one to plan for, of the factors ({there})")
+        unknown = "" if settings.factor is None else f"{settings.factor!r}: "
+        raise InputError(f"factor: {unknown}name the one to plan for, of the factors ({there})")
+    if metric in factors:
+        raise InputError(f"column {metric!r} is named twice among metrics and factors")
     contributed = _coefficient(table, metric, factors, settings)
     units: Units = "rows" if settings.segment is None else "segments"
     return _planned(settings, contributed, "disentangle", units, (metric, settings.factor), "")
@@ -415,11 +420,13 @@ def _difference(table: TableLike, a: str, b: str, human: str, settings: MetaPlan
         columns = {name: np.bincount(names, column) / np.bincount(names) for name, column in columns.items()}
         columns = _turned(columns, settings.lower)
         refuse_few(len(columns[a]), "systems", "state correlations")
+        standardised(columns, [a, b, human])  # which refuses constant columns
         values = _influence(columns, a, b, human)
         return _Contributions(values, None, rows, np.zeros(len(values)), lost=3, warnings=_heavy(columns, a, b, human))
     wanted = [name for name in (system, settings.segment) if name is not None]
     columns, labels, _ = numeric_columns(table, [a, b, human], _labels(settings, *wanted), nan="omit")
     columns = _turned(columns, settings.lower)
+    standardised(columns, [a, b, human])  # which refuses constant columns
     warnings = list(_heavy(columns, a, b, human))
     if system is not None and len(set(labels[system])) > 1:
         warnings.append(Notice("fixed-systems", values={"systems": len(set(labels[system]))}))
@@ -458,6 +465,8 @@ def _coefficient(table: TableLike, metric: str, factors: Sequence[str], settings
     coefficients = inverse @ z.T @ y
     leverage = np.einsum("ij,jk,ik->i", z, inverse, z)
     place = list(factors).index(str(settings.factor))
+    if float(np.mean((y - z @ coefficients) ** 2)) < 1e-12:
+        raise InputError(f"the factors explain all of {metric} in the pilot: nothing can be planned from it")
     error = (y - z @ coefficients) / np.maximum(1 - leverage, 1e-9)
     influence = n * (z @ inverse[place]) * error
     values = coefficients[place] + influence - influence.mean()

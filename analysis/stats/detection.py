@@ -323,6 +323,11 @@ def _delong(positive: Mask, scores: Array, of: Numbers | None = None) -> _Areas:
     v10 = (together[:, :m] - rank(x, axis=1)) / n
     v01 = 1 - (together[:, m:] - rank(y, axis=1)) / m
     areas, units = v10.mean(axis=1), drawn_of_each(positive, of)
+    if of is not None and min(units) < 2 and not np.isin(areas, (0.0, 1.0)).all():
+        raise InputError(
+            f"labels: all items of the label {int(units[0] < 2)} are in one set of dependent rows: what other sets "
+            "would say is not known; at least 2 sets with each label are needed"
+        )
     parts = np.zeros((2, len(scores), len(scores)))
     if of is not None:  # what each cluster adds to the area, over or below the mean
         every = int(of.max()) + 1

@@ -135,6 +135,8 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
         signatures |= pairs.signatures
         if pairs.failed:
             asked["nan"] = "omit"
+        if settings.document is not None and settings.document in pairs.scores:
+            raise InputError(f"document: the column {settings.document!r} is named twice", file=file)
         documents = _documents(file, settings, strict=file is first)
         clusters.append(_tied_rows(pairs.sides, settings.cluster, pairs.notes, documents))
         result = detect_pairs(pairs.labels, pairs.scores, **asked, cluster=clusters[-1])

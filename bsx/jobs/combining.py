@@ -134,6 +134,9 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     segment = settings.segment if settings.segment is not None else usual
     pair = "lp" if usual is not None and "lp" in opened.columns else None
     document = settings.document if settings.document is not None else opened.first(*DOCUMENTS)
+    document = None if settings.document is None and document == group else document
+    if document in (*columns, human):
+        raise InputError(f"document: the column {document!r} is named twice", file=opened.name, setting="document")
     labels = [name for name in dict.fromkeys((group, segment, document, pair)) if name is not None]
     computing = settings.model_copy(update={"registry": registry if registry and registry.is_dir() else None})
     table = read_table(opened, columns, human, [*labels, fold, system], settings.texts)
@@ -145,8 +148,9 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
         other = read_table(fitted_on, columns, human, labels, settings.texts)
         other |= score_table(fitted_on, computing, columns, "registry", progress=settings.progress).values
     for read in (table, other):
-        if read is not None and usual is not None and pair is not None:  # segments are numbered within language pairs
-            for column in (usual, document):
+        # Segments are numbered within language pairs.
+        if read is not None and usual is not None and pair is not None and len(set(table[pair])) > 1:
+            for column in {usual, document}:
                 if column is not None:
                     read[column] = [f"{lp} {name}" for lp, name in zip(read[pair], read[column], strict=True)]
     source = Path(settings.table) if fit is None else fit

@@ -28,6 +28,7 @@ from bsx.errors import InputError, UnknownNameError
 from bsx.jobs.scoring.input import Input
 from bsx.jobs.scoring.metrics import load_metrics, wanted_sides
 from bsx.jobs.tables import (
+    USUAL,
     DocumentColumn,
     MetricSettings,
     ScoreColumns,
@@ -247,6 +248,8 @@ def _compare_scores(settings: CompareRun) -> CompareResult:
     asked = {name: getattr(settings, name) for name in ("system", "segment", "document")} | {"columns": columns}
     roles = find_columns(table.columns, asked, "system", "segment", "document")
     for role, names in roles.items():
+        if not names and settings.document in USUAL[role]:
+            raise InputError(f"document: {settings.document!r} is the column of {role}s", file=table.name)
         if not names and role != "document":
             raise InputError(f"{role} names the column of {role}s; it has {', '.join(table.columns)}", file=table.name)
     (system,), (segment,), document = roles["system"], roles["segment"], next(iter(roles["document"]), None)

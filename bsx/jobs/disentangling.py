@@ -150,6 +150,10 @@ def read_regression(settings: DisentangleRun) -> Regression:
     measured = [name for names in repeats.values() for name in names]
     controls = [name for name in settings.control if name != "length" or name in opened.columns]
     numbers = [*dict.fromkeys([*columns, *(name for name in factors if name not in repeats), *measured, *controls])]
+    if document is not None and settings.cluster is not None:
+        raise InputError("document has no effect with cluster: leave out one of them", setting="document")
+    if document in numbers:
+        raise InputError(f"document: the column {document!r} is named twice", file=opened.name, setting="document")
     binding = [name for name in BINDING if name in opened.columns and name not in (*numbers, *labels)]
     binding = [name for name in binding if segment is None or name not in SEGMENTS]
     binding = [name for name in binding if document is None or name not in DOCUMENTS]

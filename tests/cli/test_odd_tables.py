@@ -1,0 +1,96 @@
+"""Tables and settings that contradict one another about documents, clusters, repeats and pilots: one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.test_refused import Cli, one_line
+
+Row = dict[str, object]
+
+
+def _write(name: str, rows: list[Row]) -> None:
+    lines = ["\t".join(rows[0]), *("\t".join(map(str, row.values())) for row in rows)]
+    Path(name).write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Row]]:
+    """Tables of 16 segments of 3 systems in 4 documents, and in 2; pairs whose documents are labels."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+
+    def rows(documents: int, segments: int = 16) -> list[Row]:
+        result: list[Row] = []
+        for i in range(segments):
+            shared = rng.normal()
+            for system in "xyz":
+                human, lex = shared + rng.normal(), shared + rng.normal()
+                place: Row = {"system": system, "segment": f"s{i}", "document": f"d{i * documents // segments}"}
+                scores: Row = {"human": human, "a": human + lex + rng.normal(), "b": human + rng.normal()}
+                result.append(place | scores | {"sem": human, "lex": lex, "flat": 1, "lp": "en-de"})
+        return result
+
+    own = rows(4)
+    _write("four.tsv", own)
+    _write("one.tsv", [row | {"document": "only"} for row in own])
+    _write("two.tsv", rows(2))
+    pilot = [{name: cell for name, cell in row.items() if name != "document"} for row in rows(4, 30)]
+    _write("pilot.tsv", pilot)
+    labels = [{"label": i % 2, "document": f"L{i % 2}", "a": i % 2 + rng.normal()} for i in range(40)]
+    _write("labels.tsv", [{"sentence1": f"p{i}", "sentence2": f"q{i}", **row} for i, row in enumerate(labels)])
+    return rows
+
+
+_FIT = "disentangle four.tsv --columns a --factor-columns sem,lex"
+_COMBINE = "ensemble four.tsv --columns a,b --human human --resamples 20"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (f"{_FIT} --document a", "document: the column 'a' is named twice"),
+        (f"{_FIT} --document sem", "document: the column 'sem' is named twice"),
+        (f"{_FIT} --document document --cluster segment", "document has no effect with cluster"),
+        (f"{_FIT},extra --repeat extra=sem,flat", "repeat: extra: column 'flat' has the value 1 in every row"),
+        (f"{_COMBINE} --document a", "document: the column 'a' is named twice"),
+        (f"{_COMBINE} --document human", "document: the column 'human' is named twice"),
+        (_COMBINE.replace("four", "one"), "has the value 'only' in every row"),
+        ("compare four.tsv --columns a --document system", "document: 'system' is the column of systems"),
+        ("meta four.tsv --human human --columns a --margin 0.1", "margin has no effect with one metric"),
+        ("adversarial pairs labels.tsv --columns a --document a", "document: the column 'a' is named twice"),
+        ("adversarial pairs labels.tsv --columns a", "at least 2 sets with each label are needed"),
+        ("plan meta pilot.tsv --columns a,flat --human human --effect 0.1", "column 'flat': all 90 values are 1"),
+        ("plan meta pilot.tsv --columns a,human --human human --effect 0.1", "the column 'human' is named twice"),
+        ("plan disentangle pilot.tsv --columns a --factor-columns sem,lex --effect 0.1", "factor: name the one to"),
+        (
+            "plan disentangle pilot.tsv --columns a --factor-columns sem,a --factor sem --effect 0.1",
+            "column 'a' is named twice",
+        ),
+        (
+            "plan disentangle pilot.tsv --columns human --factor-columns sem,lex --factor sem --effect 0.1",
+            "the factors explain all of human",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("tables")
+def test_one_line(words: str, said: str, cli: Cli) -> None:
+    assert said in one_line(cli(*words.split()))
+
+
+@pytest.mark.usefixtures("tables")
+def test_two_documents_leave_segments_as_clusters(cli: Cli) -> None:
+    done = cli(*_FIT.replace("four", "two").split())
+    assert done.status == 0, done.err
+    assert "2 sets that share document are too few to be clusters" in done.out
+    assert "Sampled: segments" in done.out
+
+
+@pytest.mark.usefixtures("tables")
+def test_groups_may_be_documents(cli: Cli) -> None:
+    done = cli(*_COMBINE.split(), "--group", "document")
+    assert done.status == 0, done.err
