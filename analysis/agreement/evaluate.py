@@ -18,13 +18,13 @@ from bsx.analysis.agreement.rows import CorpusScores, Rows, upside_down
 from bsx.analysis.agreement.sentinels import check_constant, columns_of, made, orders_ties
 from bsx.analysis.agreement.settings import MetaColumns, MetaSettings
 from bsx.analysis.agreement.winners import average_of, average_tests, corrected_over_all, tests_against, tests_between
-from bsx.analysis.stats.resample import Clustered, cluster_codes
+from bsx.analysis.stats.resample import Clustered, cluster_codes, drawn_units
 from bsx.analysis.stats.systems.grouped import grid
 from bsx.analysis.stats.validate import refuse_rounding, vectors
 from bsx.data.columns import Labels, TableLike, check_present, column_names, label_column, number_column
 from bsx.data.documents import document_of_segment, refuse_single, seem_together
 from bsx.errors import InputError, UnknownNameError
-from bsx.support.checks import Array
+from bsx.support.checks import FEWEST_ITEMS, Array
 from bsx.support.settings import set_fields, settled
 
 
@@ -222,6 +222,9 @@ def _group(
         refuse_rounding(name, present)
     data = Rows(rows, judgments, segments=segment is not None, systems=systems)
     data = replace(data, clusters=of_segments if data.matrix else of_rows)
+    if data.clusters is not None and (units := drawn_units(len(data.clusters), data.clusters)) < FEWEST_ITEMS:
+        unit = "documents" if settings.document is not None else "segments"
+        notes.append(f"{units} {unit} are few: intervals and tests that draw them say little about others")
     if whole is not None:
         of_every = whole.every_clusters
         data = replace(data, every=whole.every, judged=whole.judged, corpus=whole.corpus, every_clusters=of_every)

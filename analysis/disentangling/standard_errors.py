@@ -165,7 +165,7 @@ def choose_errors(
         whole = _within(documents, of)
         if se != "cluster" and len(np.unique(whole)) <= factors < len(np.unique(of)) < len(of):
             few = f"; {len(np.unique(whole))} sets that share {document} are too few to be clusters"
-        else:
+        elif len(np.unique(whole)) < len(whole):  # a document for each row says nothing about its segment
             of, binding = whole, [document]
     sizes = np.bincount(of)
     sharing = int(sizes[sizes > 1].sum())

@@ -177,3 +177,13 @@ def test_mqm_is_named_as_judged_against_the_source() -> None:
     result = replace(evaluated(columns), human="mqm")
     assert "MQM judges a translation against its source" in result.to_text()
     assert "MQM" not in evaluated(columns).to_text()
+
+
+def test_few_documents_are_said_to_be_few() -> None:
+    rng = np.random.default_rng(1)
+    quality = rng.normal(size=40)
+    table = {"a": quality + rng.normal(size=40), "b": quality + rng.normal(size=40), "human": quality}
+    few = {**table, "doc": [f"d{i // 10}" for i in range(40)]}
+    assert any("4 documents are few" in note for note in meta_evaluate(few, ["a", "b"], "human", document="doc").notes)
+    many = {**table, "doc": [f"d{i // 4}" for i in range(40)]}
+    assert not any("are few" in note for note in meta_evaluate(many, ["a", "b"], "human", document="doc").notes)
