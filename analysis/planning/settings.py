@@ -77,7 +77,9 @@ class ComparePlan(PilotColumns, PlanSettings):
     ] = None
     sd: Annotated[
         float | None,
-        Field(gt=0, lt=1e12, description="Without a pilot: standard deviation of the systems' difference on a segment."),
+        Field(
+            gt=0, lt=1e12, description="Without a pilot: standard deviation of the systems' difference on a segment."
+        ),
     ] = None
     noise: Annotated[
         float | None,
@@ -115,6 +117,6 @@ class DisentanglePlan(PilotColumns, PlanSettings):
     factor: Annotated[str | None, Field(description="The factor whose coefficient it is.")] = None
     factor_columns: Annotated[Sequence[str], Field(description="All factors of the regression.")] = ()
     r2: Annotated[float | None, Field(ge=0, lt=1, description="Without a pilot: R² of the regression.")] = None
-    vif: Annotated[float | None, Field(ge=1, lt=1e12, description="Without a pilot: variance inflation of the factor. [1]")] = (
-        None
-    )
+    vif: Annotated[
+        float | None, Field(ge=1, lt=1e12, description="Without a pilot: variance inflation of the factor. [1]")
+    ] = None
