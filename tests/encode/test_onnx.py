@@ -311,7 +311,9 @@ def test_contradictions_are_errors(tiny_model: Callable[[str], str], monkeypatch
     monkeypatch.setattr(opening, "has_torch", lambda: False)
     with pytest.raises(MissingExtraError, match=r"needs ONNX Runtime or PyTorch: pip install '.*\[onnx\]'"):
         bsx.Scorer(model=folder, layer=2)
-    with pytest.raises(MissingExtraError, match=r"t5 \(bsx has no graph of .* t5\) needs PyTorch.*pip install '.*\[torch\]'"):
+    with pytest.raises(
+        MissingExtraError, match=r"t5 \(bsx has no graph of .* t5\) needs PyTorch.*pip install '.*\[torch\]'"
+    ):
         bsx.Scorer(model=tiny_model("t5"), layer=2)
     with pytest.raises(MissingExtraError, match=r"^The backend torch needs PyTorch.*pip install '.*\[torch\]'"):
         bsx.Scorer(model=folder, layer=2, backend="torch")
