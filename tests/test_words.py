@@ -1,11 +1,13 @@
-"""The field's words: phrases that readers stumble over are in no page, help text, message, report or card."""
+"""The field's words: phrases that readers stumble over are in no page, notebook, help text, message, report or card."""
 
 from __future__ import annotations
 
 import ast
 import functools
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,10 +27,17 @@ INSTEAD = {
     r"(its|their) sign is turned": "multiplied by -1",
     r"of all random draws": "random seed",
     r"dealt out anew": "shuffled",
-    r"paraphrase detectors": "paraphrase detection",
+    r"paraphrase detectors|detectors? of paraphrases": "paraphrase detection",
+    r"to be expected wrong": "expected to be wrong",
+    r"one below the other": "in rows, one per system and segment",
+    r"\ba coin (would|does)": "chance",
+    r"\bminds? (a|the) change": "loses less, loses more",
+    r"\bdecide about\b": "determine",
+    r"\b(what|as|that) people (say|said|do|like|liked)\b|r with people|scores of people": "human judgments",
+    r"member to beat": "best single metric",
+    r"\bturns? (its|their) sign|(its|their) sign turned": "multiplied by -1",
     r"noticed least": "smallest fall of the score",
     r"way to an unrelated": "share of the fall to an unrelated text",
-    r"member to beat": "best single metric",
     r"want of evidence": "without evidence",
     r"tried down to": "tested for reliabilities from",
     r"\bless the word's\b": "minus",
@@ -41,20 +50,40 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 @functools.cache
 def texts() -> list[tuple[str, str]]:
-    """Return where a text stands, and the text: pages, and string constants of the code that are no docstrings."""
+    """Return where a text stands, and the text: of pages, of notebooks and their outputs, and of the code's strings.
+
+    Docstrings are left out, but for those of commands, which are their help.
+    """
     found = []
     for page in PAGES:
         for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
             found.append((f"{page.relative_to(ROOT)}:{number}", line))
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        for number, cell in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
+            shown = [kind for output in cell.get("outputs", []) for kind in _texts(output)]
+            found += [
+                (f"{path.name}, cell {number}", " ".join("".join(text).split())) for text in [cell["source"], *shown]
+            ]
     for path in [*sorted((ROOT / "bsx").rglob("*.py")), *sorted((ROOT / "analysis").rglob("*.py"))]:
         nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-        docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        commands = {
+            id(node.body[0])
+            for node in nodes
+            if isinstance(node, ast.FunctionDef) and node.decorator_list and path.is_relative_to(ROOT / "bsx" / "cli")
+        }
+        docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr) and id(node) not in commands}
         for node in nodes:
             if not (isinstance(node, ast.Constant) and isinstance(node.value, str)) or id(node) in docstrings:
                 continue
             if " " in node.value.strip():  # a word alone is no sentence
                 found.append((f"{path.relative_to(ROOT)}:{node.lineno}", " ".join(node.value.split())))
     return found
+
+
+def _texts(output: dict[str, Any]) -> list[str]:
+    """Return the texts that an output shows: printed, or as HTML without its pictures."""
+    data = output.get("data", {})
+    return [output.get("text", ""), data.get("text/html", ""), data.get("text/plain", "")]
 
 
 @pytest.mark.parametrize("phrase", INSTEAD)

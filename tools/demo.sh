@@ -11,11 +11,16 @@ metrics=bertscore,chrf,sentbleu
 
 echo "Three imaginary systems against one set of references (110 segments each):"
 "$bsx" score --model minilm --metrics $metrics "$data/en-systems.tsv" --segment id "${systems[@]}" -o $out/scores.tsv
-"$python" - "$data/en-systems.tsv" <<'PYTHON'
+"$python" - "$data/en-systems.tsv" $out/graded.tsv <<'PYTHON'
 import csv, sys
 
 with open(sys.argv[1], encoding="utf-8", newline="") as stream:
     rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+with open(sys.argv[2], "w", encoding="utf-8") as table:  # a row for each system and segment
+    print("system", "id", "domain", "reference", "candidate", "grade", sep="\t", file=table)
+    for row in rows:
+        for s in ("atlas", "brook", "cinder"):
+            print(s, row["id"], row["domain"], row["reference"], row[s], row[s + "_grade"], sep="\t", file=table)
 means = {s: sum(int(row[s + "_grade"]) for row in rows) / len(rows) for s in ("atlas", "brook", "cinder")}
 print("Mean meaning grade (0 to 4, by construction): " + ", ".join(f"{s} {m:.2f}" for s, m in means.items()))
 print("atlas keeps the meaning best but paraphrases most; the scores reward shared wording instead.")
@@ -47,10 +52,10 @@ PYTHON
 fi
 
 # What the report is made of; each result of another command is one more document.
-echo "Agreement with the grades, the systems compared, riskiest words, robustness and an ensemble, for the report:"
-"$bsx" meta "$data/en-systems.tsv" --metrics $metrics --model minilm --segment id --group domain "${systems[@]}" \
-  --human atlas_grade --human brook_grade --human cinder_grade --scores-out $out/judged.tsv --format json -o $out/meta.json
-documents=("$out/judged.tsv" "$out/meta.json")  # scores beside grades: the report says who ranks whom how
+echo "Agreement with the constructed grades, the systems compared, riskiest words, robustness and an ensemble, for the report:"
+"$bsx" meta $out/graded.tsv --metrics $metrics --model minilm --segment id --group domain --human grade \
+  --scores-out $out/judged.tsv --format json -o $out/meta.json
+documents=("$out/judged.tsv" "$out/meta.json")  # scores and grades: the report says how each ranks the systems
 "$bsx" compare "$data/en-systems.tsv" --candidate atlas,brook,cinder --metrics $metrics --model minilm --all-pairs \
   --format json -o $out/compare.json
 documents+=("$out/compare.json")
@@ -72,8 +77,8 @@ PYTHON
   --metrics $metrics --model minilm --perturbations typos,negation,numbers,entities,noun-swap,shuffle \
   --strengths 0.2 --format json -o $out/perturbations.json
 documents+=("$out/perturbations.json")
-"$bsx" ensemble $out/judged.tsv --columns $metrics --human human --segment id --how z \
+"$bsx" ensemble $out/judged.tsv --columns $metrics --human grade --segment id --how z \
   --format json -o $out/ensemble.json
 documents+=("$out/ensemble.json")
-"$bsx" report "${documents[@]}" --title "bsx on its example texts, with grades by construction" --align minilm -o $out/report.html
+"$bsx" report "${documents[@]}" --human grade --title "bsx on its example texts, with grades by construction" --align minilm -o $out/report.html
 echo "All of it as one page to read, with charts: $out/report.html"

@@ -175,7 +175,7 @@ class PairsResult(Result):
 
 @settled(PairSettings)
 def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: PairSettings) -> PairsResult:
-    """Take metrics for detectors of paraphrases.
+    """Measure how well metrics detect paraphrases.
 
     Source: Zhang, Baldridge & He 2019 (PAWS) for the sets; Zhang et al. 2020 (BERTScore), section 5, for the use.
 

@@ -116,8 +116,8 @@ def about_weights(worth: Mapping[str, int], units: int, unit: str) -> tuple[str,
         return ()
     named = ", ".join(f"{name} ({count})" for name, count in few.items())
     return (
-        f"a few of {units} {unit} decide about {named}: intervals and tests between metrics are as wide as those of so "
-        f"many {unit} of like weight",
+        f"a few of {units} {unit} determine the correlation of {named}; intervals and tests between metrics are as "
+        f"wide as with the number of {unit} in brackets",
     )
 
 

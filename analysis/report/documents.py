@@ -39,6 +39,7 @@ class ScoreRows:
         numeric: the columns whose every cell is a number or missing; those of scores always are.
         sidecar: what is known of the metrics; None without a sidecar.
         signature: of a table of BERTScore's three figures.
+        human: what the table itself calls its column of human scores.
     """
 
     columns: tuple[str, ...]
@@ -46,11 +47,17 @@ class ScoreRows:
     numeric: frozenset[str]
     sidecar: Sidecar | None
     signature: str | None
+    human: str = HUMAN[0]
 
     @property
     def metrics(self) -> list[str]:
         """The columns that hold scores."""
         return [name for name in dict.fromkeys(_scored(self.sidecar, self.signature)) if name in self.columns]
+
+    @property
+    def controls(self) -> list[str]:
+        """Those of the metrics that are controls, which cannot measure how good a translation is."""
+        return [entry.metric for entry in (self.sidecar.metrics if self.sidecar else []) if entry.control]
 
 
 def _scored(sidecar: Sidecar | None, signature: str | None) -> list[str]:
@@ -227,7 +234,8 @@ def _table(file: NamedFile, named: TableColumns) -> ScoreRows:
     columns = tuple(_clean_text(renamed.get(name, name)) for name in table.columns)
     if SYSTEM in columns:
         refuse_alike((str(row[columns.index(SYSTEM)]) for row in rows), f"{file.name}: systems")
-    return ScoreRows(columns, tuple(map(tuple, rows)), frozenset(numeric), sidecar, signature)
+    human = next((_clean_text(name) for name, to in renamed.items() if to == HUMAN[0]), HUMAN[0])
+    return ScoreRows(columns, tuple(map(tuple, rows)), frozenset(numeric), sidecar, signature, human)
 
 
 def _text(value: object) -> str | None:

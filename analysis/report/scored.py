@@ -11,6 +11,7 @@ from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, decimals, listed, number, table, text
 from bsx.analysis.present.parts import Cell, Chart, Heading, Part, Section, Segments, TablePart
 from bsx.analysis.report.documents import Document, ScoreRows
+from bsx.data.long import HUMAN
 from bsx.data.pairing import Pairing, is_text_of_segment, printed
 from bsx.data.sidecar import ScoredMetricRow, SystemScoreRow
 from bsx.support.checks import Array
@@ -84,13 +85,16 @@ def _against_people(content: ScoreRows) -> str:
     ranked = {
         name: _ranked(rows, of, content.columns.index(name), systems, better.get(name, True))
         for name in ("human", *content.metrics)
+        if name not in content.controls
     }
     people = ranked.pop("human")
+    # A column of another name may hold anything, such as grades that were constructed.
+    who = "Human scores" if content.human in HUMAN else f"The scores in the column {content.human}"
     named = [f"{system} ({mean:.3g})" for system, mean in people]
     if len(named) > _MOST:
-        said = f"Human scores rank {listed(named[:3])} highest of {len(named)} systems, {named[-1]} lowest."
+        said = f"{who} rank {listed(named[:3])} highest of {len(named)} systems, {named[-1]} lowest."
     else:
-        said = f"Human scores rank {listed(named)}, in this order."
+        said = f"{who} rank {listed(named)}, in this order."
     if left := len(counts) - len(systems):
         said += f" Systems with fewer than {FEWEST} rows, {left}, are left out of that."
     order = [system for system, _ in people]
@@ -175,14 +179,15 @@ def _scores(content: ScoreRows) -> list[Part]:
             if not len(values):
                 continue
             entry = entries.get(metric)
-            rows.append([text(metric), text(system), *_score_cells(entry, system, values, digits)])
+            shown = f"{metric} (control)" if metric in content.controls else metric
+            rows.append([text(shown), text(system), *_score_cells(entry, system, values, digits)])
         spread = [
             (system, np.percentile(values, _PERCENTILES).tolist()) for system, values in column.items() if len(values)
         ]
         arrow = "" if entries.get(metric) is None or entries[metric].higher_is_better else " (lower is better)"
         alt = f"Spread of {metric}: " + "; ".join(f"{s} median {number(ends[2], digits).text}" for s, ends in spread)
         panels.append((metric + arrow, charts.spreads(spread, alt=alt, axis="score of a segment")))
-    heads = ["metric", "system", "n", "score", "mean of segments", "better", "remarks"]
+    heads = ["metric", "system", "n", "corpus score", "mean of segments", "better", "remarks"]
     if all(row[6].text == "" for row in rows):
         heads, rows = heads[:6], [row[:6] for row in rows]
     result = table("Mean scores", heads, rows)

@@ -42,7 +42,7 @@ def show_help(context: typer.Context) -> None:
 @adversarial.command()
 @command(PairsRun, often=_OFTEN_PAIRS)
 def pairs(settings: PairsRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
-    """Take metrics for paraphrase detectors: ROC AUC, average precision, best threshold, paired tests."""
+    """Measure how well metrics detect paraphrases: ROC AUC, average precision, best threshold, paired tests."""
     with progress_bar() as report:
         result = jobs.detect_paraphrases(**set_fields(settings), progress=report)
     files = [settings.table] if settings.against is None else [settings.table, settings.against]
@@ -100,7 +100,7 @@ def perturb(
     output: Output = None,
     full: Full = False,
 ) -> None:
-    """Change texts on purpose and measure how far each metric's scores fall, beside a change that keeps the meaning."""
+    """Change texts on purpose: how far does each metric's score fall, compared with a change that keeps the meaning?"""
     if list_all:
         refuse_beside(context, "list_all", "format", "output")
         write_result(_listing(form_of(format, output)), output)

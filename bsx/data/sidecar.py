@@ -28,13 +28,14 @@ class SystemScoreRow(BaseModel):
 
 
 class ScoredMetricRow(BaseModel):
-    """What a sidecar says of one metric; keys that reading does not need are kept."""
+    """What a sidecar says of one metric, or of a control, which is none; keys that reading does not need are kept."""
 
     model_config = ConfigDict(extra="allow")
 
     metric: str
     higher_is_better: bool
     signature: str = ""
+    control: bool = False
     scores: list[SystemScoreRow] = []
 
 
@@ -96,8 +97,18 @@ def known_metrics(file: str | Path) -> list[ScoredMetricRow]:
 
 
 def scored_columns(file: str | Path, columns: Sequence[str]) -> list[str]:
-    """Return those of a table's columns that are known to hold scores of metrics."""
-    return [name for name in dict.fromkeys(entry.metric for entry in known_metrics(file)) if name in columns]
+    """Return those of a table's columns that are known to hold scores of metrics, which controls are not."""
+    known = dict.fromkeys(entry.metric for entry in known_metrics(file) if not entry.control)
+    return [name for name in known if name in columns]
+
+
+def control_columns(file: str | Path, columns: Sequence[str]) -> list[str]:
+    """Return those of a table's columns that are known to hold controls."""
+    return [
+        name
+        for name in dict.fromkeys(entry.metric for entry in known_metrics(file) if entry.control)
+        if name in columns
+    ]
 
 
 def factor_columns(file: str | Path, columns: Sequence[str]) -> list[str]:

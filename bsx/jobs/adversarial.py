@@ -105,7 +105,7 @@ class PairsRun(Watched, MetricSettings, DependentRows, PairTests, ScoreColumns, 
 
 @settled(PairsRun)
 def detect_paraphrases(settings: PairsRun) -> PairsResult:
-    """Take metrics for paraphrase detectors: ROC AUC, average precision, best threshold, paired tests.
+    """Measure how well metrics detect paraphrases: ROC AUC, average precision, best threshold, paired tests.
 
     Args:
         settings: see `PairsRun`.

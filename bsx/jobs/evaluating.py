@@ -29,7 +29,7 @@ from bsx.data.output import ScoreTable, check_table
 from bsx.data.pairing import Pairing, texts_of_rows
 from bsx.data.run import as_one_run
 from bsx.data.seen import RowTexts
-from bsx.data.sidecar import carried, known_signatures
+from bsx.data.sidecar import carried, control_columns, known_signatures
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError
 from bsx.jobs.scoring.input import Input
@@ -164,6 +164,10 @@ def meta(settings: MetaRun) -> MetaResult | Judgments:
             raise InputError(f"{idle[0]} needs metrics")
     notes: list[str] = []
     with texts_of(settings).opened(notes.append) as texts:
+        if not (settings.metrics or settings.columns or settings.sentinels or settings.test_set):
+            table = Table(texts.table or "")
+            known = control_columns(table.name, table.columns)  # what was a control when it was scored stays one
+            settings = settings.model_copy(update={"sentinels": known})
         columns = score_columns(texts, settings) if settings.metrics else read_scores(texts.table, settings)
     if settings.scores_out is not None:
         columns.save(Path(settings.scores_out))
@@ -328,6 +332,8 @@ def score_columns(texts: Input, settings: MetaRun) -> Columns:
         for metric, total in zip(metrics, tally.totals, strict=True)
         if total.has_statistics
     }
+    for entry in summary["metrics"]:
+        entry |= {"control": True} if entry["metric"] in settings.sentinels else {}
     summary["metrics"] = [*carried(file), *summary["metrics"]]
     return Columns(values, alone, notes, kept, types, {**summary, "provenance": origin}, signatures, of_corpus, pairs)
 

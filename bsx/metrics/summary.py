@@ -155,7 +155,7 @@ def to_text(prepared: Prepared, result: JsonObject) -> str:
     """Return a summary as tables for a terminal, with the signatures."""
     figures = prepared.metrics[0].figures
     if figures is None:
-        rows = [["metric", "system", "n", "score"]]
+        rows = [["metric", "system", "n", "corpus score"]]
         for entry in result["metrics"]:
             for score in entry["scores"]:
                 n = str(score.get("n", result["segments"]))

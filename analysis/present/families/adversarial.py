@@ -113,7 +113,7 @@ def triples(result: TriplesResult) -> Iterator[Part]:
     yield from _triple_examples(result.worst)
     highest = max(results, key=lambda one: one.rate)
     if highest.n >= FEWEST and highest.ci[1] < 0.5:
-        share = f"in {percent(highest.rate).text} of {highest.n:,} triples, where a coin would in half of them"
+        share = f"in {percent(highest.rate).text} of {highest.n:,} triples, where half would be chance"
         said = f"No metric prefers the paraphrase as often as chance: {highest.metric}, the highest, {share}."
         yield Surprise(said, 1 - 2 * highest.ci[1])
 
@@ -258,7 +258,7 @@ def _pairs_answer(detections: Sequence[PairDetection], tests: Sequence[Detection
     if n < FEWEST:
         return f"{n} pairs are too few to say which metric tells paraphrases from other pairs best."
     areas = [f"{detection.metric} {number(detection.auc).text} {interval(detection.ci).text}" for detection in ranked]
-    said = [f"AUC as a detector of paraphrases on {n:,} pairs: {_some(areas)}."]
+    said = [f"AUC of paraphrase detection on {n:,} pairs: {_some(areas)}."]
     said += _apart({detection.metric: detection.auc for detection in ranked}, tests)
     above = [detection.metric for detection in ranked if detection.auc > 0.5 and detection.p < ALPHA]
     below = [detection.metric for detection in ranked if detection.auc < 0.5 and detection.p < ALPHA]
@@ -298,7 +298,7 @@ def _detection(
     )
     note += f" {_BOLD}, p < {ALPHA}, DeLong tests{_corrected(tests)}." if tests else ""
     where = "" if harder is None else f" in {harder.name}"
-    caption = f"Metrics as detectors of paraphrases{where}, n = {detections[0].n:,} pairs"
+    caption = f"Paraphrase detection{where}, n = {detections[0].n:,} pairs"
     return table(caption, ["metric", "ROC AUC", "interval", "p"], rows, note=note, full=harder is not None)
 
 
@@ -406,7 +406,7 @@ def _perturbed_surprises(result: Robustness) -> Iterator[Surprise]:
             continue
         if not math.isnan(item.relative_drop) and not math.isnan(control.relative_drop):
             costs = f"it loses {_loss(item)}, {_loss(control)}"
-            said = f"{item.metric} minds a change of meaning less than one that keeps the meaning: {costs}."
+            said = f"{item.metric} loses less by a change of meaning than by one that keeps it: {costs}."
             yield Surprise(said, control.relative_drop - item.relative_drop)
 
 

@@ -194,17 +194,34 @@ def _finding(result: MetaResult) -> str:
 
 
 def _not_above(result: MetaResult) -> str:
-    """Return the controls that no metric of a single group is better than, which the answer must not hide."""
-    if len(result.groups) > 1 or not result.metrics:
+    """Return the controls that no metric is better than, on average over groups, which the answer must not hide."""
+    if result.average is None or not result.metrics:
         return ""
-    group = result.groups[0]
-    none = [
-        name for name in result.sentinels if not any(beats(result, metric, name, group) for metric in result.metrics)
-    ]
-    if not none:
-        return ""
-    how = "significantly better" if group.control_tests else "better"
-    return f" No metric is {how} than the control{'s' * (len(none) > 1)} {listed(none)}."
+    several, group = len(result.groups) > 1, result.groups[0]
+    tests: Sequence[PairTest | AverageTest] = result.average.control_tests if several else group.control_tests
+    values = {item.metric: item.value for item in (result.average.metrics if several else group.metrics)}
+    of = {(test.a, test.b): test for test in tests}
+
+    def above(metric: str, control: str, way: int) -> bool:
+        """Return whether a metric is better than a control (way 1), or the control than the metric (-1)."""
+        test = of.get((metric, control))
+        if test is None:
+            return way * (values.get(metric, math.nan) - values.get(control, math.nan)) > 0
+        p = _p(result, test) if isinstance(test, PairTest) else test.p_adjusted
+        return way * test.difference > 0 and p < _setting(result, "alpha")
+
+    none = [name for name in result.sentinels if not any(above(metric, name, 1) for metric in result.metrics)]
+    two_sided = several or _setting(result, "alternative") != "greater"
+    best = [name for name in none if of and two_sided and all(above(metric, name, -1) for metric in result.metrics)]
+    every = "than the metric" if len(result.metrics) == 1 else "than every metric"
+    said = ""
+    if best:
+        shown = listed([f"{name} ({number(values[name]).text})" for name in best])
+        said = f" Significantly better {every}: the control{'s' * (len(best) > 1)} {shown}."
+    if rest := [name for name in none if name not in best]:
+        how = "significantly better" if of else "better"
+        said += f" No metric is {how} than the control{'s' * (len(rest) > 1)} {listed(rest)}."
+    return said
 
 
 def _told_apart(

@@ -190,7 +190,7 @@ def _worded(result: PlanResult, notice: Notice) -> str:
     values = notice.values
     if notice.name == "few-documents":
         return (
-            f"{values['documents']} documents say little about what segments of a document have in common: mind the "
+            f"{values['documents']} documents say little about what segments of a document have in common: note the "
             "interval of the number that is needed."
         )
     if notice.name == "documents-unknown":

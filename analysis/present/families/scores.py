@@ -38,7 +38,7 @@ def metric_parts(scores: MetricScores) -> Iterator[Part]:
     worth = "" if scores.higher_is_better else "; lower is better"
     yield Answer(f"{scores.metric}: {scores.system:.4f} for all {_segments(n)} together{worth}.")
     cells = [number(scores.system, 4), *(number(float(f(scores.values)), 4) for f in (np.mean, np.std, np.min, np.max))]
-    heads = ["metric", "all together", "mean", "sd", "lowest", "highest"]
+    heads = ["metric", "corpus score", "mean of segments", "sd", "lowest", "highest"]
     caption = f"{scores.metric} of n = {n:,} segments"
     yield table(caption, heads, [[text(scores.metric), *cells]], note=str(scores.signature))
     yield from _remarks(scores, n)

@@ -222,8 +222,10 @@ def _scores(result: CompareResult, *, intervals: bool) -> TablePart:
     drawn = f", {result.settings['resamples']:,} resamples" if "resamples" in result.settings else ""
     dagger = "better than the systems of these numbers" if every else f"different from {result.baseline}"
     bold = "not significantly worse than the best or any other, which does not show that they are as good"
+    means = [notice.about for notice in result.warnings if notice.name == "mean-of-segments"]
+    what = f" ({listed(means)}: mean of segments)" if means else ""
     return table(
-        f"Scores of systems{level}; sampled: {_sampled(result)}",
+        f"Scores of systems{what}{level}; sampled: {_sampled(result)}",
         heads,
         results,
         note=f"Bold: {bold if every else 'best score'}. †: significantly {dagger}, {_level(result)} ({_test(result)}"

@@ -29,7 +29,7 @@ Two = tuple[Array, Array]
 
 
 def measure_paraphrases(inputs: CardInputs) -> CardFindings:
-    """Take subjects and sentinels for detectors of paraphrases, on pairs and on triples."""
+    """Measure how well subjects and sentinels detect paraphrases, on pairs and on triples."""
     findings = CardFindings()
     for data, content in inputs.tables(LabelledPairs):
         _pairs(findings, inputs, data, content)

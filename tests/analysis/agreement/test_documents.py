@@ -135,7 +135,7 @@ def test_few_segments_that_weigh_much_count_less() -> None:
     columns = table()
     columns["a"][0], columns["human"][0] = 60.0, 50.0
     found = evaluated(columns, system="system", segment="segment")
-    assert any(note.startswith("a few of 60 segments decide about a") for note in found.notes)
+    assert any(note.startswith("a few of 60 segments determine the correlation of a") for note in found.notes)
 
 
 @pytest.mark.parametrize("clustered", [False, True])

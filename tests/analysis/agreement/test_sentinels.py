@@ -19,7 +19,7 @@ from bsx.analysis import meta_evaluate
 from bsx.analysis.agreement.sentinels import made
 from bsx.analysis.present.families.agreement import beats
 from bsx.analysis.present.forms import parts_of
-from bsx.analysis.present.parts import Notes
+from bsx.analysis.present.parts import Answer, Notes
 from bsx.errors import InputError, UnknownNameError
 from tests.analysis.agreement.test_evaluate import invented
 
@@ -162,9 +162,45 @@ def test_the_command_scores_controls_beside_metrics(cli: Run, tmp_path: Path) ->
     again = cli("meta", kept, "--columns", "chrf", "--sentinels", "length,shuffled", *columns, "--format", "json")
     first, second = (json.loads(out)["groups"][0]["metrics"][1] for out in (done.out, again.out))
     assert first == second
+    # What was a control stays one in the table: only a column that is named is a metric.
+    alone, named = (
+        json.loads(cli("meta", kept, *columns, *more, "--format", "json").out)["groups"][0]["metrics"]
+        for more in ([], ["--columns", "chrf,length"])
+    )
+    assert {row["metric"]: row.get("control", False) for row in alone} == {
+        "chrf": False,
+        "length": True,
+        "overlap:unit=characters": True,
+    }
+    assert [(row["metric"], row.get("control", False)) for row in named] == [("chrf", False), ("length", False)]
+    shown = cli("report", kept, "-o", tmp_path / "report.md")
+    assert shown.status == 0, shown.err
+    page = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "| length (control) | atlas |" in page
+    assert "| metric | system | n | corpus score | mean of segments |" in page
     wrong = cli("meta", kept, "--columns", "chrf", "--sentinels", "overlaps", *columns)
     assert (wrong.status, wrong.err.count("\n")) == (2, 1)
     assert "sentinels: 'overlaps' is neither" in wrong.err
+
+
+@pytest.mark.parametrize("group", ["lp", None])
+def test_the_answer_names_controls_that_are_better_than_every_metric(group: str | None) -> None:
+    """Over several groups by their average, too; what the others say of each metric stays in a note."""
+    columns = table()
+    rng = np.random.default_rng(3)
+    columns["close"] = (np.array(columns["human"]) + 0.1 * rng.normal(size=len(columns["human"]))).tolist()
+    rows = slice(None) if group else slice(0, columns["lp"].count(columns["lp"][0]))
+    here = {name: cells[rows] for name, cells in columns.items()}
+    where: dict[str, Any] = {"group": group, "system": "system", "segment": "segment"}
+    answers = []
+    for control in ("close", "length"):
+        found = meta_evaluate(here, ["poor"], "human", sentinels=[control], **where)
+        answers.append(next(part.text for part in parts_of(found) if isinstance(part, Answer)))
+        if control == "close":
+            value = found.average.metrics[1].value if group else found.groups[0]["close"].value
+            assert answers[0].endswith(f" Significantly better than the metric: the control close ({value:.3f}).")
+    good = meta_evaluate(here, ["good", "poor"], "human", sentinels=["shuffled"], **where)
+    assert not any("control" in part.text for part in parts_of(good) if isinstance(part, Answer))
 
 
 def test_length_and_overlap_by_hand() -> None:
