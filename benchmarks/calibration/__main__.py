@@ -36,7 +36,7 @@ HEAD = """# Calibration
 
 A test at .05 should reject a true null hypothesis in 5 % of all data sets, and a 95 % interval should hold the truth in
 95 %. Here both are counted in simulated worlds whose truth is known. A size above .05 means false discoveries, a
-coverage below .95 false confidence. The defaults of bsx stand beside other choices, so that you can see what each
+coverage below .95 false confidence. The defaults of bsx stand next to other choices, so that you can see what each
 default is for.
 
 ```console

@@ -16,7 +16,7 @@ UNEQUAL = (1.0, 1.1, 1.2, 1.3, 1.5, 1.8)  # spread of six members' errors
 
 
 def groups(rng: np.random.Generator, tails: int | None = None, n: int = 100, k: int = 5) -> dict[str, Array]:
-    """Five language pairs of a hundred segments; two equally good metrics, r .5 with people."""
+    """Five language pairs of a hundred segments; two equally good metrics, r .5 with human judgments."""
 
     def noise() -> Array:
         if tails is None:
@@ -85,7 +85,7 @@ def section(runs: int) -> str:
         unequal += [[name, interval, rate] for interval, rate in found.items()]
     parts = [
         "## What `meta_evaluate` chooses",
-        "Two equally good metrics, r .5 with people, in several groups; all settings at their defaults. So the weight "
+        "Two equally good metrics, r .5 with human judgments, in several groups; all settings at their defaults. So the weight "
         "of the tails decides between Fisher's interval with the Williams test, and bootstrap with permutation. The "
         "test of the average takes each group's standard error from its own test or interval.",
         table(["world", "size in a group", "size of the average", "coverage in a group", "of the average"], rows, runs),

@@ -198,7 +198,7 @@ def section(runs: int) -> str:
             table(["true R²", "percentiles of the bootstrap", "`r2_bootstrap`", "`r2_ci`"], held, runs),
             "### Groups",
             GROUPS,
-            table(["LEX goes with the metric", "warned (`simpson`)"], warned, runs),
+            table(["LEX is associated with the metric", "warned (`simpson`)"], warned, runs),
         ]
     )
 
@@ -210,7 +210,7 @@ ERRORS = """300 rows. SYN is a null factor. In the first world 60 segments have 
 their error, and SYN is constant within segments; in the second, residuals have heavy tails (t with 3 degrees of
 freedom) and spread more where SEM is extreme."""
 
-NOISE = """500 rows. The metric goes with meaning only (true coefficients SEM .8, SYN 0, LEX 0); LEX correlates .6
+NOISE = """500 rows. The metric depends on meaning only (true coefficients SEM .8, SYN 0, LEX 0); LEX correlates .6
 with meaning, and SEM is a judgment of it with the stated reliability. Without correction, LEX takes over what the
 noise hides of SEM."""
 

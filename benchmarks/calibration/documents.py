@@ -31,7 +31,7 @@ def in_clusters(rng: np.random.Generator, clusters: int, size: int) -> Array:
 
 
 def documents(rng: np.random.Generator, count: int, size: int = 8) -> Rows:
-    """Draw two equally good metrics and people; a document's segments are alike in quality and in all errors."""
+    """Draw two equally good metrics and human judgments; a document's segments are alike in quality and in all errors."""
     quality = in_clusters(rng, count, size)
     columns = {name: quality + in_clusters(rng, count, size) for name in ("a", "b", "human")}
     return {**columns, "doc": np.repeat(np.arange(count), size)}
@@ -133,7 +133,7 @@ STATISTICS: tuple[Statistic, ...] = ("pearson", "spearman")
 
 META = Table(
     "Metrics: rows that come from documents",
-    "Two equally good metrics and people; a document has 8 segments, and half of every variance lies between "
+    "Two equally good metrics and human judgments; a document has 8 segments, and half of every variance lies between "
     "documents. By itself: without the column of documents, Fisher's interval and the Williams test, or the bootstrap "
     "over segments where there are six systems.",
     BOTH,

@@ -30,7 +30,7 @@ def saturating(rng: np.random.Generator, bend: float, n: int = 500, each: int = 
 
 
 def bent(drawn: Drawn) -> dict[str, bool]:
-    """Tell whether LEX is significant beside a line and a curve, and whether the line is warned of."""
+    """Tell whether LEX is significant next to a line and a curve, and whether the line is warned of."""
     result = disentangle(drawn.columns, ["m"], WORDS, spline=["meaning"])
     return {
         "LEX, a line in meaning": result["m"].p["lex"] < 0.05,
@@ -140,7 +140,7 @@ SECTION = Section(
         ),
         Table(
             "Two judges whose errors correlate",
-            "500 rows; the metric goes with meaning (.8), not with LEX, which correlates .6 with meaning; a judge's "
+            "500 rows; the metric depends on meaning (.8), not on LEX, which correlates .6 with meaning; a judge's "
             "reliability is .6. Alpha counts what the errors share as meaning, and so corrects too little.",
             ["LEX, alpha", "LEX, true correlation", "meaning holds, alpha", "meaning holds, true correlation"],
             [World(f"errors correlate {s:g}", partial(judged, share=s), corrected) for s in (0.0, 0.1, 0.3, 0.5)],

@@ -110,7 +110,7 @@ def errors(rows: Rows) -> dict[str, bool]:
 
 
 def groups(rng: np.random.Generator, many: int, segments: int, *, spread: float = 0.0) -> Rows:
-    """Systems share segments, whose difficulty no factor names; LEX, too, goes with the segment."""
+    """Systems share segments, whose difficulty no factor names; LEX, too, is associated with the segment."""
     group, segment = np.repeat(np.arange(many), segments), np.tile(np.arange(segments), many)
     n = many * segments
     sem, own, noise = rng.normal(size=(3, n))

@@ -31,7 +31,7 @@ from bsx.analysis.stats.rowwise import accuracy_of_drawn, mean_of_drawn_pairs
 from bsx.support.checks import Array
 
 DRAWS = 199
-OUTLIER = 5.0  # standard deviations that an outlier lies below the others, for people and metric alike
+OUTLIER = 5.0  # standard deviations that an outlier lies below the others, for human judgments and metric alike
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ SECTION = Section(
     [
         Table(
             "Coverage of intervals of Pearson's r",
-            "True r .5 or .9. An outlier lies five standard deviations below the others for people and metric alike, "
+            "True r .5 or .9. An outlier lies five standard deviations below the others for human judgments and metric alike, "
             "and one system in n is one. With tails of t(2) all scores of a row are large together. Under 20 items the "
             "default reaches from the lowest to the highest end of Fisher's intervals without each one: too "
             "wide where all is normal, which so few items cannot show. What is rare and absent from the sample widens "
