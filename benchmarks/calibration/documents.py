@@ -31,7 +31,7 @@ def in_clusters(rng: np.random.Generator, clusters: int, size: int) -> Array:
 
 
 def documents(rng: np.random.Generator, count: int, size: int = 8) -> Rows:
-    """Draw two equally good metrics and human judgments; a document's segments are alike in quality and in all errors."""
+    """Draw two equally good metrics and human judgments; a document's segments are alike in quality and all errors."""
     quality = in_clusters(rng, count, size)
     columns = {name: quality + in_clusters(rng, count, size) for name in ("a", "b", "human")}
     return {**columns, "doc": np.repeat(np.arange(count), size)}

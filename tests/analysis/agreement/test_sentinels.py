@@ -197,6 +197,7 @@ def test_the_answer_names_controls_that_are_better_than_every_metric(group: str 
         found = meta_evaluate(here, ["poor"], "human", sentinels=[control], **where)
         answers.append(next(part.text for part in parts_of(found) if isinstance(part, Answer)))
         if control == "close":
+            assert found.average is not None
             value = found.average.metrics[1].value if group else found.groups[0]["close"].value
             assert answers[0].endswith(f" Significantly better than the metric: the control close ({value:.3f}).")
     good = meta_evaluate(here, ["good", "poor"], "human", sentinels=["shuffled"], **where)
