@@ -86,8 +86,8 @@ def section(runs: int) -> str:
     parts = [
         "## What `meta_evaluate` chooses",
         "Two equally good metrics, r .5 with human judgments, in several groups; all settings at their defaults. So "
-        "the weight of the tails decides between Fisher's interval with the Williams test, and bootstrap with permutation. "
-        "The test of the average takes each group's standard error from its own test or interval.",
+        "the weight of the tails decides between Fisher's interval with the Williams test, and bootstrap with "
+        "permutation. The test of the average takes each group's standard error from its own test or interval.",
         table(["world", "size in a group", "size of the average", "coverage in a group", "of the average"], rows, runs),
         "With tails of t(3), intervals of r stay below their level: 100 rows say too little about such tails.",
         "### Ensembles of unequal members",

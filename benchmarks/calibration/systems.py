@@ -252,8 +252,8 @@ SECTION = Section(
         Table(
             "Coverage of intervals of Pearson's r",
             "True r .5 or .9. An outlier lies five standard deviations below the others for human judgments and metric "
-            "alike, and one system in n is one. With tails of t(2) all scores of a row are large together. Under 20 items "
-            "the default reaches from the lowest to the highest end of Fisher's intervals without each one: too "
+            "alike, and one system in n is one. With tails of t(2) all scores of a row are large together. Under 20 "
+            "items the default reaches from the lowest to the highest end of Fisher's intervals without each one: too "
             "wide where all is normal, which so few items cannot show. What is rare and absent from the sample widens "
             "no interval.",
             ("Fisher", "percentiles", "default"),
