@@ -129,21 +129,25 @@ def moments(values: Array, noise: Array, clusters: Clustered) -> Array:
 def components(sums: Array, counts: Array | None = None) -> tuple[Array, Array, Array]:
     """Return total variance, the documents' part of it, and mean noise, each (b,), of documents drawn counts (b, G).
 
-    Source: the analysis of variance of one random effect with unequal sizes (Searle, Casella & McCulloch 1992).
+    What stays inside documents is the mean square within them; the documents' part is what the robust variance of the
+    mean, from documents' sums, has beyond it. So the pilot's own standard error is the one over documents that a
+    comparison of the same segments has, whether or not large documents hang together as small ones do. With documents
+    of one size this is the analysis of variance.
+
+    Source: Searle, Casella & McCulloch 1992 for the parts; Liang & Zeger 1986 for the robust variance.
     """
     counts = np.ones((1, sums.shape[1])) if counts is None else counts
     size, total, square, noise = sums
     groups, n = counts.sum(axis=1), counts @ size
     mean = counts @ total / n
-    between = counts @ (total**2 / size) - n * mean**2
     within = counts @ (square - total**2 / size)
+    robust = counts @ total**2 - 2 * mean * (counts @ (total * size)) + mean**2 * (counts @ size**2)
+    robust *= groups / (groups - 1) / n
     if (size == 1).all():
-        variance = between / (groups - 1)
-        return variance, np.zeros_like(variance), counts @ noise / n
-    with np.errstate(divide="ignore", invalid="ignore"):
-        common = (n - counts @ size**2 / n) / (groups - 1)
-        inside = np.where(n > groups, within / np.maximum(n - groups, 1), 0.0)
-        shared = np.maximum((between / (groups - 1) - inside) / common, 0.0)
+        return robust, np.zeros_like(robust), counts @ noise / n
+    weighted = counts @ size**2 / n
+    inside = np.where(n > groups, within / np.maximum(n - groups, 1), 0.0)
+    shared = np.maximum(robust - inside, 0.0) / weighted
     return inside + shared, shared, counts @ noise / n
 
 

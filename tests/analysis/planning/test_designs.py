@@ -102,6 +102,26 @@ def test_a_pilots_standard_error_is_that_of_whole_documents() -> None:
     assert plan.needed_ci[0] < plan.needed.units < plan.needed_ci[1]
 
 
+def test_a_pilots_standard_error_is_the_robust_one_where_small_documents_hang_together_more() -> None:
+    rng = np.random.default_rng(2)
+    sizes = np.array([2] * 60 + [5] * 20 + [10] * 5)
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    shared = rng.normal(size=len(sizes)) * (sizes == 2)
+    values = 0.1 + shared[of] + rng.normal(size=len(of))
+    n = len(values)
+    table: dict[str, Any] = {
+        "system": ["a"] * n + ["b"] * n,
+        "segment": [f"s{i}" for i in range(n)] * 2,
+        "document": [f"d{k}" for k in of] * 2,
+        "score": np.concatenate([values, np.zeros(n)]),
+    }
+    plan = plan_compare(table, effect=0.2, columns=["score"], **COLUMNS)
+    sums = np.bincount(of, values - values.mean())
+    se = math.sqrt(len(sums) / (len(sums) - 1) * float(sums @ sums)) / n
+    assert plan.pilot is not None
+    assert plan.pilot.width == pytest.approx(width_of(se, len(sums) - 1, 0.05), rel=1e-6)
+
+
 def test_segments_that_systems_share_count_once() -> None:
     table = metrics(np.random.default_rng(1), 100, 8, 0.5)
     how: dict[str, Any] = {"effect": 0.1, "columns": ["a", "b"], "human": "human", "resamples": 50}
