@@ -158,6 +158,16 @@ def few_note(rows: Iterable[Sequence[Cell]]) -> str:
     return f" {FEW} fewer than {FEW_ITEMS} items: too few to rely on." if marked else ""
 
 
+def no_others(apart: bool, *, named: bool) -> str:
+    """Return the end of the answer: that other coefficients, if there are any, are not significant.
+
+    Args:
+        apart: whether a metric that is named has such a coefficient.
+        named: whether there are metrics that are not named, of which nothing is said.
+    """
+    return f"; other coefficients{' of the metrics named' * named} are not significant" * apart
+
+
 def listed(names: Sequence[str]) -> str:
     """Return names as in a sentence: a, b and c."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"

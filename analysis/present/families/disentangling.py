@@ -32,6 +32,7 @@ from bsx.analysis.present.cells import (
     estimate,
     interval,
     listed,
+    no_others,
     number,
     p_value,
     percent,
@@ -337,9 +338,8 @@ def _finding(result: DisentangleResult) -> str:
         phrases.append(f"{fit.metric} {' and '.join(ways) or 'is significantly associated with no factor'}")
     more = len(result.results) - _NAMED
     rest = f" (and {more} metric{'s' * (more > 1)} more)" if more > 0 else ""
-    return " ".join(
-        [*said, f"On {result.n:,} rows, {'; '.join(phrases)}{rest}; other coefficients are not significant."]
-    )
+    apart = any(not fit.significant[f] for fit in result.results[:_NAMED] for f in result.factors)
+    return " ".join([*said, f"On {result.n:,} rows, {'; '.join(phrases)}{rest}{no_others(apart, named=more > 0)}."])
 
 
 def _moves(value: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from bsx.analysis.intervening.result import ALPHA, ROUNDING, VIF_LIMIT, Effect, Interventions
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import FEWEST, estimate, listed, number, p_value, table, text
+from bsx.analysis.present.cells import FEWEST, estimate, listed, no_others, number, p_value, table, text
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
 from bsx.support.result import Interval, Notice, as_json
@@ -93,8 +93,10 @@ def _finding(result: Interventions) -> str:
         compared |= any(effect.p_adjusted is not None for effect in own)
     more = len(phrases) - _NAMED
     rest = f" (and {more} metric{'s' * (more > 1)} more)" if more > 0 else ""
-    said = f"On {most:,} edited {result.base}s, {'; '.join(phrases[:_NAMED])}{rest}; other coefficients are not "
-    said += "significant."
+    first = {fit.metric for fit in result.fits[:_NAMED]}
+    others = any(e.metric in first and not _significant(e.edited_p_adjusted) for e in result.effects)
+    end = no_others(others, named=more > 0)
+    said = f"On {most:,} edited {result.base}s, {'; '.join(phrases[:_NAMED])}{rest}{end}."
     if not compared:
         return said
     if not apart:
