@@ -370,7 +370,7 @@ def _estimate(
         value, low, high, name = abs(value), 0.0 if low < 0 < high else ends[0], ends[1], f"|{name}|"
     words = {
         "analytic": ", Fisher z interval",
-        "leave-one-out": ", Fisher z intervals without each one item",
+        "leave-one-out": ", from the lowest to the highest end of Fisher z intervals with each one left out",
         "bootstrap": ", bootstrap interval",
         "none": "",
     }

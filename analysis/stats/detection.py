@@ -326,7 +326,8 @@ def _delong(positive: Mask, scores: Array, of: Numbers | None = None) -> _Areas:
     if of is not None and min(units) < 2 and not np.isin(areas, (0.0, 1.0)).all():
         raise InputError(
             f"labels: all items of the label {int(units[0] < 2)} are in one set of dependent rows: what other sets "
-            "would say is not known; at least 2 sets with each label are needed"
+            "would say is not known; at least 2 sets with each label are needed, or cluster none, which takes rows as "
+            "independent"
         )
     parts = np.zeros((2, len(scores), len(scores)))
     if of is not None:  # what each cluster adds to the area, over or below the mean

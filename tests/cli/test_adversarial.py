@@ -95,7 +95,7 @@ def two_sets(tmp_path: Path) -> tuple[Path, Path]:
     for i in range(60):
         label = i % 2
         words = f"word{i} and more of it"
-        easy.append(f"{words}\t{words if label else 'nothing like that'}\t{label}\t{label + rng.normal():.6f}")
+        easy.append(f"{words}\t{words if label else f'nothing like that, {i}'}\t{label}\t{label + rng.normal():.6f}")
         hard.append(f"{words}\tof it and more word{i}\t{label}\t{rng.normal():.6f}")
     return write(tmp_path / "easy.tsv", *easy), write(tmp_path / "hard.tsv", *hard)
 

@@ -958,7 +958,7 @@ def test_few_systems_say_which_one_carries_the_correlation() -> None:
     assert found.without_one is not None
     assert found.without_one.without_lowest == "d"
     assert found.ci[0] < found.without_one.lowest < found.value
-    assert "without each one item" in found.method
+    assert "with each one left out" in found.method
     assert any("8 systems: an interval reaches over those without each one system" in note for note in result.notes)
     assert any("permutation instead of the Williams test" in note for note in result.notes)
     assert "median absolute deviation" in result.groups[0].tests[0].method

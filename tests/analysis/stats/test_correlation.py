@@ -218,7 +218,7 @@ def test_an_interval_reaches_over_those_without_each_one_item() -> None:
     z, half = np.arctanh([min(without), max(without)]), 1.959964 / np.sqrt(6)
     assert (found.low, found.high) == pytest.approx((np.tanh(z[0] - half), np.tanh(z[1] + half)), abs=1e-6)
     assert found.low < min(without) < pearson(x, y).low
-    assert "without each one item" in found.method
+    assert "with each one left out" in found.method
     # Without the only item that differs nothing varies: nothing is known.
     assert pearson([0, 0, 0, 0, 1], [1, 2, 3, 4, 9], interval="leave-one-out").low == -1
     for measure in (spearman, kendall):
