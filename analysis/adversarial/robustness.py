@@ -83,12 +83,14 @@ def perturbed_scores(
         raise InputError(f"{len(clean)} candidates, {len(references)} references: numbers must match")
     if not references or not metrics:
         raise InputError("there is nothing to measure: give at least one text and one metric")
-    base = get_perturbation(settings.control)
+    base = get_perturbation(settings.control_perturbation)
     if base.graded or not base.preserves:
         fit = ", ".join(
             name for name, perturbation in PERTURBATIONS.items() if perturbation.preserves and not perturbation.graded
         )
-        raise InputError(f"control {settings.control!r}: use one that keeps the meaning and has no strength: {fit}")
+        raise InputError(
+            f"control_perturbation {settings.control_perturbation!r}: use one that keeps the meaning and has no strength: {fit}"
+        )
     given = {"source": sources is not None, "parse": parses is not None}
     chosen, left_out = _choose(settings.perturbations, base, lang, **given)
     cases = [
@@ -117,7 +119,7 @@ def perturbed_scores(
         left_out,
         {
             "clean": "references" if candidates is None else "candidates",
-            "control": settings.control,
+            "control_perturbation": settings.control_perturbation,
             "lang": lang,
             "strengths": list(settings.strengths),
             "rows": len(clean),

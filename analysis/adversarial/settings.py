@@ -126,7 +126,7 @@ class ChangeSettings(BaseSettings):
         Sequence[Annotated[float, Field(gt=0, le=1)]],
         Field(min_length=1, description="Shares of words or letters, for perturbations that have a strength."),
     ] = (0.1, 0.3)
-    control: Annotated[
+    control_perturbation: Annotated[
         str, Field(description="Perturbation that keeps the meaning, to measure the others against.")
     ] = DEFAULT_CONTROL
     seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1

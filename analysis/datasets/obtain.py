@@ -22,7 +22,7 @@ from bsx.support.provenance import file_digest
 from bsx.support.settings import settled
 
 LOCK = "bsx-data.lock.json"
-_BY_HAND = "; without a network, `bsx data get … --source FOLDER` takes a folder that has {name}"
+_BY_HAND = "; without a network, `bsx data get … --from-folder FOLDER` takes a folder that has {name}"
 
 
 class _Facts(TypedDict, total=False):
@@ -61,8 +61,8 @@ def get_dataset(name: str, settings: FetchSettings) -> Path:
     """
     entry = load_dataset_catalog().entry(name)
     folder = data_folder(settings.data_dir) / name
-    if settings.source is not None:
-        wanted = _in_folder(entry, Path(settings.source).expanduser())
+    if settings.from_folder is not None:
+        wanted = _in_folder(entry, Path(settings.from_folder).expanduser())
     elif entry.files:
         wanted = [_Wanted(file.path, file, None) for file in entry.files]
     else:

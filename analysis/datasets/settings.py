@@ -26,7 +26,7 @@ class DataFolder(BaseSettings):
 class FetchSettings(DataFolder):
     """How a data set is fetched."""
 
-    source: Annotated[
+    from_folder: Annotated[
         Path | str | None,
         Field(
             description="Copy from this folder instead of using the network; it has either the published files or the "

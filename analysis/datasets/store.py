@@ -123,5 +123,5 @@ def how_to_get(entry: DatasetEntry) -> str:
     paths = ", ".join(entry.local.paths) if entry.local is not None else ""
     return (
         f"nobody publishes it in this form; put {paths} there, or name their folder: "
-        f"`bsx data get {entry.name} --source FOLDER` ({entry.homepage})"
+        f"`bsx data get {entry.name} --from-folder FOLDER` ({entry.homepage})"
     )

@@ -75,7 +75,7 @@ def disentangle(
         factors: columns of the factors.
         settings: see `DisentangleSettings`; how standard errors are chosen and computed say
             `bsx.analysis.disentangling.standard_errors.choose_errors` and `bsx.analysis.stats.regression.fit_ols` with
-            their references. The paper's are ``classic``. ``control="length"`` is computed from the texts unless there
+            their references. The paper's are ``classic``. ``controls="length"`` is computed from the texts unless there
             is such a column. The mediation divides coefficients with ``bootstrap`` resamples, or 1000.
 
     Returns:
@@ -87,7 +87,7 @@ def disentangle(
     """
     _check_names(metrics, factors)
     settings.check(metrics, factors)
-    table, controls = with_lengths(with_repeats(table, settings.repeats), settings.control)
+    table, controls = with_lengths(with_repeats(table, settings.repeats), settings.controls)
     numbers = [*metrics, *factors, *(name for names in settings.repeats.values() for name in names), *controls]
     levels = (settings.cluster, settings.group, *settings.within, *settings.random)
     wanted = [name for name in dict.fromkeys(levels) if name is not None]
@@ -140,8 +140,8 @@ def _fit_all(
     responses = y.T @ x / n  # (metrics, factors)
     subsets = subset_r2(np.broadcast_to(correlations, (len(metrics), p, p)), responses)
     draws = None
-    if settings.bootstrap:
-        draws = bootstrap_regressions(x, y, resamples=settings.bootstrap, seed=settings.seed, clusters=errors.clusters)
+    if settings.resamples:
+        draws = bootstrap_regressions(x, y, resamples=settings.resamples, seed=settings.seed, clusters=errors.clusters)
         draws = widened(draws, x, y, errors, intercept=settings.intercept)
     shares = None
     if draws is not None and p <= SHARES_RESAMPLED:  # (resamples, metrics, factors)
@@ -174,7 +174,7 @@ def _fit_all(
         confidence=settings.confidence,
         alpha=settings.alpha,
         correction=settings.correction,
-        bootstrap=settings.bootstrap,
+        bootstrap=settings.resamples,
         omitted=0,
         condition_number=condition,
         warnings=tuple(result),

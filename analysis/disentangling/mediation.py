@@ -52,7 +52,7 @@ def mediate(
         raise InputError(f"mediator: {mediator!r}: name a factor that may act through it")
     at = list(factors).index(mediator)
     rest = [place for place in range(len(factors)) if place != at]
-    confidence, resamples = settings.confidence, settings.bootstrap or RESAMPLES
+    confidence, resamples = settings.confidence, settings.resamples or RESAMPLES
     draws = bootstrap_regressions(x, y, resamples=resamples, seed=settings.seed, clusters=errors.clusters)
     a = np.linalg.lstsq(x[:, rest], x[:, at], rcond=None)[0]
     full = np.linalg.lstsq(x, y, rcond=None)[0]

@@ -57,7 +57,7 @@ class DisentangleSettings(RegressionSettings):
     """How metrics are regressed on factors, and what else is asked."""
 
     group: Annotated[str | None, Field(description="Column of groups to fit one by one and compare.")] = None
-    bootstrap: Annotated[int, Field(ge=0, description="Resamples for bootstrap intervals; 0 for none.")] = 0
+    resamples: Annotated[int, Field(ge=0, description="Resamples for bootstrap intervals; 0 for none.")] = 0
     seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
     confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
     correction: Annotated[
@@ -80,7 +80,7 @@ class DisentangleSettings(RegressionSettings):
         Field(description="Columns that measure one factor, sem=sem1,sem2,…: reliability from them."),
     ] = ()
     simex: Annotated[int, Field(ge=0, le=1000, description="Simulations to correct by SIMEX too; 0 for none.")] = 0
-    control: Annotated[
+    controls: Annotated[
         Sequence[str], Field(description="Columns to hold constant; length is counted in the texts.")
     ] = ()
     within: Annotated[
@@ -158,6 +158,6 @@ class DisentangleSettings(RegressionSettings):
             for name in names:
                 if name not in factors:
                     raise InputError(f"{setting}: {name!r} is none of the factors {', '.join(factors)}")
-        for name in self.control:
+        for name in self.controls:
             if name in metrics or name in factors:
-                raise InputError(f"control: {name!r} is a metric or factor already")
+                raise InputError(f"controls: {name!r} is a metric or factor already")

@@ -108,7 +108,7 @@ class Resources(BaseSettings):
     dictionary: Annotated[
         Path | None, Field(description="File with word TAB translation on each line, for lex instead.")
     ] = None
-    parallel: Annotated[str | None, Field(description="Column of scores of parallel text, for clb.")] = None
+    parallel_scores: Annotated[str | None, Field(description="Column of scores of parallel text, for clb.")] = None
     parses1: Annotated[Path | None, Field(description="CoNLL-U file with parses of the references, or sources.")] = None
     parses2: Annotated[Path | None, Field(description="The same of the candidates.")] = None
     parser: Annotated[Literal["stanza", "spacy"], Field(description="Parser, where no parses are given.")] = "stanza"

@@ -53,11 +53,11 @@ class CrossLingualBias(Factor[CrossLingualConfig]):
     """
 
     Config = CrossLingualConfig
-    reads = frozenset({"parallel"})
+    reads = frozenset({"parallel_scores"})
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Return the column; see `Factor.compute`."""
-        column = self.config.column or resources.parallel
+        column = self.config.column or resources.parallel_scores
         if column is None:
             present = ", ".join(map(repr, pairs.columns)) or "none"
             raise InputError(

@@ -128,7 +128,7 @@ def r2_intervals(runs: int) -> dict[str, dict[str, Rate]]:
     """Return world -> interval of R² -> how often it holds the true share."""
 
     def measure(drawn: Drawn) -> dict[str, bool]:
-        result = disentangle(drawn.columns, ["m"], FACTORS, bootstrap=RESAMPLES)
+        result = disentangle(drawn.columns, ["m"], FACTORS, resamples=RESAMPLES)
         fit = result["m"]
         z = {name: (v - v.mean()) / v.std() for name, v in drawn.columns.items() if isinstance(v, np.ndarray)}
         x, y = np.column_stack([z[name] for name in FACTORS]), z["m"][:, None]

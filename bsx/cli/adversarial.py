@@ -18,16 +18,16 @@ from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
 
 _OFTEN_PERTURB = """
-    table candidate reference source perturbations strengths save parses parser model lang metrics
+    table candidate reference source perturbations strengths edits_out parses parser model lang metrics
 """
 _OFTEN_CHALLENGE = """
     table good bad reference source phenomenon columns lower model lang metrics
 """
 _OFTEN_TRIPLES = """
-    table columns lower cluster document model lang metrics
+    table columns lower dependence document model lang metrics
 """
 _OFTEN_PAIRS = """
-    table label reference candidate columns lower cluster document model lang metrics
+    table label reference candidate columns lower dependence document model lang metrics
 """
 adversarial = group()
 

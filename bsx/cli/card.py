@@ -21,20 +21,21 @@ _OFTEN_CARD = """
 @command(CardSettings, often=_OFTEN_CARD)
 def card(
     settings: CardSettings,
-    compare: Annotated[
-        bool, typer.Option("--compare", help="Lay cards side by side, with clusters; tables are their .json files.")
+    side_by_side: Annotated[
+        bool,
+        typer.Option("--side-by-side", help="Lay cards side by side, with clusters; tables are their .json files."),
     ] = False,
     full: Full = False,
     format: TableFormat = None,
     output: Output = None,
 ) -> None:
     """Measure all that can be measured of metrics: one card each, step by step, with all tests corrected together."""
-    if compare:
+    if side_by_side:
         from bsx.analysis.cards.leaderboard import compare_cards
         from bsx.analysis.cards.result import read_cards
 
         for name in set_fields(settings, "tables", "alpha"):
-            raise InputError(f"{name} has no effect with compare, which reads cards: leave it out", setting=name)
+            raise InputError(f"{name} has no effect with side_by_side, which reads cards: leave it out", setting=name)
         board = compare_cards(read_cards(settings.tables), alpha=settings.alpha)
         write_shown(board, settings.tables, format, output, full=full)
     else:

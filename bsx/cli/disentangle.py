@@ -19,7 +19,7 @@ _OFTEN_ENSEMBLE = """
     table system segment document columns factor_columns human how group save lang metrics
 """
 _OFTEN_DISENTANGLE = """
-    table system segment document columns factor_columns group within cluster control reliability repeat
+    table system segment document columns factor_columns group within cluster controls reliability repeat
     spline compare lang metrics
 """
 
@@ -39,7 +39,7 @@ def disentangle(
         ),
     ] = None,
     full: Full = False,
-    plot: Annotated[bool, typer.Option("--plot", help="Draw pictures into the folder too.")] = False,
+    pictures: Annotated[bool, typer.Option("--pictures", help="Draw pictures into the folder too.")] = False,
 ) -> None:
     """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares."""
     from bsx.analysis.present.forms import files_in, save, save_pictures
@@ -49,8 +49,8 @@ def disentangle(
     from bsx.support.provenance import Provenance, provenance
 
     folder = output if output is not None and (output.suffix.lower() not in FORMS or output.is_dir()) else None
-    if plot and folder is None:
-        raise InputError("plot draws into a folder: say which with -o DIR")
+    if pictures and folder is None:
+        raise InputError("pictures are drawn into a folder: say which with -o DIR")
     if folder is not None and folder.is_dir():
         check_outputs(files_in(folder, "disentangle"))
     with progress_bar() as report:
@@ -58,8 +58,8 @@ def disentangle(
     result = regression.result()
     if folder is not None:
         origin = provenance(result.kind, [settings.table], result.signatures)
-        save(replace(result, provenance=Provenance.read(origin)), folder, "disentangle", pictures=plot)
-        for left in regression.residuals() if plot else ():
+        save(replace(result, provenance=Provenance.read(origin)), folder, "disentangle", pictures=pictures)
+        for left in regression.residuals() if pictures else ():
             save_pictures(left, folder)
         output = None
     write_shown(result, [settings.table], format, output, full=full)

@@ -14,7 +14,7 @@ from bsx.jobs.intervening import InterveneRun
 from bsx.support.settings import set_fields
 
 _OFTEN_INTERVENE = """
-    table edits base factors candidate reference source human save lang model metrics
+    table edits base factors candidate reference source human edits_out lang model metrics
 """
 _OFTEN_FACTOR = """
     table factors human candidate reference source parser vectors train_vectors output lang

@@ -13,7 +13,7 @@ from bsx.jobs.deciding import MbrRun
 from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
 
-_OFTEN = "table references method keep candidate source segment output model lang metrics"
+_OFTEN = "table references method prune_to candidate source segment output model lang metrics"
 
 
 @command(MbrRun, leave_out=("output",), often=_OFTEN)

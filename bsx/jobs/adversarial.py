@@ -60,7 +60,7 @@ _NO_SCORES = "name columns of scores (columns), or metrics to compute them (metr
 class DependentRows(Skipping, DocumentColumn):
     """Which rows are independent of one another."""
 
-    cluster: Annotated[
+    dependence: Annotated[
         Literal["texts", "none"],
         Field(
             description="Rows that share a text or a document, directly or over others, depend on each other (texts), "
@@ -70,8 +70,8 @@ class DependentRows(Skipping, DocumentColumn):
 
     @model_validator(mode="after")
     def _some_clusters(self) -> Self:
-        if self.document is not None and self.cluster == "none":
-            raise ValueError("document needs cluster texts: cluster none takes all rows as independent")
+        if self.document is not None and self.dependence == "none":
+            raise ValueError("document needs dependence texts: dependence none takes all rows as independent")
         return self
 
 
@@ -138,7 +138,7 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
         if settings.document is not None and settings.document in pairs.scores:
             raise InputError(f"document: the column {settings.document!r} is named twice", file=file)
         documents = _documents(file, settings, strict=file is first)
-        clusters.append(_tied_rows(pairs.sides, settings.cluster, pairs.notes, documents))
+        clusters.append(_tied_rows(pairs.sides, settings.dependence, pairs.notes, documents))
         result = detect_pairs(pairs.labels, pairs.scores, **asked, cluster=clusters[-1])
         pairs.notes += systems_together(Table(file))
         left_out = len(pairs.labels) - result.results[0].n
@@ -155,7 +155,7 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
         answer = replace(answer, against=HarderSet(files[1].name, results[1].results, results[1].tests), drops=lost)
     if settings.curves is not None:
         _write_curves(Path(settings.curves), precision_by_threshold(*read[0], nan=asked["nan"]))
-    asked |= {name: getattr(settings, name) for name in ("cluster", "document", "label", "reference", "candidate")}
+    asked |= {name: getattr(settings, name) for name in ("dependence", "document", "label", "reference", "candidate")}
     return replace(answer, settings=asked | _ran(settings), signatures=signatures, notes=tuple(notes))
 
 
@@ -250,7 +250,7 @@ def _documents(file: Path, settings: DependentRows, *, strict: bool = True) -> L
     table = Table(file)
     named = settings.document if strict or settings.document in table.columns else None
     column = named if named is not None else table.first(*DOCUMENTS)
-    if column is None or settings.cluster == "none":
+    if column is None or settings.dependence == "none":
         return None
     table.require(column)
     names = label_column(column, [row[column] for row in table.rows(column, only=True)])
@@ -346,14 +346,14 @@ def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
     sides = [[t.anchor for t in triples], [t.paraphrase for t in triples], [t.nonparaphrase for t in triples]]
     documents = _documents(Path(settings.table), settings)
     of_triples = None if documents is None else [documents[t.row - 1] for t in triples]
-    of = _tied_rows(sides, settings.cluster, notes, of_triples)
+    of = _tied_rows(sides, settings.dependence, notes, of_triples)
     result = prefer_paraphrase(scores, triples=triples, gap=gap, cluster=of, **asked)
     left = n - result.results[0].n
     if left:
         notes.append(f"{left} of {n} triples miss a score and are left out for all metrics")
     return replace(
         result,
-        settings=asked | {name: getattr(settings, name) for name in ("cluster", "document")} | _ran(settings),
+        settings=asked | {name: getattr(settings, name) for name in ("dependence", "document")} | _ran(settings),
         signatures=computed.signatures,
         notes=(*about(metrics), *notes),
     )
@@ -527,12 +527,12 @@ class BuildTriplesRun(BaseSettings):
         Field(description="Table to write: .tsv, .csv, .jsonl or .parquet."),
         Option(("-o",), writable=True),
     ]
-    how: Annotated[
+    recipe: Annotated[
         Literal["paws", "nouns"], Field(description="From pairs that share sentences, or by permuting nouns.")
     ] = "paws"
     lang: Annotated[str, Field(description="Language of the texts."), Option(("-l",))] = "en"
     keep: Annotated[int, Field(ge=1, description="paws: how many triples to keep.")] = 300
-    by: Annotated[
+    rank_by: Annotated[
         Literal["difference", "overlap"],
         Field(description="paws: keep the largest differences of overlap, or the least overlaps of A and B."),
     ] = "difference"
@@ -563,7 +563,7 @@ class BuiltTriples:
         """Return the summary, to be read."""
         summary = self.summary
         lines = [f"{summary['triples']} triples"]
-        if summary["how"] == "nouns":
+        if summary["recipe"] == "nouns":
             few, same = summary["fewer_than_two_nouns"], summary["same_words"]
             assert isinstance(few, list) and isinstance(same, list)  # noqa: S101, PT018 - for the type checker
             lines.append(f"{len(few)} of {summary['texts']} texts have fewer than two nouns")
@@ -585,20 +585,22 @@ def build_triples(settings: BuildTriplesRun) -> BuiltTriples:
     """
     from bsx.analysis.adversarial.build_triples import build_paws, lexical_overlap, overlaps, permute_nouns
 
-    how, tagger, given = settings.how, settings.tagger, dict(settings)
-    idle = ("keep", "by") if how == "nouns" else ("anchor", "paraphrase", "tagger", "parser_dir", "download", "seed")
+    how, tagger, given = settings.recipe, settings.tagger, dict(settings)
+    idle = (
+        ("keep", "rank_by") if how == "nouns" else ("anchor", "paraphrase", "tagger", "parser_dir", "download", "seed")
+    )
     refuse_idle(given, BuildTriplesRun, f"with how {how}", *idle)
     if tagger != "stanza":
         refuse_idle(given, BuildTriplesRun, f"with tagger {tagger}", "parser_dir", "download")
     check_table(Path(settings.output))
     overlap = lexical_overlap(settings.lang)
-    summary: dict[str, object] = {"how": how, "lang": settings.lang}
+    summary: dict[str, object] = {"recipe": how, "lang": settings.lang}
     if how == "paws":
         table = load_pairs(settings.table)
         labels = [int(label) for label in table.numbers("label")]
         rows = list(zip(table.texts("reference"), table.texts("candidate"), labels, strict=True))
-        triples = build_paws(rows, overlap=overlap, keep=settings.keep, by=settings.by)
-        summary |= {"keep": settings.keep, "by": settings.by, "pairs": len(rows), "triples": len(triples)}
+        triples = build_paws(rows, overlap=overlap, keep=settings.keep, by=settings.rank_by)
+        summary |= {"keep": settings.keep, "rank_by": settings.rank_by, "pairs": len(rows), "triples": len(triples)}
     else:
         segments = list(TableFile(settings.table, [settings.anchor, settings.paraphrase], []))
         anchors, paraphrases = ([segment.candidates[side] for segment in segments] for side in (0, 1))

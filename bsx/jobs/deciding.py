@@ -28,7 +28,18 @@ if TYPE_CHECKING:
     from bsx.data.journal import Arrays
 
 _CHOICES = (
-    *("segment", "candidate", "source", "model_score", "weight", "temperature", "method", "proposer", "keep", "check"),
+    *(
+        "segment",
+        "candidate",
+        "source",
+        "model_score",
+        "weight",
+        "temperature",
+        "method",
+        "proposer",
+        "prune_to",
+        "check",
+    ),
     "seed",
 )
 _BLOCK = 8  # lists that a run which is stopped may lose
@@ -186,7 +197,7 @@ def mbr(settings: MbrRun) -> Decided:
     _check_outputs(output, matrix_out, resume, method)
     asked = {name: getattr(settings, name) for name in _CHOICES}
     if method != "prune":
-        refuse_idle(asked, MbrRun, f"with the method {method}", "proposer", "keep")
+        refuse_idle(asked, MbrRun, f"with the method {method}", "proposer", "prune_to")
     if method == "exact":
         refuse_idle(asked, MbrRun, "with the method exact, which decides every list so", "check", "seed")
     names = NBestColumns(settings.segment, settings.candidate, settings.model_score, settings.weight, settings.source)
@@ -209,7 +220,7 @@ def mbr(settings: MbrRun) -> Decided:
         made[0],
         method,
         proposer=made[1] if pruning else None,
-        keep=settings.keep,
+        prune_to=settings.prune_to,
         temperature=settings.temperature,
     )
     checked = set[int]() if method == "exact" else drawn(total, settings.check, settings.seed)

@@ -120,8 +120,8 @@ class Regression(NamedTuple):
         if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(self.metrics):
             raise InputError(f"compare: {','.join(pair)}: name two of the metrics {', '.join(self.metrics)}, as A,B")
         how = part(self.settings, ComparisonSettings)
-        if self.settings.bootstrap:
-            how["resamples"] = self.settings.bootstrap
+        if self.settings.resamples:
+            how["resamples"] = self.settings.resamples
         return compare_coefficients(table, pair[0], pair[1], self.factors, **how)
 
 
@@ -148,7 +148,7 @@ def read_regression(settings: DisentangleRun) -> Regression:
     opened.require(*(name for name in named.values() if name is not None))
     labels = [name for name in dict.fromkeys((settings.cluster, group, *random, lp)) if name is not None]
     measured = [name for names in repeats.values() for name in names]
-    controls = [name for name in settings.control if name != "length" or name in opened.columns]
+    controls = [name for name in settings.controls if name != "length" or name in opened.columns]
     numbers = [*dict.fromkeys([*columns, *(name for name in factors if name not in repeats), *measured, *controls])]
     if document is not None and settings.cluster is not None:
         raise InputError("document has no effect with cluster: leave out one of them", setting="document")

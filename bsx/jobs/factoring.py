@@ -99,7 +99,7 @@ class FactorRun(FactorSettings):
         Literal["keep", "omit", "error"],
         Field(description="Pairs without a value: write nan, leave out, or refuse."),
     ] = "keep"
-    prefix: Annotated[str, Field(description="Put this before the names of the new columns.")] = ""
+    column_prefix: Annotated[str, Field(description="Put this before the names of the new columns.")] = ""
     registry: Annotated[Path | None, Field(description="Folder laid over the registry.")] = None
 
 
@@ -125,7 +125,7 @@ def factors(settings: FactorRun) -> Factored:
     refuse_idle({name: getattr(settings, name) for name in unread}, Resources, of)
     sentence1, sentence2 = _sides(settings, Table(file), lang1 == lang2)
     table = TableFile(file, [sentence1, sentence2], [], keep_rows=True)
-    names = {factor.spec: settings.prefix + factor.spec for factor in made}
+    names = {factor.spec: settings.column_prefix + factor.spec for factor in made}
     for name in names.values():
         if name in table.columns:
             raise InputError(f"has a column {name!r} already: choose another name with prefix", file=file)

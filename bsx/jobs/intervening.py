@@ -51,7 +51,7 @@ class InterveneRun(InterveneSettings, Watched, Skipping, ParseSettings, MetricSe
     lexicon: Annotated[
         Path | str | None, Field(description="Morphological lexicon, for mor; built from tags otherwise.")
     ] = None
-    save: Annotated[
+    edits_out: Annotated[
         Path | str | None,
         Field(
             description="Table to write: every minimal pair, what it moved and what that cost, with the table's other "
@@ -74,7 +74,7 @@ def intervene(settings: InterveneRun) -> Interventions:
         InputError: for a table, metric, edit or factor that cannot be used.
     """
     progress = told(settings.progress)
-    save = None if settings.save is None else Path(settings.save)
+    save = None if settings.edits_out is None else Path(settings.edits_out)
     if save is not None:
         check_table(save)
     if settings.lang in (None, "auto"):

@@ -204,7 +204,7 @@ class PerturbColumns(BaseSettings):
 class ChangedRows(BaseSettings):
     """Where changed texts are kept."""
 
-    save: Annotated[
+    edits_out: Annotated[
         Path | str | None,
         Field(description="Keep changed texts and scores, with the table's columns: .tsv, .csv, .jsonl or .parquet."),
         Option(writable=True),
@@ -231,7 +231,7 @@ def perturb(settings: PerturbRun) -> Robustness:
         InputError: for a table, metric or perturbation that cannot be used.
     """
     progress = told(settings.progress)
-    table, save = settings.table, None if settings.save is None else Path(settings.save)
+    table, save = settings.table, None if settings.edits_out is None else Path(settings.edits_out)
     if table is None or not settings.metrics:
         raise InputError("give a table of texts and metrics; bsx adversarial perturb --list shows the perturbations")
     if save is not None:

@@ -57,11 +57,11 @@ class ProbeSettings(RunConfig, JudgedColumns, Watched):
     pooling: Annotated[
         Literal["mean", "cls", "max"], Field(description="From the vectors of tokens to that of a sentence.")
     ] = "mean"
-    specials: Annotated[bool, Field(description="Let special tokens take part in mean and max.")] = False
+    pool_specials: Annotated[bool, Field(description="Let special tokens take part in mean and max.")] = False
     final_norm: Annotated[
         bool, Field(description="Pass every layer of a pre-norm encoder (T5, mBART) through its final norm.")
     ] = True
-    control: Annotated[bool, Field(description="Run the control task too.")] = True
+    control_task: Annotated[bool, Field(description="Run the control task too.")] = True
     test_data: Annotated[
         Sequence[str],
         Field(description="Further files to test the probes of one task on, as in other languages."),
@@ -204,7 +204,7 @@ def _encode(
         return word_features(task.sentences, tokenizer, view, budget=budget, progress=bar)
     texts = [text for (text,) in task.sentences]
     return sentence_features(
-        texts, tokenizer, view, pooling=settings.pooling, specials=settings.specials, budget=budget, progress=bar
+        texts, tokenizer, view, pooling=settings.pooling, specials=settings.pool_specials, budget=budget, progress=bar
     )
 
 
@@ -222,7 +222,7 @@ def _probe(
             task.labels,
             groups=task.groups,
             parts=task.parts,
-            types=task.types if settings.control else None,
+            types=task.types if settings.control_task else None,
             probe=settings.probe,
             train_sizes=settings.train_sizes,
             seeds=range(1, settings.repeats + 1),
@@ -252,11 +252,11 @@ def _fields(
     pooled = (
         settings.pooling
         if settings.pooling == "cls"
-        else f"{settings.pooling}{'+specials' if settings.specials else ''}"
+        else f"{settings.pooling}{'+specials' if settings.pool_specials else ''}"
     )
     return {
         "probe": settings.probe,
-        "control": settings.control,
+        "control_task": settings.control_task,
         "model": model,
         "layer": f"{'all' if settings.layers is None else ','.join(map(str, layers))}/{depth}",
         "vector": "word" if task.tokens else pooled,
@@ -300,9 +300,9 @@ def probe(settings: ProbeSettings) -> ProbedModel:
         columns = (*JudgedColumns.model_fields, "lang", "statistic")
         refuse_idle(given, ProbeSettings, "without judged", *columns)
     if settings.tokens:
-        refuse_idle(given, ProbeSettings, "with tokens", "pooling", "specials")
+        refuse_idle(given, ProbeSettings, "with tokens", "pooling", "pool_specials")
     elif settings.pooling == "cls":
-        refuse_idle(given, ProbeSettings, "with pooling cls", "specials")
+        refuse_idle(given, ProbeSettings, "with pooling cls", "pool_specials")
     tasks, others = read_tasks(
         settings.tasks,
         tokens=settings.tokens,

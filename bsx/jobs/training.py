@@ -68,7 +68,7 @@ class _Training(TrainingColumns):
         Option(("-o",), writable=True, folder=True),
     ]
     model: Annotated[str, Field(description="Frozen encoder: a registry name, a folder, or a hub id."), Option(("-m",))]
-    vectors: Annotated[
+    vector_cache: Annotated[
         Path | None, Field(description="Folder that keeps the encoder's vectors for other trainings.")
     ] = None
 
@@ -83,7 +83,7 @@ class TrainSettings(RunConfig, TrainConfig, _Training, Reported):
 class CurveSettings(RunConfig, TrainConfig, _Training, Reported):
     """Settings of `train_curve`."""
 
-    test: Annotated[Sequence[str], Field(min_length=1, description="Tables that agreement is measured on.")]
+    test_data: Annotated[Sequence[str], Field(min_length=1, description="Tables that agreement is measured on.")]
     sizes: Annotated[Sequence[int], Field(description="Numbers of training instances, like 100,1000.")]
     judgments: Annotated[
         Sequence[int], Field(description="Judgments of each instance, like 1,3, drawn from several columns; 0: all.")
@@ -260,7 +260,7 @@ class _Begun:
             seeds=seeds,
             config=TrainConfig(**part(self.settings, TrainConfig)),
             resume=resume,
-            vectors=self.settings.vectors,
+            vectors=self.settings.vector_cache,
             report=progress,
             notify=say,
             files={name: self.data[name].files for name in ("train", "valid")},
@@ -282,7 +282,7 @@ def _begin(settings: TrainSettings | CurveSettings, **files: Sequence[str]) -> _
 
 def files_of(settings: TrainSettings | CurveSettings) -> list[Path]:
     """Return everything that a training reads."""
-    test = settings.test if isinstance(settings, CurveSettings) else ()
+    test = settings.test_data if isinstance(settings, CurveSettings) else ()
     named = [*settings.tables, *settings.valid, *test, *settings.outputs, *settings.references]
     return [Path(name) for name in dict.fromkeys(named)]
 
@@ -321,7 +321,7 @@ def train_curve(settings: CurveSettings) -> LearningCurve:
     """
     from bsx.train.scoring import score_instances
 
-    begun = _begin(settings, train=settings.tables, valid=settings.valid, test=settings.test)
+    begun = _begin(settings, train=settings.tables, valid=settings.valid, test=settings.test_data)
     tested, trained_on = begun.data["test"], begun.data["train"]
     if tested.instances.scores is None or trained_on.instances.scores is None:
         raise InputError("a learning curve needs human scores, not preferences")
@@ -329,7 +329,7 @@ def train_curve(settings: CurveSettings) -> LearningCurve:
 
     @functools.cache
     def stored() -> VectorStore:  # only when the first training comes, for which everything was found right
-        folder = settings.vectors or settings.output / "vectors"
+        folder = settings.vector_cache or settings.output / "vectors"
         store = VectorStore(folder, begun.encoder, settings.vector_precision)
         store.add(tested.instances.used_texts(), progress)
         return store

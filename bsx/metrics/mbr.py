@@ -88,7 +88,7 @@ class Decoder:
             references (DeNero, Chiang & Knight 2009; Vamvas & Sennrich 2024); only some metrics can. ``prune`` lets
             a cheaper metric propose (Eikema & Aziz 2022, coarse to fine).
         proposer: the cheaper metric, aggregated if it can be.
-        keep: how many candidates it proposes.
+        prune_to: how many candidates it proposes.
         temperature: of the softmax over the model's scores; None lets them count the same.
 
     Raises:
@@ -101,7 +101,7 @@ class Decoder:
         method: Method = "exact",
         *,
         proposer: MetricCore | None = None,
-        keep: int = 10,
+        prune_to: int = 10,
         temperature: float | None = None,
     ) -> None:
         if method not in get_args(Method):
@@ -114,7 +114,7 @@ class Decoder:
             if "reference" not in item.needs:
                 raise InputError(f"{item.spec} reads no references: candidates cannot be held against each other")
         self.metric, self.method, self.proposer = metric, method, proposer
-        self.keep, self.temperature = keep, temperature
+        self.prune_to, self.temperature = prune_to, temperature
 
     def decide(
         self, candidates: NBest, references: NBest | None = None, *, check: bool = False
@@ -178,7 +178,7 @@ class Decoder:
         return texts, total / fsum(total)
 
     def _proposed(self, pool: _Pool, others: list[str], weights: Values, given: NBest) -> list[str]:
-        if self.proposer is None or self.keep >= len(pool.texts):
+        if self.proposer is None or self.prune_to >= len(pool.texts):
             return pool.texts
         result = self.proposer.score_aggregate(pool.texts, others, weights)
         if result is None:
@@ -186,7 +186,7 @@ class Decoder:
             scores = matrix(self.proposer, pool.texts, others, source)
             result = Utilities(pool.texts, others, weights, scores).expected
         order = pool.ranked(result if self.proposer.higher_is_better else -result)
-        return sorted(pool.texts[place] for place in order[: self.keep])
+        return sorted(pool.texts[place] for place in order[: self.prune_to])
 
     def _utilities(self, texts: list[str], others: list[str], weights: Values, given: NBest) -> Utilities:
         return Utilities(texts, others, weights, matrix(self.metric, texts, others, _source(self.metric, given)))
@@ -255,7 +255,7 @@ class MbrSettings(BaseSettings):
         ),
     ] = "exact"
     proposer: Annotated[str, Field(description="For the method prune: the cheaper metric.")] = "chrf"
-    keep: Annotated[int, Field(ge=1, description="For the method prune: candidates it proposes.")] = 10
+    prune_to: Annotated[int, Field(ge=1, description="For the method prune: candidates it proposes.")] = 10
     check: Annotated[int, Field(ge=0, description="Decide so many lists exactly too, to state what is lost.")] = 0
     seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
 
@@ -311,7 +311,7 @@ def mbr(candidates: Sequence[Sequence[str]], settings: MbrCall) -> list[Decision
         get_metric(settings.metric, encoders=encoders),
         settings.method,
         proposer=get_metric(settings.proposer, encoders=encoders) if settings.method == "prune" else None,
-        keep=settings.keep,
+        prune_to=settings.prune_to,
         temperature=settings.temperature,
     )
     own = references is None

@@ -278,7 +278,7 @@ def test_building_triples(cli: Run, tmp_path: Path, examples: Path) -> None:
             lines.append(f"{i}\t{word}\t_\t{tag}\t_\t_\t{0 if i == 1 else 1}\t_\t_\t{space}")
         lines.append("")
     parses = write(tmp_path / "a.conllu", *lines)
-    command = ["adversarial", "build-triples", examples, "-o", out, "--how", "nouns", "--tagger", parses]
+    command = ["adversarial", "build-triples", examples, "-o", out, "--recipe", "nouns", "--tagger", parses]
     done = cli(*command, "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)
@@ -296,7 +296,7 @@ def test_the_models_of_the_tagger_are_found_where_the_user_says(
 ) -> None:
     pytest.importorskip("stanza")
     pytest.importorskip("nltk")
-    command = ("adversarial", "build-triples", examples, "-o", tmp_path / "t.tsv", "--how", "nouns", "--parser-dir")
+    command = ("adversarial", "build-triples", examples, "-o", tmp_path / "t.tsv", "--recipe", "nouns", "--parser-dir")
     done = cli(*command, tmp_path / "absent")
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
     assert str(tmp_path / "absent") in done.err

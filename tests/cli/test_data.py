@@ -359,12 +359,12 @@ def test_a_local_folder_instead_of_the_network(registry: Server, cli: Cli, tmp_p
     assert "nobody publishes it in this form; put wmt/da.tsv there" in cli("data", "get", "toy-local").err
     assert (
         "mine: toy-local needs wmt/da.tsv, which is not there"
-        in cli("data", "get", "toy-local", "--source", folder).err
+        in cli("data", "get", "toy-local", "--from-folder", folder).err
     )
-    assert "there is no folder" in cli("data", "get", "toy", "--source", tmp_path / "none").err
+    assert "there is no folder" in cli("data", "get", "toy", "--from-folder", tmp_path / "none").err
     (folder / "wmt/da.tsv").write_text(TABLE)
     other = tmp_path / "other"
-    assert cli("data", "get", "toy-local", "--source", folder, "--data-dir", other).status == 0
+    assert cli("data", "get", "toy-local", "--from-folder", folder, "--data-dir", other).status == 0
     assert len(load_data("toy-local", data_dir=other)) == 500
     assert verify_dataset("toy-local", data_dir=other) == {"wmt/da.tsv": "unchanged"}
     # A data folder may also be somebody's own collection, which nobody fetched.
@@ -379,14 +379,14 @@ def test_a_local_folder_instead_of_the_network(registry: Server, cli: Cli, tmp_p
     listed.write_text(listed.read_text().replace("local: {path: wmt/da.tsv, loader: wmt_da}", local))
     assert cli("data", "verify", "toy-local", "--data-dir", folder).out == "toy-local: wmt/da.tsv: ok\n"
     (folder / "wmt/da.tsv").write_text(TABLE + "x")
-    for command in (("verify", "toy-local", "--data-dir", folder), ("get", "toy-local", "--source", folder)):
+    for command in (("verify", "toy-local", "--data-dir", folder), ("get", "toy-local", "--from-folder", folder)):
         refused = cli("data", *command)
         assert refused.status == 2
         assert f"{folder / 'wmt/da.tsv'}: the sha256 is" in refused.err
     (folder / "da.tsv").write_text(TABLE)
-    assert cli("data", "get", "toy", "--source", folder).status == 0
+    assert cli("data", "get", "toy", "--from-folder", folder).status == 0
     (folder / "da.tsv").write_text(TABLE + "x")
-    result = cli("data", "get", "toy", "--source", folder)
+    result = cli("data", "get", "toy", "--from-folder", folder)
     assert result.status == 2
     assert f"{folder / 'da.tsv'}: has {len(TABLE) + 1:,} bytes" in result.err
     assert verify_dataset("toy") == {"da.tsv": "ok"}

@@ -34,7 +34,7 @@ def test_all_that_it_writes(cli: Callable[..., Outcome], table: Path, tmp_path: 
     kept, page = tmp_path / "pairs.tsv", tmp_path / "report.html"
     document, plot = tmp_path / "found.json", tmp_path / "found.svg"
     candidates = ("--candidate", "candidate", "--human", "human")
-    done = cli(*COMMAND, table, *candidates, "--save", kept, "--plot", plot, "-o", document)
+    done = cli(*COMMAND, table, *candidates, "--edits-out", kept, "--plot", plot, "-o", document)
     assert done.status == 0, done.err
     content = json.loads(document.read_text(encoding="utf-8"))
     assert [fit["n_observed"] for fit in content["fits"]] == [5, 5]

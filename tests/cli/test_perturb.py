@@ -44,7 +44,9 @@ def test_json_document(cli: Callable[..., Outcome], table: Path, tmp_path: Path)
         "--source",
         "source",
     ]
-    done = cli(*command, "--lang", "en", "--strengths", ".2,.5", "--resamples", 50, "--format", "json", "--save", kept)
+    done = cli(
+        *command, "--lang", "en", "--strengths", ".2,.5", "--resamples", 50, "--format", "json", "--edits-out", kept
+    )
     assert done.status == 0, done.err
     content = json.loads(done.out)
     wanted = "metric perturbation strength preserves n unchanged mean_score drop ci relative_drop excess excess_ci p"
@@ -134,7 +136,7 @@ def test_parses_from_a_file(cli: Callable[..., Outcome], tmp_path: Path) -> None
         (["--metrics", "chrf", "--strengths", ","], "name at least one"),
         (["--metrics", "chrf", "--lang", "auto"], "perturbations have rules by language"),
         (["--metrics", "chrf", "--parser", "stanza"], "parser needs to know the language"),
-        (["--metrics", "chrf", "--save", "x.doc"], "x.doc: cannot tell the format"),
+        (["--metrics", "chrf", "--edits-out", "x.doc"], "x.doc: cannot tell the format"),
         (["--metrics", "nometric"], "nometric"),
         ([], "give a table of texts and metrics"),
     ],
@@ -210,7 +212,17 @@ def test_a_row_that_fails_is_skipped_on_request(
 def test_saved_table_has_one_row_a_changed_text(cli: Callable[..., Outcome], table: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept.tsv"
     done = cli(
-        "adversarial", "perturb", table, "--metrics", "chrf", "--perturbations", "empty", "--seed", 9, "--save", kept
+        "adversarial",
+        "perturb",
+        table,
+        "--metrics",
+        "chrf",
+        "--perturbations",
+        "empty",
+        "--seed",
+        9,
+        "--edits-out",
+        kept,
     )
     assert done.status == 0, done.err
     with kept.open(encoding="utf-8", newline="") as stream:

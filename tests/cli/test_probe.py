@@ -178,7 +178,7 @@ def test_other_formats_and_a_judged_table(cli: Run, task: Path, tiny_model: Run,
     assert people["layers"][2]["agreement"] == pytest.approx(expected["layers"][3]["f1"], abs=1e-6)
     assert people["signature"] == expected["signature"]
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
-    text = cli(*command, "--no-control").out
+    text = cli(*command, "--no-control-task").out
     assert "selectivity" not in text
     whole = cli(*command, "--full").out
     for word in ("judged", "n = 12", "Spearman", "2 types", "selectivity"):

@@ -56,7 +56,7 @@ IDLE = [
     ("models --registry trained", "registry: "),
     ("probe task.tsv -m minilm --lang Klingon", "lang has no effect"),
     ("probe task.tsv -m minilm --candidate c", "candidate has no effect"),
-    ("probe task.tsv -m minilm --pooling cls --specials", "specials has no effect"),
+    ("probe task.tsv -m minilm --pooling cls --pool-specials", "pool_specials has no effect"),
     ("probe task.tsv -m minilm --judged judged.tsv --lang Klingon", "Klingon"),
     ("intervene judged.tsv --metrics chrf -l en --lexicon x", "lexicon has no effect"),
     ("intervene judged.tsv --metrics chrf -l en --vectors x --factors lex", "vectors has no effect"),
@@ -65,20 +65,20 @@ IDLE = [
     ("factors paws.tsv -o o.tsv --factors lex --parser spacy", "parser has no effect"),
     ("factors paws.tsv -o o.tsv --human human", "human has no effect"),
     ("adversarial build-triples paws.tsv -o o.tsv --tagger nltk", "tagger has no effect"),
-    ("adversarial build-triples paws.tsv -o o.tsv --how nouns --keep 3", "keep has no effect"),
-    ("adversarial build-triples paws.tsv -o o.tsv --how nouns --tagger nltk --download", "download has no effect"),
+    ("adversarial build-triples paws.tsv -o o.tsv --recipe nouns --keep 3", "keep has no effect"),
+    ("adversarial build-triples paws.tsv -o o.tsv --recipe nouns --tagger nltk --download", "download has no effect"),
     ("adversarial perturb judged.tsv --metrics chrf --parser-dir x", "parser_dir has no effect"),
     ("adversarial perturb --list --metrics chrf", "--metrics"),
     ("models --languages --licence MIT", "--licence"),
     ("models --lang de show minilm", "--lang"),
     ("metrics --needs source show chrf", "--needs"),
-    ("card --compare a.json b.json --parts nosuch", "parts"),
-    ("card --compare a.json b.json --timed 20", "timed"),
-    ("card --compare a.json b.json --device cpu", "device"),
+    ("card --side-by-side a.json b.json --parts nosuch", "parts"),
+    ("card --side-by-side a.json b.json --timed 20", "timed"),
+    ("card --side-by-side a.json b.json --device cpu", "device"),
     ("card --metrics chrf --parts nosuch", "parts"),
     ("explain judged.tsv --metrics chrf --resamples 30", "resamples has no effect"),
     ("explain judged.tsv --metrics chrf --seed 30", "seed has no effect"),
-    ("mbr judged.tsv --metrics chrf --keep 3", "keep has no effect"),
+    ("mbr judged.tsv --metrics chrf --prune-to 3", "prune_to has no effect"),
     ("mbr judged.tsv --metrics chrf --check 3", "check has no effect"),
     ("meta scores.tsv --columns a --human-ties 1", "human_ties needs"),
     ("meta scores.tsv --columns a --test none --correction holm", "correction holm has no effect"),
@@ -146,7 +146,7 @@ def test_a_report_shows_scores_that_are_missing(cells: list[str], folder: Path, 
 
 
 @pytest.mark.parametrize("column", ["a", "x"])
-@pytest.mark.parametrize("more", ["", "--bootstrap 20", "--spline x", "--checks", "--se hc3", "--random system"])
+@pytest.mark.parametrize("more", ["", "--resamples 20", "--spline x", "--checks", "--se hc3", "--random system"])
 def test_numbers_too_large_to_compute_with_are_named(column: str, more: str, folder: Path, cli: Cli) -> None:
     rows = [line.split("\t") for line in (folder / "scores.tsv").read_text().splitlines()]
     for number, row in enumerate(rows[1:]):

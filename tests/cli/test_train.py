@@ -145,7 +145,7 @@ def test_curve(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) ->
         tables["train"],
         "--valid",
         tables["valid"],
-        "--test",
+        "--test-data",
         tables["test"],
         "--human",
         "j1",
@@ -164,7 +164,7 @@ def test_curve(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) ->
         "1,3",
         "--seeds",
         "1,2",
-        "--vectors",
+        "--vector-cache",
         tmp_path / "store",
     )
     done = cli(*given, "--format", "json", "--plot", tmp_path / "curve.svg")

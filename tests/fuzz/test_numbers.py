@@ -103,7 +103,7 @@ def test_a_number_out_of_range_is_one_line(
     assert not failed
 
 
-DRAWS = ("--resamples", "--bootstrap")
+DRAWS = ("--resamples",)
 DRAWN = {name: option.partition("=")[0] for name, option in CASES if option.startswith(DRAWS)}
 
 

@@ -40,7 +40,7 @@ RIGHT: dict[str, str] = {
     "--sample 5 --resamples 20 --test none",
     "compare": "-c cand.txt -c other.txt -r ref.txt --metrics chrf --resamples 20 --format json",
     "match": "a\\ cat the\\ dog -m bert --layer 1 --format json",
-    "probe": "first.te.txt -m bert --layers 1 --repeats 1 --resamples 20 --no-control --format json",
+    "probe": "first.te.txt -m bert --layers 1 --repeats 1 --resamples 20 --no-control-task --format json",
     "factors": "scores.tsv -o {out}/f.tsv --factors lex --reference reference --candidate candidate --format json",
     "disentangle": "scores.tsv --columns a,b --factor-columns x1,x2 --format json -o {out}/d.json",
     "ensemble": "scores.tsv --columns a,b --human h --segment seg --how ridge --folds 3 --resamples 20 --format json",
@@ -50,7 +50,7 @@ RIGHT: dict[str, str] = {
     "plan disentangle": "systems.tsv --columns a --factor-columns x1,x2 --factor x1 --width 0.5 --resamples 20",
     "report": "scores.tsv -o {out}/r.html",
     "train": "esim train.tsv --valid valid.tsv -o {out}/t -m bert --hidden 4 --epochs 1 --max-pieces 8",
-    "train curve": "esim train.tsv --valid valid.tsv --test valid.tsv --sizes 4 --seeds 1 -o {out}/c -m bert "
+    "train curve": "esim train.tsv --valid valid.tsv --test-data valid.tsv --sizes 4 --seeds 1 -o {out}/c -m bert "
     "--hidden 4 --epochs 1",
     "metrics show": "chrf --format json",
     "metrics layers": "judged.tsv -m bert --resamples 20 --format json",
@@ -61,7 +61,7 @@ RIGHT: dict[str, str] = {
     "registry baseline": "minilm --corpus ref.txt -l en --pairs 4 --registry {out} --format json",
     "registry validate": "",
     "registry schema": "model",
-    "intervene": "texts.tsv --metrics chrf -l en --factors lex --save {out}/i.tsv --format json -o {out}/i.json",
+    "intervene": "texts.tsv --metrics chrf -l en --factors lex --edits-out {out}/i.tsv --format json -o {out}/i.json",
     "adversarial perturb": "texts.tsv --metrics chrf --perturbations shuffle --resamples 20 --format json",
     "adversarial pairs": "pairs.tsv --label label --columns a --resamples 20 --folds 2 --format json",
     "adversarial triples": "triples.tsv --metrics chrf --resamples 20 --format json -o {out}/t.json",

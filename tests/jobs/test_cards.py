@@ -329,7 +329,7 @@ def test_wrong_input_is_one_line(tables: dict[str, Path], tmp_path: Path, cli: C
         (["--metrics", "chrf", "--lang", "sw"], "the shipped examples hold no texts in sw"),
         ([], "name at least one metric"),
         (["--columns", "humann", tables["judged"]], "no table has a column 'humann'. Near: human."),
-        (["--compare", nothing], "nothing.tsv"),
+        (["--side-by-side", nothing], "nothing.tsv"),
     ):
         out = cli("card", *arguments)
         assert (out.status, out.out) == (2, ""), arguments
@@ -381,7 +381,7 @@ def test_cards_side_by_side(tables: dict[str, Path], tmp_path: Path, cli: Cli) -
     how = [tables["plain"], "--parts", "agreement", "-o"]
     for name in ("chrf", "bleu"):
         cli("card", "--metrics", name, *how, tmp_path / f"{name}.json")
-    out = cli("card", "--compare", tmp_path / "chrf.json", tmp_path / "bleu.json", "--format", "json")
+    out = cli("card", "--side-by-side", tmp_path / "chrf.json", tmp_path / "bleu.json", "--format", "json")
     board = json.loads(out.out)
     assert board["metrics"] == ["chrf", "bleu"]
     assert {figure["tests"]["intervals"] for figure in board["figures"]} == {1}  # from two runs: nothing paired
@@ -393,14 +393,14 @@ def test_cards_side_by_side(tables: dict[str, Path], tmp_path: Path, cli: Cli) -
     cli("card", "--metrics", "chrf,bleu", *how, both)
     assert len(read_cards([both])) == 2
     assert {figure.tests["paired"] for figure in compare_cards(read_cards([both])).figures} == {1}
-    assert "Figures of all cards" in cli("card", "--compare", both).out
+    assert "Figures of all cards" in cli("card", "--side-by-side", both).out
 
 
 def test_a_card_of_another_version_is_refused(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
     found = card(["chrf"], [tables["plain"]], tmp_path, parts=["agreement"])
     old = tmp_path / "old.json"
     old.write_text(json.dumps({**found, "schema_version": 0}))
-    out = cli("card", "--compare", old, old)
+    out = cli("card", "--side-by-side", old, old)
     assert out.status == 2
     assert "old.json: is a card of version 0, and this bsx reads version 4" in out.err
     (tmp_path / "new.json").write_text(json.dumps(found))

@@ -74,7 +74,7 @@ def test_decisions_go_to_standard_output_unless_a_file_is_named(cli: Cli, tmp_pa
 
 def test_what_pruning_loses_is_stated(cli: Cli, tmp_path: Path) -> None:
     file = write(tmp_path / "lists.tsv")
-    done = cli("mbr", file, "--metrics", "ter", "--method", "prune", "--keep", 1, "--check", 2, "--format", "json")
+    done = cli("mbr", file, "--metrics", "ter", "--method", "prune", "--prune-to", 1, "--check", 2, "--format", "json")
     checked = json.loads(done.err.splitlines()[0])["checked"]
     assert checked["lists"] == 2
     assert checked["ci"][0] <= checked["share"] <= checked["ci"][1]
@@ -132,7 +132,7 @@ def test_wrong_files_are_refused_with_file_and_row(cli: Cli, tmp_path: Path) -> 
 def test_a_stopped_run_goes_on(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"id": f"s{i}", "candidate": f"{word} {i % 7}"} for i in range(40) for word in ("a b", "a c", "q")]
     file, whole, out = write(tmp_path / "many.tsv", rows), tmp_path / "whole.tsv", tmp_path / "out.tsv"
-    command = ["mbr", file, "--metrics", "ter", "--method", "prune", "--keep", 2, "--check", 9]
+    command = ["mbr", file, "--metrics", "ter", "--method", "prune", "--prune-to", 2, "--check", 9]
     assert cli(*command, "-o", whole).status == 0
     append, left = Journal.append, [2]
 

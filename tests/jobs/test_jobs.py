@@ -102,7 +102,7 @@ def test_probe_beside_human_judgments(judged: str, tiny_model: Model, tmp_path: 
         layers=(3, 0),
         repeats=1,
         resamples=20,
-        control=False,
+        control_task=False,
         judged=judged,
         model=tiny_model("bert"),
     )

@@ -211,9 +211,9 @@ def test_nothing_is_pooled_unsaid(chain: Path, cli: Callable[..., Outcome], tmp_
 
 def test_rows_that_were_changed_keep_their_columns(table: Path, cli: Callable[..., Outcome], tmp_path: Path) -> None:
     perturb = ("adversarial", "perturb", table, "--metrics", "chrf", "--perturbations", "shuffle", "--resamples", "20")
-    assert cli(*perturb, "--strengths", "0.5", "--save", tmp_path / "p.tsv").status == 0
+    assert cli(*perturb, "--strengths", "0.5", "--edits-out", tmp_path / "p.tsv").status == 0
     edit = ("intervene", table, "--metrics", "chrf", "-l", "en")
-    assert cli(*edit, "--save", tmp_path / "i.tsv").status == 0
+    assert cli(*edit, "--edits-out", tmp_path / "i.tsv").status == 0
     marks = [row["mark"] for row in rows_of(table)]
     for name in ("p.tsv", "i.tsv"):
         found = rows_of(tmp_path / name)
@@ -221,7 +221,7 @@ def test_rows_that_were_changed_keep_their_columns(table: Path, cli: Callable[..
         assert all(row["mark"] == marks[int(row["row"]) - 1] for row in found)
     taken = write(tmp_path / "taken.tsv", [{**row, "original": 1} for row in rows_of(table)])
     for words, own in ((perturb, "p2.tsv"), (edit, "i2.tsv")):
-        done = cli(*(taken if word == table else word for word in words), "--save", tmp_path / own)
+        done = cli(*(taken if word == table else word for word in words), "--edits-out", tmp_path / own)
         assert (done.status, done.err.count("\n")) == (2, 1)
         assert "has a column 'original' already" in done.err
         assert not (tmp_path / own).exists()
@@ -326,7 +326,7 @@ def test_other_names_are_named_alike_everywhere(chain: Path, cli: Callable[..., 
         ("compare", file, *where, *quick),
         ("compare", file, *texts[:2], *texts[2:], *where, *quick, "--metrics", "chrf"),
         ("meta", file, *where, "--human", "grade", "--test", "none", *quick),
-        ("factors", file, *texts, "--factors", "lex", "--prefix", "again-", "-o", tmp_path / "g.tsv"),
+        ("factors", file, *texts, "--factors", "lex", "--column-prefix", "again-", "-o", tmp_path / "g.tsv"),
         ("disentangle", file, *where),
         ("ensemble", file, *where, "--human", "grade", *quick),
         ("report", file, *where, "--human", "grade", "-o", tmp_path / "r.md"),

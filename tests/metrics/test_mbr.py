@@ -149,13 +149,13 @@ def test_aggregated_chrf_by_hand() -> None:
 
 def test_pruning_decides_among_what_is_proposed_and_states_the_loss() -> None:
     exact = bsx.mbr(lists(12, 15), metric="sentbleu")
-    pruned = bsx.mbr(lists(12, 15), metric="sentbleu", method="prune", keep=3, check=12)
+    pruned = bsx.mbr(lists(12, 15), metric="sentbleu", method="prune", prune_to=3, check=12)
     assert sum(a.candidate == b.candidate for a, b in zip(exact, pruned, strict=True)) >= 8
     for whole, part in zip(exact, pruned, strict=True):
         assert part.loss == pytest.approx(whole.expected - part.expected, abs=1e-9)
-    assert [found.loss for found in bsx.mbr(lists(12, 15), metric="chrf", method="prune", keep=3)] == [None] * 12
+    assert [found.loss for found in bsx.mbr(lists(12, 15), metric="chrf", method="prune", prune_to=3)] == [None] * 12
     # With room for all, nothing is proposed and nothing lost.
-    assert bsx.mbr(lists(12, 15), metric="sentbleu", method="prune", keep=15) == exact
+    assert bsx.mbr(lists(12, 15), metric="sentbleu", method="prune", prune_to=15) == exact
 
 
 def test_what_cannot_be_done_is_refused() -> None:

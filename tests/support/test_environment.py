@@ -143,8 +143,8 @@ def test_nobody_is_asked_where_the_network_is_forbidden(whole: bool, tmp_path: P
         "registry tune roberta-large t.tsv -l en --resamples 20",
         "registry baseline roberta-large --corpus c.txt -l en --pairs 4 --registry overlay",
         "factors t.tsv -o f.tsv --factors syn --reference anchor --candidate paraphrase -l en --download",
-        "adversarial build-triples t.tsv -o x.tsv --how nouns --download",
-        "adversarial build-triples t.tsv -o x.tsv --how nouns --tagger nltk",
+        "adversarial build-triples t.tsv -o x.tsv --recipe nouns --download",
+        "adversarial build-triples t.tsv -o x.tsv --recipe nouns --tagger nltk",
         "card t.tsv --metrics chrf --parts cost",
     ]
     if not whole:

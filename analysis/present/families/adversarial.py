@@ -365,7 +365,7 @@ def perturbed_rows(result: Robustness) -> Iterator[Mapping[str, object]]:
 
 
 def _control(result: Robustness) -> str:
-    return str(result.settings.get("control", ""))
+    return str(result.settings.get("control_perturbation", ""))
 
 
 def _perturbed_answer(result: Robustness) -> str:

@@ -286,7 +286,7 @@ def worded(notice: Notice) -> str:
     if name == "mostly-length":
         return (
             f"{about} is mostly length: how long the texts are, and how unequal, explain {100 * values['share']:.0f} % "
-            "of its variance; control=length holds both constant."
+            "of its variance; controls=length holds both constant."
         )
     if name == "not-converged":
         return (

@@ -276,7 +276,7 @@ def _perturb(
             group=data.lang,
             figure="drop beyond the control's",
             a=case.perturbation + (f" {case.strength:g}" if case.strength is not None else ""),
-            b=str(result.settings["control"]),
+            b=str(result.settings["control_perturbation"]),
             difference=case.excess,
             ci=case.excess_ci,
             p=case.p,

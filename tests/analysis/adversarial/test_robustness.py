@@ -192,10 +192,10 @@ def test_missing_scores() -> None:
     [
         ({"candidates": ["a"]}, "1 candidates, 40 references"),
         (
-            {"control": "shuffle"},
-            "control 'shuffle': use one that keeps the meaning and has no strength: no-punctuation",
+            {"control_perturbation": "shuffle"},
+            "control_perturbation 'shuffle': use one that keeps the meaning and has no strength: no-punctuation",
         ),
-        ({"control": "typos"}, "control 'typos': use one"),
+        ({"control_perturbation": "typos"}, "control_perturbation 'typos': use one"),
         ({"strengths": [0.0]}, "strengths: must be more than 0"),
         ({"resamples": 0}, r"resamples\b.*got 0"),
         ({"confidence": 1.0}, "confidence: .*1.0"),

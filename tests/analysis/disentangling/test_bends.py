@@ -134,7 +134,7 @@ def test_mediation_is_that_of_statsmodels() -> None:
     from statsmodels.stats.mediation import Mediation
 
     table = planted()
-    result = disentangle(table, ["through"], ["sem", "syn", "lex"], mediator="sem", bootstrap=2000, se="classic")
+    result = disentangle(table, ["through"], ["sem", "syn", "lex"], mediator="sem", resamples=2000, se="classic")
     paths = {path.factor: path for path in result.mediation}
     z = pandas.DataFrame({name: (v - v.mean()) / v.std() for name, v in table.items()})
     outcome = models.OLS(z["through"], models.add_constant(z[["sem", "lex", "syn"]]))
@@ -184,7 +184,7 @@ def test_on_the_command_line(cli: Callable[..., Outcome], tmp_path: Path) -> Non
     ]
     file.write_text("\n".join(rows) + "\n", encoding="utf-8")
     command = ("disentangle", file, "--columns", "bent,through", "--factor-columns", "sem,syn,lex")
-    done = cli(*command, "--spline", "sem,lex", "--mediator", "sem", "-o", tmp_path / "out", "--plot")
+    done = cli(*command, "--spline", "sem,lex", "--mediator", "sem", "-o", tmp_path / "out", "--pictures")
     assert done.status == 0, done.err
     whole = (tmp_path / "out/disentangle.txt").read_text(encoding="utf-8")
     assert "What is gained if factors act in curves" in whole

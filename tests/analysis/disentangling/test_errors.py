@@ -68,8 +68,8 @@ def test_tests_and_comparisons_use_the_same_clusters() -> None:
     assert clustered.by["sem"].method.endswith("clusters")
     rows = compare_coefficients(table, "m", "k", FACTORS, resamples=50, se="hc3")
     assert rows.by["sem"].method.endswith("rows")
-    again = disentangle(table, ["m"], FACTORS, bootstrap=50)["m"].ci_bootstrap
-    assert again == disentangle(named, ["m"], FACTORS, cluster="doc", bootstrap=50)["m"].ci_bootstrap
+    again = disentangle(table, ["m"], FACTORS, resamples=50)["m"].ci_bootstrap
+    assert again == disentangle(named, ["m"], FACTORS, cluster="doc", resamples=50)["m"].ci_bootstrap
 
 
 def test_too_few_sets_and_lonely_rows_are_said() -> None:
@@ -144,7 +144,7 @@ def test_bootstrap_intervals_are_widened_for_systems() -> None:
     table["k"] = table["m"] - table["lex"] * np.repeat([1.0, -1.0], 120)
     ends = {}
     for name, cluster in {"two": None, "one": "segment"}.items():
-        fit = disentangle(table, ["m"], ["sem", "lex"], bootstrap=99, cluster=cluster)["m"]
+        fit = disentangle(table, ["m"], ["sem", "lex"], resamples=99, cluster=cluster)["m"]
         by = compare_coefficients(table, "m", "k", ["sem", "lex"], resamples=99, cluster=cluster).by["lex"]
         ends[name] = (fit.ci_bootstrap["lex"], (by.low, by.high), fit.r2_bootstrap or (0.0, 0.0))
     for wide, narrow in zip(ends["two"], ends["one"], strict=True):

@@ -174,8 +174,8 @@ def test_the_bootstrap_standardises_every_resample() -> None:
         beta = np.linalg.lstsq(part, responses, rcond=None)[0]
         assert draws.coef[b] == pytest.approx(beta.T, rel=0, abs=1e-10)
         assert draws.r2[b, 1] == pytest.approx(r2_of(part, responses[:, 1], (0, 1, 2)))
-    fit = disentangle(table, ["m"], FACTORS, bootstrap=200, seed=3)["m"]
-    again = disentangle(table, ["m"], FACTORS, bootstrap=200, seed=3)["m"]
+    fit = disentangle(table, ["m"], FACTORS, resamples=200, seed=3)["m"]
+    again = disentangle(table, ["m"], FACTORS, resamples=200, seed=3)["m"]
     assert fit.ci_bootstrap == again.ci_bootstrap
     assert fit.r2_bootstrap is not None
     assert fit.r2_bootstrap[0] < fit.r2 < fit.r2_bootstrap[1]
@@ -205,7 +205,7 @@ def test_bootstrap_intervals_cover_and_classic_ones_do_not_under_uneven_spread()
     runs = 150
     for seed in range(runs):
         table = make(150, seed=1000 + seed)
-        robust = disentangle(table, ["m"], FACTORS, se="hc3", bootstrap=400, seed=seed)["m"]
+        robust = disentangle(table, ["m"], FACTORS, se="hc3", resamples=400, seed=seed)["m"]
         classic = disentangle(table, ["m"], FACTORS, se="classic")["m"]
         for row, intervals in enumerate((robust.ci_bootstrap, robust.ci, classic.ci)):
             hits[row] += [low <= t <= high for (low, high), t in zip(intervals.values(), truth, strict=True)]
@@ -352,7 +352,7 @@ def test_warnings_are_named() -> None:
     few = disentangle({**make(60), "doc": list("abcd") * 15}, ["m"], FACTORS, se="cluster", cluster="doc")
     assert "few-clusters" in {w.name for w in few.warnings}
     flags = {"m": make(12)["m"], "flag": [0] * 11 + [1]}
-    undefined = disentangle(flags, ["m"], ["flag"], bootstrap=100)
+    undefined = disentangle(flags, ["m"], ["flag"], resamples=100)
     assert "undefined-resamples" in {w.name for w in undefined.warnings}
 
 
@@ -384,7 +384,7 @@ def test_published_scores_give_the_reference_figures(shared: Path, table: str) -
     factors = [name.replace("-", "_") for name in expected["regressors"]]
     metrics = list(expected["metrics"])
     data = read_columns(shared / f"data/kaster2021/{FILES[table]}.tsv", [*metrics, *factors])
-    classic = disentangle(data, metrics, factors, se="classic", bootstrap=1000, seed=1)
+    classic = disentangle(data, metrics, factors, se="classic", resamples=1000, seed=1)
     robust = disentangle(data, metrics, factors, se="hc3")
     assert classic.n == expected["n"]
     for metric, figures in expected["metrics"].items():
@@ -404,7 +404,7 @@ def test_published_scores_give_the_reference_figures(shared: Path, table: str) -
 
 
 def test_json_has_the_agreed_shape() -> None:
-    result = disentangle(make(), ["m", "k"], FACTORS, bootstrap=50, spline=["sem"])
+    result = disentangle(make(), ["m", "k"], FACTORS, resamples=50, spline=["sem"])
     content = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert DisentangleResult.from_dict(content).to_dict() == content
     with pytest.raises(InputError, match="n: is missing"):
@@ -447,7 +447,7 @@ def test_tables_mark_what_is_significant() -> None:
 
 def test_pictures_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
-    result = disentangle(make(), ["m", "k"], FACTORS, bootstrap=20)
+    result = disentangle(make(), ["m", "k"], FACTORS, resamples=20)
     result.plot(tmp_path / "c.png")
     result.plot(tmp_path / "s.svg", chart="How much each factor explains")
     assert all(f">{name}<" in (tmp_path / "s.svg").read_text(encoding="utf-8") for name in FACTORS)
@@ -567,8 +567,8 @@ def test_an_intercept_is_asked_for_or_declined(cli: Run, file: Path) -> None:
 
 def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp_path: Path) -> None:
     base = ("disentangle", file, "--columns", "m,k", "--factor-columns", "sem,syn,lex")
-    more = ("--add", "syn", "--checks", "--compare", "m,k", "--bootstrap", "60", "--group", "lp")
-    done = cli(*base, *more, "-o", tmp_path / "out", "--plot")
+    more = ("--add", "syn", "--checks", "--compare", "m,k", "--resamples", "60", "--group", "lp")
+    done = cli(*base, *more, "-o", tmp_path / "out", "--pictures")
     assert done.status == 0, done.err
     assert "more tables: " in done.out
     whole = cli(*base, *more, "--full").out
@@ -617,7 +617,7 @@ def test_the_command_explains_wrong_input(cli: Run, file: Path) -> None:
     assert "line 2, column 'text' is '\"quoted', not a finite number" in error(
         file, "--columns", "m", "--factor-columns", "text"
     )
-    assert "plot draws into a folder" in error(file, "--columns", "m", "--factor-columns", "sem", "--plot")
+    assert "pictures are drawn into a folder" in error(file, "--columns", "m", "--factor-columns", "sem", "--pictures")
     assert "name two of the metrics m, as A,B" in error(
         file, "--columns", "m", "--factor-columns", "sem", "--compare", "m,k"
     )

@@ -215,7 +215,7 @@ def test_every_form_has_the_same_figures(cli: Run, tmp_path: Path) -> None:
         rows.append("\t".join([*(f"{column[i]}" for column in table.values()), "a " * (i % 5 + 1), f"b{i}"]))
     file.write_text("\n".join(rows) + "\n", encoding="utf-8")
     base = ("disentangle", file, "--columns", "m", "--factor-columns", "sem,syn,lex", "--reliability", "sem=.8,lex=.9")
-    more = ("--simex", "20", "--control", "length", "--se", "hc3")
+    more = ("--simex", "20", "--controls", "length", "--se", "hc3")
     content = json.loads(cli(*base, *more, "--format", "json").out)
     assert [variant["name"] for variant in content["variants"]] == ["errors-in-variables", "simex", "controls"]
     assert content["variants"][2]["factors"] == [*FACTORS, "length", "length-ratio"]
@@ -236,7 +236,7 @@ def test_every_form_has_the_same_figures(cli: Run, tmp_path: Path) -> None:
         assert "Tipping points" in shown
     assert "errors-in-variables" in shown
     assert "†" not in shown
-    out = cli(*base, *more, "--plot", "-o", tmp_path / "out")
+    out = cli(*base, *more, "--pictures", "-o", tmp_path / "out")
     assert out.status == 0, out.err
     assert (tmp_path / "out/coefficients-without-the-noise-of-sem.png").stat().st_size > 3000
     page = cli("report", tmp_path / "out/disentangle.json", "-o", tmp_path / "report.md")

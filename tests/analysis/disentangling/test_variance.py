@@ -57,14 +57,14 @@ def test_importance_is_the_mean_over_all_permutations_of_a_fold() -> None:
 
 
 def test_intervals_hold_0_where_the_coefficients_do() -> None:
-    fit = disentangle(make(), ["m"], FACTORS, bootstrap=200)["m"]
+    fit = disentangle(make(), ["m"], FACTORS, resamples=200)["m"]
     for name, (low, high) in fit.partial_r2_ci.items():
         assert (low == 0) == (fit.ci[name][0] <= 0 <= fit.ci[name][1])
         assert low <= fit.partial_r2[name] <= high
         assert fit.semipartial_r2_ci[name][0] <= fit.semipartial_r2[name] <= fit.semipartial_r2_ci[name][1]
     assert fit.r2_ci[0] < fit.adj_r2 < fit.r2_ci[1]
     noise = {name: np.random.default_rng(8 + i).normal(size=100) for i, name in enumerate(["m", *FACTORS])}
-    none = disentangle(noise, ["m"], FACTORS, bootstrap=200)["m"]
+    none = disentangle(noise, ["m"], FACTORS, resamples=200)["m"]
     assert (none.r2_ci[0], (none.r2_bootstrap or (1, 1))[0], none.r2_out < 0.02) == (0, 0, True)
     assert all(low == 0 for low, _ in none.r2_share_bootstrap.values())
     exact = {"m": [1.0, 2, 3, 4, 5, 7], "a": [2.0, 4, 6, 8, 10, 14]}
@@ -82,15 +82,15 @@ def test_lengths_are_counted_in_words_or_signs() -> None:
 def test_controls_are_columns_beside_the_factors() -> None:
     table: dict[str, Any] = make(120)
     table["age"] = table["sem"] + np.random.default_rng(1).normal(size=120) * 5
-    result = disentangle(table, ["m"], FACTORS, control=["age"])
+    result = disentangle(table, ["m"], FACTORS, controls=["age"])
     joint = disentangle(table, ["m"], [*FACTORS, "age"])["m"]
     assert result.variant("controls")["m"].coef == pytest.approx(joint.coef)
     assert result.variant("controls")["m"].se == pytest.approx(joint.se)
     assert result["m"].coef == disentangle(table, ["m"], FACTORS)["m"].coef
     with pytest.raises(InputError, match="there is neither a column 'length' nor a pair of texts"):
-        disentangle(table, ["m"], FACTORS, control=["length"])
-    with pytest.raises(InputError, match="^control: 'lex'"):
-        disentangle(table, ["m"], FACTORS, control=["lex"])
+        disentangle(table, ["m"], FACTORS, controls=["length"])
+    with pytest.raises(InputError, match="^controls: 'lex'"):
+        disentangle(table, ["m"], FACTORS, controls=["lex"])
 
 
 def test_a_factor_that_is_mostly_length_is_named() -> None:
@@ -109,7 +109,7 @@ def test_a_factor_that_is_mostly_length_is_named() -> None:
 def test_length_takes_from_syn_on_the_published_rows(shared: Path) -> None:
     factors = ["sem", "syn", "bleu", "morph"]
     table = read_columns(shared / "data/kaster2021/sts-en.tsv", ["mover", *factors], texts=["sentence1", "sentence2"])
-    result = disentangle(table, ["mover"], factors, control=["length"])
+    result = disentangle(table, ["mover"], factors, controls=["length"])
     assert result["mover"].coef["syn"] == pytest.approx(0.242, abs=6e-4)
     # .137 by another count of words.
     assert result.variant("controls")["mover"].coef["syn"] == pytest.approx(0.137, abs=0.003)

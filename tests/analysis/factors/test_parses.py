@@ -346,7 +346,7 @@ def test_a_column_that_is_there_already(cli: Callable[..., Outcome], write: Call
     data = write("p.tsv", "sentence1\tsentence2\tlex\na\ta\t1\n")
     out = data.with_name("o.tsv")
     assert "choose another name with prefix" in cli("factors", data, "--factors", "lex", "-o", out).err
-    assert cli("factors", data, "--factors", "lex", "--prefix", "our_", "-o", out).status == 0
+    assert cli("factors", data, "--factors", "lex", "--column-prefix", "our_", "-o", out).status == 0
     assert out.read_text().splitlines()[0] == "sentence1\tsentence2\tlex\tour_lex"
 
 
@@ -436,10 +436,10 @@ def test_cross_lingual_bias_scores_each_pair_once() -> None:
     assert calls == [2]
     with pytest.raises(InputError, match="2 sources, 1 translations"):
         cross_lingual_bias(score, ["a", "b"], ["c"])
-    found = compute_factors("clb", ["a"], ["b"], columns={"self": ["0.5"]}, parallel="self")
+    found = compute_factors("clb", ["a"], ["b"], columns={"self": ["0.5"]}, parallel_scores="self")
     assert found["clb"].values.tolist() == [0.5]
     with pytest.raises(InputError, match="column 'self', row 1 is 'high', not a finite number"):
-        compute_factors("clb", ["a"], ["b"], columns={"self": ["high"]}, parallel="self")
+        compute_factors("clb", ["a"], ["b"], columns={"self": ["high"]}, parallel_scores="self")
 
 
 def test_without_a_parser_or_vectors_the_usual_factors_are_those_that_need_none(
