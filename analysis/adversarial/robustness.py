@@ -89,7 +89,8 @@ def perturbed_scores(
             name for name, perturbation in PERTURBATIONS.items() if perturbation.preserves and not perturbation.graded
         )
         raise InputError(
-            f"control_perturbation {settings.control_perturbation!r}: use one that keeps the meaning and has no strength: {fit}"
+            f"control_perturbation {settings.control_perturbation!r}: use one that keeps the meaning and has no "
+            f"strength: {fit}"
         )
     given = {"source": sources is not None, "parse": parses is not None}
     chosen, left_out = _choose(settings.perturbations, base, lang, **given)

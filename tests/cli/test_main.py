@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -476,6 +477,28 @@ def test_settings_that_help_shows_first_exist() -> None:
             shown += len(often)
             assert names >= {*often}, (command.name, {*often} - names)
     assert shown > 100
+
+
+def test_an_option_takes_the_same_kind_of_value_everywhere() -> None:
+    """A flag of one command is no column of another: a name has one meaning."""
+    from typer.main import get_command
+
+    def kinds(annotation: Any) -> str:
+        text = re.sub(r"list\[(.*)\]", r"\1", str(annotation))  # one or several
+        if text.startswith("typing.Literal"):
+            return "choice"
+        return next((kind for kind in ("bool", "int", "float") if f"'{kind}'" in text or text == kind), "text")
+
+    found: dict[str, dict[str, set[str]]] = {}
+    for part in get_command(build(list(COMMANDS))).commands.values():  # type: ignore[attr-defined]
+        for command in [part, *getattr(part, "commands", {}).values()]:
+            for option in command.params:
+                for name in option.opts:
+                    kind = kinds(option.type_descriptor.annotation)
+                    found.setdefault(name, {}).setdefault(kind, set()).add(command.name)
+    found.pop("--judgments")  # a number, or several of them
+    assert len(found) > 150
+    assert not {name: uses for name, uses in found.items() if name.startswith("-") and len(uses) > 1}
 
 
 @pytest.mark.parametrize(
