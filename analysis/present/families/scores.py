@@ -18,6 +18,7 @@ from bsx.bertscore.results import FIGURES, Scores
 from bsx.data.output import PICTURES, atomic_text, check_picture
 from bsx.errors import InputError
 from bsx.metrics.results import MetricScores
+from bsx.support.aligned import display_width, padded
 
 FORMATS = (*PICTURES, ".html")
 _MOST_CELLS = (10_000, 1_000_000)  # of a picture, which a browser's engine lays out cell by cell; of a page
@@ -144,11 +145,11 @@ def match_text(alignment: Alignment) -> str:
     """Return each token with its match, cosine and weight, and the resulting figures, as ``bsx match`` prints them."""
     lines = []
     for name, side, other, figure, value in _sides(alignment):
-        width, across = (max(map(len, item.tokens)) for item in (side, other))
+        width, across = (max(map(display_width, item.tokens)) for item in (side, other))
         lines.append(f"{name}: {side.text}")
         for token, weight, match, cosine in _matches(side):
             note = "" if weight == 1 else f"  weight {weight:.3f}"
-            lines.append(f"  {token:<{width}} -> {other.tokens[match]:<{across}}  {cosine:7.4f}{note}")
+            lines.append(f"  {padded(token, width)} -> {padded(other.tokens[match], across)}  {cosine:7.4f}{note}")
         lines.append(f"  {figure} {value:.4f}")
     return "\n".join([*lines, f"f1 {alignment.f1:.4f}", str(alignment.signature)])
 
