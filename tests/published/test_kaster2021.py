@@ -16,6 +16,7 @@ from benchmarks.published.kaster2021 import reproduce
 from bsx.errors import InputError
 
 Run = Callable[..., Any]
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "explain"
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,7 @@ def test_all_tables_are_reproduced(reproduction: Reproduction, shared: Path) -> 
     known = {("10", "xmover", "syn"), ("10", "xmover", "bleu_s"), ("12", "labse", "morph")}
     assert {(c.table, c.metric, c.term) for c in different} == known
     assert len(reproduction.different) == 3
+    assert "222 of 225 cells" in (DOCS / "disentangling.md").read_text(encoding="utf-8")
     assert all(cell.exception for cell in different)
     assert len(reproduction.stars_unexplained) == 13
     content = json.loads((shared / "reference_values.json").read_text(encoding="utf-8"))["regression_tables"]
@@ -60,6 +62,8 @@ def test_lex_and_table_1(reproduction: Reproduction, shared: Path) -> None:
     assert [column.equal for column in by_file.values()] == [8590, 5744]
     assert fitted in reproduction.to_text(full=True)
     assert fitted in str(reproduction.lex_notes)
+    assert sum(column.rows - column.equal for column in by_file.values()) == 10
+    assert "all but ten of the published" in (DOCS / "factors.md").read_text(encoding="utf-8")
     assert len(reproduction.table1) == 8
     assert all(example.matches for example in reproduction.table1)
 
