@@ -41,7 +41,7 @@ def needed(first: dict[str, float], second: dict[str, float], *, documents: bool
 
 
 def figures(data: Path, lp: str) -> list[str]:
-    """Return the cells of a language pair: pairs of systems, medians of segments judged and needed, share with enough."""
+    """Return a language pair's cells: pairs of systems, medians of segments judged and needed, share with enough."""
     scores: dict[str, dict[str, float]] = {}
     with (data / "wmt" / f"wmt20-{lp}.scores.tsv").open(encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE):
