@@ -32,7 +32,7 @@ COUNTED = {
 }
 SECTIONS = (*WRITTEN, *COUNTED)
 
-HEAD = """# Calibration: do p-values and confidence intervals keep their promises?
+HEAD = """# Calibration: do tests and intervals keep their promises?
 
 A test at .05 should reject a true null hypothesis in 5 % of all data sets (its *size*), and a 95 % interval should
 hold the truth in 95 % (its *coverage*). Both are counted here in simulated worlds whose truth is known, for the
