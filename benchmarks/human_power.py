@@ -40,20 +40,25 @@ def needed(first: dict[str, float], second: dict[str, float], *, documents: bool
     return len(both), plan.needed.units
 
 
+def figures(data: Path, lp: str) -> list[str]:
+    """Return a language pair's cells: pairs of systems, medians of segments judged and needed, share with enough."""
+    scores: dict[str, dict[str, float]] = {}
+    with (data / "wmt" / f"wmt20-{lp}.scores.tsv").open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE):
+            if row["human_z"].strip():
+                scores.setdefault(row["system"], {})[row["sid"]] = float(row["human_z"])
+    plain = [found for a, b in combinations(scores.values(), 2) if (found := needed(a, b, documents=False))]
+    whole = [found for a, b in combinations(scores.values(), 2) if (found := needed(a, b, documents=True))]
+    enough = np.mean([there >= asked for there, asked in whole or plain])
+    columns = [np.median([found[0] for found in plain]), np.median([found[1] for found in plain])]
+    columns.append(np.median([found[1] for found in whole]) if whole else np.nan)
+    return [str(len(plain)), *(f"{value:,.0f}" for value in columns), f"{100 * enough:.0f} %"]
+
+
 def main() -> None:
     print("pair systems judged independent documents enough")
     for lp in ("cs-en", "ru-en", "iu-en", "km-en"):
-        scores: dict[str, dict[str, float]] = {}
-        with (Path(sys.argv[1]) / "wmt" / f"wmt20-{lp}.scores.tsv").open(encoding="utf-8", newline="") as stream:
-            for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE):
-                if row["human_z"].strip():
-                    scores.setdefault(row["system"], {})[row["sid"]] = float(row["human_z"])
-        plain = [found for a, b in combinations(scores.values(), 2) if (found := needed(a, b, documents=False))]
-        whole = [found for a, b in combinations(scores.values(), 2) if (found := needed(a, b, documents=True))]
-        enough = np.mean([there >= asked for there, asked in whole or plain])
-        columns = [np.median([found[0] for found in plain]), np.median([found[1] for found in plain])]
-        columns.append(np.median([found[1] for found in whole]) if whole else np.nan)
-        print(lp, len(plain), *(f"{value:,.0f}" for value in columns), f"{100 * enough:.0f} %")
+        print(lp, *figures(Path(sys.argv[1]), lp))
 
 
 if __name__ == "__main__":

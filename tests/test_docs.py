@@ -9,12 +9,13 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from benchmarks import human_power
 from bsx.analysis.agreement.settings import MetaSettings
 from tests.conftest import Outcome
 from tests.helpers import tiny
@@ -338,3 +339,87 @@ def test_coefficients_of_observed_rows_are_not_called_causes(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     said = re.findall(r"(?i)\b(?:rewards?|punish(?:es)?|penalises?|drives|influences?|because it sees)\b.{0,30}", text)
     assert [words for words in said if not words.startswith("reward shared words, LEX is in SEM")] == []
+
+
+def calibration(heading: str) -> dict[str, dict[str, float]]:
+    """Return a table of docs/calibration.md: row -> column -> figure, without its Monte-Carlo error."""
+    text = (ROOT / "docs" / "calibration.md").read_text(encoding="utf-8").partition(f"### {heading}\n")[2]
+    lines = [line for line in text.partition("\n#")[0].splitlines() if line.startswith("|")]
+    head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    return {row[0]: {c: float(x.split(" ±")[0]) for c, x in zip(head, row, strict=True) if " ±" in x} for row in rows}
+
+
+def between(figures: Iterable[float]) -> tuple[int, int]:
+    """Return the lowest and the highest figure in per cent."""
+    found = [round(100 * figure, 6) for figure in figures]
+    return round(min(found)), round(max(found))
+
+
+def test_figures_of_the_evaluation_pages_are_those_of_the_calibration() -> None:
+    def pages(name: str) -> str:
+        return " ".join((ROOT / "docs" / "evaluate" / f"{name}.md").read_text(encoding="utf-8").split())
+
+    page = pages("meta-evaluation")
+    few = [row for name, row in calibration("Coverage of intervals of Pearson's r").items() if name[:9] == "8 systems"]
+    few = [row for row in few if row["Fisher"] < 0.9]  # those with an outlier or heavy tails
+    assert len(few) == 4
+    low, high = between(row["default"] for row in few)
+    assert f"it holds the truth in {low} to {high} % of simulated data sets" in page
+    low, high = between(row["Fisher"] for row in few)
+    assert f"and Fisher's interval in {low} to {high} %" in page
+    rows = calibration("Metrics: rows that come from documents")
+    plain = [row for name, row in rows.items() if name.endswith("documents, Pearson")]
+    low, high = between(row["size, by itself"] for row in plain)
+    assert f"differ significantly in {low} to {high} % of simulated data sets instead of 5 %" in page
+    low, high = between(row["coverage, by itself"] for row in plain)
+    assert f"the 95 % interval of r holds the truth in {low} to {high} %" in page
+    text = (ROOT / "docs" / "calibration.md").read_text(encoding="utf-8")
+    cells = re.findall(r"\| (?:PERM-BOTH|acc_eq, pairs) \(mt-metrics-eval\) \| (0\.[2-9]\d*)", text)
+    low, high = between(map(float, cells))
+    assert len(cells) == 2
+    assert f"between equally good metrics in {low} to {high} % of simulated data sets" in page
+
+    page = pages("plan")
+    studies = [calibration(name) for name in ("Two systems", "Two metrics", "One coefficient")]
+    pilots = [row for study in studies for name, row in study.items() if name.startswith("pilot")]
+    low, high = between(row["power"] for row in pilots)
+    assert f"for a power of .80, the power was .{low} to .{high}" in page
+    systems, metrics = (between(r["interval of n"] for r in t.values() if "interval of n" in r) for t in studies[:2])
+    assert f"in {systems[0]} to {systems[1]} % of pilots for `bsx plan compare`" in page
+    assert f"in {metrics[0]} to {metrics[1]} % for `bsx plan meta`" in page
+    ignored = studies[0]["stated: documents of 8, ICC .2"]["power, documents ignored"]
+    assert f"its power is .{round(100 * ignored)} instead of .80" in page
+
+
+def test_the_count_of_published_figures_is_that_of_the_committed_run() -> None:
+    page = (ROOT / "docs" / "evaluate" / "reproduce.md").read_text(encoding="utf-8")
+    run = (ROOT / "benchmarks" / "agreement" / "reproduced.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\d+ of \d+ published figures .*$", page, re.M) == [
+        line for line in run.splitlines() if re.match(r"\d+ of \d+ published figures", line)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lp", ["cs-en", "ru-en", "iu-en", "km-en"])
+def test_the_table_of_studies_is_what_the_script_makes(lp: str) -> None:
+    data = ROOT.parent / "shared" / "data"
+    if not data.is_dir():
+        pytest.skip("the evaluation data (../shared/data) is not here")
+    page = (ROOT / "docs" / "evaluate" / "plan.md").read_text(encoding="utf-8")
+    cells = ["no documents" if cell == "nan" else cell for cell in human_power.figures(data, lp)]
+    assert f"| {lp} | {' | '.join(cells)} |" in page
+
+
+# What somebody looks for, and the page with a heading that answers.
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("p-value", "meta-evaluation"),
+        ("confidence interval", "meta-evaluation"),
+        ("LaTeX", "tables"),
+        ("offline", "datasets"),
+    ],
+)
+def test_a_heading_answers_what_one_searches_for(words: str, page: str) -> None:
+    prose = split(ROOT / "docs" / "evaluate" / f"{page}.md")[1]
+    assert re.search(rf"^##.*{words}", prose, re.MULTILINE | re.IGNORECASE)

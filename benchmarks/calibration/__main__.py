@@ -32,20 +32,32 @@ COUNTED = {
 }
 SECTIONS = (*WRITTEN, *COUNTED)
 
-HEAD = """# Calibration
+HEAD = """# Calibration: do tests and intervals keep their promises?
 
-A test at .05 should reject a true null hypothesis in 5 % of all data sets, and a 95 % interval should hold the truth in
-95 %. Here both are counted in simulated worlds whose truth is known. A size above .05 means false discoveries, a
-coverage below .95 false confidence. The defaults of bsx stand next to other choices, so that you can see what each
-default is for.
+A test at .05 should reject a true null hypothesis in 5 % of all data sets (its *size*), and a 95 % interval should
+hold the truth in 95 % (its *coverage*). Both are counted here in simulated worlds whose truth is known, for the
+defaults of bsx next to other choices. A larger size means false discoveries; a smaller coverage means false
+confidence.
+
+In most worlds the defaults stay close to what they promise. Where they do not:
+
+- **Heavy tails.** Intervals of R² ([disentangling](#disentangling)) and of [Pearson's
+  r](#coverage-of-intervals-of-pearsons-r) are then too narrow.
+- **Few systems.** [Intervals of correlations and of pairwise accuracy](#few-systems-heavy-tails-rare-labels) are too
+  wide where scores are normal: that is the price of holding the truth with outliers.
+- **Judges whose errors correlate.** A reliability by alpha [corrects too little](#two-judges-whose-errors-correlate),
+  and a null factor becomes significant.
+- **Plans from pilots.** The power is [a little smaller](#planned-studies) than planned.
+- **Columns that are missing.** Where no column names documents or segments, rows count as independent, and [sizes are
+  several times too large](#documents).
 
 ```console
 $ python -m benchmarks.calibration
 $ python -m benchmarks.calibration disentangling --runs 400
 ```
 
-The first command writes the whole page, the second one section of it anew. Every replicate has its own seed, so the
-figures can be reproduced. A small version of each world is among the tests (`tests/calibration/`).
+The first command writes the whole page, the second one section. Every replicate has its own seed, so the figures can
+be reproduced. A small version of each world is among the tests (`tests/calibration/`).
 """
 
 
