@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from bsx.analysis.present.parts import Answer, Cell, Commands, Example, Heading, Notes, Part, Passages, Prose, TablePart
-from bsx.support.aligned import text_table
+from bsx.support.aligned import WIDTH, table_width, text_table
 
 
 def text(parts: Sequence[Part], *, full: bool = True) -> str:
@@ -29,7 +29,7 @@ def table_text(table: TablePart) -> str:
 
 
 def aligned(table: TablePart) -> str:
-    """Return the table alone."""
+    """Return the table alone; one that is too wide for a terminal as several, one below the other."""
     cells = [list(table.columns), *([_plain(cell) for cell in row] for row in table.rows)]
     numeric = table.numeric
     for place in range(table.names, len(table.columns)):
@@ -43,7 +43,24 @@ def aligned(table: TablePart) -> str:
         "l" if place < table.names or (place not in numeric and any(row[place].value for row in table.rows)) else "r"
         for place in range(len(table.columns))
     )
-    return text_table(cells, sides or "l")
+    return "\n\n".join(
+        text_table(
+            [[row[place] for place in places] for row in cells], "".join(sides[place] for place in places) or "l"
+        )
+        for places in _pieces(cells, table.names)
+    )
+
+
+def _pieces(cells: Sequence[Sequence[str]], names: int) -> list[list[int]]:
+    """Return the columns, by place, of each piece that a table is cut into: all have those of the names."""
+    pieces = [list(range(names))]
+    for place in range(names, len(cells[0])):
+        wider = [*pieces[-1], place]
+        if len(pieces[-1]) > names and table_width([[row[at] for at in wider] for row in cells]) > WIDTH:
+            pieces.append([*range(names), place])
+        else:
+            pieces[-1] = wider
+    return pieces
 
 
 def _plain(cell: Cell) -> str:

@@ -23,3 +23,54 @@ def text_table(rows: Sequence[Sequence[str]], columns: str = "lr") -> str:
         sized = zip(row, letters, widths, strict=True)
         lines.append("  ".join(cell.ljust(width) if side == "l" else cell.rjust(width) for cell, side, width in sized))
     return "\n".join(line.rstrip() for line in lines)
+
+
+SHOWN = 20
+"""Rows that a terminal has room for, with a sentence before them and notes behind."""
+WIDTH = 100
+"""Columns of a terminal that a table has to fit into."""
+_SLACK = 3
+"""Rows more that are shown too, instead of a line that counts them."""
+_NARROW = 16
+_GAP = 2
+
+
+def short_table(
+    rows: Sequence[Sequence[str]],
+    columns: str = "lr",
+    *,
+    what: str,
+    full: bool = False,
+    cut: int | None = None,
+    most: int = SHOWN,
+) -> str:
+    """Return the first rows of a long list, as `text_table` does, and a line that says how many more there are.
+
+    Args:
+        rows: cells, the header first.
+        columns: see `text_table`.
+        what: is listed, in the plural.
+        full: all rows, with whole cells.
+        cut: the column, by place, whose cells are cut off where a line would be too wide for a terminal.
+        most: rows to show, unless few are left then.
+
+    >>> print(short_table([["name", "title"], ["chrf", "of characters " * 9]], "l", what="metrics", cut=1)[-9:])
+    of chara…
+    """
+    shown = rows if full or len(rows) - 1 <= most + _SLACK else rows[: most + 1]
+    if cut is not None and not full:
+        others = sum(max(len(row[place]) for row in shown) + _GAP for place in range(len(shown[0])) if place != cut)
+        room = max(_NARROW, WIDTH - others)
+        shown = [[shortened(cell, room) if place == cut else cell for place, cell in enumerate(row)] for row in shown]
+    left = len(rows) - len(shown)
+    return text_table(shown, columns) + (f"\n{left:,} more {what}: --full." if left else "")
+
+
+def shortened(cell: str, room: int) -> str:
+    """Return a cell, cut off with an ellipsis if it is longer than there is room."""
+    return cell if len(cell) <= room else f"{cell[: room - 1].rstrip()}…"
+
+
+def table_width(rows: Sequence[Sequence[str]]) -> int:
+    """Return how wide `text_table` makes rows of cells."""
+    return sum(max(map(len, column)) + _GAP for column in zip(*rows, strict=True)) - _GAP
