@@ -78,8 +78,8 @@ class Decided:
         """Return what was decided in a few sentences."""
         result = self.summary
         said = [
-            f"By {result['settings']['metric']}, one candidate was chosen from each of {result['lists']:,} lists ({result['candidates']:,} "
-            f"candidates, {result['distinct']:,} of them different within their lists).",
+            f"By {result['settings']['metric']}, one candidate was chosen from each of {result['lists']:,} lists "
+            f"({result['candidates']:,} candidates, {result['distinct']:,} of them different within their lists).",
             f"Their expected score is {result['expected']:.4f} on average; the first of a list was chosen in "
             f"{result['first']:,} lists, the mean rank is {result['rank']:.2f}.",
         ]
