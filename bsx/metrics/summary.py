@@ -188,10 +188,10 @@ def _of_metrics(result: JsonObject) -> tuple[str, list[list[str]]]:
         told = ", ".join(
             f"{head} {entry['scores'][0]['score']:.4f}" for head, entry in zip(heads, entries, strict=True)
         )
-        answer = f"{told} for all {_counted(counts)} together."
+        answer = f"Corpus scores of {_counted(counts)}: {told}."
     else:
         told = ", ".join(f"{head} from {_ends(entry)}" for head, entry in zip(heads, entries, strict=True))
-        told = f": {told}" if len(entries) <= _TOLD else f" under {len(entries)} metrics"
+        told = f"; corpus scores: {told}" if len(entries) <= _TOLD else f" under {len(entries)} metrics"
         answer = f"{len(systems):,} systems, {_counted(counts)} each{told}. {_UNTESTED}"
     rows = [["system", "n", *heads]]
     for place, system in enumerate(systems):

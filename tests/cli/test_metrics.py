@@ -104,7 +104,7 @@ def test_systems_below_one_another_are_several_systems(cli: Run, tmp_path: Path)
     assert json.loads((tmp_path / "out.tsv.signatures.json").read_text())["metrics"] == result["metrics"]
     assert list(read(tmp_path / "out.tsv")[0]) == ["system", "candidate", "reference", "note", "bleu", "ter"]
     answer, _, head, *table = cli(*command).out.splitlines()[:5]
-    assert answer.startswith("2 systems, 3 to 4 segments each: bleu from ")
+    assert answer.startswith("2 systems, 3 to 4 segments each; corpus scores: bleu from ")
     assert head.split()[:3] == ["system", "n", "bleu"]
     for line, (place, system, n) in zip(table, ((0, "a", 4), (1, "b", 3)), strict=True):
         assert line.split() == [
