@@ -54,8 +54,8 @@ def short_table(
         cut: the column, by place, whose cells are cut off where a line would be too wide for a terminal.
         most: rows to show, unless few are left then.
 
-    >>> print(short_table([["name", "title"], ["chrf", "of characters " * 9]], "l", what="metrics", cut=1)[-9:])
-    of chara…
+    >>> short_table([["name", "title"], ["chrf", "of characters " * 9]], "l", what="metrics", cut=1).endswith("…")
+    True
     """
     shown = rows if full or len(rows) - 1 <= most + _SLACK else rows[: most + 1]
     if cut is not None and not full:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsx.support.aligned import text_table
+from bsx.support.aligned import SHOWN, WIDTH, short_table, table_width, text_table
 
 CELLS = st.text(alphabet="abc1.", min_size=1, max_size=6)
 
@@ -20,3 +20,25 @@ def test_columns_are_as_wide_as_their_widest_cell() -> None:
 @given(st.lists(st.lists(CELLS, min_size=3, max_size=3), min_size=1, max_size=5), st.sampled_from(["lr", "r", "lll"]))
 def test_cells_are_found_again_where_blanks_divide_them(rows: list[list[str]], columns: str) -> None:
     assert [line.split() for line in text_table(rows, columns).splitlines()] == rows
+
+
+ROWS = [["name", "title"], *([f"m{i}", "of characters " * 9] for i in range(40))]
+
+
+def test_a_list_shows_its_first_rows_and_counts_the_others() -> None:
+    *lines, left = short_table(ROWS, "l", what="metrics", cut=1).splitlines()
+    assert len(lines) == 1 + SHOWN
+    assert max(map(len, lines)) <= WIDTH
+    assert all(line.endswith("…") for line in lines[1:])
+    assert left.split()[0] == str(40 - SHOWN)
+    assert left.endswith("--full.")
+
+
+def test_a_list_is_whole_if_asked_for_or_if_few_rows_are_left() -> None:
+    assert short_table(ROWS, "l", what="metrics", full=True, cut=1) == text_table(ROWS, "l")
+    assert len(short_table(ROWS[: SHOWN + 4], "l", what="metrics", cut=1).splitlines()) == SHOWN + 4
+    assert len(short_table(ROWS, "l", what="metrics", cut=1, most=10).splitlines()) == 12
+
+
+def test_the_width_of_a_table_is_that_of_its_lines() -> None:
+    assert table_width(ROWS) == max(map(len, text_table(ROWS, "r").splitlines()))
