@@ -117,9 +117,16 @@ class Prose:
 
 @dataclass(frozen=True)
 class Heading:
-    """Starts a part of a section."""
+    """Starts a part of a section.
+
+    Attributes:
+        text: the heading.
+        folded: whether a reader of a page asks first for what follows, up to the next heading.
+        full: whether it belongs to the full form only.
+    """
 
     text: str
+    folded: bool = False
     full: bool = False
 
 

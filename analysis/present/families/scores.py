@@ -218,16 +218,26 @@ def _page(alignment: Alignment) -> str:
 <html lang="en"><meta charset="utf-8"><title>Token alignment</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
-body {{ font: 15px/1.4 system-ui, sans-serif; margin: 2rem; color: #1a1a1a; background: #fff }}
-table {{ border-collapse: collapse }} th, td {{ padding: .3rem .5rem; text-align: center; font-weight: normal }}
-th[scope=row] {{ text-align: right }} td.best {{ outline: 2px solid #b3261e; outline-offset: -2px; font-weight: bold }}
-code {{ overflow-wrap: anywhere }}
+body {{ font: 15px/1.4 system-ui, sans-serif; margin: 2rem; color: #1a1a1a; background: #fff; overflow-wrap: anywhere }}
+table {{ border-collapse: collapse; overflow-wrap: normal }}
+th, td {{ padding: .3rem .5rem; text-align: center; font-weight: normal }}
+th:first-child {{ text-align: right; position: sticky; left: 0; background: #fff }}
+td.best {{ outline: 2px solid #b3261e; outline-offset: -2px; font-weight: bold }}
+.scroll {{ overflow-x: auto; border-right: 2px solid #ddd }} .hint {{ display: none; color: #555; font-size: .85rem }}
+@media screen and (max-width: 56rem) {{ .hint {{ display: block }} }}
+@media screen and (max-width: 36rem) {{ body {{ margin: 1rem .8rem }} h1 {{ font-size: 1.3rem }}
+  table {{ font-size: .8rem }} th, td {{ padding: .25rem .35rem }} }}
+@media print {{ body {{ margin: 0; print-color-adjust: exact; -webkit-print-color-adjust: exact }}
+  table {{ font-size: 8pt }} th, td {{ padding: .1rem .2rem }} .scroll {{ overflow: visible; border: 0 }}
+  tr {{ break-inside: avoid }} }}
 </style>
 <h1>Token alignment</h1>
 <p>Candidate: {html.escape(alignment.candidate.text)}<br>Reference: {html.escape(alignment.reference.text)}</p>
 <p>P {alignment.precision:.4f}, R {alignment.recall:.4f}, F1 {alignment.f1:.4f}</p>
-<table><caption>Cosines; outlined: a greedy match (c: the candidate token's, r: the reference token's)</caption>
-<thead><tr><th></th>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>
+<p id="what">Cosines; outlined: a greedy match (c: the candidate token's, r: the reference token's)</p>
+<p class="hint">A table that is wider than the screen scrolls sideways, under the tokens of the candidate.</p>
+<div class="scroll" tabindex="0" role="region" aria-labelledby="what"><table aria-labelledby="what">
+<thead><tr><th></th>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>
 <p>{_weights("candidate", alignment.candidate)}<br>{_weights("reference", alignment.reference)}</p>
 <p><code>{html.escape(str(alignment.signature))}</code></p>
 </html>

@@ -165,7 +165,8 @@ def test_alignments_by_the_embedded_model(minilm: Any, files: list[Path]) -> Non
 
 def test_a_headline_says_how_many_changes_of_meaning_cost_more_than_a_harmless_one(report: Report) -> None:
     lead = section(report, "robustness").lead
-    assert "7 of 7 changes of meaning cost significantly more under bertscore;" in lead
+    assert "of 7 changes of meaning, those that cost significantly more" in lead
+    assert "7 under bertscore" in lead
     assert "of 60 triples" in lead
 
     def few(content: dict[str, Any]) -> None:
