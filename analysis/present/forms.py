@@ -41,25 +41,29 @@ _RECORDS: dict[type[Shown], Callable[..., Iterable[Row]]] = {}
 
 
 def presents(
-    kind: type[Kind],
-    *,
-    section: Place | Callable[[Kind], Place] | None = None,
-    page: Callable[[Kind], Iterable[Part]] | None = None,
+    kind: type[Kind], *, section: Place | Callable[[Kind], Place] | None = None
 ) -> Callable[[Callable[[Kind], Iterable[Part]]], Callable[[Kind], Iterable[Part]]]:
     """Register the function that turns results of a class into parts, the sentence that answers first.
 
     Args:
         kind: the class; its subclasses are shown alike.
         section: its section in a report, if it can be part of one; a function where the title depends on the result.
-        page: what reports, and files in HTML and Markdown, show instead, where a page has another order than a terminal.
     """
 
     def register(function: Callable[[Kind], Iterable[Part]]) -> Callable[[Kind], Iterable[Part]]:
         _PARTS[kind] = function
         if section is not None:
             _SECTIONS[kind] = section
-        if page is not None:
-            _PAGES[kind] = page
+        return function
+
+    return register
+
+
+def pages(kind: type[Kind]) -> Callable[[Callable[[Kind], Iterable[Part]]], Callable[[Kind], Iterable[Part]]]:
+    """Register the function that turns results into parts for reports, HTML and Markdown, if theirs are others."""
+
+    def register(function: Callable[[Kind], Iterable[Part]]) -> Callable[[Kind], Iterable[Part]]:
+        _PAGES[kind] = function
         return function
 
     return register

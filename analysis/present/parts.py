@@ -131,6 +131,14 @@ class Heading:
 
 
 @dataclass(frozen=True)
+class Findings:
+    """What was found, a line each, with the test behind it."""
+
+    items: tuple[str, ...]
+    full: bool = False
+
+
+@dataclass(frozen=True)
 class Notes:
     """Remarks that change how the figures are read."""
 
@@ -265,7 +273,20 @@ class Surprise:
     full: bool = True
 
 
-Part = Answer | Prose | Heading | Notes | Commands | TablePart | Chart | Example | Passages | Segments | Surprise
+Part = (
+    Answer
+    | Prose
+    | Heading
+    | Findings
+    | Notes
+    | Commands
+    | TablePart
+    | Chart
+    | Example
+    | Passages
+    | Segments
+    | Surprise
+)
 
 
 @dataclass

@@ -387,7 +387,7 @@ def _perturbed_answer(result: Robustness) -> str:
 
 
 def _told(result: Robustness) -> list[tuple[str, list[CaseResult], list[CaseResult]]]:
-    """Return each metric with the changes of meaning that cost significantly more than the control, and those tested."""
+    """Return each metric with the changes of meaning that cost significantly more than the control, and all tested."""
     told = []
     for metric in _metrics(result):
         tested = [

@@ -12,7 +12,7 @@ from bsx.analysis.explanations.marks import FIGURES, MarkAgreement
 from bsx.analysis.explanations.result import ExplainedRow, Explanations
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, estimate, heat, number, percent, table, text
-from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.forms import lists, pages, presents
 from bsx.analysis.present.notices import seen_rows
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Passages, Run, TablePart
 from bsx.analysis.stats.results import Estimate
@@ -34,7 +34,8 @@ def _section(result: Explanations) -> tuple[str, str]:
     return "words", "Words that are probably wrong" if _checked(result) else "Words that may be wrong"
 
 
-def _page(result: Explanations) -> Iterator[Part]:
+@pages(Explanations)
+def on_page(result: Explanations) -> Iterator[Part]:
     """Yield all parts if the risks are calibrated on these texts; else words in order, and why without figures."""
     if _checked(result):
         yield from parts(result)
@@ -78,7 +79,7 @@ def _unchecked(result: Explanations) -> str:
     return f"{risks}: held against human marks they are too {off} (mean risk less share of marked words {shown})."
 
 
-@presents(Explanations, section=_section, page=_page)
+@presents(Explanations, section=_section)
 def parts(result: Explanations) -> Iterator[Part]:
     """Yield how many words are probably wrong, how well risks find marked words, and the words."""
     yield Answer(" ".join(_finding(result)))
