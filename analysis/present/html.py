@@ -28,24 +28,29 @@ _STYLE = """:root { color-scheme: light dark;
   --soft: light-dark(#52585f, #b3b5b8); --line: light-dark(#e4e1d8, #31363e);
   --edge: light-dark(#a9a9a4, #858b93); --mark: light-dark(#1f4e79, #9cc7ee) }
 body { background: var(--paper); color: var(--ink); font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto;
-  max-width: 60rem; padding: 0 1rem; overflow-wrap: anywhere }
-h1 { font-size: 1.3rem } h2 { font-size: 1.1rem } .lead { font-size: 1.1rem } li { margin: .3rem 0 }
+  max-width: 76rem; padding: 0 1rem; overflow-wrap: anywhere }
+p, ul { max-width: 60rem } h1 { font-size: 1.3rem } h2 { font-size: 1.1rem } .lead { font-size: 1.1rem }
+li { margin: .3rem 0 }
 .scroll { overflow-x: auto } :focus-visible { outline: 3px solid var(--mark); outline-offset: 2px }
 @media screen { .scroll { background: linear-gradient(to left, var(--paper) 1rem, transparent) right / 2.5rem 100%
   no-repeat local, linear-gradient(to left, var(--edge), transparent) right / 1rem 100% no-repeat scroll } }
 details { border-top: 1px solid var(--line); padding: .5rem 0 } summary { cursor: pointer }
 summary h2 { display: inline }
-.paper { display: none; color: var(--soft) }
+.paper { display: none; color: var(--soft) } .wide { font-size: .88rem } .wide :is(th, td) { padding: .2rem .4rem }
 table { border-collapse: collapse; border-block: 2px solid; margin-block: 1rem; overflow-wrap: normal;
   min-width: min(100%, 34rem) }
 caption { caption-side: bottom; text-align: left; padding-top: .4rem; color: var(--soft) }
 th, td { padding: .25rem .7rem; text-align: left } thead { border-bottom: 1px solid } .n { text-align: right }
 tbody th { font-weight: normal } td.n { font-variant-numeric: tabular-nums }
 figure { margin: 0; break-inside: avoid } figcaption { font-weight: 600 }
-figure svg { display: block; max-width: 100%; height: auto; background: #fffefb }
+figure svg { display: block; max-width: 100%; height: auto; overflow: visible;
+  background: #fffefb }
 .heat { background: color-mix(in srgb, var(--mark) calc(var(--heat) * 6%), transparent) }
 .risky { text-decoration: underline } dt { color: var(--soft) } dd { margin-inline-start: 1.2rem }
-@media (max-width: 36rem) { th, td { padding: .25rem .4rem } table { font-size: .85rem } }
+@media screen { caption { position: sticky; left: 0; max-width: min(60rem, calc(100vw - 2.2rem)) } }
+@media screen and (max-width: 36rem) { th, td { padding: .25rem .4rem } table { font-size: .85rem }
+  tr > :first-child { position: sticky; left: 0; background: var(--paper) }
+  ul { padding-left: 1.1rem } }
 @media print { :root { color-scheme: light; font-size: 10pt } body { margin: 0; max-width: none }
   .scroll { overflow: visible } table { font-size: 8pt; min-width: 0 } th, td { padding: .12rem .35rem }
   table.wide { font-size: 6.5pt } table.short { break-inside: avoid } tr { break-inside: avoid }
@@ -149,7 +154,7 @@ def _table(table: TablePart, data: str) -> str:
     told = "<br>".join(escape(line) for line in (": ".join(filter(None, [data, table.caption])), table.note) if line)
     below = f"<caption>{told}</caption>\n" if told else ""
     return (
-        f'<div class=scroll tabindex=0 role=region aria-label="{escape(caption)}">'
+        f'<div class=scroll tabindex=0 role=group aria-label="{escape(caption)}">'
         f"<table{look}>{below}<thead><tr>{head}</tr></thead>\n"
         f"<tbody>{rows}</tbody></table></div>"
     )
@@ -158,6 +163,7 @@ def _table(table: TablePart, data: str) -> str:
 def _cell(cell: Cell, numeric: bool, *, head: bool) -> str:
     tag = "th scope=row" if head else "td"
     shown = escape(cell.text)
+    shown = shown.replace(", ", ",\N{NO-BREAK SPACE}") if numeric else shown  # intervals stay on one line
     shown = f"<b>{shown}</b>" if cell.strong else f"<code>{shown}</code>" if cell.code else shown
     return f"<{tag}{' class=n' if numeric else ''}>{shown}{escape(cell.mark)}</{tag[:2]}>"
 

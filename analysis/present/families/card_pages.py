@@ -58,7 +58,7 @@ def _page(cards: Sequence[Card], notes: Sequence[str]) -> Iterator[Part]:
     if found := _findings(cards, compared):
         yield Findings(tuple(found))
     figures = list(shown._figures(cards))
-    yield from figures[:1]
+    yield from map(_of_one_table, figures[:1])
     several = len(cards) > 1
     said = [*notes, *(note for one in cards for note in shown._remarks(one))]
     yield from [Notes(tuple(dict.fromkeys(said)))] if said else []
@@ -80,6 +80,18 @@ def _page(cards: Sequence[Card], notes: Sequence[str]) -> Iterator[Part]:
     for title, named in titles.items():
         yield Heading(title.replace("this card rests", "the cards rest") if several else title, folded=True, full=True)
         yield from _together(named) if several else named[0][1]
+
+
+def _of_one_table(figures: TablePart) -> TablePart:
+    """Return figures without the column of tables where they are all of one, which the caption names instead."""
+    place = figures.columns.index("table") if "table" in figures.columns else 0
+    tables = {row[place].text for row in figures.rows}
+    if place == 0 or len(tables) != 1:
+        return figures
+    rows = tuple((*row[:place], *row[place + 1 :]) for row in figures.rows)
+    columns = (*figures.columns[:place], *figures.columns[place + 1 :])
+    caption = f"{figures.caption}; {tables.pop()}"
+    return replace(figures, caption=caption, columns=columns, rows=rows, names=figures.names - 1)
 
 
 def _together(named: Sequence[tuple[str, Sequence[Part]]]) -> Iterator[Part]:
