@@ -36,12 +36,13 @@ li { margin: .3rem 0 }
   no-repeat local, linear-gradient(to left, var(--edge), transparent) right / 1rem 100% no-repeat scroll } }
 details { border-top: 1px solid var(--line); padding: .5rem 0 } summary { cursor: pointer }
 summary h2 { display: inline }
-.paper { display: none; color: var(--soft) } .wide { font-size: .88rem } .wide :is(th, td) { padding: .2rem .4rem }
+.paper { display: none; color: var(--soft) }
+.wide table { font-size: .88rem } .wide :is(th, td) { padding: .2rem .4rem }
 table { border-collapse: collapse; border-block: 2px solid; margin-block: 1rem; overflow-wrap: normal;
   min-width: min(100%, 34rem) }
 caption { caption-side: bottom; text-align: left; padding-top: .4rem; color: var(--soft) }
 th, td { padding: .25rem .7rem; text-align: left } thead { border-bottom: 1px solid } .n { text-align: right }
-tbody th { font-weight: normal } td.n { font-variant-numeric: tabular-nums }
+tbody th { font-weight: normal } td.n { font-variant-numeric: tabular-nums } .ends { white-space: nowrap }
 figure { margin: 0; break-inside: avoid } figcaption { font-weight: 600 }
 figure svg { display: block; max-width: 100%; height: auto; overflow: visible;
   background: #fffefb }
@@ -53,7 +54,7 @@ figure svg { display: block; max-width: 100%; height: auto; overflow: visible;
   ul { padding-left: 1.1rem } }
 @media print { :root { color-scheme: light; font-size: 10pt } body { margin: 0; max-width: none }
   .scroll { overflow: visible } table { font-size: 8pt; min-width: 0 } th, td { padding: .12rem .35rem }
-  table.wide { font-size: 6.5pt } table.short { break-inside: avoid } tr { break-inside: avoid }
+  .wide table { font-size: 6.5pt } .short { break-inside: avoid } tr { break-inside: avoid }
   thead { display: table-header-group } h1, h2, h3, summary, figcaption { break-after: avoid }
   figure svg { max-height: 15cm } details:not([open]) { display: none }
   .paper { display: block } main:not(:has(details:not([open]))) .paper { display: none } }"""
@@ -149,13 +150,12 @@ def _table(table: TablePart, data: str) -> str:
         for row in table.rows
     )
     caption = f"Table: {table.caption}" if table.caption else "Table"
-    looks = [*["wide"] * (len(table.columns) > 8), *["short"] * (len(table.rows) <= 8)]
-    look = f' class="{" ".join(looks)}"' if looks else ""
+    look = " ".join(["scroll", *["wide"] * (len(table.columns) > 8), *["short"] * (len(table.rows) <= 8)])
     told = "<br>".join(escape(line) for line in (": ".join(filter(None, [data, table.caption])), table.note) if line)
     below = f"<caption>{told}</caption>\n" if told else ""
     return (
-        f'<div class=scroll tabindex=0 role=group aria-label="{escape(caption)}">'
-        f"<table{look}>{below}<thead><tr>{head}</tr></thead>\n"
+        f'<div class="{look}" tabindex=0 role=group aria-label="{escape(caption)}">'
+        f"<table>{below}<thead><tr>{head}</tr></thead>\n"
         f"<tbody>{rows}</tbody></table></div>"
     )
 
@@ -163,7 +163,8 @@ def _table(table: TablePart, data: str) -> str:
 def _cell(cell: Cell, numeric: bool, *, head: bool) -> str:
     tag = "th scope=row" if head else "td"
     shown = escape(cell.text)
-    shown = shown.replace(", ", ",\N{NO-BREAK SPACE}") if numeric else shown  # intervals stay on one line
+    value, bracket, ends = shown.partition(" [") if numeric else (shown, "", "")
+    shown = f"{value} <span class=ends>[{ends}</span>" if bracket else shown
     shown = f"<b>{shown}</b>" if cell.strong else f"<code>{shown}</code>" if cell.code else shown
     return f"<{tag}{' class=n' if numeric else ''}>{shown}{escape(cell.mark)}</{tag[:2]}>"
 

@@ -837,7 +837,7 @@ def _counted(result: Result) -> str:
         control = _PHRASES.get(_control(result), _control(result))
         sizes = list(dict.fromkeys(len(tested) for _, _, tested in told))
         if not told:
-            return ""
+            return f"no change of meaning can be tested on {FEWEST} texts or more"
         told.sort(key=lambda one: -len(one[1]))
         counts = [f"{len(more)}{'' if len(sizes) == 1 else f' of {len(tested)}'} under {n}" for n, more, tested in told]
         of = f"of {sizes[0]} changes of meaning" if len(sizes) == 1 else "of the changes of meaning"
