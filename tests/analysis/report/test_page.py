@@ -589,9 +589,10 @@ def test_series_differ_without_colour(page: Page) -> None:
 
 def test_tables_that_are_too_wide_fade_out_until_their_end(browser: Browser, crowded_file: Path) -> None:
     """`over` and `more` are what the style sheet fades by; every place that scrolls is reached by the keyboard."""
-    state = """() => [...document.querySelectorAll('.scroll')].filter(e => e.clientWidth).map(e =>
+    state = """() => [...document.querySelectorAll('.scroll')].filter(e => e.checkVisibility()).map(e =>
       [e.scrollWidth > e.clientWidth + 1, e.classList.contains('over'), e.classList.contains('more'), e.tabIndex])"""
     with opened(browser, crowded_file, viewport={"width": 400, "height": 800}) as found:
+        found.page.wait_for_function("document.querySelector('#agreement .scroll.over.more')")
         boxes = found.page.evaluate(state)
         assert any(wide for wide, *_ in boxes)
         assert [box for box in boxes if box != [box[0], box[0], box[0], 0]] == []
