@@ -161,7 +161,7 @@ def _table(table: TablePart, data: str) -> str:
 
 
 def _cell(cell: Cell, numeric: bool, *, head: bool) -> str:
-    tag = "th scope=row" if head else "td"
+    tag = "th scope=row" if head and cell.text.strip() else "td"  # an empty head would head nothing
     shown = escape(cell.text)
     value, bracket, ends = shown.partition(" [") if numeric else (shown, "", "")
     shown = f"{value} <span class=ends>[{ends}</span>" if bracket else shown
