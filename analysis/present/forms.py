@@ -9,7 +9,7 @@ import io
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bsx.analysis.present import families, html, latex, markdown, text
 from bsx.analysis.present.cells import number, plain_table, table
@@ -30,29 +30,68 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind", bound=Shown)
 Row = Mapping[str, object]
 
-SECTIONS: dict[type[Shown], tuple[str, str]] = {}
-"""Results that a report can hold -> name and title of their section."""
+Place = tuple[str, str]
+"""Name (for links) and title of a section of a report."""
+
+_SECTIONS: dict[type[Shown], Place | Callable[..., Place]] = {}
 _PARTS: dict[type[Shown], Callable[..., Iterable[Part]]] = {}
+_PAGES: dict[type[Shown], Callable[..., Iterable[Part]]] = {}
+_SUMMARIES: dict[str, Callable[[Sequence[tuple[str, Result]]], Iterable[Part]]] = {}
 _RECORDS: dict[type[Shown], Callable[..., Iterable[Row]]] = {}
 
 
 def presents(
-    kind: type[Kind], *, section: tuple[str, str] | None = None
+    kind: type[Kind], *, section: Place | Callable[[Kind], Place] | None = None
 ) -> Callable[[Callable[[Kind], Iterable[Part]]], Callable[[Kind], Iterable[Part]]]:
     """Register the function that turns results of a class into parts, the sentence that answers first.
 
     Args:
         kind: the class; its subclasses are shown alike.
-        section: name (for links) and title of its section in a report, if it can be part of one.
+        section: its section in a report, if it can be part of one; a function where the title depends on the result.
     """
 
     def register(function: Callable[[Kind], Iterable[Part]]) -> Callable[[Kind], Iterable[Part]]:
         _PARTS[kind] = function
         if section is not None:
-            SECTIONS[kind] = section
+            _SECTIONS[kind] = section
         return function
 
     return register
+
+
+def pages(kind: type[Kind]) -> Callable[[Callable[[Kind], Iterable[Part]]], Callable[[Kind], Iterable[Part]]]:
+    """Register the function that turns results into parts for reports, HTML and Markdown, if theirs are others."""
+
+    def register(function: Callable[[Kind], Iterable[Part]]) -> Callable[[Kind], Iterable[Part]]:
+        _PAGES[kind] = function
+        return function
+
+    return register
+
+
+def summarises(section: str) -> Callable[[Callable[..., Iterable[Part]]], Callable[..., Iterable[Part]]]:
+    """Register the function that turns all results of a section of a report, each with its name, into its first parts.
+
+    Args:
+        section: its name. The first part is the sentence that answers, in place of those of the results.
+    """
+
+    def register(function: Callable[..., Iterable[Part]]) -> Callable[..., Iterable[Part]]:
+        _SUMMARIES[section] = function
+        return function
+
+    return register
+
+
+def section_of(result: Shown) -> Place | None:
+    """Return the section of a report that a result belongs to, if a report can hold it."""
+    found = _own(_SECTIONS, type(result))
+    return found(result) if callable(found) else found
+
+
+def summary_of(section: str, results: Sequence[tuple[str, Result]]) -> list[Part]:
+    """Return what stands before the results of a section of a report, the sentence first; nothing for most."""
+    return list(_SUMMARIES[section](results)) if section in _SUMMARIES else []
 
 
 def lists(kind: type[Kind]) -> Callable[[Callable[[Kind], Iterable[Row]]], Callable[[Kind], Iterable[Row]]]:
@@ -72,9 +111,14 @@ def load_presenters() -> None:
         importlib.import_module(f"{families.__name__}.{module.name}")
 
 
-def parts_of(result: Shown) -> list[Part]:
-    """Return what people see of a result, the sentence that answers first."""
-    own = _own(_PARTS, type(result))
+def parts_of(result: Shown, *, page: bool = False) -> list[Part]:
+    """Return what people see of a result, the sentence that answers first.
+
+    Args:
+        result: what came out.
+        page: as reports and pages show it.
+    """
+    own = (_own(_PAGES, type(result)) if page else None) or _own(_PARTS, type(result))
     return list(own(result)) if own is not None else [_plain(result)]
 
 
@@ -97,7 +141,7 @@ def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", labe
     """
     if form == "csv":
         return _csv(records_of(result))
-    every = parts_of(result)
+    every = parts_of(result, page=form in ("html", "markdown"))
     shown = [part for part in every if full or not part.full]
     origin = result.provenance if isinstance(result, Result) else None
     data = data or ", ".join(file.name for file in (origin.files if origin is not None else ()))
@@ -184,12 +228,12 @@ def plot(result: Shown, path: str | Path | None, chart: int | str) -> Picture:
     return made
 
 
-def _own(known: Mapping[type[Shown], Callable[..., Iterable[object]]], kind: type[Shown]) -> Callable[..., list]:  # type: ignore[type-arg]
+def _own(known: Mapping[type[Shown], Any], kind: type[Shown]) -> Any:
     result = next((known[item] for item in kind.__mro__ if item in known), None)
     if result is None:
         load_presenters()
         result = next((known[item] for item in kind.__mro__ if item in known), None)
-    return result  # type: ignore[return-value]
+    return result
 
 
 def _figures(result: Shown) -> Row:

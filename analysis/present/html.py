@@ -11,6 +11,7 @@ from bsx.analysis.present.parts import (
     Chart,
     Commands,
     Example,
+    Findings,
     Heading,
     Notes,
     Part,
@@ -24,22 +25,39 @@ from bsx.analysis.present.pictures import svg
 
 _STYLE = """:root { color-scheme: light dark;
   --paper: light-dark(#fffefb, #15181d); --ink: light-dark(#1d2126, #e9e7e1);
-  --soft: light-dark(#52585f, #b3b5b8); --line: light-dark(#e4e1d8, #31363e); --mark: light-dark(#1f4e79, #9cc7ee) }
+  --soft: light-dark(#52585f, #b3b5b8); --line: light-dark(#e4e1d8, #31363e);
+  --edge: light-dark(#a9a9a4, #858b93); --mark: light-dark(#1f4e79, #9cc7ee) }
 body { background: var(--paper); color: var(--ink); font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto;
-  max-width: 60rem; padding: 0 1rem; overflow-wrap: anywhere }
-h1 { font-size: 1.3rem } .scroll { overflow-x: auto } .lead { font-size: 1.1rem }
+  max-width: 76rem; padding: 0 1rem; overflow-wrap: anywhere }
+p, ul { max-width: 60rem } h1 { font-size: 1.3rem } h2 { font-size: 1.1rem } .lead { font-size: 1.1rem }
+li { margin: .3rem 0 }
+.scroll { overflow-x: auto } :focus-visible { outline: 3px solid var(--mark); outline-offset: 2px }
+@media screen { .scroll { background: linear-gradient(to left, var(--paper) 1rem, transparent) right / 2.5rem 100%
+  no-repeat local, linear-gradient(to left, var(--edge), transparent) right / 1rem 100% no-repeat scroll } }
+details { border-top: 1px solid var(--line); padding: .5rem 0 } summary { cursor: pointer }
+summary h2 { display: inline }
+.paper { display: none; color: var(--soft) }
+.wide table { font-size: .88rem } .wide :is(th, td) { padding: .2rem .4rem }
 table { border-collapse: collapse; border-block: 2px solid; margin-block: 1rem; overflow-wrap: normal;
   min-width: min(100%, 34rem) }
 caption { caption-side: bottom; text-align: left; padding-top: .4rem; color: var(--soft) }
 th, td { padding: .25rem .7rem; text-align: left } thead { border-bottom: 1px solid } .n { text-align: right }
-tbody th { font-weight: normal } td.n { font-variant-numeric: tabular-nums }
+tbody th { font-weight: normal } td.n { font-variant-numeric: tabular-nums } .ends { white-space: nowrap }
 figure { margin: 0; break-inside: avoid } figcaption { font-weight: 600 }
-figure svg { display: block; max-width: 100%; height: auto; background: #fffefb }
+figure svg { display: block; max-width: 100%; height: auto; overflow: visible;
+  background: #fffefb }
 .heat { background: color-mix(in srgb, var(--mark) calc(var(--heat) * 6%), transparent) }
 .risky { text-decoration: underline } dt { color: var(--soft) } dd { margin-inline-start: 1.2rem }
-@media (max-width: 36rem) { th, td { padding: .25rem .4rem } table { font-size: .85rem } }
-@media print { :root { color-scheme: light } .scroll { overflow: visible }
-  table { break-inside: avoid; font-size: 9pt } thead { display: table-header-group } }"""
+@media screen { caption { position: sticky; left: 0; max-width: min(60rem, calc(100vw - 2.2rem)) } }
+@media screen and (max-width: 36rem) { th, td { padding: .25rem .4rem } table { font-size: .85rem }
+  tr > :first-child { position: sticky; left: 0; background: var(--paper) }
+  ul { padding-left: 1.1rem } }
+@media print { :root { color-scheme: light; font-size: 10pt } body { margin: 0; max-width: none }
+  .scroll { overflow: visible } table { font-size: 8pt; min-width: 0 } th, td { padding: .12rem .35rem }
+  .wide table { font-size: 6.5pt } .short { break-inside: avoid } tr { break-inside: avoid }
+  thead { display: table-header-group } h1, h2, h3, summary, figcaption { break-after: avoid }
+  figure svg { max-height: 15cm } details:not([open]) { display: none }
+  .paper { display: block } main:not(:has(details:not([open]))) .paper { display: none } }"""
 # The same for a piece within another page, whose own rules for tables it has to hold its own against.
 _SCOPED = """.bsx-result table { border-collapse: collapse; border: 0; border-block: 2px solid; margin-block: .6rem }
 .bsx-result :is(th, td) { padding: .2rem .7rem; text-align: left !important; border: 0; background: none }
@@ -74,7 +92,24 @@ def page(parts: Sequence[Part], title: str, *, data: str = "", signatures: Itera
 
 
 def _body(parts: Sequence[Part], data: str, *, charts: bool) -> str:
-    return "\n".join(line for part in parts for line in _part(part, data, charts=charts))
+    return "\n".join(_lines(parts, data, charts=charts))
+
+
+def _lines(parts: Sequence[Part], data: str, *, charts: bool) -> Iterator[str]:
+    fold = folds = False
+    for part in parts:
+        if fold and isinstance(part, Heading):
+            fold = False
+            yield "</details>"
+        if charts and isinstance(part, Heading) and part.folded:
+            fold = folds = True
+            yield f"<details><summary><h2>{escape(part.text)}</h2></summary>"
+        else:
+            yield from _part(part, data, charts=charts)
+    if fold:
+        yield "</details>"
+    if folds:
+        yield "<p class=paper>Parts that are folded on the screen are not printed: open those that belong on paper.</p>"
 
 
 def _part(part: Part, data: str, *, charts: bool) -> Iterator[str]:
@@ -84,7 +119,7 @@ def _part(part: Part, data: str, *, charts: bool) -> Iterator[str]:
         yield f"<p>{escape(part.text)}</p>"
     elif isinstance(part, Heading):
         yield f"<h2>{escape(part.text)}</h2>"
-    elif isinstance(part, Notes):
+    elif isinstance(part, Findings | Notes):
         yield f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in part.items)}</ul>"
     elif isinstance(part, Commands):
         yield f"<pre><code>{escape(chr(10).join(part.lines))}</code></pre>"
@@ -114,17 +149,22 @@ def _table(table: TablePart, data: str) -> str:
         f"<tr>{''.join(_cell(cell, i in numeric, head=i < table.names) for i, cell in enumerate(row))}</tr>"
         for row in table.rows
     )
+    caption = f"Table: {table.caption}" if table.caption else "Table"
+    look = " ".join(["scroll", *["wide"] * (len(table.columns) > 8), *["short"] * (len(table.rows) <= 8)])
     told = "<br>".join(escape(line) for line in (": ".join(filter(None, [data, table.caption])), table.note) if line)
-    caption = f"<caption>{told}</caption>\n" if told else ""
+    below = f"<caption>{told}</caption>\n" if told else ""
     return (
-        f"<div class=scroll tabindex=0><table>{caption}<thead><tr>{head}</tr></thead>\n"
+        f'<div class="{look}" tabindex=0 role=group aria-label="{escape(caption)}">'
+        f"<table>{below}<thead><tr>{head}</tr></thead>\n"
         f"<tbody>{rows}</tbody></table></div>"
     )
 
 
 def _cell(cell: Cell, numeric: bool, *, head: bool) -> str:
-    tag = "th scope=row" if head else "td"
+    tag = "th scope=row" if head and cell.text.strip() else "td"  # an empty head would head nothing
     shown = escape(cell.text)
+    value, bracket, ends = shown.partition(" [") if numeric else (shown, "", "")
+    shown = f"{value} <span class=ends>[{ends}</span>" if bracket else shown
     shown = f"<b>{shown}</b>" if cell.strong else f"<code>{shown}</code>" if cell.code else shown
     return f"<{tag}{' class=n' if numeric else ''}>{shown}{escape(cell.mark)}</{tag[:2]}>"
 

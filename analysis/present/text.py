@@ -6,7 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 
-from bsx.analysis.present.parts import Answer, Cell, Commands, Example, Heading, Notes, Part, Passages, Prose, TablePart
+from bsx.analysis.present.parts import (
+    Answer,
+    Cell,
+    Commands,
+    Example,
+    Findings,
+    Heading,
+    Notes,
+    Part,
+    Passages,
+    Prose,
+    TablePart,
+)
 from bsx.support.aligned import WIDTH, table_width, text_table
 
 _NARROW = 18
@@ -103,6 +115,8 @@ def _block(part: Part) -> str:
         return part.text
     if isinstance(part, TablePart):
         return table_text(part)
+    if isinstance(part, Findings):
+        return "\n".join(f"- {item}" for item in part.items)
     if isinstance(part, Notes):
         return "\n".join(f"Note: {item}" for item in part.items)
     if isinstance(part, Commands):

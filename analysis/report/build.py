@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from bsx.analysis.present.cells import NONE, settings_line, table, text
-from bsx.analysis.present.forms import SECTIONS, load_presenters, parts_of
+from bsx.analysis.present.forms import load_presenters, parts_of, section_of, summary_of
 from bsx.analysis.present.parts import (
     AlignmentGrid,
     Answer,
@@ -74,7 +74,7 @@ def has_examples(document: Document) -> bool:
     content = document.content
     if isinstance(content, ScoreRows):
         return False
-    return any(isinstance(part, Example) and part.pairs for part in parts_of(content))
+    return any(isinstance(part, Example) and part.pairs for part in parts_of(content, page=True))
 
 
 @settled(ReportParts)
@@ -122,21 +122,24 @@ def _presented(documents: Sequence[Document], aligner: Aligner, examples: int) -
     sections: dict[tuple[str, str], list[tuple[str, Result]]] = {}
     results = [(document.name, document.content) for document in documents if isinstance(document.content, Result)]
     for name, result in sorted(results, key=lambda named: _place(named[1].kind)):
-        of = next((SECTIONS[kind] for kind in type(result).__mro__ if kind in SECTIONS), None)
+        of = section_of(result)
         if of is not None:
             sections.setdefault(of, []).append((name, result))
     for of, several in sections.items():
-        section = Section(*of)
+        alike = [other[0] for other in list(sections)[: list(sections).index(of)]].count(of[0])
+        section = Section(f"{of[0]}-{alike + 1}" if alike else of[0], of[1])
         leads = []
+        summary = summary_of(of[0], several)
+        section.blocks += [part for part in summary if not isinstance(part, Answer)]
         for name, result in several:
-            first, *rest = _at_most(parts_of(result), examples)
+            first, *rest = _at_most(parts_of(result, page=True), examples)
+            section.blocks += [Heading(name)] if len(several) > 1 else []
             if isinstance(first, Answer):
                 leads.append(first.text)
                 section.answers |= first.answers
-            section.blocks += [Heading(name)] if len(several) > 1 else []
             section.blocks += [_fitted(part, aligner, examples) for part in rest if not isinstance(part, Surprise)]
             section.surprises += [part for part in rest if isinstance(part, Surprise)]
-        section.lead = " ".join(leads)
+        section.lead = " ".join([part.text for part in summary if isinstance(part, Answer)] or leads)
         yield section
 
 

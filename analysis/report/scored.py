@@ -34,10 +34,7 @@ def scored(documents: Sequence[Document]) -> Section | None:
             section.blocks.append(Heading(head))
         section.blocks += _scores(content)
     for name, content in tables:
-        named = (
-            f" under {listed(content.metrics)}" if content.metrics else ", none of whose columns is known as a metric"
-        )
-        leads.append(f"{name} holds {len(content.rows):,} scored rows{named}.")
+        leads.append(f"{name} holds {len(content.rows):,} scored rows{_under(content)}.")
         leads += [f"Beware: {note}." for note in _odd(content)]
     signatures = _signatures(documents)
     if signatures is not None:
@@ -50,9 +47,19 @@ def scored(documents: Sequence[Document]) -> Section | None:
     return section if section.blocks else None
 
 
+def _under(content: ScoreRows) -> str:
+    """Return the end of the sentence on a table: its metrics, and its controls as what they are."""
+    if not content.metrics:
+        return ", none of whose columns is known as a metric"
+    controls = content.controls
+    metrics = [name for name in content.metrics if name not in controls]
+    shown = f"the control{'s' * (len(controls) > 1)} {listed(controls)}" if controls else ""
+    return " under " + ", and under ".join(filter(None, [listed(metrics) if metrics else "", shown]))
+
+
 def _titles(tables: Sequence[tuple[str, ScoreRows]]) -> list[str]:
     """Return headings that say what each table holds, with the file's name only where two would be the same."""
-    said = [f"Scores under {listed(content.metrics)}" for _, content in tables]
+    said = [f"Scores{_under(content)}" for _, content in tables]
     return [what if said.count(what) == 1 else f"{what} ({name})" for what, (name, _) in zip(said, tables, strict=True)]
 
 

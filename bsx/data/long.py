@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -19,6 +20,14 @@ SEGMENTS = ("segment", "sid", "id")
 """The usual columns of segments; the first that is there counts."""
 HUMAN = ("human", "human_z", "z")
 """The usual columns of human scores; the first that is there counts."""
+_JUDGED = frozenset(
+    ["human", "humans", "z", "raw", "da", "mqm", "esa", "sqm", "darr", "hter", "likert", "adequacy", "fluency"]
+) | {"judgment", "judgments", "judgement", "judgements", "rating", "ratings", "rater", "annotator", "assessment"}
+
+
+def are_judgments(column: str) -> bool:
+    """Return whether a column's name says that humans gave its scores; another may hold grades of any kind."""
+    return not _JUDGED.isdisjoint(re.split(r"[\W_\d]+", column.casefold()))
 
 
 def together(systems: Sequence[str], column: str = SYSTEM, instead: str = "") -> list[str]:

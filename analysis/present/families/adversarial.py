@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from bsx.analysis.adversarial.challenge import Accuracy, Challenged, ChallengeResult
@@ -25,9 +26,10 @@ from bsx.analysis.present.cells import (
     table,
     text,
 )
-from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.forms import lists, presents, summarises
 from bsx.analysis.present.parts import Answer, Cell, Chart, Example, Heading, Notes, Part, Prose, Surprise, TablePart
 from bsx.analysis.present.words import differing, plain
+from bsx.support.result import Result
 
 ALPHA = 0.05
 _SECTION = ("robustness", "Robustness")
@@ -372,18 +374,7 @@ def _perturbed_answer(result: Robustness) -> str:
     """Return which changes of meaning cost each metric significantly more than the control, and which do not."""
     control = _control(result)
     phrases = []
-    metrics = _metrics(result)
-    for metric in metrics:
-        results = [
-            case
-            for case in result.results
-            if case.metric == metric and not case.preserves and case.perturbation not in _WHOLE
-        ]
-        results = [case for case in results if min(case.n, case.excess_n) >= FEWEST]
-        tested = [case for case in results if not math.isnan(case.p_adjusted)]
-        if not tested:
-            continue
-        more = [case for case in tested if case.p_adjusted < ALPHA]
+    for metric, more, tested in _told(result):
         rest = [_phrase(case) for case in sorted(tested, key=lambda case: case.excess) if case not in more]
         said = f"{len(more)} of {len(tested)} changes of meaning cost significantly more under {metric}"
         phrases.append(said + (f" (not {_some(rest)})" if rest else ""))
@@ -393,6 +384,21 @@ def _perturbed_answer(result: Robustness) -> str:
     ending = f" (and {left} metric{'s' * (left > 1)} more)" if left > 0 else ""
     named = _PHRASES.get(control, control)
     return f"Compared with {named}, which keeps the meaning, {'; '.join(phrases[:_NAMED])}{ending}."
+
+
+def _told(result: Robustness) -> list[tuple[str, list[CaseResult], list[CaseResult]]]:
+    """Return each metric with the changes of meaning that cost significantly more than the control, and all tested."""
+    told = []
+    for metric in _metrics(result):
+        tested = [
+            case
+            for case in result.results
+            if case.metric == metric and not case.preserves and case.perturbation not in _WHOLE
+            if min(case.n, case.excess_n) >= FEWEST and not math.isnan(case.p_adjusted)
+        ]
+        if tested:
+            told.append((metric, [case for case in tested if case.p_adjusted < ALPHA], tested))
+    return told
 
 
 def _perturbed_surprises(result: Robustness) -> Iterator[Surprise]:
@@ -762,6 +768,101 @@ def _challenge_examples(result: ChallengeResult) -> Iterator[Part]:
             folded=place >= SHOWN,
             pairs=() if example.reference is None else (("good", example.good, base), ("bad", example.bad, base)),
         )
+
+
+# All of a report
+
+
+@summarises("robustness")
+def robustness(results: Sequence[tuple[str, Result]]) -> Iterator[Part]:
+    """Yield one sentence on all results of a report, by significance and count, and the figures of each metric."""
+    said: list[str] = []
+    columns: dict[str, dict[str, Cell]] = {}
+    notes: list[str] = []
+    for name, result in results:
+        behind = f" ({name})" if sum(type(other) is type(result) for _, other in results) > 1 else ""
+        for head, cells in _column(result):
+            columns[f"{head}{behind}"] = cells
+        if sentence := _counted(result):
+            said.append(f"{name}: {sentence}" if behind else sentence)
+        if isinstance(result, Robustness):
+            control = _PHRASES.get(_control(result), _control(result))
+            notes.append(
+                "Changes that cost more: of the changes of meaning that were tested, those whose drop is significantly "
+                f"larger than that of {control}, which keeps the meaning."
+            )
+    metrics = list(dict.fromkeys(metric for cells in columns.values() for metric in cells))
+    if not said or not metrics:
+        return
+    yield Answer(f"{'; '.join(said)}.")
+    rows = [[text(metric), *(cells.get(metric, Cell(NONE)) for cells in columns.values())] for metric in metrics]
+    notes.append("Sizes, tests and intervals of each change and phenomenon stand below.")
+    yield table("Robustness of each metric", ["metric", *columns], rows, note=" ".join(notes))
+
+
+def _column(result: Result) -> Iterator[tuple[str, dict[str, Cell]]]:
+    """Yield the columns of a result in the table of all: a head, and a cell a metric."""
+    if isinstance(result, TriplesResult):
+        yield "prefers the paraphrase", {one.metric: _share(one.rate, one.ci) for one in result.results}
+    elif isinstance(result, PairsResult):
+        yield "AUC of paraphrases", {one.metric: estimate(one.auc, one.ci) for one in result.results}
+    elif isinstance(result, ChallengeResult):
+        rated = {name: one.overall for name, one in result.metrics.items() if one.overall is not None}
+        yield "good above bad", {name: _share(one.rate, one.ci) for name, one in rated.items()}
+    elif isinstance(result, Robustness):
+        counts = {name: (more, tested) for name, more, tested in _told(result)}
+        yield (
+            "changes that cost more",
+            {
+                name: Cell(f"{len(more)} of {len(tested)}", len(more) / len(tested))
+                for name, (more, tested) in counts.items()
+            },
+        )
+        left = {
+            name: [_phrase(case) for case in sorted(tested, key=lambda case: case.excess) if case not in more]
+            for name, (more, tested) in counts.items()
+        }
+        yield "not shown for", {name: text(_some(rest) if rest else NONE) for name, rest in left.items()}
+
+
+def _share(rate: float, ends: tuple[float, float]) -> Cell:
+    cell = percent(rate)
+    return replace(cell, text=f"{cell.text} {_percents(ends).text}")
+
+
+def _counted(result: Result) -> str:
+    """Return a clause on a result without its figures: who is ahead by a test, or how many tests are significant."""
+    if isinstance(result, Robustness):
+        told = _told(result)
+        control = _PHRASES.get(_control(result), _control(result))
+        sizes = list(dict.fromkeys(len(tested) for _, _, tested in told))
+        if not told:
+            return f"no change of meaning can be tested on {FEWEST} texts or more"
+        told.sort(key=lambda one: -len(one[1]))
+        counts = [f"{len(more)}{'' if len(sizes) == 1 else f' of {len(tested)}'} under {n}" for n, more, tested in told]
+        of = f"of {sizes[0]} changes of meaning" if len(sizes) == 1 else "of the changes of meaning"
+        return f"{of}, those that cost significantly more than {control} are {_some(counts)}"
+    if isinstance(result, ChallengeResult):
+        rated = {name: one.overall for name, one in result.metrics.items() if one.overall is not None}
+        n = max((one.n for one in rated.values()), default=0)
+        values, tests, what = {name: one.rate for name, one in rated.items()}, result.tests, "rows with an error"
+    elif isinstance(result, TriplesResult):
+        n = result.results[0].n
+        values, tests, what = {one.metric: one.rate for one in result.results}, result.tests, "triples"
+    elif isinstance(result, PairsResult):
+        n = result.results[0].n
+        areas = {one.metric: one.auc for one in result.results if not math.isnan(one.auc)}
+        return _clause(areas, result.tests, n, "pairs")
+    else:
+        return ""
+    return _clause(values, tests, n, what)
+
+
+def _clause(values: Mapping[str, float], tests: Sequence[PairedTest | DetectionTest], n: int, what: str) -> str:
+    if n < FEWEST:
+        return f"{n} {what} are too few to judge by" if values else ""
+    apart = "".join(_apart(values, tests)).removesuffix(".")
+    return f"{apart} on {n:,} {what}" if apart else f"{listed(list(values))}: no test between metrics on {n:,} {what}"
 
 
 # What they share

@@ -40,6 +40,7 @@ from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.notices import seen_rows
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, TablePart
 from bsx.analysis.stats.equivalence import verdict
+from bsx.data.long import are_judgments
 
 TESTS = "Which metric is significantly better"
 """Title of the chart of tests."""
@@ -60,7 +61,13 @@ _STATISTICS = {
 _NO_ZERO = ("acc_eq",)  # figures of which 0 is not what chance gives
 
 
-@presents(MetaResult, section=("agreement", "Agreement with human judgments"))
+def _section(result: MetaResult) -> tuple[str, str]:
+    """Return the section, whose title calls only those scores human judgments whose column says so."""
+    theirs = are_judgments(result.human) or result.average is None
+    return "agreement", "Agreement with human judgments" if theirs else f"Agreement with the column {result.human}"
+
+
+@presents(MetaResult, section=_section)
 def parts(result: MetaResult) -> Iterator[Part]:
     """Yield which metric agrees best, the figures, and the tests behind them."""
     yield Answer(f"{_finding(result)}{_not_above(result)}", answers=True)

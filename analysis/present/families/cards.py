@@ -472,7 +472,7 @@ def _factors(part: FactorsPart) -> Iterator[Part]:
             "edited",
             "interval ",
             "difference",
-            " ",
+            "interval of that",
         ]
         note = (
             "Edited: references are edited factor by factor, and falls of scores regressed on the factors' changes; "
@@ -634,7 +634,15 @@ def _cost(part: CostPart) -> Iterator[Part]:
     rows = [row("this metric", part.metric)]
     if part.chrf is not None:
         rows.append(row("chrF", part.chrf))
-    heads = ["", "seconds", "lowest and highest", "of processors", "to start, s", "most memory, MB", "of that its own"]
+    heads = [
+        "what",
+        "seconds",
+        "lowest and highest",
+        "of processors",
+        "to start, s",
+        "most memory, MB",
+        "of that its own",
+    ]
     machine = ", ".join(f"{name} {value}" for name, value in part.machine.items() if value)
     yield table(
         "For 1,000 segments, in a process of its own", heads, rows, note=f"Measured on: {machine}.", sortable=False

@@ -12,7 +12,7 @@ from bsx.analysis.explanations.marks import FIGURES, MarkAgreement
 from bsx.analysis.explanations.result import ExplainedRow, Explanations
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, estimate, heat, number, percent, table, text
-from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.forms import lists, pages, presents
 from bsx.analysis.present.notices import seen_rows
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Passages, Run, TablePart
 from bsx.analysis.stats.results import Estimate
@@ -30,7 +30,57 @@ _NAMES = {"auc": "AUC", "average_precision": "average precision", "recall": "rec
 _K = "K: the number of marked words of a sentence."
 
 
-@presents(Explanations, section=("words", "Words that are probably wrong"))
+def _section(result: Explanations) -> tuple[str, str]:
+    """Return the section, whose title promises no probabilities that were not checked."""
+    return "words", "Words that are probably wrong" if _checked(result) else "Words that may be wrong"
+
+
+@pages(Explanations)
+def on_page(result: Explanations) -> Iterator[Part]:
+    """Yield all parts if the risks are calibrated on these texts; else words in order, and why without figures."""
+    if _checked(result):
+        yield from parts(result)
+        return
+    yield Answer(" ".join([*(_found(*found) for found in _held(result)), _unchecked(result)]))
+    if result.marks:
+        yield _marks(result.marks)
+    if result.calibration:
+        yield _shares(result.calibration)
+    order = sorted(range(len(result.rows)), key=lambda place: -_mean(result.rows[place]))
+    which = f"the {_SHOWN} rows with the highest mean risk" if len(order) > _SHOWN else "each row"
+    caption = f"Words of {which} in the order of their risks, the highest first, n = {len(order):,}"
+    yield _riskiest(result, sorted(order[:_SHOWN]), caption, figures=False)
+    if result.notes or result.warnings:
+        yield Notes((*map(seen_rows, result.warnings), *result.notes))
+
+
+def _checked(result: Explanations) -> bool:
+    """Return whether risks are probabilities, and human marks on these very texts do not show them to be off."""
+    found = result.calibration.get("candidate")
+    if not result.calibrated.get("candidate") or found is None:
+        return False
+    return found.excess.n >= FEWEST and found.excess.low <= 0 <= found.excess.high
+
+
+def _unchecked(result: Explanations) -> str:
+    """Return why risks are not shown."""
+    risks = f"Risks of words by {result.by} are not shown"
+    if not result.calibrated.get("candidate"):
+        return f"{risks}: they are not calibrated, so they order words and are not probabilities."
+    found = result.calibration.get("candidate")
+    if found is None:
+        return (
+            f"{risks}: they are calibrated on other texts, and there are no human marks that show whether they are "
+            "probabilities on these."
+        )
+    if found.excess.n < FEWEST:
+        return f"{risks}: {found.excess.n} marked words are too few to show whether they are probabilities."
+    off = "high" if found.excess.low > 0 else "low"
+    shown = estimate(found.excess.estimate, (found.excess.low, found.excess.high)).text
+    return f"{risks}: held against human marks they are too {off} (mean risk less share of marked words {shown})."
+
+
+@presents(Explanations, section=_section)
 def parts(result: Explanations) -> Iterator[Part]:
     """Yield how many words are probably wrong, how well risks find marked words, and the words."""
     yield Answer(" ".join(_finding(result)))
@@ -119,8 +169,8 @@ def attribution_rows(result: Attribution) -> Iterator[Mapping[str, object]]:
 
 
 def _finding(result: Explanations) -> Iterator[str]:
-    for side, found in result.marks.items():
-        yield _found(found.auc, f"Risks of the {side}'s words by {result.by}")
+    for found in _held(result):
+        yield _found(*found)
     risks = [risk for row in result.rows for risk in row.risk if math.isfinite(risk)]
     if not risks:
         yield "There is no word to explain."
@@ -145,6 +195,12 @@ def _finding(result: Explanations) -> Iterator[str]:
             yield f"{lower:,} {every} lower the score by {result.by}, most of all {word} (by {risk:.2f})."
         else:
             yield f"None {every} lowers the score by {result.by}; {word} adds least ({-risk:.2f})."
+
+
+def _held(result: Explanations) -> Iterator[tuple[Estimate, str]]:
+    """Yield how well risks of each side find marked words, and what they are called."""
+    for side, found in result.marks.items():
+        yield found.auc, f"Risks of the {side}'s words by {result.by}"
 
 
 def _found(auc: Estimate, risks: str) -> str:
@@ -199,20 +255,22 @@ def _shares(shares: Mapping[str, Calibration]) -> TablePart:
     return table(caption, heads, results, note=note)
 
 
-def _riskiest(result: Explanations, places: Sequence[int], caption: str, *, full: bool = False) -> TablePart:
+def _riskiest(
+    result: Explanations, places: Sequence[int], caption: str, *, full: bool = False, figures: bool = True
+) -> TablePart:
     sides = [side for side in ("candidate", "source") if side in result.method]
     most = _RISKIEST if len(sides) == 1 else _OF_TWO
     results = []
     for place in places:
-        known = {side: _worst(words, risks, most) for side, words, risks in _sides(result.rows[place])}
+        known = {side: _worst(words, risks, most, figures=figures) for side, words, risks in _sides(result.rows[place])}
         results.append([number(place + 1), *(text(known.get(side, ""), prose=True) for side in sides)])
     heads = ["row", *(f"words of the {side}" for side in sides)]
     return table(caption, heads, results, full=full, folded=full)
 
 
-def _worst(words: Sequence[str], risks: Sequence[float], most: int) -> str:
+def _worst(words: Sequence[str], risks: Sequence[float], most: int, *, figures: bool) -> str:
     order = sorted(range(len(risks)), key=lambda place: -risks[place])[:most]
-    return ", ".join(f"{words[place]} {risks[place]:.2f}" for place in order)
+    return ", ".join(f"{words[place]} {risks[place]:.2f}" if figures else words[place] for place in order)
 
 
 def _sides(row: ExplainedRow) -> Iterator[tuple[str, list[str], tuple[float, ...]]]:

@@ -23,6 +23,7 @@ from bsx.support.aligned import short_table
 
 FORMATS = (*PICTURES, ".html")
 _MOST_CELLS = (10_000, 1_000_000)  # of a picture, which a browser's engine lays out cell by cell; of a page
+_COLUMNS = (5, 20)  # tokens of a page's table that fit on a telephone, and on a screen
 _PERCENTILES = (5, 25, 50, 75, 95)
 _CELL = 34  # pixels
 _REMARKS = {
@@ -249,20 +250,33 @@ def _page(alignment: Alignment) -> str:
     for i, token in enumerate(alignment.candidate.tokens):
         cells = "".join(_cell(alignment, i, j) for j in range(len(alignment.reference.tokens)))
         body.append(f"<tr><th scope=row>{html.escape(token)}</th>{cells}</tr>")
+    columns = len(alignment.reference.tokens)
+    look = "hint wide" if columns > _COLUMNS[1] else "hint"
+    hint = f'<p class="{look}">Scroll the table sideways to see all tokens.</p>' if columns > _COLUMNS[0] else ""
     return f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Token alignment</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
-body {{ font: 15px/1.4 system-ui, sans-serif; margin: 2rem; color: #1a1a1a; background: #fff }}
-table {{ border-collapse: collapse }} th, td {{ padding: .3rem .5rem; text-align: center; font-weight: normal }}
-th[scope=row] {{ text-align: right }} td.best {{ outline: 2px solid #b3261e; outline-offset: -2px; font-weight: bold }}
-code {{ overflow-wrap: anywhere }}
+body {{ font: 15px/1.4 system-ui, sans-serif; margin: 2rem; color: #1a1a1a; background: #fff; overflow-wrap: anywhere }}
+table {{ border-collapse: collapse; overflow-wrap: normal }}
+th, td {{ padding: .3rem .5rem; text-align: center; font-weight: normal }}
+th:first-child {{ text-align: right; position: sticky; left: 0; background: #fff }}
+td.best {{ outline: 2px solid #b3261e; outline-offset: -2px; font-weight: bold }}
+.scroll {{ overflow-x: auto; border-right: 2px solid #ddd }} .hint {{ display: none; color: #555; font-size: .85rem }}
+.hint.wide {{ display: block }}
+@media screen and (max-width: 36rem) {{ .hint {{ display: block }} body {{ margin: 1rem .8rem }}
+  h1 {{ font-size: 1.3rem }} table {{ font-size: .8rem }} th, td {{ padding: .25rem .35rem }} }}
+@media print {{ body {{ margin: 0; print-color-adjust: exact; -webkit-print-color-adjust: exact }}
+  table {{ font-size: 8pt }} th, td {{ padding: .1rem .2rem }} .scroll {{ overflow: visible; border: 0 }}
+  p.hint {{ display: none }} tr {{ break-inside: avoid }} }}
 </style>
 <h1>Token alignment</h1>
 <p>Candidate: {html.escape(alignment.candidate.text)}<br>Reference: {html.escape(alignment.reference.text)}</p>
 <p>P {alignment.precision:.4f}, R {alignment.recall:.4f}, F1 {alignment.f1:.4f}</p>
-<table><caption>Cosines; outlined: a greedy match (c: the candidate token's, r: the reference token's)</caption>
-<thead><tr><th></th>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>
+<p id="what">Cosines; outlined: a greedy match (c: the candidate token's, r: the reference token's)</p>
+{hint}
+<div class="scroll" tabindex="0" role="region" aria-labelledby="what"><table aria-labelledby="what">
+<thead><tr><th></th>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>
 <p>{_weights("candidate", alignment.candidate)}<br>{_weights("reference", alignment.reference)}</p>
 <p><code>{html.escape(str(alignment.signature))}</code></p>
 </html>

@@ -110,6 +110,31 @@ const showSegments = (box, data) => {
     });
   };
 
+  // Paper has all rows that were chosen, if they are not too many; else it says which.
+  const most = 1000;
+  let held = null;
+  window.addEventListener("beforeprint", () => {
+    const start = state.page * state.size;
+    const count = (value) => value.toLocaleString("en-GB");
+    const which = chosen.length === data.rows.length ? "" : " that match";
+    if (chosen.length <= most) {
+      box.querySelector(".printed").textContent = `Printed: all ${count(chosen.length)} rows${which}.`;
+      held = [state.size, state.page];
+      [state.size, state.page] = [most, 0];
+      draw();
+    } else {
+      const end = Math.min(start + state.size, chosen.length);
+      box.querySelector(".printed").textContent =
+        `Printed: rows ${count(start + 1)} to ${count(end)} of ${count(chosen.length)}${which}.`;
+    }
+  });
+  window.addEventListener("afterprint", () => {
+    if (held === null) return;
+    [state.size, state.page] = held;
+    held = null;
+    draw();
+  });
+
   const tools = box.querySelector(".tools");
   tools.querySelector("input").addEventListener("input", (event) => { state.query = event.target.value; choose(); });
   tools.querySelector(".size").addEventListener("change", (event) => {

@@ -50,3 +50,19 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+
+// A table that is wider than its place fades out at the edge behind which there is more.
+const edges = (box) => {
+  box.classList.toggle("over", box.scrollWidth > box.clientWidth + 1);
+  box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+};
+
+{
+  const boxes = [...document.querySelectorAll(".scroll")];
+  const seen = new ResizeObserver((found) => { for (const one of found) edges(one.target.closest(".scroll")); });
+  for (const box of boxes) {
+    box.addEventListener("scroll", () => edges(box), { passive: true });
+    seen.observe(box);
+    if (box.firstElementChild) seen.observe(box.firstElementChild);
+  }
+}

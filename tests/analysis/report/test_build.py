@@ -165,8 +165,9 @@ def test_alignments_by_the_embedded_model(minilm: Any, files: list[Path]) -> Non
 
 def test_a_headline_says_how_many_changes_of_meaning_cost_more_than_a_harmless_one(report: Report) -> None:
     lead = section(report, "robustness").lead
-    assert "7 of 7 changes of meaning cost significantly more under bertscore;" in lead
-    assert "of 60 triples" in lead
+    assert "of 7 changes of meaning, those that cost significantly more" in lead
+    assert "7 under bertscore" in lead
+    assert "on 60 triples" in lead
 
     def few(content: dict[str, Any]) -> None:
         for row in content["results"]:
@@ -174,9 +175,8 @@ def test_a_headline_says_how_many_changes_of_meaning_cost_more_than_a_harmless_o
 
     made = build_report([read_only("perturb", few), read_only("triples", few), read_only("pairs", few)])
     assert section(made, "robustness").lead == (
-        "19 triples are too few to say how often a metric prefers the paraphrase. "
-        "19 pairs are too few to say which metric tells paraphrases from other pairs best. "
-        "No perturbation that changes the meaning can be tested on 20 texts or more."
+        "19 triples are too few to judge by; 19 pairs are too few to judge by; "
+        "no change of meaning can be tested on 20 texts or more."
     )
     small = build_report(
         [
@@ -713,3 +713,68 @@ def test_a_challenge_set_without_severities_has_no_empty_column() -> None:
         tables = section(build_report([read_only("challenge", change)]), "robustness").blocks
         heads = [b.columns for b in tables if isinstance(b, TablePart) and b.caption.startswith("Accuracy")]
         assert [("severity" in columns) for columns in heads] == [severities, severities]
+
+
+def test_robustness_leads_with_a_sentence_and_a_table_of_metrics(report: Report) -> None:
+    found = section(report, "robustness")
+    first = found.blocks[0]
+    assert isinstance(first, TablePart)
+    assert [row[0].text for row in first.rows] == list(samples.METRICS)
+    assert len(first.columns) == 5  # triples, pairs, and of perturbations the count and what is missing
+    assert first.rows[0][3].text == "7 of 7"
+    assert found.lead.count(".") == 1  # one sentence, and no figure but counts
+    assert not re.search(r"\d %|\[", found.lead)
+
+
+@pytest.mark.parametrize(
+    ("column", "title"),
+    [
+        ("human", "Agreement with human judgments"),
+        ("da-sqm", "Agreement with human judgments"),
+        ("grade", "Agreement with the column grade"),
+    ],
+)
+def test_a_section_calls_only_those_scores_human_that_are(column: str, title: str) -> None:
+    made = build_report([read_only("meta", lambda content: content.update(human=column))])
+    assert section(made, "agreement").title == title
+    both = build_report([read_only("meta"), read_only("meta", lambda content: content.update(human="grade"))])
+    assert len({one.id for one in both.sections}) == len(both.sections)
+
+
+def test_controls_are_not_listed_as_metrics(tmp_path: Path) -> None:
+    (tmp_path / "scores.tsv").write_text("id\tchrf\tlength\n1\t50\t7\n2\t60\t9\n")
+    metrics = [{"metric": "chrf", "higher_is_better": True}]
+    metrics.append({"metric": "length", "higher_is_better": True, "control": True})
+    (tmp_path / "scores.tsv.signatures.json").write_text(json.dumps({"metrics": metrics}))
+    made = build_report([read_document(tmp_path / "scores.tsv")])
+    assert "2 scored rows under chrf, and under the control length." in section(made, "scored").lead
+
+
+def explained(*, calibrated: bool, excess: tuple[float, float] | None = None, n: int = 50) -> Report:
+    """Return the report of risks, held against marks if an interval is given."""
+    from bsx.analysis.explanations.calibration import Calibration
+    from bsx.analysis.explanations.result import ExplainedRow, Explanations
+    from bsx.analysis.report.documents import Document
+    from bsx.analysis.stats.results import Estimate
+
+    shares = {}
+    if excess is not None:
+        off = Estimate(sum(excess) / 2, *excess, p=0.5, n=n, confidence=0.95, method="bootstrap")
+        shares = {"candidate": Calibration(error=off, excess=off)}
+    rows = tuple(ExplainedRow(f"one two{i}", (0.125, 0.875), reference=("one two",)) for i in range(30))
+    result = Explanations("m", {"candidate": "match"}, {"candidate": calibrated}, rows, calibration=shares)
+    return build_report([Document("words.json", None, result)])
+
+
+@pytest.mark.parametrize(
+    ("calibrated", "excess", "shown"),
+    [(True, (-0.1, 0.1), True), (True, (0.05, 0.2), False), (True, None, False), (False, None, False)],
+)
+def test_risks_of_words_are_shown_only_where_they_are_calibrated(
+    calibrated: bool, excess: tuple[float, float] | None, shown: bool
+) -> None:
+    made = explained(calibrated=calibrated, excess=excess)
+    written = made.to_markdown()
+    assert ("0.88" in written or "0.875" in written) is shown
+    assert ("are not shown" in section(made, "words").lead) is not shown
+    assert "two7" in written  # the order of words stays
