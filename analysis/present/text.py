@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from bsx.analysis.present.parts import Answer, Cell, Commands, Example, Heading, Notes, Part, Passages, Prose, TablePart
 from bsx.support.aligned import text_table
+
+WIDTH = 100
+"""Characters that a line of a table has room for: a wider table goes on below, under its names once more."""
 
 
 def text(parts: Sequence[Part], *, full: bool = True) -> str:
@@ -29,7 +33,29 @@ def table_text(table: TablePart) -> str:
 
 
 def aligned(table: TablePart) -> str:
-    """Return the table alone."""
+    """Return the table alone; one that is too wide in several parts, each with the columns of names."""
+    whole = _lines(table)
+    places = range(table.names, len(table.columns))
+    if len(places) < 2 or max(map(len, whole.splitlines())) <= WIDTH:
+        return whole
+    blocks: list[list[int]] = []
+    for place in places:
+        wider = [*blocks[-1], place] if blocks else []
+        if blocks and max(map(len, _lines(_columns(table, wider)).splitlines())) <= WIDTH:
+            blocks[-1] = wider
+        else:
+            blocks.append([place])
+    return "\n\n".join(_lines(_columns(table, block)) for block in blocks)
+
+
+def _columns(table: TablePart, places: Sequence[int]) -> TablePart:
+    """Return some columns of a table, after those of names."""
+    kept = (*range(table.names), *places)
+    rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[place] for place in kept), rows=rows)
+
+
+def _lines(table: TablePart) -> str:
     cells = [list(table.columns), *([_plain(cell) for cell in row] for row in table.rows)]
     numeric = table.numeric
     for place in range(table.names, len(table.columns)):

@@ -16,6 +16,8 @@ from bsx.analysis.present.cells import (
     NONE,
     SHOWN,
     estimate,
+    few,
+    few_note,
     heat,
     interval,
     listed,
@@ -36,6 +38,7 @@ _NAMED = 4  # metrics or changes that a sentence has room for
 _EXAMPLES = 30  # of perturbed texts: more than anybody reads
 _BOLD = "Bold: no metric with a higher value is significantly better"
 _SAMPLED = "Intervals and tests speak about other {} like these."
+_CORRECTED = {"none": "uncorrected", "holm": "corrected after Holm", "bh": "corrected after Benjamini-Hochberg"}
 _INTERVALS = {"logit": "logit", "wilson": "Wilson", "delong": "DeLong", "bootstrap": "bootstrap"}
 _PHRASES = {
     "no-punctuation": "missing punctuation",
@@ -349,8 +352,9 @@ def perturbations(result: Robustness) -> Iterator[Part]:
     whys = dict.fromkeys(item.why for item in result.left_out)
     alike = {why: [item.perturbation for item in result.left_out if item.why == why] for why in whys}
     notes = [note for note in result.notes if note not in left_out]
-    notes += [f"left out: {', '.join(names)} ({why})" for why, names in alike.items()]
-    yield from _noted(notes)
+    if alike:
+        notes.append(f"left out: {'; '.join(f'{listed(names)} ({why})' for why, names in alike.items())}")
+    yield from _noted([*_floor(result), *notes])
     yield from _drop_chart(result, answer)
     kept = _overview(result, preserves=True)
     beside = [row for row in kept.rows if row[0].text != _control(result)]  # which the first table has already
@@ -374,6 +378,18 @@ def perturbed_rows(result: Robustness) -> Iterator[Mapping[str, object]]:
         yield row | {"excess_n": item.excess_n, "p": item.p, "p_adjusted": item.p_adjusted}
 
 
+def _floor(result: Robustness) -> list[str]:
+    """Return that too few swaps were drawn for a corrected p to be significant, if that is so."""
+    draws = result.settings.get("resamples")
+    tests = sum(not math.isnan(case.p) for case in result.results)
+    if result.settings.get("correction") != "holm" or not isinstance(draws, int) or tests / (draws + 1) < ALPHA:
+        return []
+    return [
+        f"{draws:,} swaps give no p below {1 / (draws + 1):.2g}, which is {tests / (draws + 1):.2g} after Holm over "
+        f"{tests} tests: one change alone cannot be significant; resamples={20 * tests * 2:,} can tell"
+    ]
+
+
 def _control(result: Robustness) -> str:
     return str(result.settings.get("control", ""))
 
@@ -381,7 +397,7 @@ def _control(result: Robustness) -> str:
 def _perturbed_answer(result: Robustness) -> str:
     """Return which changes of meaning cost each metric significantly more than the control, and which do not."""
     control = _control(result)
-    phrases = []
+    phrases, most = [], 0
     metrics = _metrics(result)
     for metric in metrics:
         results = [
@@ -393,6 +409,7 @@ def _perturbed_answer(result: Robustness) -> str:
         tested = [case for case in results if not math.isnan(case.p_adjusted)]
         if not tested:
             continue
+        most = max(most, *(case.excess_n for case in tested))
         more = [case for case in tested if case.p_adjusted < ALPHA]
         rest = [_phrase(case) for case in sorted(tested, key=lambda case: case.excess) if case not in more]
         said = f"{len(more)} of {len(tested)} changes of meaning cost significantly more under {metric}"
@@ -402,7 +419,8 @@ def _perturbed_answer(result: Robustness) -> str:
     left = len(phrases) - _NAMED
     ending = f" (and {left} metric{'s' * (left > 1)} more)" if left > 0 else ""
     named = _PHRASES.get(control, control)
-    return f"Compared with {named}, which keeps the meaning, {'; '.join(phrases[:_NAMED])}{ending}."
+    said = f"Compared with {named}, which keeps the meaning, {'; '.join(phrases[:_NAMED])}{ending}."
+    return f"{said} Tests are one-sided, on {FEWEST} to {most:,} texts, {_correction(result)}."
 
 
 def _perturbed_surprises(result: Robustness) -> Iterator[Surprise]:
@@ -446,12 +464,12 @@ def _overview(result: Robustness, *, preserves: bool) -> TablePart:
     metrics = _metrics(result)
     cases = {(case.metric, _called(case)): case for case in result.results if case.preserves is preserves}
     rows = []
-    for name in dict.fromkeys(called for _, called in cases):
+    for name in dict.fromkeys(called for (_, called), case in cases.items() if case.n):
         cells: list[Cell] = [text(name)]
         for metric in metrics:
             case = cases.get((metric, name))
             value = None if case is None or math.isnan(case.relative_drop) else case.relative_drop
-            mark = "" if case is None else _dagger(case.p_adjusted)
+            mark = "" if case is None else _dagger(case.p_adjusted) + few(case.n)
             cells.append(Cell(NONE) if value is None else percent(value, heat=heat(value, 0, 1), mark=mark))
         rows.append(cells)
     if not preserves:
@@ -459,16 +477,19 @@ def _overview(result: Robustness, *, preserves: bool) -> TablePart:
         values = [controls[metric].relative_drop if metric in controls else None for metric in metrics]
         rows.append([text(f"{_control(result)} (control)"), *map(percent, values)])
     what, should = ("stays", "near 0") if preserves else ("changes", "large")
-    correction = str(result.settings.get("correction", "none"))
     note = (
-        "100 % is as far as a text falls that has nothing to do with the reference. "
-        f"†: a larger drop than {_control(result)} on the same texts, one-sided p < {ALPHA}, "
-        f"{'uncorrected' if correction == 'none' else f'{correction} correction'}."
+        "100 %: as far as a text that has nothing to do with the reference falls.\n"
+        f"†: a larger drop than {_control(result)} on the same texts, one-sided p < {ALPHA}, {_correction(result)}."
+        f"{few_note(rows)}"
     )
     most = max((case.n for case in cases.values()), default=0)
     caption = f"Relative drop where the meaning {what}: should be {should}; n = {most:,} texts at most"
     heads = ["perturbation", *metrics]
     return table(caption, heads, rows, note=note, full=preserves, foot=0 if preserves else 1)
+
+
+def _correction(result: Robustness) -> str:
+    return _CORRECTED[str(result.settings.get("correction", "none"))]
 
 
 def _drops(result: Robustness) -> TablePart:
