@@ -90,13 +90,12 @@ class Ablation:
         first = self.rows[0]["components"]
         others = {(what, how): mean for (what, how), mean in means.items() if what != first and (first, how) in means}
         more = sum(mean > means[first, how] for (_, how), mean in others.items())
-        among = f", mean over {groups} groups" if groups > 1 else ""
-        said = (
-            f"On {self.n:,} segments, Pearson correlation with human judgments{among} is {least:.3f} ({_of(low)}) to "
-        )
+        among = f"the mean Pearson correlation of {groups} groups" if groups > 1 else "Pearson correlation"
+        said = f"On {self.n:,} segments, {among} with human judgments is {least:.3f} ({_of(low)}) to "
         said += f"{most:.3f} ({_of(high)})."
         if others:
-            said += f" It is higher than without components ({first}, same matching) in {more} of {len(others)} combinations."
+            said += f" {more} of {len(others)} combinations are higher than {first}, which has no component, under the "
+            said += "same matching."
         return f"{said} No difference is tested."
 
     def _table(self) -> str:

@@ -72,11 +72,13 @@ class Factored:
         made = [entry for entry in self.summary["factors"] if not entry["excluded"]]
         left = [entry["factor"] for entry in self.summary["factors"] if entry["excluded"]]
         whole = [entry["factor"] for entry in made if entry["n"] == pairs]
-        some = [f"{entry['factor']} for {entry['n']:,}" for entry in made if entry["n"] < pairs]
-        said = [f"{listed(whole)} for all {pairs:,}"] * bool(whole) + some
-        scored = f"Of {pairs:,} sentence pairs, scores are defined by {'; by '.join(said)}." if said else ""
-        without = f"{listed(left)} {'is' if len(left) == 1 else 'are'} left out: the notes say why." if left else ""
-        return " ".join(filter(None, [scored or f"No factor of {pairs:,} sentence pairs is scored.", without]))
+        said = [f"{listed(whole)} {'is' if len(whole) == 1 else 'are'} defined for all {pairs:,} sentence pairs"]
+        said = said * bool(whole) + [
+            f"{entry['factor']} is defined for {entry['n']:,} of {pairs:,}" for entry in made if entry["n"] < pairs
+        ]
+        scored = "; ".join(said) or f"No factor is scored of {pairs:,} sentence pairs"
+        without = f" {listed(left)} {'is' if len(left) == 1 else 'are'} left out: the notes say why." if left else ""
+        return f"{scored}.{without}"
 
     def _table(self) -> str:
         rows = [["factor", "n", "mean", "sd"]]

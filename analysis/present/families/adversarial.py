@@ -386,7 +386,7 @@ def _floor(result: Robustness) -> list[str]:
         return []
     return [
         f"{draws:,} swaps give no p below {1 / (draws + 1):.2g}, which is {tests / (draws + 1):.2g} after Holm over "
-        f"{tests} tests: one change alone cannot be significant; resamples={20 * tests * 2:,} can tell"
+        f"{tests} tests: no change can be significant. Draw more, such as resamples={40 * tests}"
     ]
 
 

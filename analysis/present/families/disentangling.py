@@ -295,7 +295,7 @@ def worded(notice: Notice) -> str:
     vanish = values["vanish"]
     lost = ", ".join(f"{d['factor']} of {d['metric']} below {d['below']:.2f}" for d in vanish[:4])
     more = f" and {len(vanish) - 4} more" if len(vanish) > 4 else ""
-    says = f"at a low one, other coefficients lose their significance: {lost}{more}"
+    says = f"if it is low, other coefficients lose their significance: {lost}{more}"
     return (
         f"the reliability of {about} is not stated; {says if vanish else 'no other coefficient depends on it'} "
         f"(reliability={about}=… corrects for it)."
@@ -418,7 +418,8 @@ def _main(result: DisentangleResult) -> TablePart:
 
 def _how(result: DisentangleResult) -> str:
     why = f"; {result.se_reason}" if result.se_reason else ""
-    errors = f"Standard errors: {_ERRORS[result.se]}, {result.reference}{why}."
+    reference = "normal distribution" if result.reference == "normal" else result.reference
+    errors = f"Standard errors: {_ERRORS[result.se]}, {reference}{why}."
     return f"† p < {result.alpha:g}, {_CORRECTED[result.correction]}. {_population(result)}\n{errors}"
 
 

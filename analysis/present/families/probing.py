@@ -127,8 +127,8 @@ def _known(task: ProbeResult) -> str:
     if not above:
         where = "in no layer" if of > 1 else "not"
         return (
-            f"{name}: {where} significantly better than the most frequent label ({task.baseline:.3f}); highest accuracy "
-            f"{best}, {task.test:,} test items."
+            f"{name}: {where} significantly better than the most frequent label ({task.baseline:.3f}); highest "
+            f"accuracy {best}, {task.test:,} test items."
         )
     said = f"{name}: significantly better than the most frequent label ({task.baseline:.3f}) in {above} of "
     said += f"{of} layer{'s' * (of > 1)}"
@@ -150,10 +150,11 @@ def _with_human(result: SideBySide) -> str:
     """Return where the agreement with human judgments is highest, which is not tested."""
     top = max(result.layers, key=lambda layer: layer.agreement)
     ends = estimate(top.agreement, (top.agreement_low, top.agreement_high)).text
-    inside = sum(layer.agreement_high >= top.agreement_low for layer in result.layers)
+    inside = sum(layer is not top and layer.agreement_high >= top.agreement_low for layer in result.layers)
     return (
-        f"Correlation of F1 with human judgments is highest in layer {top.layer} ({ends}, n = {result.n:,}); layers are not "
-        f"tested against each other, and the intervals of {inside} of {len(result.layers)} overlap with it."
+        f"Correlation of F1 with human judgments is highest in layer {top.layer} ({ends}, n = {result.n:,}); layers "
+        f"are not tested against each other, and {inside} of the {len(result.layers) - 1} others have intervals that "
+        "overlap with its."
     )
 
 
@@ -176,10 +177,11 @@ def _overview(result: ProbedModel) -> TablePart:
     caption = f"Accuracy of {result.probe} probes by layer, {counts}"
     note = f"{_BOLD}\n{_SAMPLED[0].upper()}{_SAMPLED[1:]}"
     if human is not None:
-        caption += f"; {human.statistic} of F1 with human judgments{f' on {human.data}' if human.data else ''}, n = {human.n:,}"
+        on = f" on {human.data}" if human.data else ""
+        caption += f"; {human.statistic.capitalize()} of F1 with human judgments{on}, n = {human.n:,}"
         note += "; of correlations over segments like these"
     heads = ["layer", *(task.task.replace("_", " ") for task in tasks)]
-    heads += [f"{human.statistic} with human judgments"] if human is not None else []
+    heads += [f"{human.statistic.capitalize()} with human judgments"] if human is not None else []
     return table(caption, heads, results, note=f"{note}.", foot=1)
 
 

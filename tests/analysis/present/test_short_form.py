@@ -10,14 +10,22 @@ import pytest
 
 pytest.importorskip("statsmodels")
 from bsx.analysis.adversarial.pairs import detect_pairs
+from bsx.analysis.adversarial.robustness import robustness
 from bsx.analysis.disentangling.bootstrap import compare_coefficients
 from bsx.analysis.disentangling.fit import disentangle
+from bsx.analysis.ensembles.run import ensemble
+from bsx.analysis.intervening.result import Effect, EffectFit, Interventions
+from bsx.analysis.present.cells import number, table, text
 from bsx.analysis.present.families.adversarial import _apart
 from bsx.analysis.present.families.disentangling import _joined
+from bsx.analysis.present.families.ensembles import _joined as joined_groups
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer, Notes, Part, TablePart
+from bsx.analysis.present.text import WIDTH, aligned
 from bsx.data.columns import read_columns, standardise
 from bsx.errors import InputError
+from bsx.jobs.ablation import Ablation
+from bsx.jobs.factoring import Factored, FactorRow, Summary
 from bsx.support.result import Notice
 from tests.analysis.disentangling.test_fit import FACTORS, make
 
@@ -74,10 +82,13 @@ def test_influential_rows_that_metrics_share_are_said_once() -> None:
     assert [notice.about for notice in _joined([*rows, other])] == ["a and b", "c"]
 
 
-def test_numbers_that_differ_by_too_little_to_be_squared_are_refused() -> None:
+def test_numbers_too_large_or_too_close_to_be_squared_are_refused() -> None:
     small = np.arange(5.0) * 1e-200
     with pytest.raises(InputError, match="too little to compute with: scale the column"):
         standardise("m", small)
+    large = {"m": np.arange(9.0) * 1e200, "sem": np.arange(9.0) ** 2}
+    with pytest.raises(InputError, match="too large to compute with: scale the column"):
+        disentangle(large, ["m"], ["sem"])
     assert standardise("m", np.arange(5.0) * 1e-90) == pytest.approx(standardise("m", np.arange(5.0)))
 
 
@@ -113,3 +124,87 @@ def test_not_told_apart_is_said_of_pairs_that_were_tested() -> None:
     assert said.startswith("a is not told apart from b and c ")  # b and c are
     (said,) = _apart(values, [*tests[:2], Test("b", "c", 0.5)], "DeLong")  # type: ignore[arg-type]
     assert said.startswith("a, b and c are not told apart ")
+
+
+def test_a_table_that_is_too_wide_goes_on_below_under_its_names() -> None:
+    heads = ["name", *(f"column {place}" for place in range(20))]
+    rows = [[text(name), *(number(place / 7) for place in range(20))] for name in ("first", "second")]
+    lines = aligned(table("Wide", heads, rows)).splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    assert sum(line.startswith("first ") for line in lines) == lines.count("") + 1 == 3
+    assert sum(line.count("column") for line in lines) == 20
+    narrow = table("Narrow", heads[:3], [row[:3] for row in rows])
+    assert "" not in aligned(narrow).splitlines()
+
+
+@pytest.mark.parametrize(("resamples", "limited"), [(20, True), (1000, False)])
+def test_it_is_said_where_no_corrected_p_can_be_significant(resamples: int, limited: bool) -> None:
+    texts = [f"There are {place} of them, and more." for place in range(40)]
+
+    def share(candidates: object, references: object) -> list[float]:
+        pairs = zip(candidates, references, strict=True)  # type: ignore[call-overload]
+        words = [[{*text.replace(",", "").replace(".", "").split()} for text in pair] for pair in pairs]
+        return [len(a & b) / len(b) - 1e-3 * (a != b) for a, b in words]
+
+    named = {"perturbations": ["numbers", "unrelated"], "resamples": resamples}
+    found = robustness(texts, {"m": share}, correction="holm", **named)  # type: ignore[arg-type]
+    least = min(case.p_adjusted for case in found.results if case.p_adjusted == case.p_adjusted)
+    assert (least >= 0.05) == limited
+    notes = [item for part in parts_of(found) if isinstance(part, Notes) and not part.full for item in part.items]
+    assert any("after Holm" in item for item in notes) == limited
+
+
+def test_one_group_has_no_average_and_resamples_are_told_of_once() -> None:
+    rng = np.random.default_rng(2)
+    human = rng.normal(size=60)
+    columns = {"a": human + rng.normal(size=60), "b": human + rng.normal(size=60), "human": human}
+    (shown,) = tables(parts_of(ensemble(columns, ["a", "b"], "human", resamples=50)), full=False)
+    assert ([row[0].text for row in shown.rows], shown.foot) == (["all"], 0)
+    lp = {"lp": ["x", "y"] * 30}
+    (shown,) = tables(parts_of(ensemble(columns | lp, ["a", "b"], "human", group="lp", resamples=50)), full=False)
+    assert ([row[0].text for row in shown.rows], shown.foot) == (["x", "y", "average"], 1)
+    said = [
+        Notice("undefined-resamples", name, {"undefined": many, "resamples": 50}) for name, many in (("x", 3), ("y", 9))
+    ]
+    (one,) = joined_groups(said)
+    assert one.values == {"undefined": 9, "resamples": 50, "groups": 2}
+    assert joined_groups(said[:1]) == said[:1]
+
+
+def test_the_difference_of_edited_and_observed_is_for_the_full_form() -> None:
+    own = {
+        "observed": 0.66,
+        "observed_ci": (0.4, 0.9),
+        "edited": 1.2,
+        "edited_ci": (1.0, 1.4),
+        "edited_p_adjusted": 1e-9,
+    }
+    effect = Effect(
+        "m", "lex:lowercase=true", difference=0.54, difference_ci=(0.2, 0.8), p=0.001, p_adjusted=0.001, **own
+    )  # type: ignore[arg-type]
+    fit = EffectFit("m", 40, 0.5, 90, 0.6, 1.0, 9.0, 1, 39.0, 0.001)
+    given = {"confidence": 0.95, "correction": "none", "base": "reference", "edits": (), "drops": ()}
+    given |= {"factors": ("lex",), "scales": (), "left_out": {}, "skipped": (), "warnings": ()}
+    parts = parts_of(Interventions(effects=(effect,), fits=(fit,), **given))  # type: ignore[arg-type]
+    (first,) = tables(parts, full=False)
+    assert "difference" not in first.columns
+    assert max(map(len, aligned(first).splitlines())) <= WIDTH
+    assert "difference" in tables(parts, full=True)[0].columns
+
+
+def test_factors_and_ablations_begin_with_what_was_found() -> None:
+    def row(factor: str, n: int, excluded: str | None = None) -> FactorRow:
+        return FactorRow(factor=factor, n=n, mean=0.5 if n else None, sd=0.1, excluded=excluded, settings={})
+
+    made = [row("lex", 5), row("sem", 4), row("syn", 0, "no parser")]
+    summary = Summary(pairs=5, written=5, lang="en", preset=None, nan="keep", factors=made)
+    answer = Factored(summary, []).to_text().partition("\n\n")[0]
+    assert [name for name in ("lex", "sem", "syn") if name in answer] == ["lex", "sem", "syn"]
+    assert "4 of 5" in answer
+    grid = [("vanilla", "F", 0.5), ("vanilla", "WMD1", 0.4), ("IDF-S", "F", 0.6), ("IDF-S", "WMD1", 0.3)]
+    rows = [{"components": what, "matching": how, "all": r, "mean": r} for what, how, r in grid]
+    answer = Ablation(rows, n=120).to_text().partition("\n\n")[0]  # type: ignore[arg-type]
+    assert "On 120 segments" in answer
+    assert "0.300 (IDF-S, WMD1) to 0.600 (IDF-S, F)" in answer
+    assert "1 of 2 combinations are higher" in answer
+    assert Ablation([{"components": "vanilla", "matching": "F", "all": None, "mean": None}]).to_text()
