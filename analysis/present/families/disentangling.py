@@ -311,8 +311,8 @@ def _finding(result: DisentangleResult) -> str:
         if notice.name == "bent":
             one = notice.values["changed"][0]
             said.append(
-                f"Careful: the coefficient of {one['factor']} in {notice.about} depends on straight lines in "
-                f"{listed(list(one['bent']))}: {one['line']:.2f} with lines, {one['coef']:.2f} with curves."
+                f"Careful: the coefficient of {one['factor']} in {notice.about} is {one['line']:.2f} with straight "
+                f"lines in {listed(list(one['bent']))}, and {one['coef']:.2f} with curves."
             )
     if result.comparison is not None:
         said.append(_told_apart(result.comparison))
