@@ -309,7 +309,7 @@ def _detection(
     note = f"p: AUC 0.5 (chance), two-sided, uncorrected; † p < {ALPHA}. {_SAMPLED.format('pairs')}"
     note += f"\n{_BOLD}, p < {ALPHA}, DeLong tests{_corrected(tests)}." if tests else ""
     where = "" if harder is None else f" in {harder.name}"
-    kinds = dict.fromkeys(_INTERVALS[item.interval] for item in detections if item.interval)
+    kinds = dict.fromkeys(_INTERVALS.get(item.interval, item.interval) for item in detections if item.interval)
     caption = f"Paraphrase detection{where}, n = {detections[0].n:,} pairs; "
     caption += " ".join([_level(result), *([" or ".join(kinds)] if kinds else []), "intervals"])
     return table(caption, ["metric", "ROC AUC", "interval", "p"], rows, note=note, full=harder is not None)
@@ -489,7 +489,8 @@ def _overview(result: Robustness, *, preserves: bool) -> TablePart:
 
 
 def _correction(result: Robustness) -> str:
-    return _CORRECTED[str(result.settings.get("correction", "none"))]
+    correction = str(result.settings.get("correction", "none"))
+    return _CORRECTED.get(correction, correction)
 
 
 def _drops(result: Robustness) -> TablePart:
@@ -837,7 +838,8 @@ def _named(names: Sequence[str], of: int) -> str:
 
 
 def _level(result: Result) -> str:
-    return f"{100 * float(result.settings.get('confidence', 0.95)):g} %"
+    level = result.settings.get("confidence", 0.95)
+    return f"{100 * level:g} %" if isinstance(level, int | float) else str(level)
 
 
 def _some(phrases: Sequence[str]) -> str:
