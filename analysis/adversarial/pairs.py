@@ -14,6 +14,7 @@ from bsx.analysis.adversarial.settings import PairSettings
 from bsx.analysis.adversarial.triples import complete, correct_p
 from bsx.analysis.stats.detection import (
     FEW_LABELS,
+    area_interval,
     best_threshold,
     clustered,
     compare_auc,
@@ -72,6 +73,7 @@ class PairDetection:
         p: two-sided p of "the area is one half".
         average_precision: area under precision and recall.
         accuracy: at the best threshold.
+        interval: kind of ``ci``: ``logit``, ``wilson``, ``delong`` or ``bootstrap``; empty where it is not known.
     """
 
     metric: str
@@ -82,6 +84,7 @@ class PairDetection:
     p: Number
     average_precision: AveragePrecision
     accuracy: DetectionAccuracy
+    interval: str = ""
 
 
 @dataclass(frozen=True)
@@ -194,9 +197,10 @@ def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: P
     confidence, seed = settings.confidence, settings.seed
     drawn: Resampling = {"confidence": confidence, "resamples": settings.resamples, "seed": seed}
     of = None if settings.cluster is None else np.asarray(settings.cluster)[kept]
+    kind = area_interval(marks, settings.interval, of)
     results = []
     for name, values in columns.items():
-        auc = roc_auc(marks, values, interval=settings.interval, cluster=of, **drawn)
+        auc = roc_auc(marks, values, interval=kind, cluster=of, **drawn)
         curve = precision_recall(marks, values, cluster=of, **drawn)
         best = best_threshold(marks, values, cluster=of, folds=settings.folds, confidence=confidence, seed=seed)
         average, ends = curve.average_precision, (best.low, best.high)
@@ -212,6 +216,7 @@ def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: P
                 accuracy=DetectionAccuracy(
                     best.threshold, best.accuracy, best.cross_validated, ends, best.majority, best.folds
                 ),
+                interval=kind,
             )
         )
     tests = {

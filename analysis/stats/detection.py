@@ -151,8 +151,7 @@ def roc_auc(
     choice("interval", interval, ("auto", "logit", "wilson", "delong", "bootstrap"))
     settings(resamples=resamples, confidence=confidence)
     positive, columns, of = clustered({"labels": labels, "scores": scores}, cluster, nan)
-    if interval == "auto":
-        interval = "wilson" if min(drawn_of_each(positive, of)) < FEW_LABELS else "logit"
+    interval = _chosen(interval, positive, of)
     areas = _delong(positive, columns, of)
     auc, error = float(areas.values[0]), math.sqrt(areas.covariance[0, 0])
     degrees = areas.degrees(np.ones(1)) if of is not None or interval == "wilson" else math.inf
@@ -175,6 +174,27 @@ def roc_auc(
         p = float(2 * t.sf(abs(_ratio(auc - 0.5, error)), math.inf if of is None else degrees))
     grouped = "" if of is None else f", {of.max() + 1} clusters"
     return Estimate(auc, low, high, p, len(positive), f"ROC AUC, {interval} interval{grouped}", confidence)
+
+
+def area_interval(labels: ArrayLike, interval: AreaInterval = "auto", cluster: ArrayLike | None = None) -> AreaInterval:
+    """Return which interval `roc_auc` takes for these labels: what ``auto`` stands for, or the one that was named.
+
+    Args:
+        labels: 1 for positive, 0 for negative (n,).
+        interval: as `roc_auc`.
+        cluster: as `roc_auc`.
+
+    Raises:
+        InputError: as `roc_auc`.
+    """
+    positive, _, of = clustered({"labels": labels, "scores": labels}, cluster, "error")
+    return _chosen(interval, positive, of)
+
+
+def _chosen(interval: AreaInterval, positive: Mask, of: Numbers | None) -> AreaInterval:
+    if interval != "auto":
+        return interval
+    return "wilson" if min(drawn_of_each(positive, of)) < FEW_LABELS else "logit"
 
 
 def compare_auc(

@@ -10,7 +10,7 @@ import numpy as np
 
 from bsx.data import cells
 from bsx.data.lines import NamedFile
-from bsx.data.pairing import refuse_alike
+from bsx.data.pairing import printed, refuse_alike
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array, NanPolicy, choice
@@ -48,6 +48,7 @@ def read_columns(
     labels: Sequence[str] = (),
     texts: Sequence[str] = (),
     keys: Sequence[str] = (),
+    alike: Sequence[str] = (),
 ) -> dict[str, Array | Labels]:
     """Read columns of a TSV (unquoted), CSV, JSON-lines or Parquet file; `bsx.data.cells` says what a cell means.
 
@@ -57,6 +58,7 @@ def read_columns(
         labels: columns of names, such as that of a group.
         texts: columns of texts.
         keys: columns that only tell which rows belong together: any cell, spelled; empty where it is missing.
+        alike: those of ``keys`` that hold texts, of which two that look the same are the same.
 
     Returns:
         Name -> (n,) float64 for numbers, list of n texts for labels, texts and keys, in the order given.
@@ -76,7 +78,8 @@ def read_columns(
             column.append(row.number(name))
         for name, words in spelled.items():
             if name in keys:
-                words.append("" if cells.is_missing(row[name]) else cells.spelled(row[name]))
+                key = "" if cells.is_missing(row[name]) else cells.spelled(row[name])
+                words.append(printed(key) if name in alike else key)
                 continue
             read = cells.text if name in texts else cells.name
             words.append(read(row[name], f"{row.where}, column {name!r}"))
@@ -141,11 +144,13 @@ def standardise(name: str, values: Array) -> Array:
     """Return (values - mean) / sd with the population sd (ddof 0), shape (n,).
 
     Raises:
-        InputError: if all values are the same.
+        InputError: if all values are the same, or the square of what they differ by is too small a number.
     """
     # Centred twice: a column that varies little round a large mean would keep a rounded mean otherwise.
     centred: Array = values - values.mean()
     centred = centred - centred.mean()
+    if 0 < np.abs(centred).max(initial=0.0) < 1 / cells.LARGEST:
+        raise InputError(f"column {name!r}: its values differ by too little to compute with: scale the column")
     spread = float(np.sqrt(np.mean(centred * centred)))
     if np.ptp(values) == 0 or spread <= 1e-12 * float(np.abs(values).max()):
         raise InputError(

@@ -63,17 +63,42 @@ class Ablation:
     Attributes:
         rows: ``components``, ``matching``, a correlation for each group (None where there is none), and their ``mean``.
         notes: what the reader should know.
+        n: segments.
     """
 
     rows: list[Row]
     notes: list[str] = field(default_factory=list)
+    n: int = 0
 
     def to_dict(self) -> dict[str, object]:
         """Return the rows, for other programs."""
         return {"results": self.rows}
 
     def to_text(self) -> str:
-        """Return a table."""
+        """Return between what the correlations lie, and a table."""
+        return f"{self._answer()}\n\n{self._table()}"
+
+    def _answer(self) -> str:
+        """Say how combinations compare with the one without components; there is no test."""
+        means = {
+            (row["components"], row["matching"]): float(row["mean"]) for row in self.rows if row["mean"] is not None
+        }
+        if not means:
+            return "No combination has a correlation with human judgments in every group."
+        (low, least), (high, most) = (choose(means.items(), key=lambda item: item[1]) for choose in (min, max))
+        groups = len(self.rows[0]) - len(("components", "matching", "mean"))
+        first = self.rows[0]["components"]
+        others = {(what, how): mean for (what, how), mean in means.items() if what != first and (first, how) in means}
+        more = sum(mean > means[first, how] for (_, how), mean in others.items())
+        among = f"the mean Pearson correlation of {groups} groups" if groups > 1 else "Pearson correlation"
+        said = f"On {self.n:,} segments, {among} with human judgments is {least:.3f} ({_of(low)}) to "
+        said += f"{most:.3f} ({_of(high)})."
+        if others:
+            said += f" {more} of {len(others)} combinations are higher than {first}, which has no component, under the "
+            said += "same matching."
+        return f"{said} No difference is tested."
+
+    def _table(self) -> str:
         groups = [name for name in self.rows[0] if name not in ("components", "matching")]
         rows = [["components", "matching", *groups]]
         for row in self.rows:
@@ -131,7 +156,11 @@ def ablate(settings: AblationSettings) -> Ablation:
         known = [value for value in by_group.values() if value is not None]
         mean = sum(known) / len(known) if len(known) == len(groups) else None
         rows.append({"components": components, "matching": matching, **by_group, "mean": mean})
-    return Ablation(rows, list(dict.fromkeys(notes)))
+    return Ablation(rows, list(dict.fromkeys(notes)), len(judged.human))
+
+
+def _of(combination: tuple[str | float | None, str | float | None]) -> str:
+    return f"{combination[0]}, {combination[1]}"
 
 
 def _renamed(progress: Progress | None, phase: str) -> Progress | None:

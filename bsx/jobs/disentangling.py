@@ -21,7 +21,7 @@ from bsx.analysis.disentangling.settings import (
     ErrorSettings,
     RegressionSettings,
 )
-from bsx.analysis.disentangling.standard_errors import BINDING, CROSSED, SEGMENTS
+from bsx.analysis.disentangling.standard_errors import BINDING, CROSSED, SEGMENTS, TEXTS
 from bsx.catalog.languages import language_code
 from bsx.data.columns import Labels, TableLike, read_columns
 from bsx.data.documents import DOCUMENTS, refuse_single, seem_together
@@ -158,7 +158,7 @@ def read_regression(settings: DisentangleRun) -> Regression:
     binding = [name for name in binding if segment is None or name not in SEGMENTS]
     binding = [name for name in binding if document is None or name not in DOCUMENTS]
     keys = dict.fromkeys([*binding, *(name for name in named.values() if name is not None and name not in labels)])
-    table = read_columns(opened, numbers, labels, keys=list(keys))
+    table = read_columns(opened, numbers, labels, keys=list(keys), alike=TEXTS)
     table |= {usual: table[name] for usual, name in named.items() if name is not None}
     told = next((name for name in (document, *DOCUMENTS) if name is not None and name in table), None)
     if told is not None and (document is not None or (settings.cluster is None and any(table[told]))):

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from bsx.analysis.factors.base import FactorScores, FactorSettings, Resources, SentencePairs
 from bsx.analysis.factors.zoo import get_factors, scored
+from bsx.analysis.present.cells import listed
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_pair
 from bsx.data.files import TableFile
@@ -63,7 +64,23 @@ class Factored:
     notes: list[str]
 
     def to_text(self) -> str:
-        """Return a table of the factors, for people."""
+        """Return which factors were scored, and a table of them, for people."""
+        return f"{self._answer()}\n\n{self._table()}"
+
+    def _answer(self) -> str:
+        pairs = self.summary["pairs"]
+        made = [entry for entry in self.summary["factors"] if not entry["excluded"]]
+        left = [entry["factor"] for entry in self.summary["factors"] if entry["excluded"]]
+        whole = [entry["factor"] for entry in made if entry["n"] == pairs]
+        said = [f"{listed(whole)} {'is' if len(whole) == 1 else 'are'} defined for all {pairs:,} sentence pairs"]
+        said = said * bool(whole) + [
+            f"{entry['factor']} is defined for {entry['n']:,} of {pairs:,}" for entry in made if entry["n"] < pairs
+        ]
+        scored = "; ".join(said) or f"No factor is scored of {pairs:,} sentence pairs"
+        without = f" {listed(left)} {'is' if len(left) == 1 else 'are'} left out: the notes say why." if left else ""
+        return f"{scored}.{without}"
+
+    def _table(self) -> str:
         rows = [["factor", "n", "mean", "sd"]]
         for entry in self.summary["factors"]:
             figures = ["-", ""] if entry["mean"] is None else [f"{entry['mean']:.4f}", f"{entry['sd']:.4f}"]

@@ -149,7 +149,7 @@ class MetricFunctions:
             if "source" in metric.needs and sources is None:
                 raise InputError(f"{metric.spec} compares candidates with sources: say which column (source)")
             if not metric.higher_is_better:
-                made.notes.append(f"{metric.spec}: lower is better, so the sign of its scores is turned")
+                made.notes.append(f"{metric.spec}: lower is better, so its scores are multiplied by -1")
             made.functions[metric.spec] = made._function(metric, sources, skip)
         return made
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-
 SHOWN = 20
 """Rows that a terminal has room for, with a sentence before them and notes behind."""
 WIDTH = 100

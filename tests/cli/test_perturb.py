@@ -64,7 +64,7 @@ def test_json_document(cli: Callable[..., Outcome], table: Path, tmp_path: Path)
     by_name = {one["perturbation"]: one["why"] for one in content["left_out"]}
     assert all("needs parses" in by_name[name] for name in ("noun-swap", "subject-object", "entities"))
     assert by_name["marks"] == "is for es, fr, ja, zh, not en"
-    assert "ter: lower is better, so the sign of its scores is turned" in content["notes"]
+    assert "ter: lower is better, so its scores are multiplied by -1" in content["notes"]
     found = {(one["metric"], one["perturbation"], one["strength"]): one for one in content["results"]}
     assert found["ter", "unrelated", None]["drop"] > 0
     assert found["chrf", "shuffle", 0.5]["n"] == 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -17,6 +17,8 @@ from bsx.analysis.present.cells import (
     NONE,
     SHOWN,
     estimate,
+    few,
+    few_note,
     heat,
     interval,
     listed,
@@ -36,6 +38,9 @@ _SECTION = ("robustness", "Robustness")
 _NAMED = 4  # metrics or changes that a sentence has room for
 _EXAMPLES = 30  # of perturbed texts: more than anybody reads
 _BOLD = "Bold: no metric with a higher value is significantly better"
+_SAMPLED = "Intervals and tests speak about other {} like these."
+_CORRECTED = {"none": "uncorrected", "holm": "corrected after Holm", "bh": "corrected after Benjamini-Hochberg"}
+_INTERVALS = {"logit": "logit", "wilson": "Wilson", "delong": "DeLong", "bootstrap": "bootstrap"}
 _PHRASES = {
     "no-punctuation": "missing punctuation",
     "lower": "small letters alone",
@@ -90,12 +95,13 @@ def triples(result: TriplesResult) -> Iterator[Part]:
         rows.append([text(one.metric), *counts, rate, _percents(one.ci), number(one.mean_margin), p])
     note = (
         "A triple is an anchor, a paraphrase with few of its words and a non-paraphrase with many; a tie counts "
-        f"against the metric. p: sign test, two-sided, uncorrected; † p < {ALPHA}. Intervals and tests speak about "
-        "other triples like these."
+        f"against the metric.\np: sign test, two-sided, uncorrected; † p < {ALPHA}. {_SAMPLED.format('triples')}"
     )
-    note += f" {_BOLD}, p < {ALPHA}, McNemar tests{_corrected(result.tests)}." if result.tests else ""
+    note += f"\n{_BOLD}, p < {ALPHA}, McNemar tests{_corrected(result.tests)}." if result.tests else ""
     heads = ["metric", "prefers paraphrase", "ties", "rate", "interval (%)", "mean margin", "p"]
-    caption = f"Share of triples in which the paraphrase scores higher, n = {results[0].n:,}"
+    caption = (
+        f"Share of triples in which the paraphrase scores higher, n = {results[0].n:,}; {_level(result)} intervals"
+    )
     yield table(caption, heads, rows, note=note)
     yield from _noted(result.notes)
     points = [charts.Point(one.metric, 0, one.rate, *one.ci) for one in sorted(results, key=lambda one: -one.rate)]
@@ -139,24 +145,26 @@ def _triples_answer(result: TriplesResult) -> str:
     n = rated[0].n
     if n < FEWEST:
         return f"{n} triples are too few to say how often a metric prefers the paraphrase."
-    shares = [f"{percent(rate.rate).text} {_percents(rate.ci).text} under {rate.metric}" for rate in rated]
-    said = [f"The paraphrase scores higher in {_some(shares)}, of {n:,} triples."]
-    said += _apart({rate.metric: rate.rate for rate in rated}, result.tests)
-    return " ".join([*said, *_than_chance(rated)])
+    said = f"{_than_chance(rated)}: it scores the paraphrase higher in {percent(rated[0].rate).text} of {n:,} triples."
+    if len(rated) > 1:
+        shares = _shares([(rate.metric, rate.rate) for rate in rated])
+        said = f"{_than_chance(rated)}. The paraphrase scores higher in {shares} of {n:,} triples."
+    return " ".join([said, *_apart({rate.metric: rate.rate for rate in rated}, result.tests, "McNemar")])
 
 
-def _than_chance(rated: Sequence[TriplePreference]) -> list[str]:
+def _than_chance(rated: Sequence[TriplePreference]) -> str:
     """Return which metrics prefer either text of a triple significantly."""
     ways: dict[str, list[str]] = {}
     for item in rated:
         way = "the paraphrase" if 2 * item.prefers_paraphrase > item.n - item.ties else "the non-paraphrase"
-        ways.setdefault(way if item.p_two_sided < ALPHA else "neither", []).append(item.metric)
-    said = [
-        f"{_some(names)} prefer{'s' if len(names) == 1 else ''} {way} significantly"
-        for way, names in ways.items()
-        if way != "neither"
-    ]
-    return [f"{'; '.join(said)}."] if said else ["No metric prefers either significantly."]
+        ways.setdefault(f"{way} significantly" if item.p_two_sided < ALPHA else "neither significantly", []).append(
+            item.metric
+        )
+    if len(ways) == 1 and len(rated) > 2:
+        way = next(iter(ways))
+        none = way.startswith("neither")
+        return "No metric prefers either text significantly" if none else f"All {len(rated)} metrics prefer {way}"
+    return "; ".join(f"{_some(names)} prefer{'s' if len(names) == 1 else ''} {way}" for way, names in ways.items())
 
 
 def _triple_examples(worst: Sequence[TripleExample]) -> Iterator[Part]:
@@ -203,7 +211,7 @@ def pairs(result: PairsResult) -> Iterator[Part]:
     """Yield areas and accuracies of all metrics, their tests, and what is lost on a harder set."""
     answer = " ".join([_pairs_answer(result.results, result.tests), *_harder_answer(result)])
     yield Answer(answer)
-    yield _detection(result.results, result.tests)
+    yield _detection(result, result.results, result.tests)
     if result.drops:
         rows = []
         for drop in result.drops:
@@ -226,7 +234,7 @@ def pairs(result: PairsResult) -> Iterator[Part]:
     yield from _accuracies(result.results, result.tests)
     if result.against is not None:
         yield Heading(f"The harder set: {result.against.name}", full=True)
-        yield _detection(result.against.results, result.against.tests, result.against)
+        yield _detection(result, result.against.results, result.against.tests, result.against)
         yield from _accuracies(result.against.results, result.against.tests, f" in {result.against.name}")
 
 
@@ -259,16 +267,18 @@ def _pairs_answer(detections: Sequence[PairDetection], tests: Sequence[Detection
     n = ranked[0].n
     if n < FEWEST:
         return f"{n} pairs are too few to say which metric tells paraphrases from other pairs best."
-    areas = [f"{detection.metric} {number(detection.auc).text} {interval(detection.ci).text}" for detection in ranked]
-    said = [f"AUC of paraphrase detection on {n:,} pairs: {_some(areas)}."]
-    said += _apart({detection.metric: detection.auc for detection in ranked}, tests)
     above = [detection.metric for detection in ranked if detection.auc > 0.5 and detection.p < ALPHA]
     below = [detection.metric for detection in ranked if detection.auc < 0.5 and detection.p < ALPHA]
-    if not above:
-        said.append("No metric is significantly better than chance (0.5).")
-    elif len(above) < len(ranked):
-        said.append(f"Significantly better than chance (0.5): {_some(above)} alone.")
-    return " ".join([*said, *([f"Significantly worse than chance: {_some(below)}."] if below else [])])
+    rest = [detection.metric for detection in ranked if detection.metric not in (*above, *below)]
+    ways = (
+        (above, "significantly better than chance"),
+        (rest, "not told apart from chance"),
+        (below, "significantly worse: other pairs score higher"),
+    )
+    said = [f"{_named(names, len(ranked))} {'is' if len(names) == 1 else 'are'} {way}" for names, way in ways if names]
+    areas = _shares([(detection.metric, detection.auc) for detection in ranked], lambda value: number(value).text)
+    found = f"At detecting paraphrases, {'; '.join(said)}. AUC on {n:,} pairs: {areas}; chance is 0.5."
+    return " ".join([found, *_apart({detection.metric: detection.auc for detection in ranked}, tests, "DeLong")])
 
 
 def _harder_answer(result: PairsResult) -> list[str]:
@@ -277,8 +287,8 @@ def _harder_answer(result: PairsResult) -> list[str]:
         return []
     lost = [f"{drop.metric} ({number(drop.drop).text})" for drop in result.drops if drop.p < ALPHA]
     if not lost:
-        return [f"No metric loses significantly on {result.against.name}."]
-    return [f"On {result.against.name}, AUC is significantly lower (one-sided) under {_some(lost)}."]
+        return [f"On {result.against.name}, no metric's AUC is significantly lower."]
+    return [f"On {result.against.name}, AUC is significantly lower for {_some(lost)}."]
 
 
 def _lost(result: PairsResult) -> str:
@@ -286,7 +296,10 @@ def _lost(result: PairsResult) -> str:
 
 
 def _detection(
-    detections: Sequence[PairDetection], tests: Sequence[DetectionTest], harder: HarderSet | None = None
+    result: PairsResult,
+    detections: Sequence[PairDetection],
+    tests: Sequence[DetectionTest],
+    harder: HarderSet | None = None,
 ) -> TablePart:
     best = _unbeaten({item.metric: item.auc for item in detections}, tests)
     rows = []
@@ -294,13 +307,12 @@ def _detection(
         p = p_value(item.p, mark=_dagger(item.p))
         area = number(item.auc, strong=item.metric in best)
         rows.append([text(item.metric), area, interval(item.ci), p])
-    note = (
-        f"p: AUC 0.5 (chance), two-sided, uncorrected; † p < {ALPHA}. Intervals and tests speak about other pairs like "
-        "these."
-    )
-    note += f" {_BOLD}, p < {ALPHA}, DeLong tests{_corrected(tests)}." if tests else ""
+    note = f"p: AUC 0.5 (chance), two-sided, uncorrected; † p < {ALPHA}. {_SAMPLED.format('pairs')}"
+    note += f"\n{_BOLD}, p < {ALPHA}, DeLong tests{_corrected(tests)}." if tests else ""
     where = "" if harder is None else f" in {harder.name}"
-    caption = f"Paraphrase detection{where}, n = {detections[0].n:,} pairs"
+    kinds = dict.fromkeys(_INTERVALS.get(item.interval, item.interval) for item in detections if item.interval)
+    caption = f"Paraphrase detection{where}, n = {detections[0].n:,} pairs; "
+    caption += " ".join([_level(result), *([" or ".join(kinds)] if kinds else []), "intervals"])
     return table(caption, ["metric", "ROC AUC", "interval", "p"], rows, note=note, full=harder is not None)
 
 
@@ -341,8 +353,9 @@ def perturbations(result: Robustness) -> Iterator[Part]:
     whys = dict.fromkeys(item.why for item in result.left_out)
     alike = {why: [item.perturbation for item in result.left_out if item.why == why] for why in whys}
     notes = [note for note in result.notes if note not in left_out]
-    notes += [f"left out: {', '.join(names)} ({why})" for why, names in alike.items()]
-    yield from _noted(notes)
+    if alike:
+        notes.append(f"left out: {'; '.join(f'{listed(names)} ({why})' for why, names in alike.items())}")
+    yield from _noted([*_floor(result), *notes])
     yield from _drop_chart(result, answer)
     kept = _overview(result, preserves=True)
     beside = [row for row in kept.rows if row[0].text != _control(result)]  # which the first table has already
@@ -366,6 +379,18 @@ def perturbed_rows(result: Robustness) -> Iterator[Mapping[str, object]]:
         yield row | {"excess_n": item.excess_n, "p": item.p, "p_adjusted": item.p_adjusted}
 
 
+def _floor(result: Robustness) -> list[str]:
+    """Return that too few swaps were drawn for a corrected p to be significant, if that is so."""
+    draws = result.settings.get("resamples")
+    tests = sum(not math.isnan(case.p) for case in result.results)
+    if result.settings.get("correction") != "holm" or not isinstance(draws, int) or tests / (draws + 1) < ALPHA:
+        return []
+    return [
+        f"{draws:,} swaps give no p below {1 / (draws + 1):.2g}, which is {tests / (draws + 1):.2g} after Holm over "
+        f"{tests} tests: no change can be significant. Draw more, such as resamples={40 * tests}"
+    ]
+
+
 def _control(result: Robustness) -> str:
     return str(result.settings.get("control_perturbation", ""))
 
@@ -373,8 +398,9 @@ def _control(result: Robustness) -> str:
 def _perturbed_answer(result: Robustness) -> str:
     """Return which changes of meaning cost each metric significantly more than the control, and which do not."""
     control = _control(result)
-    phrases = []
+    phrases, most = [], 0
     for metric, more, tested in _told(result):
+        most = max(most, *(case.excess_n for case in tested))
         rest = [_phrase(case) for case in sorted(tested, key=lambda case: case.excess) if case not in more]
         said = f"{len(more)} of {len(tested)} changes of meaning cost significantly more under {metric}"
         phrases.append(said + (f" (not {_some(rest)})" if rest else ""))
@@ -383,7 +409,8 @@ def _perturbed_answer(result: Robustness) -> str:
     left = len(phrases) - _NAMED
     ending = f" (and {left} metric{'s' * (left > 1)} more)" if left > 0 else ""
     named = _PHRASES.get(control, control)
-    return f"Compared with {named}, which keeps the meaning, {'; '.join(phrases[:_NAMED])}{ending}."
+    said = f"Compared with {named}, which keeps the meaning, {'; '.join(phrases[:_NAMED])}{ending}."
+    return f"{said} Tests are one-sided, on {FEWEST} to {most:,} texts, {_correction(result)}."
 
 
 def _told(result: Robustness) -> list[tuple[str, list[CaseResult], list[CaseResult]]]:
@@ -442,12 +469,12 @@ def _overview(result: Robustness, *, preserves: bool) -> TablePart:
     metrics = _metrics(result)
     cases = {(case.metric, _called(case)): case for case in result.results if case.preserves is preserves}
     rows = []
-    for name in dict.fromkeys(called for _, called in cases):
+    for name in dict.fromkeys(called for (_, called), case in cases.items() if case.n):
         cells: list[Cell] = [text(name)]
         for metric in metrics:
             case = cases.get((metric, name))
             value = None if case is None or math.isnan(case.relative_drop) else case.relative_drop
-            mark = "" if case is None else _dagger(case.p_adjusted)
+            mark = "" if case is None else _dagger(case.p_adjusted) + few(case.n)
             cells.append(Cell(NONE) if value is None else percent(value, heat=heat(value, 0, 1), mark=mark))
         rows.append(cells)
     if not preserves:
@@ -455,16 +482,20 @@ def _overview(result: Robustness, *, preserves: bool) -> TablePart:
         values = [controls[metric].relative_drop if metric in controls else None for metric in metrics]
         rows.append([text(f"{_control(result)} (control)"), *map(percent, values)])
     what, should = ("stays", "near 0") if preserves else ("changes", "large")
-    correction = str(result.settings.get("correction", "none"))
     note = (
-        "100 % is as far as a text falls that has nothing to do with the reference. "
-        f"†: a larger drop than {_control(result)} on the same texts, one-sided p < {ALPHA}, "
-        f"{'uncorrected' if correction == 'none' else f'{correction} correction'}."
+        "100 %: as far as a text that has nothing to do with the reference falls.\n"
+        f"†: a larger drop than {_control(result)} on the same texts, one-sided p < {ALPHA}, {_correction(result)}."
+        f"{few_note(rows)}"
     )
     most = max((case.n for case in cases.values()), default=0)
     caption = f"Relative drop where the meaning {what}: should be {should}; n = {most:,} texts at most"
     heads = ["perturbation", *metrics]
     return table(caption, heads, rows, note=note, full=preserves, foot=0 if preserves else 1)
+
+
+def _correction(result: Robustness) -> str:
+    correction = str(result.settings.get("correction", "none"))
+    return _CORRECTED.get(correction, correction)
 
 
 def _drops(result: Robustness) -> TablePart:
@@ -624,13 +655,10 @@ def challenged(result: ChallengeResult) -> Iterator[Part]:
                 ends = [_percents(found.ci), number(found.kendall)]
                 rows.append([text(name), *([text(severity)] if severities else []), *counts, rate, *ends])
     heads = ["metric", *(["severity"] if severities else []), "rows", "right", "ties", "accuracy", "interval (%)"]
-    note = (
-        "Right: the good translation scores above the bad one; a tie counts as an error. Intervals and tests speak "
-        "about other sentences like these."
-    )
-    note += f" {_BOLD}, p < {ALPHA}, McNemar tests{_corrected(result.tests)}." if result.tests else ""
+    note = f"Right: the good translation scores above the bad one; a tie is an error. {_SAMPLED.format('sentences')}"
+    note += f"\n{_BOLD}, p < {ALPHA}, McNemar tests{_corrected(result.tests)}." if result.tests else ""
     n = sum(part.n for part in first.phenomena.values()) if first.overall is None else first.overall.n
-    caption = f"Accuracy{' by severity' if severities else ''}, n = {n:,}"
+    caption = f"Accuracy{' by severity' if severities else ''}, n = {n:,}; {_level(result)} intervals"
     yield table(caption, [*heads, "Kendall-like"], rows, note=note, names=1 + bool(severities))
     yield from _noted(result.notes)
     names = sorted(first.phenomena, key=lambda name: (_severity(first.phenomena[name].severity), name))
@@ -669,11 +697,11 @@ def _challenge_answer(result: ChallengeResult) -> str:
     n = rated[0][1].n
     if n < FEWEST:
         return f"{n} rows are too few to say how often a metric sees what is wrong with a translation."
-    shares = [f"{percent(one.rate).text} {_percents(one.ci).text} under {name}" for name, one in rated]
-    said = [f"The good translation scores above the bad one in {_some(shares)}, of {n:,} rows."]
-    said += _apart({name: one.rate for name, one in rated}, result.tests)
+    shares = _shares([(name, one.rate) for name, one in rated])
+    said = [f"The good translation scores above the bad one in {shares} of {n:,} rows."]
+    said += _apart({name: one.rate for name, one in rated}, result.tests, "McNemar")
     weak = [phrase for name, one in rated[:_NAMED] for phrase in _weakest(name, one, result.metrics[name])]
-    return " ".join([*said, *([f"Clearly less often than over all rows: {'; '.join(weak)}."] if weak else [])])
+    return " ".join([*said, *([f"Below that (intervals do not overlap): {'; '.join(weak)}."] if weak else [])])
 
 
 def _weakest(name: str, overall: Accuracy, one: Challenged) -> list[str]:
@@ -880,18 +908,38 @@ def _unbeaten(values: Mapping[str, float], tests: Sequence[PairedTest | Detectio
     return {name for name in values if name not in beaten} if tests else set()
 
 
-def _apart(values: Mapping[str, float], tests: Sequence[PairedTest | DetectionTest]) -> list[str]:
-    """Return who is significantly ahead of all others, or which of the highest are not told apart; nothing of one."""
+def _apart(values: Mapping[str, float], tests: Sequence[PairedTest | DetectionTest], name: str) -> list[str]:
+    """Return who is significantly ahead of all others, or who is not told apart from the highest; nothing of one."""
     if len(values) < 2 or not tests:
         return []
     p = {frozenset((test.a, test.b)): test.decisive for test in tests}
-    best, *others = sorted(values, key=lambda name: -values[name])
-    equals = [name for name in others if not p.get(frozenset((best, name)), math.nan) < ALPHA]
+    best, *others = sorted(values, key=lambda metric: -values[metric])
+    equals = [metric for metric in others if not p.get(frozenset((best, metric)), math.nan) < ALPHA]
+    behind = [metric for metric in others if metric not in equals]
+    how = f"{name} test{'s' * (len(tests) > 1)}{_corrected(tests)}"
     if not equals:
-        return [f"{best} is significantly ahead of {others[0] if len(others) == 1 else 'every other metric'}."]
-    said = f"{_some([best, *equals])} are not told apart"
-    behind = [name for name in others if name not in equals]
-    return [f"{said}; {best} is significantly ahead of {_some(behind)}." if behind else f"{said}."]
+        return [f"{best} is significantly ahead of {others[0] if len(others) == 1 else 'every other metric'} ({how})."]
+    among = any(p.get(frozenset(pair), math.nan) < ALPHA for pair in combinations(equals, 2))
+    said = f"{best} is not told apart from {_some(equals)}" if among else f"{_some([best, *equals])} are not told apart"
+    return [f"{said}{f'; {best} is significantly ahead of {_some(behind)}' if behind else ''} ({how})."]
+
+
+def _shares(values: Sequence[tuple[str, float]], shown: Callable[[float], str] = lambda v: percent(v).text) -> str:
+    """Return the values of metrics, the highest first; of many, the lowest and the highest."""
+    if len(values) > _NAMED:
+        (high, top), (low, bottom) = values[0], values[-1]
+        return f"{shown(bottom)} ({low}) to {shown(top)} ({high})"
+    return listed([f"{shown(value)} ({name})" for name, value in values])
+
+
+def _named(names: Sequence[str], of: int) -> str:
+    """Return metrics by name, or that they are all."""
+    return f"all {of} metrics" if len(names) == of > 2 else _some(names)
+
+
+def _level(result: Result) -> str:
+    level = result.settings.get("confidence", 0.95)
+    return f"{100 * level:g} %" if isinstance(level, int | float) else str(level)
 
 
 def _some(phrases: Sequence[str]) -> str:

@@ -41,6 +41,7 @@ from bsx.analysis.present.cells import (
     verdict_cell,
 )
 from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
 from bsx.analysis.stats.equivalence import verdict
 from bsx.support.optional import need
@@ -53,7 +54,9 @@ _OWN_SCALE = (
     "Own scale: metric and factors are standardised inside each group, so groups that differ in spread alone share "
     "their coefficients here, and do not on the common scale of the test within groups."
 )
+_COMPARED = 0.05  # p below which two coefficients differ significantly
 _NAMED = 6  # metrics that a sentence has room for
+_BY_METRIC = 3  # metrics up to which a sentence goes metric by metric, else factor by factor
 _BESIDE = {"within": "within {}", "within-groups": "within groups", "errors-in-variables": "without noise"}
 # What stands beside the main estimate in the short form.
 _OBSERVED = (
@@ -66,7 +69,9 @@ _OBSERVED = (
 def parts(result: DisentangleResult) -> Iterator[Part]:
     """Yield the finding, the coefficients, and everything that they rest on."""
     yield Answer(_finding(result))
-    yield _main(result)
+    two = result.comparison is not None and len(result.results) == 2
+    yield from compared(result.comparison) if result.comparison is not None else ()
+    yield replace(_main(result), full=two)
     yield from _notes(result)
     yield _coefficient_chart(result)
     yield _intervals(result)
@@ -80,8 +85,6 @@ def parts(result: DisentangleResult) -> Iterator[Part]:
     yield from _bends(result)
     yield from _mediation(result)
     yield from nested(result.tests)
-    if result.comparison is not None:
-        yield from (replace(part, full=True) for part in compared(result.comparison))
     vif = ", ".join(f"{name} {value:.2f}" for name, value in result.results[0].vif.items())
     yield Notes((f"Variance inflation: {vif}; condition number {result.condition_number:.2f}.",), full=True)
 
@@ -110,10 +113,10 @@ def compared(result: CoefficientComparison) -> Iterator[TablePart]:
     rows = []
     for name, c in result.by.items():
         difference = estimate(c.difference, (c.low, c.high))
-        p = p_value(c.p_two_sided, mark=_dagger(c.p_two_sided < 0.05))
+        p = p_value(c.p_two_sided, mark=_dagger(c.p_two_sided < _COMPARED))
         cells = [text("R²" if name == "r2" else name), number(c.a), number(c.b), difference, p]
         if result.margin is not None and c.p_equivalence is not None:
-            said = verdict(c.p_two_sided < 0.05, c.p_equivalence, 0.05)
+            said = verdict(c.p_two_sided < _COMPARED, c.p_equivalence, _COMPARED)
             cells += [p_value(c.p_equivalence), verdict_cell(said, result.margin)]
         rows.append(cells)
     caption = (
@@ -213,13 +216,12 @@ def worded(notice: Notice) -> str:
     name, about, values = notice.name, notice.about, notice.values
     if name == "simpson":
         apart = [
-            f"{d['metric']} {d['factor']} {d['pooled']:.3f}, within {d['within']:.3f}" for d in values["differences"]
+            f"{d['metric']} {d['factor']} {d['within']:.3f} (all rows {d['pooled']:.3f})" for d in values["differences"]
         ]
         more = f" and {len(apart) - _NAMED} more" if len(apart) > _NAMED else ""
         return (
-            f"all rows together say something else than rows of one {about}: {'; '.join(apart[:_NAMED])}{more}. "
-            f"Differences between levels of {about} stand behind the pooled coefficients; within={about} gives those "
-            "without them."
+            f"coefficients within one {about} differ from those of all rows: {'; '.join(apart[:_NAMED])}{more}; "
+            f"within={about} gives them all."
         )
     if name == "bent":
         changed = (
@@ -229,9 +231,7 @@ def worded(notice: Notice) -> str:
         )
         curves = {factor: p for d in values["changed"] for factor, p in d["bent"].items()}
         which = listed([f"{factor} (p {p:.2g})" for factor, p in curves.items()])
-        return (
-            f"{about}: a straight line is not enough in {which}: {'; '.join(changed)}; see spline={','.join(curves)}."
-        )
+        return f"{about}: a straight line does not fit {which}: {'; '.join(changed)}; see spline={','.join(curves)}."
     if name == "shared-errors":
         steps = listed([f"{value:.2f} at {step:g}" for step, value in values["reliability"] if step][:5])
         lost = "; ".join(f"{d['factor']} of {d['metric']} from {d['at']:.2f}" for d in values["changes"][:4])
@@ -295,51 +295,102 @@ def worded(notice: Notice) -> str:
     vanish = values["vanish"]
     lost = ", ".join(f"{d['factor']} of {d['metric']} below {d['below']:.2f}" for d in vanish[:4])
     more = f" and {len(vanish) - 4} more" if len(vanish) > 4 else ""
-    says = f"below these reliabilities a coefficient is no longer significant: {lost}{more}."
+    says = f"if it is low, other coefficients lose their significance: {lost}{more}"
     return (
-        f"how reliable {about} is, is not stated; "
-        f"{says if vanish else 'no other coefficient loses its significance by it.'} State it: reliability {about}=…."
+        f"the reliability of {about} is not stated; {says if vanish else 'no other coefficient depends on it'} "
+        f"(reliability={about}=… corrects for it)."
     )
 
 
 def _finding(result: DisentangleResult) -> str:
-    """Return which factors each metric needs, by significance; a paradox comes first."""
+    """Return which factors each metric is associated with, by significance; a paradox comes first."""
     if result.n < FEWEST:
         return f"{result.n} rows are too few to say what a metric is associated with."
-    said = []
+    said = [_paradox(notice, result.alpha) for notice in result.warnings if notice.name == "simpson"]
     for notice in result.warnings:
-        if notice.name == "simpson":
-            first = notice.values["differences"][0]
-            turned = f"{_moves(first['pooled'])} with {first['factor']} ({first['pooled']:.2f})"
-            same = first["pooled"] * first["within"] > 0
-            if first["p"] >= result.alpha:
-                inside = "does not"
-            elif same:
-                inside = "does more" if abs(first["within"]) > abs(first["pooled"]) else "does less"
-            else:
-                inside = f"{_moves(first['within'])} with it"
-            paradox = "" if same and first["p"] < result.alpha else ", Simpson's paradox"
-            said.append(
-                f"Careful{paradox}: over all rows {first['metric']} {turned}, within one {notice.about} it {inside} "
-                f"({first['within']:.2f}); differences between levels of {notice.about} stand behind the first figure."
-            )
         if notice.name == "bent":
             one = notice.values["changed"][0]
             said.append(
-                f"Careful: what {notice.about} owes to {one['factor']} hangs on a straight line in "
-                f"{listed(list(one['bent']))}: {one['line']:.2f} with lines, {one['coef']:.2f} with curves."
+                f"Careful: the coefficient of {one['factor']} in {notice.about} is {one['line']:.2f} with straight "
+                f"lines in {listed(list(one['bent']))}, and {one['coef']:.2f} with curves."
             )
+    if result.comparison is not None:
+        said.append(_told_apart(result.comparison))
+    said.append(f"On {result.n:,} rows, {_associations(result.results, result.factors)}.")
+    for variant in result.variants:
+        if variant.name in ("within", "errors-in-variables"):
+            inside = f"Within one {' and '.join(variant.levels)}" if variant.levels else "Corrected for noise"
+            same = _signs(variant.results, result.factors) == _signs(result.results, result.factors)
+            own = _associations(variant.results, result.factors)
+            said.append(f"{inside}, {'the same coefficients are significant, with the same signs' if same else own}.")
+    return " ".join(said)
+
+
+def _paradox(notice: Notice, alpha: float) -> str:
+    """Return how what is so within levels differs from what is so over all rows."""
+    first = notice.values["differences"][0]
+    turned = f"{_moves(first['pooled'])} with {first['factor']} ({first['pooled']:.2f})"
+    same, significant = first["pooled"] * first["within"] > 0, first["p"] < alpha
+    if not significant:
+        inside = f"{first['factor']} adds nothing significant"
+    elif same:
+        inside = "it does more" if abs(first["within"]) > abs(first["pooled"]) else "it does less"
+    else:
+        inside = f"it {_moves(first['within'])} with it"
+    paradox = "" if same and significant else ", Simpson's paradox"
+    return (
+        f"Careful{paradox}: over all rows {first['metric']} {turned}, within one {notice.about} {inside} "
+        f"({first['within']:.2f}); the rest comes from differences between levels of {notice.about}."
+    )
+
+
+def _told_apart(result: CoefficientComparison) -> str:
+    """Return which coefficients of two metrics differ significantly."""
+    apart = {name: one for name, one in result.by.items() if name != "r2" and one.p_two_sided < _COMPARED}
+    if not apart:
+        return f"{result.a} and {result.b} are not told apart in any coefficient."
+    shown = [f"{name} ({one.a:.2f} and {one.b:.2f}, p {p_text(one.p_two_sided)})" for name, one in apart.items()]
+    return f"{result.a} and {result.b} differ significantly in {listed(shown)} (uncorrected)."
+
+
+def _associations(fits: Sequence[Coefficients], factors: Sequence[str]) -> str:
+    """Return which coefficients are significant: metric by metric, or of many metrics factor by factor."""
+    if len(fits) > _BY_METRIC:
+        return "; ".join(_of_factor(fits, factor) for factor in factors)
     phrases = []
-    for fit in result.results[:_NAMED]:
-        strong = sorted((f for f in result.factors if fit.significant[f]), key=lambda f: -abs(fit.coef[f]))
+    for fit in fits:
+        strong = sorted((f for f in factors if fit.significant.get(f)), key=lambda f: -abs(fit.coef[f]))
         ups = [f"{f} ({fit.coef[f]:.2f})" for f in strong if fit.coef[f] > 0]
         downs = [f"{f} ({fit.coef[f]:.2f})" for f in strong if fit.coef[f] < 0]
         ways = [f"rises with {listed(ups)}"] * bool(ups) + [f"falls with {listed(downs)}"] * bool(downs)
         phrases.append(f"{fit.metric} {' and '.join(ways) or 'is significantly associated with no factor'}")
-    more = len(result.results) - _NAMED
-    rest = f" (and {more} metric{'s' * (more > 1)} more)" if more > 0 else ""
-    apart = any(not fit.significant[f] for fit in result.results[:_NAMED] for f in result.factors)
-    return " ".join([*said, f"On {result.n:,} rows, {'; '.join(phrases)}{rest}{no_others(apart, named=more > 0)}."])
+    apart = any(not fit.significant.get(f) for fit in fits for f in factors)
+    return "; ".join(phrases) + no_others(apart, named=False)
+
+
+def _of_factor(fits: Sequence[Coefficients], factor: str) -> str:
+    """Return which metrics a factor has a significant coefficient in."""
+    own = {fit.metric: fit.coef[factor] for fit in fits if fit.significant.get(factor)}
+    ways = []
+    for verb, side in (
+        ("rise", {name: value for name, value in own.items() if value > 0}),
+        ("fall", {name: value for name, value in own.items() if value < 0}),
+    ):
+        if side:
+            low, high = min(side.values(), key=abs), max(side.values(), key=abs)
+            spread = f"{low:.2f}" if len(side) == 1 else f"{low:.2f} to {high:.2f}"
+            many = f"all {len(fits)} metrics" if len(side) == len(fits) else _some(list(side))
+            ways.append(f"{many} {verb}{'s' * (len(side) == 1)} with {factor} ({spread})")
+    return " and ".join(ways) or f"no metric is significantly associated with {factor}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return listed(names) if more <= 0 else f"{', '.join(names[:_NAMED])} and {more} more"
+
+
+def _signs(fits: Sequence[Coefficients], factors: Sequence[str]) -> list[list[int]]:
+    return [[int(np.sign(fit.coef[f])) if fit.significant.get(f) else 0 for f in factors] for fit in fits]
 
 
 def _moves(value: float) -> str:
@@ -367,8 +418,9 @@ def _main(result: DisentangleResult) -> TablePart:
 
 def _how(result: DisentangleResult) -> str:
     why = f"; {result.se_reason}" if result.se_reason else ""
-    errors = f"{_ERRORS[result.se]} standard errors, {result.reference}"
-    return f"† p < {result.alpha:g}, {_CORRECTED[result.correction]} ({errors}{why}). {_population(result)}"
+    reference = "normal distribution" if result.reference == "normal" else result.reference
+    errors = f"Standard errors: {_ERRORS[result.se]}, {reference}{why}."
+    return f"† p < {result.alpha:g}, {_CORRECTED[result.correction]}. {_population(result)}\n{errors}"
 
 
 def _population(result: DisentangleResult) -> str:
@@ -381,10 +433,24 @@ def _population(result: DisentangleResult) -> str:
 
 
 def _notes(result: DisentangleResult) -> Iterator[Notes]:
-    said = [worded(notice) for notice in result.warnings] + [f"{note}." for note in result.notes]
+    """Yield what changes the reading, then, in the full form, that no other coefficient depends on a reliability."""
+    idle = [one for one in result.warnings if one.name == "noise-unstated" and not one.values["vanish"]]
+    said = [worded(notice) for notice in _joined([one for one in result.warnings if one not in idle])]
+    said += [f"{note}." for note in result.notes]
     if result.omitted:
         said.append(f"{result.omitted:,} rows are left out because a number is missing.")
     yield Notes((*said, _OBSERVED))
+    if idle:
+        yield Notes(tuple(map(worded, idle)), full=True)
+
+
+def _joined(notices: Sequence[Notice]) -> list[Notice]:
+    """Return notices, those of the same influential rows as one about all their metrics."""
+    same: dict[tuple[str, str], list[Notice]] = {}
+    for place, notice in enumerate(notices):
+        alone = "" if notice.name == "influential-rows" else str(place)
+        same.setdefault((notice.name, alone or str(notice.values["rows"])), []).append(notice)
+    return [replace(first, about=listed([first.about, *(one.about for one in rest)])) for first, *rest in same.values()]
 
 
 def _dagger(significant: bool) -> str:
@@ -454,21 +520,23 @@ def _shares(result: DisentangleResult) -> Iterator[Part]:
     yield Chart("How much each factor explains", alt, (("", spec),), names, fills=True)
     level = f"{100 * result.confidence:g} % interval"
     results = []
+    shared = names if len(names) > 1 else ()
     for fit in result.results:
         further = (number(fit.adj_r2), number(fit.r2_out))
-        shares = (number(fit.r2_share[f]) for f in names)
+        shares = (number(fit.r2_share[f]) for f in shared)
         results.append([text(fit.metric), *shares, estimate(fit.r2, fit.r2_ci), *further])
-    note = (
-        "Shapley values of R² (Lindeman, Merenda & Gold 1980): a metric's shares sum to its R². New rows: "
-        "cross-validation; rows that share a segment or a text stay in one fold."
-    )
-    heads = ["metric", *names, "R²", "adjusted R²", "new rows"]
-    yield table(f"Shares of R², and R² with its {level}", heads, results, note=note, full=True)
+    note = "Shapley values of R² (Lindeman, Merenda & Gold 1980): a metric's shares sum to its R².\n" * bool(shared)
+    note += "New rows: cross-validation; rows that share a segment or a text stay in one fold."
+    heads = ["metric", *shared, "R²", "adjusted R²", "new rows"]
+    caption = f"{'Shares of R², and ' * bool(shared)}R² with its {level}"
+    yield table(caption, heads, results, note=note, full=True)
 
 
 def _variance(result: DisentangleResult) -> Iterator[TablePart]:
     """Yield what each factor explains beside the others, and what they explain in common."""
     fits = result.results
+    if len(result.factors) == 1:  # it is R² once more
+        return
     results = []
     for fit in fits:
         for f in result.factors:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 
 from bsx.analysis.ensembles.result import ALPHA, EnsembleResult, GainInterval
 from bsx.analysis.present import charts
@@ -16,6 +16,15 @@ from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Surprise, TablePart
 from bsx.support.result import Notice
 
+_HOW = {
+    "mean": "mean of scores",
+    "z": "mean of z-scores",
+    "rank": "mean of ranks",
+    "weights": "fitted weights",
+    "ridge": "ridge regression",
+    "greedy": "forward selection",
+    "factors": "chosen by factor profiles",
+}
 _NORMALISED = {"none": "", "z": " of z-scores", "rank": " of ranks"}
 
 
@@ -27,7 +36,7 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
     if _loses(result) and _rows(result) >= FEWEST:
         yield Surprise(finding, min(1.0, -result.average_gain))
     yield _gains(result)
-    said = [worded(notice) for notice in result.warnings] + [f"{note}." for note in result.notes]
+    said = [worded(notice) for notice in _joined(result.warnings)] + [f"{note}." for note in result.notes]
     said += [f"{result.omitted:,} rows are left out because a number is missing."] if result.omitted else []
     if said:
         yield Notes(tuple(said))
@@ -66,11 +75,14 @@ def worded(notice: Notice) -> str:
         return (
             f"{about}: the interval leaves out {values['undefined']} of {values['resamples']} resamples, in which the "
             "best member's correlation is not above 0."
+            if "groups" not in values
+            else f"intervals leave out resamples in which the best member's correlation is not above 0: at most "
+            f"{values['undefined']} of {values['resamples']}, in {values['groups']} groups."
         )
     if name == "best-of-the-same-rows":
         return (
-            "the best member is the best on the rows it is compared on, which favours it; best=training takes one "
-            "that could have been chosen."
+            "the best member was chosen on the rows it is compared on, which favours it; best=training chooses it on "
+            "other rows."
         )
     if name == "purged":
         return (
@@ -84,8 +96,18 @@ def worded(notice: Notice) -> str:
         return f"{values['rows']} of {values['of']} rows share texts, directly or through others, and are in one fold."
     return (
         "rows share segments, documents or texts: the bootstrap draws them together; the Williams test takes them as "
-        "independent, and is shown in full output only."
+        "independent."
     )
+
+
+def _joined(notices: Sequence[Notice]) -> list[Notice]:
+    """Return notices, those of undefined resamples in several groups as one."""
+    own = [notice for notice in notices if notice.name == "undefined-resamples"]
+    if len(own) < 2:
+        return list(notices)
+    most = max(own, key=lambda notice: int(notice.values["undefined"]))
+    one = replace(most, values={**most.values, "groups": len(own)})
+    return [*(notice for notice in notices if notice not in own), one]
 
 
 def _rows(result: EnsembleResult) -> int:
@@ -106,7 +128,7 @@ def _finding(result: EnsembleResult) -> str:
     total, several = _rows(result), len(result.groups) > 1
     if total < FEWEST:
         return f"{total} rows are too few to say what {listed(result.members)} gain together."
-    names = f"{listed(result.members)} combined ({result.how})"
+    names = f"{listed(result.members)} combined ({_HOW.get(result.how, result.how)})"
     where = f"on {total:,} rows in {len(result.groups)} groups" if several else f"on {total:,} rows"
     if math.isnan(result.average_gain):
         undefined = sum(math.isnan(group.gain) for group in result.groups)
@@ -116,11 +138,11 @@ def _finding(result: EnsembleResult) -> str:
             f"{counted}."
         )
     gain = f"gain {_gain(result.average_gain, result.average_ci)}"
-    best = "the best of them alone" if several else f"the best of them alone, {result.groups[0].best}"
+    best = "the best of them alone" if several else f"{result.groups[0].best}, the best of them alone"
     on_average = " on average over the groups" if several else ""
     if result.average_p < ALPHA and result.average_gain > 0:
         results = "agree significantly better"
-        gain += f", p {p_text(result.average_p)}"
+        gain += f", one-sided p {p_text(result.average_p)}"
     else:
         results = "agree significantly worse" if _loses(result) else "agree neither significantly better nor worse"
     said = f"{names} {results} with human judgments than {best}{on_average}: {gain}"
@@ -169,19 +191,21 @@ def _gains(result: EnsembleResult) -> TablePart:
         cells = [text(group.group), text(group.best), number(group.n), number(group.best_r, 4, strong=best)]
         cells += [number(group.ensemble, 4, strong=group.ensemble >= group.best_r), _gain_cell(group.gain, group.ci)]
         results.append([*cells, p_value(p, mark=_dagger(p))])
-    average = [text("average"), *[Cell("")] * 4, _gain_cell(result.average_gain, result.average_ci)]
-    results.append([*average, p_value(result.average_p, mark=_dagger(result.average_p))])
+    if len(result.groups) > 1:
+        average = [text("average"), *[Cell("")] * 4, _gain_cell(result.average_gain, result.average_ci)]
+        results.append([*average, p_value(result.average_p, mark=_dagger(result.average_p))])
     level = f"{100 * _confidence(result):g} % intervals"
     caption = (
-        f"Ensemble ({result.how} of {len(result.members)} metrics) compared with its best member, Pearson correlation "
-        f"with human judgments, n = {_rows(result):,}; {level}"
+        f"Ensemble of {len(result.members)} metrics and its best member: Pearson correlation with human judgments, "
+        f"{level}"
     )
     heads = ["group", "best member", "n", "best member's r", "ensemble's r", "gain", "p"]
+    averaged = ", of the average the bootstrap" if len(result.groups) > 1 else ""
     note = (
-        f"Bold: the higher correlation. †: the ensemble agrees better, p < {ALPHA} ({_tests(result)}, of the average "
-        f"the bootstrap; one-sided, uncorrected). Intervals and tests speak about other {_drawn(result)} like these."
+        f"Bold: the higher correlation. †: the ensemble's is higher, one-sided p < {ALPHA}, uncorrected "
+        f"({_tests(result)}{averaged}).\nIntervals and tests speak about other {_drawn(result)} like these."
     )
-    return table(caption, heads, results, note=note, names=2, foot=1)
+    return table(caption, heads, results, note=note, names=2, foot=int(len(result.groups) > 1))
 
 
 def _charts(result: EnsembleResult, finding: str) -> Iterator[Chart]:

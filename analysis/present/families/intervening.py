@@ -27,6 +27,7 @@ def parts(result: Interventions) -> Iterator[Part]:
     if said:
         yield Notes(tuple(said))
     yield _chart(result, finding)
+    yield from _differences(result)
     yield _fits(result)
     yield _edits(result)
 
@@ -52,13 +53,13 @@ def worded(notice: Notice) -> str:
     if name == "meaning-declared":
         meaning = values["meaning"]
         unit = "one unit; meaning sets it" if meaning is None else f"{meaning:g} on the scale of the human score"
-        return f"sem is declared by the kind of each edit, not rated: a changed meaning counts as {unit}"
+        return f"sem is not rated: each edit that changes the meaning counts as {unit}"
     if name == "case-ignored":
         those = listed(values["metrics"])
-        return f"{about} ignores case for {those}, whose scores stay when texts are written in small letters"
+        return f"{about} ignores case for {those}, as the metric does"
     if name == "edits-unseen":
         those = listed(values["edits"])
-        return f"{about} does not see {those}: no score changes, and such edits are not in its regression"
+        return f"{about} does not see {those}: no score changes, so its regression leaves such edits out"
     if name == "explains-less":
         shares = f"{100 * values['observed']:.0f} % of how {about}'s scores differ as they come and only "
         shares += f"{100 * values['edited']:.0f} % of how they fall under edits"
@@ -71,7 +72,7 @@ def _left_out(result: Interventions) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for name, why in result.left_out.items():
         reasons.setdefault(why, []).append(name)
-    return [f"left out: {', '.join(names)}: each {why}." for why, names in reasons.items()]
+    return [f"left out: {', '.join(names)} ({why})." for why, names in reasons.items()]
 
 
 def _significant(p: float | None) -> bool:
@@ -100,25 +101,44 @@ def _finding(result: Interventions) -> str:
     if not compared:
         return said
     if not apart:
-        return f"{said} None differs significantly from the coefficient in texts as they come."
+        return f"{said} None differs significantly from the coefficient in unedited texts."
     more = len(apart) - _NAMED
     rest = f"; and {more} more" if more > 0 else ""
-    return f"{said} Significantly different from texts as they come: {'; '.join(apart[:_NAMED])}{rest}."
+    return f"{said} Significantly different in unedited texts: {'; '.join(apart[:_NAMED])}{rest}."
 
 
 def _apart(effect: Effect) -> str:
-    return f"{effect.metric} {effect.factor} ({effect.edited:.2f} edited, {effect.observed:.2f} observed)"
+    return f"{effect.metric} {effect.factor} ({effect.observed:.2f}, edited {effect.edited:.2f})"
 
 
 def _dagger(p: float | None) -> str:
     return "†" if _significant(p) else ""
 
 
-def _moved(value: float | None, ends: Interval | None, still: str, mark: str = "") -> Cell:
+def _moved(value: float | None, ends: Interval | None, still: str, mark: str = "", decimals: int = 2) -> Cell:
     """Return a coefficient's cell; one that is 0 to rounding says so."""
     if value is not None and ends is not None and max(map(abs, ends)) < ROUNDING:
         return text(still)
-    return estimate(value, ends, mark=mark)
+    return estimate(value, ends, decimals, mark=mark)
+
+
+def _level(result: Interventions) -> str:
+    return f"{100 * result.confidence:g} % intervals over other sentences like these"
+
+
+def _differences(result: Interventions) -> Iterator[TablePart]:
+    """Yield every coefficient with three decimals, and how far both sides differ."""
+    if not any(effect.observed is not None for effect in result.effects):
+        return
+    results = []
+    for effect in result.effects:
+        cells = [text(effect.metric), text(effect.factor), estimate(effect.observed, effect.observed_ci)]
+        mark = _dagger(effect.edited_p_adjusted)
+        cells.append(_moved(effect.edited, effect.edited_ci, "nothing moves", mark, 3))
+        cells += [_moved(effect.difference, effect.difference_ci, "none", decimals=3), p_value(effect.p_adjusted)]
+        results.append(cells)
+    heads = ["metric", "factor", "observed", "edited", "difference", "p: the same"]
+    yield table(f"Edited less observed coefficients; {_level(result)}", heads, results, names=2, full=True)
 
 
 def _effects(result: Interventions) -> TablePart:
@@ -126,23 +146,23 @@ def _effects(result: Interventions) -> TablePart:
     results = []
     for effect in result.effects:
         cells = [text(effect.metric), text(effect.factor)]
-        cells += [estimate(effect.observed, effect.observed_ci)] if seen else []
+        cells += [estimate(effect.observed, effect.observed_ci, 2)] if seen else []
         cells.append(_moved(effect.edited, effect.edited_ci, "nothing moves", _dagger(effect.edited_p_adjusted)))
-        if seen:
-            cells += [_moved(effect.difference, effect.difference_ci, "none"), p_value(effect.p_adjusted)]
+        cells += [p_value(effect.p_adjusted)] if seen else []
         results.append(cells)
     edited = max((fit.n_edited for fit in result.fits), default=0)
     observed = max((fit.n_observed for fit in result.fits), default=0)
     counted = f"{observed:,} texts observed, {edited:,} edited" if seen else f"{edited:,} edited texts"
-    caption = f"Coefficients: {counted}; {100 * result.confidence:g} % intervals, by sentence"
+    caption = f"Coefficients: {counted}; {_level(result)}"
     heads = ["metric", "factor", *(["observed"] if seen else []), "edited"]
-    heads += ["difference", "p: the same"] if seen else []
+    heads += ["p: the same"] if seen else []
+    unit = "standard deviations of unedited texts" if seen else "root mean squares over the edits"
     note = (
-        "Edited: standard deviations that the score falls for one of the factor, where edits moved it; "
-        f"†: p < {ALPHA}, {_CORRECTED.get(result.correction, result.correction)}. "
+        f"Edited: how far the score falls when an edit lowers the factor, both in {unit}.\n"
+        f"†: p < {ALPHA}, {_CORRECTED.get(result.correction, result.correction)}."
     )
-    note += "Observed: the same among texts as they come. " if seen else ""
-    note += "sem and surface are declared by the kind of each edit; edits of writing alone (surface) enter no factor."
+    note += " Observed: the same among unedited texts. p: both are the same.\n" if seen else "\n"
+    note += "surface: the cost of an edit of writing alone, which keeps words and meaning."
     return table(caption, heads, results, note=note, names=2)
 
 

@@ -23,7 +23,8 @@ Line = tuple[str, Sequence[LayerFigures]]
 @presents(ProbedModel, section=("layers", "What layers know"))
 def parts(result: ProbedModel) -> Iterator[Part]:
     """Yield what the layers know beyond the most frequent label and the control task, then each task's figures."""
-    yield Answer(f"{result.model}: {_finding(result.tasks)}")
+    found = f"Probes of {result.model}. {_finding(result.tasks)}"
+    yield Answer(f"{found} {_with_human(result.agreement)}" if result.agreement is not None else found)
     if len(result.tasks) > 1 or result.agreement is not None:
         yield _overview(result)
     if result.notes:
@@ -121,20 +122,40 @@ def _known(task: ProbeResult) -> str:
         return f"{task.test} test items are too few to say what the layers know of {name}."
     of = len(task.layers)
     above = sum(layer.low > task.baseline for layer in task.layers)
-    said = f"{name}: probes are significantly better than the most frequent label ({task.baseline:.3f}) in {above} of "
+    top = next(layer for layer in task.layers if layer.layer == task.best_layer)
+    best = estimate(top.accuracy, (top.low, top.high)).text
+    if not above:
+        where = "in no layer" if of > 1 else "not"
+        return (
+            f"{name}: {where} significantly better than the most frequent label ({task.baseline:.3f}); highest "
+            f"accuracy {best}, {task.test:,} test items."
+        )
+    said = f"{name}: significantly better than the most frequent label ({task.baseline:.3f}) in {above} of "
     said += f"{of} layer{'s' * (of > 1)}"
     if task.control is not None:
         selective = sum(layer.selectivity_low is not None and layer.selectivity_low > 0 for layer in task.layers)
-        said += f", better than the control task in {selective}"
-    top = next(layer for layer in task.layers if layer.layer == task.best_layer)
-    best = estimate(top.accuracy, (top.low, top.high)).text
-    if not above or of == 1:
-        return f"{said}; highest accuracy {best}."
+        said += f" and than the control task in {selective}"
+    said += f" ({task.test:,} test items)"
+    if of == 1:
+        return f"{said}; accuracy {best}."
     share = percent(task.win_share).text
     if task.win_share >= _SURE:
         return f"{said}; best in layer {task.best_layer}: {best}, in {share} of resamples."
-    leads = f"layer {task.best_layer} has {best} and leads in {share} of resamples"
-    return f"{said}; no layer is told apart as the best: {leads}."
+    return (
+        f"{said}; no layer is told apart as the best (layer {task.best_layer}, {best}, leads in {share} of resamples)."
+    )
+
+
+def _with_human(result: SideBySide) -> str:
+    """Return where the agreement with human judgments is highest, which is not tested."""
+    top = max(result.layers, key=lambda layer: layer.agreement)
+    ends = estimate(top.agreement, (top.agreement_low, top.agreement_high)).text
+    inside = sum(layer is not top and layer.agreement_high >= top.agreement_low for layer in result.layers)
+    return (
+        f"Correlation of F1 with human judgments is highest in layer {top.layer} ({ends}, n = {result.n:,}); layers "
+        f"are not tested against each other, and {inside} of the {len(result.layers) - 1} others have intervals that "
+        "overlap with its."
+    )
 
 
 def _overview(result: ProbedModel) -> TablePart:
@@ -153,12 +174,15 @@ def _overview(result: ProbedModel) -> TablePart:
         results.append(cells)
     results.append([text("majority"), *(number(task.baseline) for task in tasks), *[Cell("")] * (human is not None)])
     counts = ", ".join(f"n = {task.n:,} ({task.task})" for task in tasks)
-    on = f"; agreement{f' on {human.data}' if human.data else ''}, n = {human.n:,}" if human is not None else ""
-    caption = f"Accuracy of {result.probe} probes by layer, {counts}{on}; {_SAMPLED}"
-    caption += ", of agreement over segments like these" if human is not None else ""
+    caption = f"Accuracy of {result.probe} probes by layer, {counts}"
+    note = f"{_BOLD}\n{_SAMPLED[0].upper()}{_SAMPLED[1:]}"
+    if human is not None:
+        on = f" on {human.data}" if human.data else ""
+        caption += f"; {human.statistic.capitalize()} of F1 with human judgments{on}, n = {human.n:,}"
+        note += "; of correlations over segments like these"
     heads = ["layer", *(task.task.replace("_", " ") for task in tasks)]
-    heads += [f"{human.statistic} with human judgments"] if human is not None else []
-    return table(caption, heads, results, note=_BOLD, foot=1)
+    heads += [f"{human.statistic.capitalize()} with human judgments"] if human is not None else []
+    return table(caption, heads, results, note=f"{note}.", foot=1)
 
 
 def _tables(result: ProbeResult, *, full: bool) -> Iterator[TablePart]:
@@ -169,13 +193,14 @@ def _tables(result: ProbeResult, *, full: bool) -> Iterator[TablePart]:
     parts_ = f"{result.train:,} to train, {result.validation:,} to validate, {result.test:,} to test"
     name = f"{result.task}: " if result.task else ""
     caption = f"{name}{result.probe} probes by layer, n = {result.n:,} ({split}: {parts_}), "
-    caption += f"{len(result.labels)} labels; {_SAMPLED}"
+    caption += f"{len(result.labels)} labels"
     controlled, several = result.control is not None, len(result.seeds) > 1
     note = _BOLD
     if result.control is not None:
         seen, types = percent(result.control.seen).text, result.control.types
         note += f" Control task: {types:,} types, {seen} of test items have a type to remember; "
         note += f"its most frequent label {result.control.baseline:.3f}."
+    note += f"\n{_SAMPLED[0].upper()}{_SAMPLED[1:]}."
     top = max(figures.accuracy for figures in result.layers)
     results = []
     for figures in result.layers:

@@ -112,7 +112,9 @@ def test_the_coefficient_that_hangs_on_a_straight_line_is_named() -> None:
     assert (bend.coef["lex"], bend.coef_p["lex"]) == (pytest.approx(changed["coef"]), pytest.approx(changed["p"]))
     assert set(bend.coef) == {"syn", "lex"}
     said = result.to_text()
-    assert said.startswith("Careful: what m owes to lex hangs on a straight line in sem: ")
+    assert said.startswith(
+        f"Careful: the coefficient of lex in m is {changed['line']:.2f} with straight lines in sem, "
+    )
     assert "a curve in sem" in said
     assert type(result).from_dict(result.to_dict()) == result
 

@@ -42,7 +42,7 @@ def section(report: Report, name: str) -> Section:
 
 
 def table(report: Report, place: str, caption: str) -> TablePart:
-    return next(b for b in section(report, place).blocks if isinstance(b, TablePart) and b.caption == caption)
+    return next(b for b in section(report, place).blocks if isinstance(b, TablePart) and b.caption.startswith(caption))
 
 
 def values(found: TablePart) -> list[list[object]]:

@@ -1,0 +1,210 @@
+"""What stands in the short form of results: the sentence that answers, the table that supports it, no table twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("statsmodels")
+from bsx.analysis.adversarial.pairs import detect_pairs
+from bsx.analysis.adversarial.robustness import robustness
+from bsx.analysis.disentangling.bootstrap import compare_coefficients
+from bsx.analysis.disentangling.fit import disentangle
+from bsx.analysis.ensembles.run import ensemble
+from bsx.analysis.intervening.result import Effect, EffectFit, Interventions
+from bsx.analysis.present.cells import number, table, text
+from bsx.analysis.present.families.adversarial import _apart
+from bsx.analysis.present.families.disentangling import _joined
+from bsx.analysis.present.families.ensembles import _joined as joined_groups
+from bsx.analysis.present.forms import parts_of
+from bsx.analysis.present.parts import Answer, Notes, Part, TablePart
+from bsx.analysis.present.text import WIDTH, aligned
+from bsx.data.columns import read_columns, standardise
+from bsx.errors import InputError
+from bsx.jobs.ablation import Ablation
+from bsx.jobs.factoring import Factored, FactorRow, Summary
+from bsx.support.result import Notice
+from tests.analysis.disentangling.test_fit import FACTORS, make
+
+
+def tables(parts: list[Part], *, full: bool) -> list[TablePart]:
+    return [part for part in parts if isinstance(part, TablePart) and part.full is full]
+
+
+def test_a_comparison_of_two_metrics_is_what_was_asked() -> None:
+    table = make()
+    result = disentangle(table, ["m", "k"], FACTORS)
+    asked = replace(result, comparison=compare_coefficients(table, "m", "k", FACTORS, resamples=99))
+    for metrics in (("m", "k"), ("m", "k", "m2")):
+        wide = disentangle(table | {"m2": table["m"] + table["sem"]}, metrics, FACTORS)
+        parts = parts_of(replace(wide, comparison=asked.comparison))
+        (first, *more) = tables(parts, full=False)
+        assert {row[0].text for row in first.rows} == {*FACTORS, "R²"}
+        assert len(more) == len(metrics) - 2  # all coefficients, where there are other metrics
+    answer = parts_of(asked)[0]
+    assert isinstance(answer, Answer)
+    assert answer.text.startswith("m and k differ significantly in ")
+
+
+def test_one_factor_explains_r2_and_nothing_in_addition() -> None:
+    shown = tables(parts_of(disentangle(make(), ["m"], ["sem"])), full=True)
+    assert not [part for part in shown if "partial R²" in part.columns]
+    assert [part.columns for part in shown if "adjusted R²" in part.columns] == [
+        ("metric", "R²", "adjusted R²", "new rows")
+    ]
+
+
+def test_many_metrics_are_told_factor_by_factor() -> None:
+    table = make()
+    metrics = {name: table["m"] * sign for name, sign in (("a", 1), ("b", 1), ("c", -1), ("d", 1))}
+    answer = parts_of(disentangle(table | metrics, list(metrics), FACTORS))[0]
+    assert isinstance(answer, Answer)
+    assert "a, b and d rise with sem (" in answer.text
+    assert "c falls with sem (-" in answer.text
+
+
+def test_a_reliability_on_which_nothing_depends_is_for_the_full_form() -> None:
+    rng = np.random.default_rng(1)
+    table = {"sem": rng.normal(size=200), "lex": rng.normal(size=200)}
+    table["m"] = table["sem"] + 0.01 * table["lex"] + rng.normal(size=200)
+    result = disentangle(table, ["m"], ["sem", "lex"])
+    unstated = next(notice for notice in result.warnings if notice.name == "noise-unstated")
+    assert not unstated.values["vanish"]
+    assert [part.full for part in parts_of(result) if isinstance(part, Notes)] == [False, True, True]
+
+
+def test_influential_rows_that_metrics_share_are_said_once() -> None:
+    rows = [Notice("influential-rows", name, {"rows": [16]}) for name in ("a", "b")]
+    other = Notice("influential-rows", "c", {"rows": [3]})
+    assert [notice.about for notice in _joined([*rows, other])] == ["a and b", "c"]
+
+
+def test_numbers_too_large_or_too_close_to_be_squared_are_refused() -> None:
+    small = np.arange(5.0) * 1e-200
+    with pytest.raises(InputError, match="too little to compute with: scale the column"):
+        standardise("m", small)
+    large = {"m": np.arange(9.0) * 1e200, "sem": np.arange(9.0) ** 2}
+    with pytest.raises(InputError, match="too large to compute with: scale the column"):
+        disentangle(large, ["m"], ["sem"])
+    assert standardise("m", np.arange(5.0) * 1e-90) == pytest.approx(standardise("m", np.arange(5.0)))
+
+
+def test_texts_that_look_the_same_belong_together(tmp_path: Path) -> None:
+    file = tmp_path / "t.tsv"
+    file.write_text("a\tsentence1\tseg\n1\tIt is.\t1\n2\tIt is. \t1\n", encoding="utf8")
+    table = read_columns(file, ["a"], keys=["sentence1", "seg"], alike=["sentence1"])
+    assert table["sentence1"] == ["It is."] * 2
+    with pytest.raises(InputError, match="look the same"):
+        read_columns(file, ["a"], keys=["sentence1"])
+
+
+@pytest.mark.parametrize(("n", "kind"), [(40, "wilson"), (400, "logit")])
+def test_the_caption_names_the_interval_of_the_area(n: int, kind: str) -> None:
+    labels = np.arange(n) % 2
+    result = detect_pairs(labels, {"m": labels + np.random.default_rng(1).normal(size=n)}, resamples=20)
+    assert result.results[0].interval == kind
+    assert kind in tables(parts_of(result), full=False)[0].caption.lower()
+    asked = detect_pairs(labels, {"m": np.arange(n) % 7}, resamples=20, interval="bootstrap")
+    assert asked.results[0].interval == "bootstrap"
+
+
+def test_not_told_apart_is_said_of_pairs_that_were_tested() -> None:
+    class Test:
+        p_corrected = None
+
+        def __init__(self, a: str, b: str, p: float) -> None:
+            self.a, self.b, self.decisive = a, b, p
+
+    tests = [Test("a", "b", 0.2), Test("a", "c", 0.1), Test("b", "c", 0.01)]
+    values = {"a": 0.7, "b": 0.69, "c": 0.6}
+    (said,) = _apart(values, tests, "DeLong")  # type: ignore[arg-type]
+    assert said.startswith("a is not told apart from b and c ")  # b and c are
+    (said,) = _apart(values, [*tests[:2], Test("b", "c", 0.5)], "DeLong")  # type: ignore[arg-type]
+    assert said.startswith("a, b and c are not told apart ")
+
+
+def test_a_table_that_is_too_wide_goes_on_below_under_its_names() -> None:
+    heads = ["name", *(f"column {place}" for place in range(20))]
+    rows = [[text(name), *(number(place / 7) for place in range(20))] for name in ("first", "second")]
+    lines = aligned(table("Wide", heads, rows)).splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    assert sum(line.startswith("first ") for line in lines) == lines.count("") + 1 == 3
+    assert sum(line.count("column") for line in lines) == 20
+    narrow = table("Narrow", heads[:3], [row[:3] for row in rows])
+    assert "" not in aligned(narrow).splitlines()
+
+
+@pytest.mark.parametrize(("resamples", "limited"), [(20, True), (1000, False)])
+def test_it_is_said_where_no_corrected_p_can_be_significant(resamples: int, limited: bool) -> None:
+    texts = [f"There are {place} of them, and more." for place in range(40)]
+
+    def share(candidates: object, references: object) -> list[float]:
+        pairs = zip(candidates, references, strict=True)  # type: ignore[call-overload]
+        words = [[{*text.replace(",", "").replace(".", "").split()} for text in pair] for pair in pairs]
+        return [len(a & b) / len(b) - 1e-3 * (a != b) for a, b in words]
+
+    named = {"perturbations": ["numbers", "unrelated"], "resamples": resamples}
+    found = robustness(texts, {"m": share}, correction="holm", **named)  # type: ignore[arg-type]
+    least = min(case.p_adjusted for case in found.results if case.p_adjusted == case.p_adjusted)
+    assert (least >= 0.05) == limited
+    notes = [item for part in parts_of(found) if isinstance(part, Notes) and not part.full for item in part.items]
+    assert any("after Holm" in item for item in notes) == limited
+
+
+def test_one_group_has_no_average_and_resamples_are_told_of_once() -> None:
+    rng = np.random.default_rng(2)
+    human = rng.normal(size=60)
+    columns = {"a": human + rng.normal(size=60), "b": human + rng.normal(size=60), "human": human}
+    (shown,) = tables(parts_of(ensemble(columns, ["a", "b"], "human", resamples=50)), full=False)
+    assert ([row[0].text for row in shown.rows], shown.foot) == (["all"], 0)
+    lp = {"lp": ["x", "y"] * 30}
+    (shown,) = tables(parts_of(ensemble(columns | lp, ["a", "b"], "human", group="lp", resamples=50)), full=False)
+    assert ([row[0].text for row in shown.rows], shown.foot) == (["x", "y", "average"], 1)
+    said = [
+        Notice("undefined-resamples", name, {"undefined": many, "resamples": 50}) for name, many in (("x", 3), ("y", 9))
+    ]
+    (one,) = joined_groups(said)
+    assert one.values == {"undefined": 9, "resamples": 50, "groups": 2}
+    assert joined_groups(said[:1]) == said[:1]
+
+
+def test_the_difference_of_edited_and_observed_is_for_the_full_form() -> None:
+    own = {
+        "observed": 0.66,
+        "observed_ci": (0.4, 0.9),
+        "edited": 1.2,
+        "edited_ci": (1.0, 1.4),
+        "edited_p_adjusted": 1e-9,
+    }
+    effect = Effect(
+        "m", "lex:lowercase=true", difference=0.54, difference_ci=(0.2, 0.8), p=0.001, p_adjusted=0.001, **own
+    )  # type: ignore[arg-type]
+    fit = EffectFit("m", 40, 0.5, 90, 0.6, 1.0, 9.0, 1, 39.0, 0.001)
+    given = {"confidence": 0.95, "correction": "none", "base": "reference", "edits": (), "drops": ()}
+    given |= {"factors": ("lex",), "scales": (), "left_out": {}, "skipped": (), "warnings": ()}
+    parts = parts_of(Interventions(effects=(effect,), fits=(fit,), **given))  # type: ignore[arg-type]
+    (first,) = tables(parts, full=False)
+    assert "difference" not in first.columns
+    assert max(map(len, aligned(first).splitlines())) <= WIDTH
+    assert "difference" in tables(parts, full=True)[0].columns
+
+
+def test_factors_and_ablations_begin_with_what_was_found() -> None:
+    def row(factor: str, n: int, excluded: str | None = None) -> FactorRow:
+        return FactorRow(factor=factor, n=n, mean=0.5 if n else None, sd=0.1, excluded=excluded, settings={})
+
+    made = [row("lex", 5), row("sem", 4), row("syn", 0, "no parser")]
+    summary = Summary(pairs=5, written=5, lang="en", preset=None, nan="keep", factors=made)
+    answer = Factored(summary, []).to_text().partition("\n\n")[0]
+    assert [name for name in ("lex", "sem", "syn") if name in answer] == ["lex", "sem", "syn"]
+    assert "4 of 5" in answer
+    grid = [("vanilla", "F", 0.5), ("vanilla", "WMD1", 0.4), ("IDF-S", "F", 0.6), ("IDF-S", "WMD1", 0.3)]
+    rows = [{"components": what, "matching": how, "all": r, "mean": r} for what, how, r in grid]
+    answer = Ablation(rows, n=120).to_text().partition("\n\n")[0]  # type: ignore[arg-type]
+    assert "On 120 segments" in answer
+    assert "0.300 (IDF-S, WMD1) to 0.600 (IDF-S, F)" in answer
+    assert "1 of 2 combinations are higher" in answer
+    assert Ablation([{"components": "vanilla", "matching": "F", "all": None, "mean": None}]).to_text()
