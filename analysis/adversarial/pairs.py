@@ -177,7 +177,7 @@ class PairsResult(Result):
 def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: PairSettings) -> PairsResult:
     """Measure how well metrics detect paraphrases.
 
-    Source: Zhang, Baldridge & He 2019 (PAWS) for the sets; Zhang et al. 2020 (BERTScore), section 5, for the use.
+    Source: Zhang, Baldridge & He 2019 (PAWS) for the sets; Zhang et al. 2020 (BERTScore), section 6, for the use.
 
     Args:
         labels: 1 for a paraphrase (n,).

@@ -55,7 +55,7 @@ def expected_model_selection(
     Both are exact here, not approximated. For s of N systems drawn without replacement, a system with l others below it
     in the metric is chosen from C(l, s - 1) of the C(N, s) samples; the other quantities follow by the same counting.
 
-    Source: the model selection of Zhang et al. 2020, section 5.1 (100 of 10,000 hybrid systems), in closed form.
+    Source: the model selection of Zhang et al. 2020, section 4 (100 of 10,000 hybrid systems), in closed form.
 
     Args:
         metric_scores: (n,), higher is better.
@@ -104,7 +104,7 @@ def sample_model_selection(
 ) -> ModelSelection:
     """Estimate the same as `expected_model_selection` by drawing samples, as the paper did.
 
-    Source: Zhang et al. 2020, section 5.1: 100 of 10,000 hybrid systems, 100,000 times.
+    Source: Zhang et al. 2020, section 4: 100 of 10,000 hybrid systems, 100,000 times.
 
     ``repeats`` samples are drawn, each without replacement, from ``seed``. Other arguments and errors: as for
     `expected_model_selection`, ties aside.

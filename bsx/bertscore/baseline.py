@@ -1,6 +1,6 @@
 """Computing rescaling baselines: the mean score of random pairs of sentences, for every layer at once.
 
-Source: Zhang et al. 2020, section 5. The sums are streamed, so that any number of pairs fits in memory, a run can stop
+Source: Zhang et al. 2020, section 3. The sums are streamed, so that any number of pairs fits in memory, a run can stop
 as soon as its standard error is small enough, and an interrupted run goes on where it was.
 """
 

@@ -1,6 +1,6 @@
 """Linear rescaling of scores by the mean score of unrelated sentence pairs.
 
-Source: Zhang et al. 2020, section 5: s' = (s - b) / (1 - b), with a separate b for P, R, F1 and for each layer.
+Source: Zhang et al. 2020, section 3: s' = (s - b) / (1 - b), with a separate b for P, R, F1 and for each layer.
 """
 
 from __future__ import annotations
