@@ -155,7 +155,7 @@ def _example(entry: DatasetEntry) -> JudgedTable:
     with as_file(files("bsx.examples") / f"{name}.tsv") as path:
         found = [made for row in Table(path).rows() for made in rows_of(row)]
     same = {"dataset": name, "lp": f"{name[:2]}-{name[:2]}"}
-    every = [same | made for made in found]
+    every = [{**same, **made} for made in found]
     columns = {
         column: [str(made[column]) for made in every]
         if isinstance(value, str)
