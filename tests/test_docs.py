@@ -322,12 +322,19 @@ def test_the_variables_that_tests_read_are_named_in_one_place() -> None:
 
 def test_the_readme_counts_what_the_registry_has() -> None:
     from bsx.catalog.catalog import shipped
+    from bsx.catalog.languages import count_languages
 
-    models, languages = len(shipped().models), len(shipped().languages)
+    models, languages = len(shipped().models), count_languages(shipped().languages)
     chosen = sum(bool(model.evidence) for model in shipped().models.values())
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     counted = f"{models} models, {languages} languages; the layer of {chosen} models is chosen by evidence"
     assert counted in " ".join(readme.split())
+    offline = count_languages(shipped().models["me5-small-q4"].languages)
+    assert f'`bsx.Scorer(model="me5-small-q4")` scores [{offline} languages]' in readme
+    words = {9: "nine", 10: "ten", 11: "eleven", 12: "twelve"}
+    published = words[len(list((ROOT / "benchmarks" / "published").glob("*.yaml")))]
+    assert f"of {published} publications are recomputed" in " ".join(readme.split())
+    assert f"[{words[len(list((ROOT / 'notebooks').glob('*.ipynb')))]} notebooks](notebooks)" in readme
     # Controls, and metrics that are made of others or of the user's training, are not counted.
     others = shipped().metrics.keys() - {"bertscore", "length", "length-qe", "overlap", "ensemble", "trained"}
     for page in (readme, (ROOT / "docs" / "index.md").read_text(encoding="utf-8")):

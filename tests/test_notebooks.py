@@ -8,6 +8,7 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from functools import cache
@@ -101,7 +102,7 @@ def test_it_says_where_its_data_come_from(path: Path) -> None:
 
 
 def data_sets(path: Path) -> list[str]:
-    return re.findall(r'load_data\("([\w-]+)"', "\n".join(cell.source for cell in read(path).cells))
+    return re.findall(r'load_data_or_example\("([\w-]+)"', "\n".join(cell.source for cell in read(path).cells))
 
 
 @pytest.mark.slow
@@ -119,6 +120,49 @@ def test_it_runs_to_the_same_kinds_of_outputs(path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+# On the examples: those that take less than 20 s.
+QUICK = {"08_cards", "10_atlas"}
+WITH_DATA = [path for path in NOTEBOOKS if data_sets(path)]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(one, id=one.stem, marks=() if one.stem in QUICK else pytest.mark.slow) for one in WITH_DATA],
+)
+def test_it_runs_on_the_shipped_examples_where_data_are_missing(path: Path, tmp_path: Path) -> None:
+    import nbformat
+
+    copy = Path(shutil.copy(path, tmp_path))
+    done = subprocess.run(
+        [sys.executable, str(REPOSITORY / "tools" / "notebooks.py"), str(copy)],
+        env={**os.environ, "BSX_DATA": str(tmp_path / "none"), "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    printed = [output for cell in nbformat.read(copy, as_version=4).cells for output in cell.get("outputs", [])]
+    assert not [output for output in printed if output.get("name") == "stderr"]
+    said = "\n".join(output.get("text", "") for output in printed)
+    for name in data_sets(path):
+        assert f"`bsx data get {name}` fetches it" in said
+    assert "is an invented example" in said  # the final words say what the figures are of
+
+
+@every_notebook
+def test_its_last_words_are_what_its_figures_say(path: Path) -> None:
+    """A notebook that may run on other data than those stored computes its findings."""
+    if not data_sets(path):
+        return
+    _, end = (
+        "\n".join(cell.source for cell in read(path).cells).rsplit("## What this means", 1)
+        if ("07" not in path.stem)
+        else ("", read(path).cells[12].source)
+    )
+    assert ".answer" in end
+    assert ".scope" in end
 
 
 @every_notebook

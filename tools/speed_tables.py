@@ -42,9 +42,9 @@ def machine(facts: dict[str, Any]) -> str:
     names = ("bert-score", "torch", "transformers", "onnxruntime")
     versions = ", ".join(f"{name} {facts['versions'][name]}" for name in names if name in facts["versions"])
     threads = "one thread" if facts["threads"] == 1 else f"{facts['threads']} threads"
-    load = ""
+    load = f" Load average {facts['load_average']:.1f}." if "load_average" in facts else ""
     if facts.get("load_average", 0) > facts["cores"] + 1:
-        load = f" Other work ran on it (load {facts['load_average']:.0f})."
+        load = f" Other work ran on it (load average {facts['load_average']:.1f})."
     return f"{facts['processor']}, {facts['cores']} cores, {threads}; {versions}.{load}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -62,6 +62,7 @@ class JudgedTable:
         metrics: names of the columns that hold scores of metrics.
         notes: what a reader must know: missing numbers, rows left out on request, texts that are not there.
         problems: malformed rows that were skipped on request, each with file, line and reason.
+        example: whether these are invented texts that come with bsx, whose grades are no judgments.
     """
 
     name: str
@@ -69,6 +70,7 @@ class JudgedTable:
     metrics: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = field(default=(), repr=False)
+    example: bool = False
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -152,7 +154,16 @@ class JudgedTable:
             name: [column[i] for i in chosen] if isinstance(column, list) else column[chosen]
             for name, column in self.columns.items()
         }
-        return JudgedTable(self.name, columns, self.metrics, self.notes, self.problems)
+        return replace(self, columns=columns)
+
+    @property
+    def scope(self) -> str:
+        """What figures on these rows hold for, as a sentence."""
+        if self.example:
+            return (
+                f"{self.name} is an invented example: figures on it show the method, and are no evidence about metrics."
+            )
+        return f"These figures are of {self.name}; on other data they may differ."
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas DataFrame.

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from importlib.resources import as_file, files
 from pathlib import Path
+
+import numpy as np
 
 from bsx.analysis.datasets.appraise import load_da_sqm, load_esa
 from bsx.analysis.datasets.challenge import load_challenge_table
@@ -22,6 +25,7 @@ from bsx.analysis.datasets.systems import load_metric_scores, load_system_output
 from bsx.analysis.datasets.tabular import load_multi_reference, load_table
 from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
 from bsx.catalog.datasets import DatasetEntry, Layout, load_dataset_catalog
+from bsx.data.tables import Row, Table
 from bsx.errors import DataUnavailableError, InputError, UnknownNameError
 from bsx.support.folders import data_folder
 from bsx.support.near import did_you_mean
@@ -105,6 +109,90 @@ def load_data(name: str, settings: LoaderSettings) -> JudgedTable:
     _check_settings(name, loader, given)
     arguments = {key: _resolve(folder, path) for key, path in layout.arguments.items()}
     return loader(_resolve(folder, layout.path), **arguments, **{"name": name, **layout.options, **given})
+
+
+@settled(LoaderSettings)
+def load_data_or_example(name: str, settings: LoaderSettings) -> JudgedTable:
+    """Load a data set of the registry, or the shipped example of its form where it is not here; print which it is.
+
+    The example of a challenge set are the shipped minimal pairs, that of paraphrases the shipped triples, and that of
+    everything else the three systems in German or English; ``example`` of the table is true of them. Their grades are
+    constructed, so figures on them show the method and are no evidence.
+
+    Args:
+        name: data set, ``bsx data list`` lists them.
+        settings: see `LoaderSettings`; none has an effect on an example.
+
+    Raises:
+        UnknownNameError: for an unknown data set; lists near names.
+        InputError: naming file, line and reason of a malformed row, or a setting that the loader does not have.
+    """
+    try:
+        table = load_data(name, **set_fields(settings))
+    except DataUnavailableError:
+        entry = load_dataset_catalog().entry(name)
+        table = _example(entry)
+        print(
+            f"{name} is not here ({how_to_get(entry)}). Shown instead: the shipped example {table.name}, "
+            f"{len(table)} rows, invented, with constructed grades."
+        )
+    else:
+        print(f"{name}: real data, {len(table):,} rows.")
+    return table
+
+
+def _example(entry: DatasetEntry) -> JudgedTable:
+    """Return the shipped example that has the form of a data set."""
+    layout = entry.layout or entry.local
+    kind = layout.loader if layout is not None else ""
+    german = any(pair.rpartition("-")[2] == "de" for pair in entry.language_pairs)
+    if kind == "challenge":
+        name, rows_of = "en-challenge", _challenge_rows
+    elif kind in ("paws", "qqp"):
+        name, rows_of = "en-triples", _triple_rows
+    else:
+        name, rows_of = "de-systems" if german else "en-systems", _system_rows
+    with as_file(files("bsx.examples") / f"{name}.tsv") as path:
+        found = [made for row in Table(path).rows() for made in rows_of(row)]
+    same = {"dataset": name, "lp": f"{name[:2]}-{name[:2]}"}
+    every = [{**same, **made} for made in found]
+    columns = {
+        column: [str(made[column]) for made in every]
+        if isinstance(value, str)
+        else np.array([m[column] for m in every])
+        for column, value in every[0].items()
+    }
+    return JudgedTable(name, columns, notes=("an example that comes with bsx, with constructed grades",), example=True)
+
+
+def _system_rows(row: Row) -> list[dict[str, str | float]]:
+    """Return a row for each system; where another system kept all of the meaning, its text is a second reference."""
+    systems = ("atlas", "brook", "cinder")
+    full = [name for name in systems if row.number(f"{name}_grade") == 4]
+    return [
+        {
+            "system": name,
+            "segment": row.name("id"),
+            "candidate": row.text(name),
+            "reference": row.text("reference"),
+            "reference2": next((row.text(other) for other in full if other != name), ""),
+            "human": float(row.number(f"{name}_grade")),
+        }
+        for name in systems
+    ]
+
+
+def _triple_rows(row: Row) -> list[dict[str, str | float]]:
+    pairs = ((row.text("paraphrase"), 1), (row.text("nonparaphrase"), 0))
+    return [
+        {"segment": row.name("id"), "candidate": text, "reference": row.text("anchor"), "label": label}
+        for text, label in pairs
+    ]
+
+
+def _challenge_rows(row: Row) -> list[dict[str, str | float]]:
+    texts = {name: row.text(name) for name in ("reference", "good", "bad", "phenomenon")}
+    return [{"segment": row.name("id"), "source": "", **texts, "severity": ""}]
 
 
 def _check_settings(name: str, loader: Callable[..., JudgedTable], given: Mapping[str, object]) -> None:

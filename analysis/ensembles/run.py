@@ -1,6 +1,6 @@
 """Do several metrics together agree better with human judgments than the best of them?
 
-Source: Kaster, Zhao & Eger 2021, section 6 and Table 13, for z-averages and gains.
+Source: Kaster, Zhao & Eger 2021, section 6.2 and Table 13, for z-averages and gains.
 """
 
 from __future__ import annotations

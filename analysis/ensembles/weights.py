@@ -147,7 +147,8 @@ def profile_distances(profiles: Array) -> Array:
 def furthest_members(profiles: Array, size: int = 2) -> list[int]:
     """Return the ``size`` metrics whose profiles differ most: those with the largest mean distance between two of them.
 
-    Source: Kaster, Zhao & Eger 2021, section 6, combines metrics that capture different factors; the distance is ours.
+    Source: Kaster, Zhao & Eger 2021, section 6.2, combines metrics that capture different factors; the distance is
+    ours.
 
     Args:
         profiles: as for `profile_distances`.

@@ -187,6 +187,14 @@ class Factor(ABC, Generic[ConfigT]):
         self.config = config
         self.spec = spec or entry.name
 
+    def check(self, pairs: SentencePairs, resources: Resources) -> None:
+        """Look for the packages, models and files it needs; called of all factors before any computes.
+
+        Raises:
+            MissingExtraError: if a package is missing.
+            ModelUnavailableError: if a model or word vectors are.
+        """
+
     @abstractmethod
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score sentence pairs.

@@ -146,6 +146,10 @@ class Lexical(Factor[LexicalConfig]):
     Config = LexicalConfig
     reads = frozenset({"translation", "dictionary"})
 
+    def check(self, pairs: SentencePairs, resources: Resources) -> None:
+        """Build the comparison, which finds its tokenizer; see `Factor.check`."""
+        self._comparison(self.config.tokenize or default_tokenizer(pairs.lang2))
+
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""
         config = self.config

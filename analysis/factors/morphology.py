@@ -22,7 +22,7 @@ from bsx.analysis.factors.lexicon import (
     feature_overlap,
     read_lexicon,
 )
-from bsx.analysis.factors.parsers import parse_texts
+from bsx.analysis.factors.parsers import check_parser, parse_texts
 from bsx.analysis.factors.parses import Parse, match_parses
 from bsx.analysis.factors.retrofitting import retrofit, retrofit_fixed_point
 from bsx.analysis.factors.vectors import normalise_vectors, read_vectors, train_vectors, write_vectors
@@ -112,14 +112,28 @@ class Morphology(Factor[MorphologyConfig]):
         }
     )
 
+    def check(self, pairs: SentencePairs, resources: Resources) -> None:
+        """Look for vectors, or for what trains them, and for the tagger; see `Factor.check`."""
+        if resources.vectors is None and not resources.train_vectors:
+            raise ModelUnavailableError("mor: needs word vectors: vectors (a .vec or .bin file), or train_vectors")
+        if resources.vectors is None:
+            need("fasttext", "training word vectors")
+        elif resources.vectors.suffix == ".bin":
+            need("fasttext", "Reading fastText's .bin files")
+        for file in (resources.vectors, resources.lexicon):
+            if file is not None and not file.exists():
+                NamedFile(file)  # says so
+        if self.config.retrofitting == "none":
+            return
+        need("scipy.sparse", "MOR")
+        for lang, parses in ((pairs.lang1, resources.parses1), (pairs.lang2, resources.parses2)):
+            if parses is None and resources.lexicon is None:
+                check_parser(resources, lang, "tag", pretokenized=True)
+
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""
         config = self.config
         details: dict[str, object] = config.model_dump() | {"seed": resources.seed}
-        if resources.vectors is None and not resources.train_vectors:
-            raise ModelUnavailableError("mor: needs word vectors: vectors (a .vec or .bin file), or train_vectors")
-        if resources.vectors is None:
-            need("fasttext", "training word vectors")  # before anything is parsed
         parsed = self._given_parses(pairs, resources)
         texts = [
             self._tokens(side, lang, parse)

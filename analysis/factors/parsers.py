@@ -59,6 +59,14 @@ class Parser(ABC):
     def _parse(self, texts: Sequence[str]) -> list[Parse]:
         """Parse texts that are not blank."""
 
+    def check(self) -> None:  # noqa: B027 - most need nothing
+        """Look for package and model without loading what is slow to load.
+
+        Raises:
+            MissingExtraError: if the package is missing.
+            ModelUnavailableError: if the model is; says how to get it.
+        """
+
     def __call__(self, texts: Sequence[str]) -> Iterator[list[Parse | None]]:
         """Yield the parses of texts in order, some at a time; None for a text without content."""
         at, size = 0, _AT_FIRST
@@ -110,6 +118,11 @@ class StanzaParser(Parser):
     @property
     def _by_hand(self) -> bool:
         return (self._place / _LOCAL["pos"]).is_file()
+
+    def check(self) -> None:
+        """Look for stanza and its model; see `Parser.check`."""
+        need("stanza", "Parsing")
+        self._files()
 
     def _files(self) -> list[Path]:
         """Return the model's files.
@@ -274,6 +287,12 @@ def make_parser(
     from bsx.catalog.languages import language_code
 
     return kinds[name](language_code(lang), task, pretokenized=pretokenized, folder=folder, download=download)
+
+
+def check_parser(resources: Resources, lang: str, task: Literal["parse", "tag"], *, pretokenized: bool) -> None:
+    """Look for what the parser that resources name needs, see `Parser.check`, before anything is computed."""
+    place, download = resources.parser_dir, resources.download
+    make_parser(resources.parser, lang, task, pretokenized=pretokenized, folder=place, download=download).check()
 
 
 def parse_texts(

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs, Values
-from bsx.analysis.factors.parsers import parse_texts
+from bsx.analysis.factors.parsers import check_parser, parse_texts
 from bsx.analysis.factors.parses import Parse, match_parses
 from bsx.analysis.factors.trees import Tree, distance
 from bsx.data.lines import NamedFile
@@ -199,6 +199,12 @@ class Syntax(Factor[SyntaxConfig]):
     Config = SyntaxConfig
     reads = frozenset({"parses1", "parses2", "parser", "parser_dir", "download", "cache", "jobs"})
 
+    def check(self, pairs: SentencePairs, resources: Resources) -> None:
+        """Look for the parser of each side without parses; see `Factor.check`."""
+        for lang, file in ((pairs.lang1, resources.parses1), (pairs.lang2, resources.parses2)):
+            if file is None:
+                check_parser(resources, lang, "parse", pretokenized=self._spaced(lang))
+
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""
         config = self.config
@@ -236,14 +242,18 @@ class Syntax(Factor[SyntaxConfig]):
             # A file may hold parses of the sentences as they are; without its punctuation a tree is the best stand-in.
             trees = [parse if config.punctuation == "keep" else parse.without(is_punctuation) for parse in result]
             return list(trees), {"file": file.name, "sha256": NamedFile(file).digest()[:12]}
-        spaced = config.words == "whitespace" or (
-            config.words == "auto" and config.punctuation == "blank" and writes_spaces(lang)
-        )
         phase = f"parsing {column}"
-        parsed, identity = parse_texts(prepared, resources, lang, "parse", pretokenized=spaced, phase=phase)
+        parsed, identity = parse_texts(prepared, resources, lang, "parse", pretokenized=self._spaced(lang), phase=phase)
         if config.punctuation == "drop":
             parsed = [parse and parse.without(is_punctuation) for parse in parsed]
         return parsed, identity
+
+    def _spaced(self, lang: str) -> bool:
+        """Tell whether the parser is given words instead of texts."""
+        config = self.config
+        return config.words == "whitespace" or (
+            config.words == "auto" and config.punctuation == "blank" and writes_spaces(lang)
+        )
 
 
 def is_punctuation(word: str, tag: str) -> bool:

@@ -69,6 +69,7 @@ def scored(factor: Factor, pairs: SentencePairs, resources: Resources) -> Factor
     Raises:
         InputError: as `Factor.compute`, or naming the factor's file if what that returns is something else.
     """
+    factor.check(pairs, resources)
     result = factor.compute(pairs, resources)
     if not isinstance(result, FactorScores) or np.shape(result.values) != (len(pairs),):
         shown = f"values of shape {np.shape(result.values)}" if isinstance(result, FactorScores) else repr(result)[:100]
@@ -144,4 +145,6 @@ def compute_factors(
         if isinstance(factors, str)
         else [factor if isinstance(factor, Factor) else get_factor(factor, preset=preset) for factor in factors]
     )
+    for factor in made:
+        factor.check(pairs, settings)  # of all, before any computes
     return {factor.spec: scored(factor, pairs, settings) for factor in made}

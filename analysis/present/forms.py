@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from bsx.analysis.present import families, html, latex, markdown, text
 from bsx.analysis.present.cells import number, plain_table, table
 from bsx.analysis.present.cells import text as word
-from bsx.analysis.present.parts import Chart, Part
+from bsx.analysis.present.parts import Answer, Chart, Part
 from bsx.analysis.present.pictures import Picture, picture
 from bsx.data.output import atomic_text, make_folder
 from bsx.data.run import check_outputs
@@ -129,11 +129,11 @@ def records_of(result: Shown) -> list[Row]:
 
 
 def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", label: str = "", title: str = "bsx") -> str:
-    """Return a result in one of the forms ``text``, ``csv``, ``latex``, ``markdown``, ``html`` and ``piece``.
+    """Return a result in a form: ``answer``, ``text``, ``csv``, ``latex``, ``markdown``, ``html`` or ``piece``.
 
     Args:
         result: what came out.
-        form: one of them; ``piece`` is the HTML of a notebook.
+        form: one of them; ``answer`` is its first sentences alone, ``piece`` the HTML of a notebook.
         full: all parts; else those of the short form.
         data: what it is of, from its provenance unless given; captions begin with it.
         label: of the first LaTeX table; from the name of the class unless given.
@@ -142,6 +142,8 @@ def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", labe
     if form == "csv":
         return _csv(records_of(result))
     every = parts_of(result, page=form in ("html", "markdown"))
+    if form == "answer":
+        return next((part.text for part in every if isinstance(part, Answer)), "")
     shown = [part for part in every if full or not part.full]
     origin = result.provenance if isinstance(result, Result) else None
     data = data or ", ".join(file.name for file in (origin.files if origin is not None else ()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.models import LanguageEntry
@@ -62,6 +63,12 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
     raise UnknownNameError(
         f"unknown language {tag!r}.{hint} `bsx models --languages` lists all {len(catalog.languages)}."
     )
+
+
+def count_languages(codes: Iterable[str]) -> int:
+    """Return how many languages a list names; Norwegian counts once where it stands as ``no`` and as ``nb``."""
+    named = set(codes)
+    return len(named) - ({"no", "nb"} <= named)
 
 
 def language_code(tag: str) -> str:

@@ -46,11 +46,14 @@ def disentangle(
     from bsx.data.run import check_outputs
     from bsx.errors import InputError
     from bsx.jobs.disentangling import read_regression
+    from bsx.support.optional import need
     from bsx.support.provenance import Provenance, provenance
 
     folder = output if output is not None and (output.suffix.lower() not in FORMS or output.is_dir()) else None
     if pictures and folder is None:
         raise InputError("pictures are drawn into a folder: say which with -o DIR")
+    if pictures:
+        need("vl_convert", "drawing charts")
     if folder is not None and folder.is_dir():
         check_outputs(files_in(folder, "disentangle"))
     with progress_bar() as report:

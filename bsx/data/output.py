@@ -360,10 +360,13 @@ PICTURES = (".png", ".svg", ".pdf")
 def check_picture(path: Path, formats: Sequence[str] = PICTURES) -> None:
     """Raise InputError unless the file's name says a format that can be drawn and it can be written there.
 
+    Raise MissingExtraError where what draws is not installed.
+
     Args:
         path: of the picture.
         formats: suffixes that are allowed.
     """
     if path.suffix not in formats:
         raise InputError(f"cannot draw this format; the name must end in {', '.join(formats)}", file=path)
+    need("vl_convert", "drawing charts")
     check_output(path)

@@ -152,6 +152,9 @@ def factors(settings: FactorRun) -> Factored:
     first, second = ([segment.candidates[side] for segment in segments] for side in (0, 1))
     pairs = SentencePairs(first, second, lang1, lang2, columns)
     results: dict[str, FactorScores] = {}
+    if settings.factors:
+        for factor in made:
+            factor.check(pairs, settings)  # of all, before any computes
     for factor in made:
         try:
             results[names[factor.spec]] = scored(factor, pairs, settings)

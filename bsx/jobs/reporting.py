@@ -26,6 +26,7 @@ from bsx.jobs.metrics import open_metrics
 from bsx.jobs.tables import Watched
 from bsx.metrics.base import Metric
 from bsx.metrics.results import MetricScores
+from bsx.support.folders import data_folder
 from bsx.support.progress import told
 from bsx.support.provenance import Provenance, provenance
 from bsx.support.result import Result
@@ -101,7 +102,13 @@ class ReproduceRun(RunConfig, Watched):
         Option(argument=True),
     ] = ()
     all: Annotated[bool, Field(description="All tables that the data allow; the others are listed.")] = False
-    data_dir: Annotated[Path | str, Field(description="Folder of the data: a table's own folder, or the one above.")]
+    data_dir: Annotated[
+        Path | str | None,
+        Field(
+            description="Folder of the data: a table's own folder, or the one above; BSX_DATA or your data folder "
+            "unless given."
+        ),
+    ] = None
     metrics: Annotated[
         Sequence[str], Field(description="Metrics to compare with the published ones, where there are texts.")
     ] = ()
@@ -163,7 +170,7 @@ def reproduce(settings: ReproduceRun) -> Reproduced:
         built[spec] = open_metrics([spec], scorer)[0]
     result: Reproduced = harness.reproduce(
         None if settings.all else settings.tables,
-        settings.data_dir,
+        data_folder(settings.data_dir),
         score=score,
         own=asked,
         lex=settings.lex,
@@ -175,11 +182,13 @@ def reproduce(settings: ReproduceRun) -> Reproduced:
     return replace(result, provenance=replace(result.provenance, signatures=signatures))
 
 
-def reproduce_kaster2021(data_dir: Path | str, *, lex: bool = True, wmt17: Path | str | None = None) -> Result:
+def reproduce_kaster2021(
+    data_dir: Path | str | None = None, *, lex: bool = True, wmt17: Path | str | None = None
+) -> Result:
     """Recompute the tables of Kaster, Zhao & Eger 2021 alone, in the layout of the paper.
 
     Args:
-        data_dir: folder of the data; see docs/evaluate/reproduce.md.
+        data_dir: folder of the data, or the one above; `BSX_DATA` or the user's data folder unless given.
         lex: recompute lexical overlaps from the texts.
         wmt17: table of WMT17's segment judgments.
 
@@ -191,8 +200,10 @@ def reproduce_kaster2021(data_dir: Path | str, *, lex: bool = True, wmt17: Path 
         InputError: naming file and row of data that are not as published.
     """
     tables = _published().kaster2021
-    made: Result = tables.reproduce(data_dir, lex=lex, wmt17=None if wmt17 is None else Path(wmt17))
-    return replace(made, provenance=Provenance.read(provenance(made.kind, tables.files(Path(data_dir)))))
+    above = data_folder(data_dir)
+    folder = above / "kaster2021" if (above / "kaster2021").is_dir() else above
+    made: Result = tables.reproduce(folder, lex=lex, wmt17=None if wmt17 is None else Path(wmt17))
+    return replace(made, provenance=Provenance.read(provenance(made.kind, tables.files(folder))))
 
 
 _CLONE = Path(__file__).resolve().parents[2] / "benchmarks" / "published"

@@ -93,6 +93,12 @@ def transport_costs(
     return costs
 
 
+def check_solver() -> None:
+    """Raise MissingExtraError unless the packages that solve transport problems are here."""
+    need("ot.lp.emd_wrap", "optimal transport")
+    need("threadpoolctl", "optimal transport")
+
+
 @cache
 def _blas() -> Untyped:
     """Return what sets the threads of NumPy's linear algebra."""

@@ -16,6 +16,7 @@ from typing_extensions import TypeVar
 
 from bsx.catalog.entries.base import UNSCORED
 from bsx.catalog.entries.metrics import MetricEntry
+from bsx.catalog.languages import count_languages
 from bsx.data.corpus import Corpus
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.support.folders import path_as_name
@@ -131,7 +132,7 @@ class MetricCore(ABC, Generic[ConfigT]):
             named = getattr(self.config, "model", None) or shared or self.entry.model
             if named is None or named != self.entry.model or self.encoders.catalog.find(named) is not None:
                 return
-        few = ", ".join(made_for) if len(made_for) <= _FEW else f"{len(made_for)} other languages"
+        few = ", ".join(made_for) if len(made_for) <= _FEW else f"{count_languages(made_for)} other languages"
         self.encoders.doubt(f"{self.name} is made for {few}, the texts are {language.name}")
 
     def setup(self) -> None:

@@ -90,6 +90,11 @@ class Shown:
             raise InputError(f"{key}: {why}") from error
         return result
 
+    @property
+    def answer(self) -> str:
+        """The sentences that answer the question, which its text begins with; empty if it has none."""
+        return self._in("answer")
+
     def to_text(self, *, full: bool = False) -> str:
         """Return it for a terminal: the finding first, then the tables that support it.
 

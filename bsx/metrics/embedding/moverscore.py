@@ -16,7 +16,7 @@ from bsx.encode.idf import Idf, IdfCounter, count_idf
 from bsx.encode.rows import normalise
 from bsx.match.ngrams import TokenFilter, Units, ngram_units, power_means
 from bsx.match.pairs import FlatVectors, match_pairs
-from bsx.match.transport import transport_costs
+from bsx.match.transport import check_solver, transport_costs
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric
@@ -93,8 +93,9 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
     Config = MoverScoreConfig
 
     def setup(self) -> None:
-        """Find the encoder and the tokens to leave out."""
+        """Find the solver, the encoder and the tokens to leave out."""
         config = self.config
+        check_solver()
         self.open_model()
         if config.pmeans:
             # The embedding layer takes no part: the code's states are those of the encoder layers.

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from bsx.match.ngrams import TokenFilter, Units, ngram_units
-from bsx.match.transport import transport_costs
+from bsx.match.transport import check_solver, transport_costs
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig
 from bsx.metrics.embedding.base import EncoderMetric
@@ -69,8 +69,9 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
     Config = XMoverScoreConfig
 
     def setup(self) -> None:
-        """Find encoder, map and language model."""
+        """Find solver, encoder, map and language model."""
         config = self.config
+        check_solver()
         self.open_model()
         self._layer = self.depth if config.layer is None else config.layer
         self.use_layers([self._layer])

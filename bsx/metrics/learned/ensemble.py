@@ -71,7 +71,7 @@ def read_ensemble(named: str | None, catalog: Catalog) -> EnsembleEntry:
 
 
 class Ensemble(Metric[EnsembleConfig]):
-    """Weighted sum of members' normalised scores. Source: Kaster, Zhao & Eger 2021, section 6, for z-averages."""
+    """Weighted sum of members' normalised scores. Source: Kaster, Zhao & Eger 2021, section 6.2, for z-averages."""
 
     Config = EnsembleConfig
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -12,7 +15,7 @@ from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef
-from bsx.support.optional import need
+from bsx.support.optional import installed, need
 from bsx.support.untyped import Untyped
 
 
@@ -35,6 +38,24 @@ class _NoSynonyms:
         return []
 
 
+def _wordnet_is_here() -> bool:
+    """Tell whether NLTK finds WordNet, without importing NLTK, which takes seconds."""
+    if "nltk" in sys.modules:
+        places = list(sys.modules["nltk"].data.path)
+    else:  # as nltk.data begins
+        prefix = Path(sys.prefix)
+        places = [place for place in os.environ.get("NLTK_DATA", "").split(os.pathsep) if place]
+        places += [Path("~/nltk_data").expanduser()]
+        places += [prefix / "nltk_data", prefix / "share" / "nltk_data", prefix / "lib" / "nltk_data"]
+        if sys.platform == "win32":
+            places += [Path(os.environ[name]) / "nltk_data" for name in ("APPDATA",) if name in os.environ]
+            places += [f"{drive}:\\nltk_data" for drive in "CDE"]
+        else:
+            usual = ("/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib")
+            places += [Path(place, "nltk_data") for place in usual]
+    return any(Path(place, "corpora", name).exists() for place in places for name in ("wordnet", "wordnet.zip"))
+
+
 class Meteor(PairMetric[MeteorConfig]):
     """Word alignment by form, stem and synonym, with a penalty for scattered matches.
 
@@ -46,23 +67,17 @@ class Meteor(PairMetric[MeteorConfig]):
     @classmethod
     def lacks(cls) -> str | None:
         """WordNet, which NLTK downloads; without synonyms the metric runs as it is."""
-        try:
-            need("nltk.corpus", "METEOR").wordnet.synsets("word")
-        except LookupError:
-            return "WordNet, or synonyms=false"
-        return None
+        return None if _wordnet_is_here() else "WordNet, or synonyms=false"
 
     def setup(self) -> None:
         """Find NLTK, and WordNet if it is wanted."""
-        need("nltk", "METEOR")
-        if self.config.synonyms:
-            try:
-                self._wordnet.synsets("word")
-            except LookupError as error:
-                raise InputError(
-                    "meteor: WordNet is not on this machine: python -m nltk.downloader wordnet fetches it, "
-                    "meteor:synonyms=false does without synonyms"
-                ) from error
+        if not installed("nltk"):
+            need("nltk", "METEOR")
+        if self.config.synonyms and not _wordnet_is_here():
+            raise InputError(
+                "meteor: WordNet is not on this machine: python -m nltk.downloader wordnet fetches it, "
+                "meteor:synonyms=false does without synonyms"
+            )
 
     @cached_property
     def _wordnet(self) -> Untyped:
