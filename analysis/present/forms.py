@@ -86,7 +86,8 @@ def summarises(section: str) -> Callable[[Callable[..., Iterable[Part]]], Callab
 def section_of(result: Shown) -> Place | None:
     """Return the section of a report that a result belongs to, if a report can hold it."""
     found = _own(_SECTIONS, type(result))
-    return found(result) if callable(found) else found
+    place: Place | None = found(result) if callable(found) else found
+    return place
 
 
 def summary_of(section: str, results: Sequence[tuple[str, Result]]) -> list[Part]:

@@ -68,7 +68,7 @@ def list_test_sets(settings: DataFolder, format: Format = "text", full: Full = F
     if format == "json":
         print(to_json({"test_sets": rows}))
         return
-    print(f"{len(rows)} test sets, {sum(row['here'] for row in rows)} of them here: bsx meta --test-set NAME.\n")
+    print(f"{len(rows)} test sets, {sum(bool(row['here']) for row in rows)} of them here: bsx meta --test-set NAME.\n")
     rows.sort(key=lambda row: not row["here"])
     cells = [["name", "here", "data set"]]
     cells += [[str(row["name"]), "yes" if row["here"] else "no", str(row["dataset"])] for row in rows]

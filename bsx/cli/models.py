@@ -127,7 +127,7 @@ def _spoken(ranked: Ranked, languages: Mapping[str, str]) -> dict[str, object]:
     """Return the figure that a model was ranked by in short: its language, and the rest without its source."""
     from bsx.models.evidence import spelled_figure
 
-    evidence, size = ranked.evidence, f"{ranked.entry.parameters / 1e6:,.0f} M"
+    evidence, size = ranked.evidence, f"{(ranked.entry.parameters or 0) / 1e6:,.0f} M"
     if evidence is None:
         return {"size": size, "measured in": "", "evidence": ""}
     figure = spelled_figure(evidence, whole=True).removesuffix(f"; {evidence.source}")

@@ -880,16 +880,18 @@ def _counted(result: Result) -> str:
     elif isinstance(result, PairsResult):
         n = result.results[0].n
         areas = {one.metric: one.auc for one in result.results if not math.isnan(one.auc)}
-        return _clause(areas, result.tests, n, "pairs")
+        return _clause(areas, result.tests, n, "pairs", "DeLong")
     else:
         return ""
     return _clause(values, tests, n, what)
 
 
-def _clause(values: Mapping[str, float], tests: Sequence[PairedTest | DetectionTest], n: int, what: str) -> str:
+def _clause(
+    values: Mapping[str, float], tests: Sequence[PairedTest | DetectionTest], n: int, what: str, how: str = "McNemar"
+) -> str:
     if n < FEWEST:
         return f"{n} {what} are too few to judge by" if values else ""
-    apart = "".join(_apart(values, tests)).removesuffix(".")
+    apart = "".join(_apart(values, tests, how)).removesuffix(".")
     return f"{apart} on {n:,} {what}" if apart else f"{listed(list(values))}: no test between metrics on {n:,} {what}"
 
 

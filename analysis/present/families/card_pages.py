@@ -275,7 +275,9 @@ def _against_sentinels(cards: Sequence[Card], alpha: float) -> list[str]:
 
 def _changes(cards: Sequence[Card], alpha: float) -> list[str]:
     """Return how many changes of meaning cost significantly more than the control."""
-    counts, controls, method, sizes = [], {}, "", []
+    counts, method = [], ""
+    controls: dict[str, None] = {}
+    sizes: list[int] = []
     for one in cards:
         part = one.parts.perturbations
         tests = [test for test in part.tests if test.b not in one.against] if part is not None else []

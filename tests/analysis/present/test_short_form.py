@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,11 +22,12 @@ from bsx.analysis.present.families.disentangling import _joined
 from bsx.analysis.present.families.ensembles import _joined as joined_groups
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer, Notes, Part, TablePart
-from bsx.analysis.present.text import WIDTH, aligned
+from bsx.analysis.present.text import aligned
 from bsx.data.columns import read_columns, standardise
 from bsx.errors import InputError
 from bsx.jobs.ablation import Ablation
 from bsx.jobs.factoring import Factored, FactorRow, Summary
+from bsx.support.aligned import WIDTH
 from bsx.support.result import Notice
 from tests.analysis.disentangling.test_fit import FACTORS, make
 
@@ -118,11 +120,12 @@ def test_not_told_apart_is_said_of_pairs_that_were_tested() -> None:
         def __init__(self, a: str, b: str, p: float) -> None:
             self.a, self.b, self.decisive = a, b, p
 
-    tests = [Test("a", "b", 0.2), Test("a", "c", 0.1), Test("b", "c", 0.01)]
+    last: Any = Test("b", "c", 0.5)
+    tests: Any = [Test("a", "b", 0.2), Test("a", "c", 0.1), Test("b", "c", 0.01)]
     values = {"a": 0.7, "b": 0.69, "c": 0.6}
-    (said,) = _apart(values, tests, "DeLong")  # type: ignore[arg-type]
+    (said,) = _apart(values, tests, "DeLong")
     assert said.startswith("a is not told apart from b and c ")  # b and c are
-    (said,) = _apart(values, [*tests[:2], Test("b", "c", 0.5)], "DeLong")  # type: ignore[arg-type]
+    (said,) = _apart(values, [tests[0], tests[1], last], "DeLong")
     assert said.startswith("a, b and c are not told apart ")
 
 
@@ -172,7 +175,7 @@ def test_one_group_has_no_average_and_resamples_are_told_of_once() -> None:
 
 
 def test_the_difference_of_edited_and_observed_is_for_the_full_form() -> None:
-    own = {
+    own: Any = {
         "observed": 0.66,
         "observed_ci": (0.4, 0.9),
         "edited": 1.2,
@@ -181,7 +184,7 @@ def test_the_difference_of_edited_and_observed_is_for_the_full_form() -> None:
     }
     effect = Effect(
         "m", "lex:lowercase=true", difference=0.54, difference_ci=(0.2, 0.8), p=0.001, p_adjusted=0.001, **own
-    )  # type: ignore[arg-type]
+    )
     fit = EffectFit("m", 40, 0.5, 90, 0.6, 1.0, 9.0, 1, 39.0, 0.001)
     given = {"confidence": 0.95, "correction": "none", "base": "reference", "edits": (), "drops": ()}
     given |= {"factors": ("lex",), "scales": (), "left_out": {}, "skipped": (), "warnings": ()}
