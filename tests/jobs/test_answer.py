@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+
 from bsx.analysis.agreement.answer import EvaluationResult
 from bsx.errors import InputError
 from bsx.jobs import compare, evaluate, meta
@@ -19,7 +20,7 @@ GRADES = [f"{system}_grade" for system in SYSTEMS]
 
 
 def rows() -> list[dict[str, str]]:
-    with open(TABLE, encoding="utf-8", newline="") as stream:
+    with Path(TABLE).open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 

@@ -49,6 +49,7 @@ from bsx.jobs.tables import (
 )
 from bsx.metrics.paired import PairedScores, _aggregate, split
 from bsx.metrics.run import ScoredBlock
+from bsx.metrics.zoo import find_metric
 from bsx.models.evidence import spelled_figure
 from bsx.models.ranking import select_model
 from bsx.support.checks import Array
@@ -136,41 +137,42 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         compare = _compare(scored, columns, rows, places, specs) if len(names) > 1 else None
         meta = _judge(columns, own, controls, rows) if rows.human else None
         segments = tuple(_look(columns, specs, scored, compare, names, long))
-    summary = scored.to_dict()
-    of = {entry["metric"]: entry for entry in summary["metrics"]}
-    figures = tuple(
-        SystemFigure(
-            spec, one["system"] if len(names) > 1 else names[0], one.get("n", summary["segments"]), one["score"]
+        # The temporary file stays until all is written: another may get its inode, which this run has read.
+        summary = scored.to_dict()
+        of = {entry["metric"]: entry for entry in summary["metrics"]}
+        figures = tuple(
+            SystemFigure(
+                spec, one["system"] if len(names) > 1 else names[0], one.get("n", summary["segments"]), one["score"]
+            )
+            for spec in specs
+            for one in of[spec]["scores"]
         )
-        for spec in specs
-        for one in of[spec]["scores"]
-    )
 
-    def known(kind: str) -> dict[str, Any]:
-        origin = Provenance.read(provenance(kind, texts.files(), columns.signatures))
-        return {"signatures": columns.signatures, "provenance": origin}
+        def known(kind: str) -> dict[str, Any]:
+            origin = Provenance.read(provenance(kind, texts.files(), columns.signatures))
+            return {"signatures": columns.signatures, "provenance": origin}
 
-    written = [_SCORES, _RESULT, "report.html", "table.tex"]
-    written += [f"{name}.json" for name, one in (("compare", compare), ("meta", meta)) if one is not None]
-    result = EvaluationResult(
-        language=language.code,
-        detected=told[0] if told else None,
-        metrics=tuple(specs),
-        model=model if any(entry.get("signature", "").find("model:") >= 0 for entry in of.values()) else None,
-        evidence=None if evidence is None else _spelled(evidence),
-        robustness=_robustness(specs, model, language, catalog),
-        scores=figures,
-        compare=compare if compare is None else replace(compare, **known("compare")),
-        meta=meta if meta is None else replace(meta, **known("meta")),
-        segments=segments,
-        choices=tuple(_choices(settings, texts, human, language, specs, model, names, controls)),
-        files=tuple(sorted(written)),
-        given=bool(settings.metrics) or settings.model is not None,
-        notes=tuple(dict.fromkeys(notes)),
-        **known("evaluate"),
-    )
-    _write(result, folder)
-    return result
+        written = [_SCORES, _RESULT, "report.html", "table.tex"]
+        written += [f"{name}.json" for name, one in (("compare", compare), ("meta", meta)) if one is not None]
+        result = EvaluationResult(
+            language=language.code,
+            detected=told[0] if told else None,
+            metrics=tuple(specs),
+            model=model if any(entry.get("signature", "").find("model:") >= 0 for entry in of.values()) else None,
+            evidence=None if evidence is None else _spelled(evidence),
+            robustness=_robustness(specs, model, language, catalog),
+            scores=figures,
+            compare=compare if compare is None else replace(compare, **known("compare")),
+            meta=meta if meta is None else replace(meta, **known("meta")),
+            segments=segments,
+            choices=tuple(_choices(settings, texts, human, language, specs, model, names, controls)),
+            files=tuple(sorted(written)),
+            given=bool(settings.metrics) or settings.model is not None,
+            notes=tuple(dict.fromkeys(notes)),
+            **known("evaluate"),
+        )
+        _write(result, folder)
+        return result
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -277,7 +279,10 @@ def _chosen(
     """Return metrics, model, and the figure in this language that speaks for the model."""
     specs = [spec for text in settings.metrics for spec in split_specs(text)]
     model, evidence = settings.model, None
-    if model is None:
+    lexical = [
+        find_metric(read_spec(spec)[0], catalog)[0].__module__.startswith("bsx.metrics.lexical") for spec in specs
+    ]
+    if model is None and not (specs and all(lexical)):
         try:
             ranked = select_model(language.code, prefer="quality", available=True, registry=settings.registry).ranking[
                 0
