@@ -38,7 +38,7 @@ class LookAt:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Chosen:
     """Something that was chosen.
 
     Attributes:
@@ -95,6 +95,6 @@ class EvaluationResult(Result):
     compare: CompareResult | None
     meta: MetaResult | None
     segments: tuple[LookAt, ...]
-    choices: tuple[Choice, ...]
+    choices: tuple[Chosen, ...]
     files: tuple[str, ...] = ()
     given: bool = False

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from bsx.analysis.agreement.answer import Choice, EvaluationResult, LookAt, SystemFigure, Why
+from bsx.analysis.agreement.answer import Chosen, EvaluationResult, LookAt, SystemFigure, Why
 from bsx.analysis.agreement.compare import compare_systems, together
 from bsx.analysis.agreement.result import CompareResult, MetaResult
 from bsx.analysis.agreement.rows import CorpusScores
@@ -513,7 +513,7 @@ def _choices(
     model: str | None,
     names: Sequence[str],
     controls: Sequence[str],
-) -> list[Choice]:
+) -> list[Chosen]:
     """Return each choice with the option that changes it, and the commands that give the same figures."""
     wants = wanted_sides(specs, build_config(part(settings, MetricSettings), MetricSettings))
     shown: list[str] = [] if texts.table is None else [texts.table]
@@ -536,19 +536,19 @@ def _choices(
             shown += [f"--{name}", value]
     run = ["--metrics", ",".join(specs), "--lang", language.code, *([] if model is None else ["--model", model])]
     result = [
-        Choice("language", language.code, "--lang CODE"),
-        Choice("metrics", ", ".join(specs), "--metrics NAME,…"),
+        Chosen("language", language.code, "--lang CODE"),
+        Chosen("metrics", ", ".join(specs), "--metrics NAME,…"),
     ]
     if model is not None:
-        result.append(Choice("model", model, f"--model NAME; bsx models --lang {language.code} lists them"))
-    result.append(Choice("systems", ", ".join(names), "--candidate NAME,…" if wide else "--system COLUMN"))
+        result.append(Chosen("model", model, f"--model NAME; bsx models --lang {language.code} lists them"))
+    result.append(Chosen("systems", ", ".join(names), "--candidate NAME,…" if wide else "--system COLUMN"))
     if human:
-        result.append(Choice("human scores", ", ".join(human), "--human NAME,…"))
+        result.append(Chosen("human scores", ", ".join(human), "--human NAME,…"))
     if len(names) > 1:
-        result.append(Choice("tests", "all pairs, Holm", shlex.join(["bsx", "compare", *shown, *run, "--all-pairs"])))
+        result.append(Chosen("tests", "all pairs, Holm", shlex.join(["bsx", "compare", *shown, *run, "--all-pairs"])))
     if human:
         asked = ["--human", ",".join(human), *(["--sentinels", ",".join(controls)] if controls else [])]
-        result.append(Choice("correlation", "Pearson's r", shlex.join(["bsx", "meta", *shown, *run, *asked])))
+        result.append(Chosen("correlation", "Pearson's r", shlex.join(["bsx", "meta", *shown, *run, *asked])))
     return result
 
 
