@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
@@ -171,20 +171,29 @@ def meta(settings: MetaRun) -> MetaResult | Judgments:
         columns = score_columns(texts, settings) if settings.metrics else read_scores(texts.table, settings)
     if settings.scores_out is not None:
         columns.save(Path(settings.scores_out))
+    return judged(columns, settings, notes, lambda: _judged_texts(texts, settings, columns.roles))
+
+
+def judged(
+    columns: Columns, settings: MetaRun, notes: Sequence[str] = (), texts: Callable[[], RowTexts | None] = lambda: None
+) -> MetaResult | Judgments:
+    """Correlate scores that are in memory with human scores; see `meta`.
+
+    Args:
+        columns: the scores.
+        settings: how.
+        notes: what the user should know.
+        texts: returns the texts of the rows that have human scores.
+    """
     roles = columns.roles
     own = {**part(settings, MetaSettings), "system": roles.system, "segment": roles.segment, "group": roles.group}
     own |= {"document": roles.document, "lower": roles.lower, "categories": roles.categories, "corpus": columns.corpus}
     metrics = [name for name in roles.columns if name not in settings.sentinels]
     signatures = columns.signatures
-    warnings = seen_notices(
-        roles.columns,
-        load_registry(settings.registry),
-        lambda: _judged_texts(texts, settings, roles),
-        signatures=signatures,
-    )
+    warnings = seen_notices(roles.columns, load_registry(settings.registry), texts, signatures=signatures)
     values = within_pairs(roles, columns.values, columns.pairs)
     results = [meta_evaluate(values, metrics, human, **own) for human in roles.human]
-    notes += columns.notes
+    notes = [*notes, *columns.notes]
     if len(results) == 1:
         warnings = (*warnings, *results[0].warnings)
         return replace(results[0], signatures=signatures, notes=(*notes, *results[0].notes), warnings=warnings)

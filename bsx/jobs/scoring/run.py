@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
@@ -69,6 +69,11 @@ class ScoreRun(Reported, ScorerConfig, Input):
         str | None, Field(description="Ray cluster, host:port or ray://host:port; one on this machine unless given.")
     ] = None
     workers: Annotated[int, Field(ge=1, description="Processes that score, with the engine ray.")] = 1
+    blocks: Annotated[
+        Callable[[ScoredBlock], None] | None,
+        Field(description="Called with each block of scores, in order.", exclude=True),
+        Option(python=True),
+    ] = None
 
     @model_validator(mode="after")
     def _together(self) -> Self:
@@ -213,6 +218,8 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
             scored = kept_blocks(journal, settings.resume, prepared, tokens, blocks, say)
         for block in scored:
             tally.add(block)
+            if settings.blocks is not None:
+                settings.blocks(block)
             if table is not None:
                 for row in rows_of(block, prepared, alone):
                     table.write(row)

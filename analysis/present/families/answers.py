@@ -1,0 +1,84 @@
+"""What an evaluation looks like: the answer, scores, segments to look at, and each choice with its command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import groupby
+
+from bsx.analysis.agreement.answer import EvaluationResult
+from bsx.analysis.present.cells import listed, number, table, text
+from bsx.analysis.present.forms import lists, parts_of, presents
+from bsx.analysis.present.parts import Answer, Notes, Part, Prose, TablePart
+
+_WHY = {
+    "lowest": "lowest {first} of {system}",
+    "difference": "{system} and {other} differ most",
+    "disagreement": "{first} and {other} disagree",
+}
+_LONG = 60  # characters of a text that a row of a terminal has room for
+
+
+@presents(EvaluationResult)
+def parts(result: EvaluationResult) -> Iterator[Part]:
+    """Yield the answer, one table, segments to look at, robustness and choices; then all else that was found."""
+    compared = [] if result.compare is None else parts_of(result.compare)
+    judged = [] if result.meta is None else parts_of(result.meta)
+    said = [part.text for part in (*compared[:1], *judged[:1]) if isinstance(part, Answer)]
+    if not said:
+        (name,) = {figure.system for figure in result.scores}
+        said = [f"{name} is the only system: there is nothing to compare it with."]
+    yield Answer(" ".join(said), answers=True)
+    shown = next((part for part in compared if isinstance(part, TablePart)), None) or _scores(result)
+    yield shown
+    yield _segments(result)
+    yield Prose(_basis(result))
+    yield Prose(f"Robustness of {listed(result.metrics)}: {result.robustness or 'not measured in this language'}.")
+    chosen = [[text(choice.about), text(choice.chosen), text(choice.command)] for choice in result.choices]
+    yield table("Choices", ["choice", "chosen", "changed or repeated by"], chosen, names=3, sortable=False)
+    for part in (*compared[1:], *judged[1:]):
+        if part is not shown and not isinstance(part, Notes):
+            yield _only_full(part)
+    notes = [note for part in (*compared, *judged) if isinstance(part, Notes) for note in part.items]
+    if every := [*(f"{note}." for note in result.notes), *notes]:
+        yield Notes(tuple(dict.fromkeys(every)))
+
+
+def _only_full(part: Part) -> Part:
+    return replace(part, full=True) if hasattr(part, "full") else part
+
+
+def _basis(result: EvaluationResult) -> str:
+    """Return what the choice of metrics rests on."""
+    if result.model is None:
+        return f"Metrics: {listed(result.metrics)}, which need no model."
+    if result.given:
+        return f"Metrics: {listed(result.metrics)}; model {result.model}, as asked for."
+    if result.evidence is None:
+        return f"Metrics: {listed(result.metrics)}; model {result.model}: nothing was measured in this language."
+    return f"Metrics: {listed(result.metrics)}; model {result.model}, chosen by {result.evidence}."
+
+
+def _scores(result: EvaluationResult) -> TablePart:
+    rows = [[text(f.metric), text(f.system), number(f.n), number(f.score)] for f in result.scores]
+    return table("Scores", ["metric", "system", "n", "score"], rows, names=2)
+
+
+def _segments(result: EvaluationResult) -> TablePart:
+    rows = []
+    first = result.metrics[0]
+    for why, some in groupby(result.segments, lambda item: item.why):
+        for item in some:
+            head = _WHY[why].format(first=first, system=item.system, other=item.other)
+            other = text("") if item.other_score is None else number(item.other_score)
+            short = item.candidate if len(item.candidate) <= _LONG else f"{item.candidate[: _LONG - 1]}…"
+            rows.append([text(head), text(item.segment), text(item.system), number(item.score), other, text(short)])
+    columns = ["why", "segment", "system", first, "other", "candidate"]
+    return table("Segments to look at", columns, rows, names=3)
+
+
+@lists(EvaluationResult)
+def rows(result: EvaluationResult) -> Iterator[Mapping[str, object]]:
+    """Yield a row a metric and system."""
+    for figure in result.scores:
+        yield {"metric": figure.metric, "system": figure.system, "n": figure.n, "score": figure.score}

@@ -1,0 +1,574 @@
+"""Systems and references in, the answer out: metrics chosen by evidence, scores, tests, segments, a report."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tempfile
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from bsx.analysis.agreement.answer import Chosen, EvaluationResult, LookAt, SystemFigure, Why
+from bsx.analysis.agreement.compare import compare_systems, together
+from bsx.analysis.agreement.result import CompareResult, MetaResult
+from bsx.analysis.agreement.rows import CorpusScores
+from bsx.analysis.present.forms import in_form
+from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.entries.evidence import Evidence
+from bsx.catalog.entries.models import LanguageEntry
+from bsx.catalog.languages import find_language
+from bsx.catalog.specs import read_spec, split_specs
+from bsx.data.cells import is_missing, spelled
+from bsx.data.corpus import Corpus, Segment
+from bsx.data.documents import document_of_segment, refuse_single
+from bsx.data.files import TableFile
+from bsx.data.long import rows_by_system
+from bsx.data.output import ScoreTable, atomic_text, make_folder
+from bsx.data.run import as_one_run
+from bsx.data.tables import Table
+from bsx.errors import InputError
+from bsx.jobs.evaluating import Columns, MetaRun, Roles, judged, told_apart
+from bsx.jobs.scoring.input import Input
+from bsx.jobs.scoring.metrics import detected, wanted_sides
+from bsx.jobs.scoring.run import ScoredFiles, score_files
+from bsx.jobs.tables import (
+    USUAL,
+    DocumentColumn,
+    HumanColumns,
+    MetricSettings,
+    Reported,
+    TableSettings,
+    TextColumns,
+    TextFiles,
+    find_columns,
+)
+from bsx.metrics.paired import PairedScores, _aggregate, split
+from bsx.metrics.run import ScoredBlock
+from bsx.metrics.zoo import find_metric
+from bsx.models.evidence import spelled_figure
+from bsx.models.ranking import select_model
+from bsx.support.checks import Array
+from bsx.support.json_text import to_json
+from bsx.support.provenance import Provenance, provenance
+from bsx.support.settings import Option, build_config, part, settled
+
+_TEXT = 200  # rows by which a column of texts is known
+_LOOK = 2  # segments to look at of each kind
+_SCORES, _RESULT = "scores.tsv", "evaluation.json"
+
+
+class EvaluateRun(Reported, DocumentColumn, HumanColumns, TextColumns, TextFiles, MetricSettings, TableSettings):
+    """Systems to evaluate; all that is not given is found or chosen."""
+
+    output: Annotated[
+        Path | str,
+        Field(description="Folder of report, table for a paper, scores and results."),
+        Option(("-o",), folder=True, writable=True),
+    ] = "evaluation"
+
+
+@dataclass
+class _Rows:
+    """The rows that are scored, without their texts: one for each system and segment.
+
+    Attributes:
+        systems: of each row.
+        segments: of each row.
+        documents: of each row; empty without a column.
+        human: of each row; empty without human scores.
+        texts: what stands for references and source of each row.
+        name: what the human scores are called.
+        references: how many columns of references were written.
+        source: whether sources were.
+    """
+
+    systems: list[str] = field(default_factory=list)
+    segments: list[str] = field(default_factory=list)
+    documents: list[str] = field(default_factory=list)
+    human: list[float] = field(default_factory=list)
+    texts: list[Hashable] = field(default_factory=list)
+    name: str = "human"
+    references: int = 0
+    source: bool = False
+
+
+@settled(EvaluateRun)
+@as_one_run
+def evaluate(settings: EvaluateRun) -> EvaluationResult:
+    """Evaluate systems: scores by metrics chosen for the language, tests, correlation with human scores, a report.
+
+    What a run that was stopped had scored is taken up by the next one with the same output.
+
+    Args:
+        settings: see `EvaluateRun`.
+
+    Raises:
+        InputError: if texts, language or metrics cannot be used, or the folder holds other files.
+    """
+    folder, notes = Path(settings.output), list[str]()
+    _refuse_foreign(folder)
+    catalog = load_registry(settings.registry)
+    texts = _texts(settings)
+    human = _human(settings, texts)
+    sides = frozenset(
+        name for name, there in (("reference", texts.reference or texts.references), ("source", _has_source(texts)))
+        if there
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix="bsx-evaluate-") as temporary, texts.open(sides, keep_rows=True) as corpus:
+        told: list[str] = []
+        asked = settings.model_copy(update={"lang": settings.lang or "auto"})
+        code = detected(asked, corpus, told.append).lang
+        language = find_language(str(code), catalog)
+        specs, model, evidence = _chosen(settings, language, catalog, sides)
+        long = Path(temporary) / "texts.jsonl"
+        rows = _write_long(corpus, long, human)
+        names = list(dict.fromkeys(rows.systems))
+        places = rows_by_system(str(settings.table or "texts"), rows.systems, rows.segments, (), rows.texts)
+        controls = (["length", "overlap"] if "reference" in sides else ["length-qe"]) if rows.human else []
+        controls = [name for name in controls if name not in specs]
+        own = {**part(settings, MetricSettings), "lang": language.code, "model": model, "metrics": [*specs, *controls]}
+        scored, columns = _score(long, rows, own, make_folder(folder) / _SCORES, settings, controls)
+        notes += scored.notes()[1 if len(names) > 1 else 0 :]
+        compare = _compare(scored, columns, rows, places, specs) if len(names) > 1 else None
+        meta = _judge(columns, own, controls, rows) if rows.human else None
+        segments = tuple(_look(columns, specs, scored, compare, names, long))
+        # The temporary file stays until all is written: another may get its inode, which this run has read.
+        summary = scored.to_dict()
+        of = {entry["metric"]: entry for entry in summary["metrics"]}
+        figures = tuple(
+            SystemFigure(
+                spec, one["system"] if len(names) > 1 else names[0], one.get("n", summary["segments"]), one["score"]
+            )
+            for spec in specs
+            for one in of[spec]["scores"]
+        )
+
+        def known(kind: str) -> dict[str, Any]:
+            origin = Provenance.read(provenance(kind, texts.files(), columns.signatures))
+            return {"signatures": columns.signatures, "provenance": origin}
+
+        written = [_SCORES, _RESULT, "report.html", "table.tex"]
+        written += [f"{name}.json" for name, one in (("compare", compare), ("meta", meta)) if one is not None]
+        result = EvaluationResult(
+            language=language.code,
+            detected=told[0] if told else None,
+            metrics=tuple(specs),
+            model=model if any(entry.get("signature", "").find("model:") >= 0 for entry in of.values()) else None,
+            evidence=None if evidence is None else _spelled(evidence),
+            robustness=_robustness(specs, model, language, catalog),
+            scores=figures,
+            compare=compare if compare is None else replace(compare, **known("compare")),
+            meta=meta if meta is None else replace(meta, **known("meta")),
+            segments=segments,
+            choices=tuple(_choices(settings, texts, human, language, specs, model, names, controls)),
+            files=tuple(sorted(written)),
+            given=bool(settings.metrics) or settings.model is not None,
+            notes=tuple(dict.fromkeys(notes)),
+            **known("evaluate"),
+        )
+        _write(result, folder)
+        return result
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Refuse a folder that holds something, unless an evaluation wrote into it or was stopped there."""
+    if folder.is_dir() and any(folder.iterdir()):
+        ours = (_RESULT, f"{_SCORES}.partial")
+        if not any((folder / name).exists() for name in ours):
+            raise InputError("holds files of something else: name a new folder (output)", file=folder)
+    elif folder.exists() and not folder.is_dir():
+        raise InputError("is no folder: name a new one (output)", file=folder)
+
+
+def _has_source(texts: Input) -> bool:
+    return texts.sources is not None or texts.source is not None
+
+
+def _texts(settings: EvaluateRun) -> Input:
+    """Return what is read, with columns found by their usual names, and those of several systems by their texts."""
+    given = {name: value for name, value in part(settings, Input).items() if name != "progress"}
+    if settings.table is None or settings.candidates or settings.references or settings.sources is not None:
+        return build_config(given, Input)
+    if settings.table == "-":
+        raise InputError("a table is read more than once: name a file")
+    table = Table(settings.table, first_line=True)
+    roles = ("system", "segment", "document", "candidate", "reference", "source")
+    found = find_columns(table.columns, {name: getattr(settings, name) for name in roles}, *roles)
+    if not found["reference"]:
+        found["reference"] = [name for name in table.columns if re.fullmatch(r"ref(erence)?[-_ ]?\w?", name)]
+    if not (found["reference"] or found["source"]):
+        there = ", ".join(table.columns)
+        raise InputError(
+            f"no references and no sources: reference or source names the column; it has {there}", file=table.name
+        )
+    if not found["candidate"]:
+        taken = {*(name for names in found.values() for name in names), *settings.human}
+        taken |= {name for names in USUAL.values() for name in names}
+        found["candidate"] = _text_columns(table, [name for name in table.columns if name not in taken])
+        if not found["candidate"]:
+            raise InputError(
+                f"no column of candidates is found: candidate names them; it has {', '.join(table.columns)}",
+                file=table.name,
+            )
+    several = len(found["candidate"]) > 1
+    if several and settings.system is None:
+        found["system"] = []
+    if found["system"] and not found["segment"]:
+        raise InputError(f"segment names the column of segments; it has {', '.join(table.columns)}", file=table.name)
+    one = {name: next(iter(found[name]), None) for name in ("system", "segment", "document", "source")}
+    made = {**given, **one, "candidate": found["candidate"], "reference": found["reference"]}
+    return build_config({name: value for name, value in made.items() if value not in (None, [])}, Input)
+
+
+def _text_columns(table: Table, columns: Sequence[str]) -> list[str]:
+    """Return the columns that hold texts: not numbers, most of them different, none like a reference's name."""
+    cells: dict[str, list[str]] = {name: [] for name in columns}
+    for place, row in enumerate(table.rows(*columns, only=True) if columns else ()):
+        if place == _TEXT:
+            break
+        for name in columns:
+            cells[name].append("" if is_missing(row[name]) else spelled(row[name]))
+    return [
+        name
+        for name, values in cells.items()
+        if not re.match(r"(ref|src|source)", name)
+        and len({*values}) > len(values) / 2
+        and sum(_is_number(value) for value in values) < len(values) / 2
+    ]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _human(settings: EvaluateRun, texts: Input) -> list[str]:
+    """Return the columns of human scores, one for each column of candidates.
+
+    Raises:
+        InputError: for another number of columns.
+    """
+    if texts.table is None:
+        if settings.human:
+            raise InputError("human names columns of a table, which is missing")
+        return []
+    columns = Table(texts.table, first_line=True).columns
+    several = len(texts.candidate) > 1
+    if settings.human:
+        found = list(settings.human)
+    elif several:
+        found = [name for name in (f"{system}_human" for system in texts.candidate) if name in columns]
+    else:
+        found = find_columns(columns, {}, "human")["human"]
+    if found and len(found) != len(texts.candidate):
+        raise InputError(f"human names {len(found)} columns, and there are {len(texts.candidate)} of candidates")
+    return found
+
+
+def _chosen(
+    settings: EvaluateRun, language: LanguageEntry, catalog: Catalog, sides: frozenset[str]
+) -> tuple[list[str], str | None, Evidence | None]:
+    """Return metrics, model, and the figure in this language that speaks for the model."""
+    specs = [spec for text in settings.metrics for spec in split_specs(text)]
+    model, evidence = settings.model, None
+    lexical = [
+        find_metric(read_spec(spec)[0], catalog)[0].__module__.startswith("bsx.metrics.lexical") for spec in specs
+    ]
+    if model is None and not (specs and all(lexical)):
+        try:
+            ranked = select_model(language.code, prefer="quality", available=True, registry=settings.registry).ranking[
+                0
+            ]
+        except InputError:
+            pass  # no model that knows the language is here
+        else:
+            model, codes = ranked.entry.name, (language.code, language.code.partition("-")[0])
+            evidence = ranked.evidence if ranked.evidence and ranked.evidence.language in codes else None
+    if not specs and "reference" in sides:
+        specs = ["chrf"] if model is None else ["bertscore", "chrf"]
+    elif not specs:
+        if model is None or (catalog.find(model) is not None and len(catalog.model(model).languages) < 2):
+            raise InputError("no references, and no model of several languages is here: name metrics, or references")
+        specs, evidence = ["sentence-qe"], None  # figures speak for BERTScore
+    wanted = wanted_sides(specs, build_config(part(settings, MetricSettings), MetricSettings))
+    for side in sorted(wanted - sides):
+        raise InputError(f"metrics: {', '.join(specs)} need a {side}, and there is none")
+    return specs, model, evidence
+
+
+def _spelled(evidence: Evidence) -> str:
+    n = "" if evidence.n is None or evidence.aspect is not None else f" (n {evidence.n})"
+    return spelled_figure(evidence, whole=True) + n
+
+
+def _write_long(corpus: Corpus, path: Path, human: Sequence[str]) -> _Rows:
+    """Write a row for each system and segment, and return what is kept of them."""
+    rows, number = _Rows(), 0
+    wide, source = len(corpus.systems) > 1, "source" in corpus.has
+    if len(human) == len(corpus.systems) and human:
+        ends = {
+            column.removeprefix(system).lstrip("_-. ") for system, column in zip(corpus.systems, human, strict=True)
+        }
+        rows.name = next(iter(ends)) if len(ends) == 1 and ends != {""} else "human"
+        if rows.name in ("system", "id", "document", "source", "candidate", "reference"):
+            rows.name = "human"
+    rows.source = source
+    rows.references = max((len(segment.references) for segment in corpus), default=0)
+    with ScoreTable(path) as table:
+        for segment in corpus:
+            number += 1
+            for place, system in enumerate(corpus.systems):
+                cells = _cells(segment, str(segment.system if not wide and segment.system else system), place)
+                rows.systems.append(str(cells["system"]))
+                rows.segments.append(segment.id)
+                rows.texts.append(hash((segment.references, segment.source)))
+                if segment.document is not None:
+                    rows.documents.append(segment.document)
+                if source:
+                    cells["source"] = segment.source
+                for one in range(rows.references):
+                    name = "reference" if one == 0 else f"reference{one + 1}"
+                    cells[name] = segment.references[one] if one < len(segment.references) else ""
+                if human and isinstance(corpus, TableFile) and segment.row is not None:
+                    judged_as = segment.row.number(human[place])  # type: ignore[attr-defined]
+                    rows.human.append(float(judged_as))
+                    cells[rows.name] = None if np.isnan(judged_as) else float(judged_as)
+                table.write(cells)
+    return rows
+
+
+def _cells(segment: Segment, system: str, place: int) -> dict[str, object]:
+    document = {} if segment.document is None else {"document": segment.document}
+    return {"system": system, "id": segment.id, **document, "candidate": segment.candidates[place]}
+
+
+def _score(
+    long: Path, rows: _Rows, own: Mapping[str, object], out: Path, settings: EvaluateRun, controls: Sequence[str]
+) -> tuple[ScoredFiles, Columns]:
+    """Score the rows once, write them, and return their scores with what scores of a corpus are made of."""
+    parts: list[ScoredBlock] = []
+
+    def keep(block: ScoredBlock) -> None:
+        parts.append(replace(block, segments=[]))
+
+    references = ["reference", *(f"reference{one + 1}" for one in range(1, rows.references))] if rows.references else []
+    named = {name: value for name, value in own.items() if value is not None}
+    wanted = wanted_sides(list(own["metrics"]), build_config(named, MetricSettings))  # type: ignore[call-overload]
+    scored = score_files(
+        **named,
+        table=str(long),
+        candidate=["candidate"],
+        reference=references if "reference" in wanted else [],
+        **({"source": "source"} if "source" in wanted else {}),
+        system="system",
+        segment="id",
+        output=out,
+        resume=True,
+        blocks=keep,
+        progress=settings.progress,
+        say=settings.say,
+    )
+    metrics = scored.prepared.metrics
+    values: dict[str, list[float | str]] = {"system": [*rows.systems], "id": [*rows.segments]}
+    if rows.documents:
+        values["document"] = [*rows.documents]
+    if rows.human:
+        values[rows.name] = [*rows.human]
+    corpus = {}
+    for place, metric in enumerate(metrics):
+        values[metric.spec] = [float(value) for block in parts for value in block.scores[place].values]
+        if scored.totals[place].has_statistics:
+            statistics = np.concatenate([block.scores[place].statistics for block in parts])
+            corpus[metric.spec] = CorpusScores(statistics, metric.system_score)
+    signatures = {metric.spec: str(scored.prepared.signature(place)) for place, metric in enumerate(metrics)}
+    roles = Roles(
+        [metric.spec for metric in metrics],
+        [rows.name],
+        system="system",
+        segment="id",
+        lower=[metric.spec for metric in metrics if not metric.higher_is_better],
+        document="document" if rows.documents else None,
+    )
+    return scored, Columns(values, roles, signatures=signatures, corpus=corpus)
+
+
+def _compare(
+    scored: ScoredFiles, columns: Columns, rows: _Rows, places: Mapping[str, Array], specs: Sequence[str]
+) -> CompareResult:
+    """Compare all pairs of systems, as ``bsx compare`` does."""
+    documents = None
+    if rows.documents:
+        document_of_segment(rows.segments, rows.documents, "document", "texts")
+        documents = [rows.documents[row] for row in next(iter(places.values())).tolist()]
+        refuse_single(documents, "document", "texts")
+    compared = []
+    for metric in scored.prepared.metrics:
+        if metric.spec not in specs:
+            continue
+        corpus = columns.corpus.get(metric.spec)
+        own = np.asarray(columns.values[metric.spec], dtype=np.float64)
+        whole = PairedScores(metric, {"": own}, None)
+        if corpus is not None:
+            whole = PairedScores(metric, {"": corpus.statistics}, _aggregate(metric, len(own)))
+        paired = split(whole, places)  # type: ignore[arg-type]
+        compared.append(
+            compare_systems(
+                paired.scores,
+                metric=metric.spec,
+                aggregate=paired.aggregate,
+                higher_is_better=metric.higher_is_better,
+                signature=columns.signatures[metric.spec],
+                documents=documents,
+                all_pairs=True,
+            )
+        )
+    return together(compared)
+
+
+def _judge(columns: Columns, own: Mapping[str, object], controls: Sequence[str], rows: _Rows) -> MetaResult:
+    """Correlate the scores with human scores, as ``bsx meta`` does."""
+    settings = build_config({"metrics": own["metrics"], "sentinels": list(controls), "human": [rows.name]}, MetaRun)
+    roles, notes = told_apart(columns.roles, settings, columns.values)
+    result = judged(replace(columns, roles=roles), settings, notes)
+    assert isinstance(result, MetaResult)  # noqa: S101 - for the type checker; there is one column
+    return result
+
+
+def _look(
+    columns: Columns,
+    specs: Sequence[str],
+    scored: ScoredFiles,
+    compare: CompareResult | None,
+    names: Sequence[str],
+    long: Path,
+) -> list[LookAt]:
+    """Return a few segments to look at, with their texts."""
+    systems, segments = (np.array(columns.values[name], dtype=object) for name in ("system", "id"))
+    sign = {metric.spec: 1 if metric.higher_is_better else -1 for metric in scored.prepared.metrics}
+    values = {spec: np.asarray(columns.values[spec], dtype=np.float64) for spec in specs}
+    first = values[specs[0]] * sign[specs[0]]
+    best = list(names)
+    if compare is not None:
+        best = [s.system for s in sorted(compare.metrics[0].systems, key=lambda s: -s.score * sign[specs[0]])]
+    found: list[tuple[Why, int, str | None, float | None]] = []
+    mine = np.flatnonzero(systems == best[0])
+    found += [("lowest", int(row), None, None) for row in mine[np.argsort(first[mine], kind="stable")[:_LOOK]]]
+    if len(best) > 1:
+        theirs = {segments[row]: int(row) for row in np.flatnonzero(systems == best[1])}
+        apart = sorted((-abs(first[row] - first[theirs[segments[row]]]), int(row)) for row in mine)
+        rows = [row for _, row in apart[:_LOOK]]
+        found += [("difference", row, best[1], float(values[specs[0]][theirs[segments[row]]])) for row in rows]
+    if len(specs) > 1:
+        second = values[specs[1]] * sign[specs[1]]
+        gap = np.nan_to_num(-np.abs(_standard(first) - _standard(second)))
+        order = np.argsort(gap, kind="stable")[:_LOOK]
+        found += [("disagreement", int(row), specs[1], float(values[specs[1]][row])) for row in order]
+    wanted, texts = {row for _, row, _, _ in found}, dict[int, tuple[str, str]]()
+    for place, row in enumerate(Table(str(long)).rows()):
+        if place in wanted:
+            against = row["reference"] if "reference" in row else row["source"]
+            texts[place] = spelled(row["candidate"]), spelled(against)
+    own = values[specs[0]]
+    return [
+        LookAt(why, str(segments[row]), str(systems[row]), float(own[row]), *texts[row], other, score)
+        for why, row, other, score in found
+    ]
+
+
+def _standard(values: Array) -> Array:
+    spread = float(np.std(values))
+    return (values - np.mean(values)) / spread if spread > 0 else values * 0.0
+
+
+def _robustness(specs: Sequence[str], model: str | None, language: LanguageEntry, catalog: Catalog) -> str | None:
+    """Return the most telling figures of robustness that the registry has of metrics and model in the language."""
+    codes = (language.code, language.code.partition("-")[0])
+    said = []
+    for spec in specs:
+        name = read_spec(spec)[0]
+        metric = catalog.metrics.get(name)
+        evidence: list[Evidence] = list(getattr(metric, "evidence", None) or ())
+        if name == "bertscore" and model is not None and catalog.find(model) is not None:
+            evidence = list(catalog.model(model).evidence)
+        own = [one for one in evidence if one.aspect == "robustness" and one.language in codes and one.enough]
+        if own:
+            said.append(f"{spec}: {spelled_figure(max(own, key=lambda one: one.n or 0))}")
+    return "; ".join(said) or None
+
+
+def _choices(
+    settings: EvaluateRun,
+    texts: Input,
+    human: Sequence[str],
+    language: LanguageEntry,
+    specs: Sequence[str],
+    model: str | None,
+    names: Sequence[str],
+    controls: Sequence[str],
+) -> list[Chosen]:
+    """Return each choice with the option that changes it, and the commands that give the same figures."""
+    wants = wanted_sides(specs, build_config(part(settings, MetricSettings), MetricSettings))
+    shown: list[str] = [] if texts.table is None else [texts.table]
+    for name in ("candidates", "references", "candidate", "reference"):
+        if name.startswith("reference") and "reference" not in wants:
+            continue
+        own = list(getattr(texts, name))
+        if name.endswith("s"):
+            shown += [word for file in own for word in (f"--{name}", file)]
+        elif own not in ([], [name]):
+            shown += [f"--{name}", ",".join(own)]
+    if "source" in wants and texts.sources is not None:
+        shown += ["--sources", texts.sources]
+    elif "source" in wants and texts.source not in (None, "source"):
+        shown += ["--source", str(texts.source)]
+    wide = len(texts.candidate) > 1
+    for name in ("system", "segment", "document"):
+        value = getattr(texts, name)
+        if value is not None and value not in USUAL[name][:1] and not (wide and name == "segment"):
+            shown += [f"--{name}", value]
+    run = ["--metrics", ",".join(specs), "--lang", language.code, *([] if model is None else ["--model", model])]
+    result = [
+        Chosen("language", language.code, "--lang CODE"),
+        Chosen("metrics", ", ".join(specs), "--metrics NAME,…"),
+    ]
+    if model is not None:
+        result.append(Chosen("model", model, f"--model NAME; bsx models --lang {language.code} lists them"))
+    result.append(Chosen("systems", ", ".join(names), "--candidate NAME,…" if wide else "--system COLUMN"))
+    if human:
+        result.append(Chosen("human scores", ", ".join(human), "--human NAME,…"))
+    if len(names) > 1:
+        result.append(Chosen("tests", "all pairs, Holm", shlex.join(["bsx", "compare", *shown, *run, "--all-pairs"])))
+    if human:
+        asked = ["--human", ",".join(human), *(["--sentinels", ",".join(controls)] if controls else [])]
+        result.append(Chosen("correlation", "Pearson's r", shlex.join(["bsx", "meta", *shown, *run, *asked])))
+    return result
+
+
+def _write(result: EvaluationResult, folder: Path) -> None:
+    """Write results, report and the table for a paper, each when it is complete."""
+    from bsx.jobs.reporting import report
+
+    documents: list[Path | str] = [folder / _SCORES]
+    tables = []
+    for name, one in (("compare", result.compare), ("meta", result.meta)):
+        if one is None:
+            (folder / f"{name}.json").unlink(missing_ok=True)
+            continue
+        with atomic_text(folder / f"{name}.json", own=True) as stream:
+            stream.write(to_json(one.to_dict()) + "\n")
+        documents.append(folder / f"{name}.json")
+        tables.append(in_form(one, "latex", full=False))
+    with atomic_text(folder / "table.tex", own=True) as stream:
+        stream.write("\n".join(tables or [in_form(result, "latex", full=False)]).rstrip("\n") + "\n")
+    named = {} if result.meta is None else {"human": result.meta.human}
+    report(files=documents, output=folder / "report.html", **named)
+    with atomic_text(folder / _RESULT, own=True) as stream:
+        stream.write(to_json(result.to_dict()) + "\n")

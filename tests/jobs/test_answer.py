@@ -1,0 +1,117 @@
+"""``bsx evaluate``: the same figures as compare and meta by themselves, from every form of input."""
+
+from __future__ import annotations
+
+import csv
+import shlex
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from bsx.analysis.agreement.answer import EvaluationResult
+from bsx.errors import InputError
+from bsx.jobs import compare, evaluate, meta
+
+SYSTEMS = ("atlas", "brook", "cinder")
+METRICS = ["chrf", "sentbleu"]
+TABLE = str(files("bsx.examples") / "en-systems.tsv")
+GRADES = [f"{system}_grade" for system in SYSTEMS]
+
+
+def rows() -> list[dict[str, str]]:
+    with Path(TABLE).open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def figures(result: EvaluationResult) -> dict[tuple[str, str], float]:
+    return {(one.metric, one.system): one.score for one in result.scores}
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> EvaluationResult:
+    folder = tmp_path_factory.mktemp("evaluate") / "out"
+    result = evaluate(table=TABLE, lang="en", metrics=METRICS, human=GRADES, output=folder)
+    assert {"report.html", "table.tex", "scores.tsv", "evaluation.json"} <= {path.name for path in folder.iterdir()}
+    assert {*result.files} <= {path.name for path in folder.iterdir()}
+    return result
+
+
+def test_the_figures_are_those_of_compare_and_meta(wide: EvaluationResult) -> None:
+    alone = compare(table=TABLE, candidate=SYSTEMS, metrics=METRICS, lang="en", all_pairs=True)
+    assert wide.compare is not None
+    assert wide.compare.metrics == alone.metrics
+    judged = meta(
+        table=TABLE, candidate=SYSTEMS, metrics=METRICS, lang="en", human=GRADES, sentinels=["length", "overlap"]
+    )
+    assert wide.meta is not None
+    assert wide.meta.groups == judged.groups
+    assert wide.meta.human == "grade"
+
+
+def test_the_commands_it_names_can_be_read(wide: EvaluationResult) -> None:
+    named = {choice.about: shlex.split(choice.command) for choice in wide.choices}
+    assert named["tests"][:3] == ["bsx", "compare", TABLE]
+    assert named["correlation"][:3] == ["bsx", "meta", TABLE]
+    assert {one.why for one in wide.segments} == {"lowest", "difference", "disagreement"}
+
+
+def test_long_tables_and_files_of_lines_give_the_same(wide: EvaluationResult, tmp_path: Path) -> None:
+    own = rows()
+    long = tmp_path / "long.tsv"
+    with long.open("w", encoding="utf-8") as stream:
+        print("system", "id", "reference", "candidate", sep="\t", file=stream)
+        for system in SYSTEMS:
+            for row in own:
+                print(system, row["id"], row["reference"], row[system], sep="\t", file=stream)
+    for name in (*SYSTEMS, "reference"):
+        (tmp_path / f"{name}.txt").write_text("".join(f"{row[name]}\n" for row in own), encoding="utf-8")
+    of_long = evaluate(table=long, lang="en", metrics=METRICS, output=tmp_path / "a")
+    of_lines = evaluate(
+        candidates=[str(tmp_path / f"{name}.txt") for name in SYSTEMS],
+        references=[str(tmp_path / "reference.txt")],
+        lang="en",
+        metrics=METRICS,
+        output=tmp_path / "b",
+    )
+    for result in (of_long, of_lines):
+        assert figures(result) == pytest.approx(figures(wide))
+        assert result.meta is None
+        assert result.compare is not None
+        assert wide.compare is not None
+        assert [m.tests for m in result.compare.metrics] == [m.tests for m in wide.compare.metrics]
+
+
+def test_one_system_is_scored_and_a_second_run_may_use_the_folder(tmp_path: Path) -> None:
+    for _ in range(2):
+        result = evaluate(table=TABLE, candidate=["brook"], lang="en", metrics=["chrf"], output=tmp_path / "out")
+        assert result.compare is None
+        assert len(result.scores) == 1
+        assert result.to_text()
+
+
+def test_folders_of_something_else_stay_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_text("mine")
+    with pytest.raises(InputError, match="something else"):
+        evaluate(table=TABLE, lang="en", metrics=["chrf"], output=tmp_path)
+    assert (tmp_path / "report.html").read_text() == "mine"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("id\ta\tb\n1\tx y\tz\n", "reference"),
+        ("system\tid\treference\tcandidate\nA\t1\tr\tc\nA\t1\tr\td\nB\t1\tr\te\n", "twice"),
+        ("system\treference\tcandidate\nA\tr\tc\nB\tr\te\n", "segment"),
+        ("system\tid\treference\tcandidate\nA\t1\tr\tc\nB\t2\tr\te\n", "both"),
+    ],
+)
+def test_tables_that_cannot_be_compared_are_refused_before_anything_is_written(
+    text: str, match: str, tmp_path: Path
+) -> None:
+    table = tmp_path / "table.tsv"
+    table.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=match):
+        evaluate(table=table, lang="en", metrics=["chrf"], output=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
