@@ -56,7 +56,7 @@ def paired_scores(
             name: np.ascontiguousarray(by_system[:, k] if whole else by_system[:, k, 0])
             for k, name in enumerate(systems)
         }
-        paired.append(PairedScores(metric, scores_of, _aggregate(metric, len(by_system)) if whole else None))
+        paired.append(PairedScores(metric, scores_of, aggregate_of(metric, len(by_system)) if whole else None))
     return prepared, totals, paired
 
 
@@ -69,11 +69,13 @@ def split(paired: PairedScores, rows: Mapping[str, NDArray[np.int64]]) -> Paired
     """
     (values,) = paired.scores.values()
     segments = len(next(iter(rows.values())))
-    aggregate = None if paired.aggregate is None else _aggregate(paired.metric, segments)
+    aggregate = None if paired.aggregate is None else aggregate_of(paired.metric, segments)
     return PairedScores(paired.metric, {name: values[places] for name, places in rows.items()}, aggregate)
 
 
-def _aggregate(metric: Metric, segments: int) -> Callable[[Values], Values]:
+def aggregate_of(metric: Metric, segments: int) -> Callable[[Values], Values]:
+    """Return what makes a system's scores of the means of its segments' statistics (draws, k)."""
+
     def aggregate(means: Values) -> Values:
         # Sums of counts are whole numbers again, as the metric wants them; TER's mean lengths keep their fractions.
         sums = np.round(means * segments, 6)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import json
 import shlex
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
@@ -12,6 +14,8 @@ import pytest
 from bsx.analysis.agreement.answer import EvaluationResult
 from bsx.errors import InputError
 from bsx.jobs import compare, evaluate, meta
+from bsx.support.json_text import to_json
+from tests.conftest import Outcome
 
 SYSTEMS = ("atlas", "brook", "cinder")
 METRICS = ["chrf", "sentbleu"]
@@ -49,11 +53,24 @@ def test_the_figures_are_those_of_compare_and_meta(wide: EvaluationResult) -> No
     assert wide.meta.human == "grade"
 
 
-def test_the_commands_it_names_can_be_read(wide: EvaluationResult) -> None:
+def test_the_commands_it_names_run_and_give_the_same(wide: EvaluationResult, cli: Callable[..., Outcome]) -> None:
     named = {choice.about: shlex.split(choice.command) for choice in wide.choices}
-    assert named["tests"][:3] == ["bsx", "compare", TABLE]
-    assert named["correlation"][:3] == ["bsx", "meta", TABLE]
     assert {one.why for one in wide.segments} == {"lowest", "difference", "disagreement"}
+    for about, mine in (("tests", wide.compare), ("correlation", wide.meta)):
+        assert mine is not None
+        told = json.loads(cli(*named[about][1:], "--format", "json").out)
+        own = json.loads(to_json(mine.to_dict()))
+        for key in ("metrics", "groups"):
+            assert told.get(key) == own.get(key)
+
+
+def test_a_folder_whose_run_was_stopped_is_gone_on_with(tmp_path: Path) -> None:
+    named = {"table": TABLE, "candidate": ["brook"], "lang": "en", "metrics": ["chrf"], "output": tmp_path / "out"}
+    first = evaluate(**named)
+    for name in ("evaluation.json", "report.html", "table.tex"):
+        (tmp_path / "out" / name).unlink()
+    assert figures(evaluate(**named)) == figures(first)
+    assert (tmp_path / "out" / "report.html").exists()
 
 
 def test_long_tables_and_files_of_lines_give_the_same(wide: EvaluationResult, tmp_path: Path) -> None:

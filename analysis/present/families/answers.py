@@ -9,14 +9,14 @@ from itertools import groupby
 from bsx.analysis.agreement.answer import EvaluationResult
 from bsx.analysis.present.cells import listed, number, table, text
 from bsx.analysis.present.forms import lists, parts_of, presents
-from bsx.analysis.present.parts import Answer, Notes, Part, Prose, TablePart
+from bsx.analysis.present.parts import Answer, Commands, Notes, Part, Prose, TablePart
 
 _WHY = {
     "lowest": "lowest {first} of {system}",
     "difference": "{system} and {other} differ most",
     "disagreement": "{first} and {other} disagree",
 }
-_LONG = 60  # characters of a text that a row of a terminal has room for
+_LONG = 30  # characters of a text that a row of a terminal has room for
 
 
 @presents(EvaluationResult)
@@ -34,8 +34,12 @@ def parts(result: EvaluationResult) -> Iterator[Part]:
     yield _segments(result)
     yield Prose(_basis(result))
     yield Prose(f"Robustness of {listed(result.metrics)}: {result.robustness or 'not measured in this language'}.")
-    chosen = [[text(choice.about), text(choice.chosen), text(choice.command)] for choice in result.choices]
-    yield table("Choices", ["choice", "chosen", "changed or repeated by"], chosen, names=3, sortable=False)
+    own = [choice for choice in result.choices if not choice.command.startswith("bsx ")]
+    chosen = [[text(choice.about), text(choice.chosen), text(choice.command)] for choice in own]
+    yield table("Choices", ["choice", "chosen", "changed by"], chosen, names=3, sortable=False)
+    again = tuple(choice.command for choice in result.choices if choice not in own)
+    if again:
+        yield Commands(("The same by other commands, with all their options:", *again), full=False)
     for part in (*compared[1:], *judged[1:]):
         if part is not shown and not isinstance(part, Notes):
             yield _only_full(part)

@@ -162,9 +162,13 @@ def _told_apart(comparison: MetricComparison, baseline: str | None) -> str:
             f"{len(beaten)} of {len(names) - 1}"
         )
     shown = listed(leaders) if len(leaders) <= _NAMED else f"{len(leaders)} of {len(names)}"
-    rest = len(names) - len(leaders)
-    others = "the other one is" if rest == 1 else f"each of the other {rest} is"
-    return f"{shown} are not told apart, and none is significantly worse than another; {others}"
+    rest = [name for name in names if name in worse]
+    if len(rest) == 1:
+        by = [str(test.better) for test in comparison.tests if test.worse == rest[0]]
+        others = f"{rest[0]} is significantly worse than {listed(by) if len(by) <= _NAMED else f'{len(by)} of them'}"
+    else:
+        others = f"each of the other {len(rest)} is significantly worse than at least one system"
+    return f"{shown} are not told apart, and no system is significantly better than them; {others}"
 
 
 def _several(names: Sequence[str]) -> str:

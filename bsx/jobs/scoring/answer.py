@@ -47,7 +47,7 @@ from bsx.jobs.tables import (
     TextFiles,
     find_columns,
 )
-from bsx.metrics.paired import PairedScores, _aggregate, split
+from bsx.metrics.paired import PairedScores, aggregate_of, split
 from bsx.metrics.run import ScoredBlock
 from bsx.metrics.zoo import find_metric
 from bsx.models.evidence import spelled_figure
@@ -178,7 +178,7 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
 def _refuse_foreign(folder: Path) -> None:
     """Refuse a folder that holds something, unless an evaluation wrote into it or was stopped there."""
     if folder.is_dir() and any(folder.iterdir()):
-        ours = (_RESULT, f"{_SCORES}.partial")
+        ours = (_RESULT, f"{_SCORES}.partial", f"{_SCORES}.signatures.json")
         if not any((folder / name).exists() for name in ours):
             raise InputError("holds files of something else: name a new folder (output)", file=folder)
     elif folder.exists() and not folder.is_dir():
@@ -417,7 +417,7 @@ def _compare(
         own = np.asarray(columns.values[metric.spec], dtype=np.float64)
         whole = PairedScores(metric, {"": own}, None)
         if corpus is not None:
-            whole = PairedScores(metric, {"": corpus.statistics}, _aggregate(metric, len(own)))
+            whole = PairedScores(metric, {"": corpus.statistics}, aggregate_of(metric, len(own)))
         paired = split(whole, places)  # type: ignore[arg-type]
         compared.append(
             compare_systems(
@@ -500,7 +500,13 @@ def _robustness(specs: Sequence[str], model: str | None, language: LanguageEntry
             evidence = list(catalog.model(model).evidence)
         own = [one for one in evidence if one.aspect == "robustness" and one.language in codes and one.enough]
         if own:
-            said.append(f"{spec}: {spelled_figure(max(own, key=lambda one: one.n or 0))}")
+            one = max(own, key=lambda one: one.n or 0)
+            ends = "" if one.interval is None else f" [{one.interval[0]:.3f}, {one.interval[1]:.3f}]"
+            data = re.sub(r" \([0-9a-f]{8}\)$", "", one.dataset)
+            rows = "" if one.n is None else f", n {one.n}"
+            said.append(
+                f"{one.statistic.removesuffix(f' of {name}')} {one.value:.3f}{ends} under {spec} ({data}{rows})"
+            )
     return "; ".join(said) or None
 
 
@@ -543,7 +549,7 @@ def _choices(
         result.append(Chosen("model", model, f"--model NAME; bsx models --lang {language.code} lists them"))
     result.append(Chosen("systems", ", ".join(names), "--candidate NAME,…" if wide else "--system COLUMN"))
     if human:
-        result.append(Chosen("human scores", ", ".join(human), "--human NAME,…"))
+        result.append(Chosen("judged by", ", ".join(human), "--human NAME,…"))
     if len(names) > 1:
         result.append(Chosen("tests", "all pairs, Holm", shlex.join(["bsx", "compare", *shown, *run, "--all-pairs"])))
     if human:
