@@ -203,6 +203,7 @@ class PairsRow:
     p: Number
     average_precision: CardPrecision | None = None
     accuracy: CardThreshold | None = None
+    interval: str = ""
     data: str
     group: str
 

@@ -41,7 +41,7 @@ from bsx.jobs.tables import (
     known_columns,
     turned,
 )
-from bsx.metrics.base import Metric
+from bsx.metrics.core import MetricCore
 from bsx.metrics.paired import PairedScores, paired_scores, split
 from bsx.metrics.summary import about, flags
 from bsx.support.checks import Array
@@ -324,7 +324,7 @@ def _judged(path: Path, settings: CompareRun) -> JudgedRows:
 
 
 def _human(
-    rows: JudgedRows, metrics: Sequence[Metric], confidence: float, progress: Progress | None
+    rows: JudgedRows, metrics: Sequence[MetricCore], confidence: float, progress: Progress | None
 ) -> tuple[HumanCurve, ...]:
     from bsx.jobs.cards.agreement import curves
     from bsx.jobs.cards.scoring import score_rows

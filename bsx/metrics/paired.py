@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.data.corpus import Corpus
-from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Values
+from bsx.metrics.core import MetricCore
 from bsx.metrics.run import Plan, Prepared, Totals, prepare, stream
 from bsx.support.progress import Watch, told
 
@@ -25,13 +25,13 @@ class PairedScores:
         aggregate: from the mean statistics of any number of resamples (…, k) to scores (…,); None: the mean of scores.
     """
 
-    metric: Metric
+    metric: MetricCore
     scores: dict[str, Values]
     aggregate: Callable[[Values], Values] | None
 
 
 def paired_scores(
-    metrics: Sequence[Metric], corpus: Corpus, *, plan: Plan | None = None, progress: Watch = None
+    metrics: Sequence[MetricCore], corpus: Corpus, *, plan: Plan | None = None, progress: Watch = None
 ) -> tuple[Prepared, list[Totals], list[PairedScores]]:
     """Score all systems of a corpus.
 
@@ -73,7 +73,7 @@ def split(paired: PairedScores, rows: Mapping[str, NDArray[np.int64]]) -> Paired
     return PairedScores(paired.metric, {name: values[places] for name, places in rows.items()}, aggregate)
 
 
-def aggregate_of(metric: Metric, segments: int) -> Callable[[Values], Values]:
+def aggregate_of(metric: MetricCore, segments: int) -> Callable[[Values], Values]:
     """Return what makes a system's scores of the means of its segments' statistics (draws, k)."""
 
     def aggregate(means: Values) -> Values:

@@ -43,12 +43,15 @@ PAST_IT = {  # file -> what it calls, and why it may
     "analysis/datasets/obtain.py": {"replace", "rmtree", "copyfile"},  # what was downloaded, unpacked
     "bsx/support/download.py": {"replace", "write_text", "open"},  # downloads that go on
     "analysis/factors/parses.py": {"open"},  # appends to its cache
+    "bsx/jobs/scoring/answer.py": {
+        "TemporaryDirectory"
+    },  # the rows of all systems as one table, which goes with the run
     "bsx/jobs/scoring/input.py": {"TemporaryDirectory"},  # a test set as files, which go with the run
     "analysis/factors/vectors.py": {"TemporaryDirectory", "open"},  # for another program, which is to write there
 }
 INPUTS = {  # options and arguments of commands that name a file or folder to read, or one that bsx keeps things in
     *("file", "files", "against", "parses", "parses1", "parses2", "dictionary", "lexicon", "vectors", "profiles"),
-    *("fit", "cache", "registry", "data_dir", "source", "parser_dir", "folder", "baseline"),
+    *("fit", "cache", "registry", "data_dir", "from_folder", "vector_cache", "parser_dir", "folder", "baseline"),
     *("data", "wmt17", "judged", "references", "treebank", "cards", "table", "tables"),
     *("corpus", "links", "sources", "targets"),
 }

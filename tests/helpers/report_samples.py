@@ -230,7 +230,7 @@ def perturb() -> dict[str, Any]:
         ],
         "left_out": [{"perturbation": "noun swap", "why": "needs a parse"}],
         "skipped": [],
-        "settings": {"control": "lower case", "seed": 1},
+        "settings": {"control_perturbation": "lower case", "seed": 1},
         "provenance": provenance("adversarial-perturb"),
     }
 

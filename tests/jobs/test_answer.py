@@ -8,10 +8,12 @@ import shlex
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bsx.analysis.agreement.answer import EvaluationResult
+from bsx.analysis.agreement.result import MetaResult
 from bsx.errors import InputError
 from bsx.jobs import compare, evaluate, meta
 from bsx.support.json_text import to_json
@@ -49,6 +51,7 @@ def test_the_figures_are_those_of_compare_and_meta(wide: EvaluationResult) -> No
         table=TABLE, candidate=SYSTEMS, metrics=METRICS, lang="en", human=GRADES, sentinels=["length", "overlap"]
     )
     assert wide.meta is not None
+    assert isinstance(judged, MetaResult)
     assert wide.meta.groups == judged.groups
     assert wide.meta.human == "grade"
 
@@ -65,7 +68,7 @@ def test_the_commands_it_names_run_and_give_the_same(wide: EvaluationResult, cli
 
 
 def test_a_folder_whose_run_was_stopped_is_gone_on_with(tmp_path: Path) -> None:
-    named = {"table": TABLE, "candidate": ["brook"], "lang": "en", "metrics": ["chrf"], "output": tmp_path / "out"}
+    named: Any = {"table": TABLE, "candidate": ["brook"], "lang": "en", "metrics": ["chrf"], "output": tmp_path / "out"}
     first = evaluate(**named)
     for name in ("evaluation.json", "report.html", "table.tex"):
         (tmp_path / "out" / name).unlink()
@@ -83,7 +86,7 @@ def test_long_tables_and_files_of_lines_give_the_same(wide: EvaluationResult, tm
                 print(system, row["id"], row["reference"], row[system], sep="\t", file=stream)
     for name in (*SYSTEMS, "reference"):
         (tmp_path / f"{name}.txt").write_text("".join(f"{row[name]}\n" for row in own), encoding="utf-8")
-    of_long = evaluate(table=long, lang="en", metrics=METRICS, output=tmp_path / "a")
+    of_long = evaluate(table=str(long), lang="en", metrics=METRICS, output=tmp_path / "a")
     of_lines = evaluate(
         candidates=[str(tmp_path / f"{name}.txt") for name in SYSTEMS],
         references=[str(tmp_path / "reference.txt")],
@@ -130,5 +133,5 @@ def test_tables_that_cannot_be_compared_are_refused_before_anything_is_written(
     table = tmp_path / "table.tsv"
     table.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=match):
-        evaluate(table=table, lang="en", metrics=["chrf"], output=tmp_path / "out")
+        evaluate(table=str(table), lang="en", metrics=["chrf"], output=tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -173,7 +173,7 @@ def test_without_evidence_nothing_is_chosen(cli: Cli) -> None:
         choice.entry  # noqa: B018 - a property
     out = cli("models", "--lang", "sw", "--prefer", "robustness=1", "--format", "json")
     assert json.loads(out.out)["selected"] is None
-    assert "none is chosen, without evidence" in cli("models", "--lang", "sw", "--prefer", "robustness").out
+    assert "no model is chosen, for lack of evidence" in cli("models", "--lang", "sw", "--prefer", "robustness").out
 
 
 @pytest.mark.parametrize(("lang", "aspects"), [("de", {"semantics": 2, "agreement": 1}), ("zh", {"robustness": 1})])

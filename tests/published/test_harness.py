@@ -223,7 +223,7 @@ def test_wrong_use_is_one_line(cli: Run, small: Path, tmp_path: Path) -> None:
     cases: list[tuple[list[object], str]] = [
         (["--data-dir", small], "name tables, or give all"),
         (["eval4nlp", "--all", "--data-dir", small], "name tables, or give all"),
-        (["eval4nlp"], "data-dir"),
+        (["eval4nlp"], "has no eval4nlp/"),
         (["eval4npl", "--data-dir", small], "eval4npl: no such table; known are kaster2021"),
         (["eval4npl", "--data-dir", small], "Near: eval4nlp."),
         (["eval4nlp", "--data-dir", small / "none"], "none: there is no such folder of data"),

@@ -197,7 +197,7 @@ def _gains(result: EnsembleResult) -> TablePart:
     level = f"{100 * _confidence(result):g} % intervals"
     caption = (
         f"Ensemble of {len(result.members)} metrics and its best member: Pearson correlation with human judgments, "
-        f"{level}"
+        f"{level}, n = {sum(group.n for group in result.groups):,}"
     )
     heads = ["group", "best member", "n", "best member's r", "ensemble's r", "gain", "p"]
     averaged = ", of the average the bootstrap" if len(result.groups) > 1 else ""

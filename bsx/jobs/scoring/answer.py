@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from bsx.analysis.agreement.answer import Chosen, EvaluationResult, LookAt, SystemFigure, Why
@@ -278,7 +279,7 @@ def _chosen(
 ) -> tuple[list[str], str | None, Evidence | None]:
     """Return metrics, model, and the figure in this language that speaks for the model."""
     specs = [spec for text in settings.metrics for spec in split_specs(text)]
-    model, evidence = settings.model, None
+    model, evidence = None if settings.model is None else str(settings.model), None
     lexical = [
         find_metric(read_spec(spec)[0], catalog)[0].__module__.startswith("bsx.metrics.lexical") for spec in specs
     ]
@@ -360,14 +361,14 @@ def _score(
         parts.append(replace(block, segments=[]))
 
     references = ["reference", *(f"reference{one + 1}" for one in range(1, rows.references))] if rows.references else []
-    named = {name: value for name, value in own.items() if value is not None}
-    wanted = wanted_sides(list(own["metrics"]), build_config(named, MetricSettings))  # type: ignore[call-overload]
+    named: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
+    wanted = wanted_sides(list(named["metrics"]), build_config(named, MetricSettings))
     scored = score_files(
         **named,
         table=str(long),
         candidate=["candidate"],
         reference=references if "reference" in wanted else [],
-        **({"source": "source"} if "source" in wanted else {}),
+        source="source" if "source" in wanted else None,
         system="system",
         segment="id",
         output=out,
@@ -401,7 +402,7 @@ def _score(
 
 
 def _compare(
-    scored: ScoredFiles, columns: Columns, rows: _Rows, places: Mapping[str, Array], specs: Sequence[str]
+    scored: ScoredFiles, columns: Columns, rows: _Rows, places: Mapping[str, NDArray[np.int64]], specs: Sequence[str]
 ) -> CompareResult:
     """Compare all pairs of systems, as ``bsx compare`` does."""
     documents = None
@@ -418,7 +419,7 @@ def _compare(
         whole = PairedScores(metric, {"": own}, None)
         if corpus is not None:
             whole = PairedScores(metric, {"": corpus.statistics}, aggregate_of(metric, len(own)))
-        paired = split(whole, places)  # type: ignore[arg-type]
+        paired = split(whole, places)
         compared.append(
             compare_systems(
                 paired.scores,
@@ -574,7 +575,7 @@ def _write(result: EvaluationResult, folder: Path) -> None:
         tables.append(in_form(one, "latex", full=False))
     with atomic_text(folder / "table.tex", own=True) as stream:
         stream.write("\n".join(tables or [in_form(result, "latex", full=False)]).rstrip("\n") + "\n")
-    named = {} if result.meta is None else {"human": result.meta.human}
-    report(files=documents, output=folder / "report.html", **named)
+    human = None if result.meta is None else result.meta.human
+    report(files=documents, output=folder / "report.html", human=human)
     with atomic_text(folder / _RESULT, own=True) as stream:
         stream.write(to_json(result.to_dict()) + "\n")

@@ -393,7 +393,7 @@ def test_forms(cli: Run, tmp_path: Path) -> None:
     start = ("compare", *TABLE, "--metrics", "chrf,ter", "--resamples", 200)
     text = cli(*start).out.splitlines()
     assert "brook is significantly better than atlas" in text[0]
-    assert [line.split()[0] for line in text if "**" in line] == ["brook"]  # the best under both metrics
+    assert not any("**" in line for line in text)  # a best is named only where it was tested against all
     tests = [test for found in json.loads(cli(*start, "--format", "json").out)["metrics"] for test in found["tests"]]
     marked = ["†" in line for line in text if line.startswith(("chrf  ", "ter "))]
     assert marked == [test["better"] is not None for test in tests]

@@ -677,7 +677,7 @@ def test_a_change_of_meaning_that_costs_less_than_a_harmless_one_is_a_surprise()
         control = next(
             r
             for r in content["results"]
-            if r["perturbation"] == content["settings"]["control"] and r["metric"] == "bertscore"
+            if r["perturbation"] == content["settings"]["control_perturbation"] and r["metric"] == "bertscore"
         )
         row |= {"relative_drop": 0.01, "excess_ci": [-0.2, -0.1], "n": 50}
         control |= {"relative_drop": 0.2, "n": 50}
