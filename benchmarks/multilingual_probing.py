@@ -96,7 +96,7 @@ def measure(task: str, source: str, data: Path, work: Path) -> dict[str, Any]:
             test_data=files[1:],
             parallel=True,
             model="me5-small-q4",
-            **({"labels": (LABELS[task],)} if tokens else {}),
+            labels=(LABELS.get(task, "upos"),),
         )
         with atomic_text(kept) as stream:
             stream.write(json.dumps(found.to_dict()))
