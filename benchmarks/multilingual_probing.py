@@ -31,7 +31,7 @@ TASKS = {
     "content": "which of 12 English nouns the sentence, or the one it translates, contains",
 }
 LANGUAGES = {"pos": "en de zh", "depth": "en de zh", "number": "en de", "content": "en de zh"}
-TOKENS = ("pos", "depth")
+LABELS = {"pos": "upos", "depth": "depth"}  # read from the treebanks
 LIMIT = 80  # sentences of a task on words
 PAGE = Path(__file__).with_name("agreement") / "multilingual-probing.md"
 Word = list[str]
@@ -48,14 +48,6 @@ def sentences(path: Path) -> list[tuple[str, list[Word]]]:
     return found
 
 
-def depth(words: list[Word], word: Word) -> int:
-    heads = {one[0]: one[6] for one in words}
-    steps, at = 1, word[6]
-    while at != "0":
-        steps, at = steps + 1, heads[at]
-    return steps
-
-
 def subject_number(words: list[Word]) -> str | None:
     """Return the number of the main clause's subject, if that is a noun which has one."""
     root = next(word[0] for word in words if word[6] == "0")
@@ -65,9 +57,13 @@ def subject_number(words: list[Word]) -> str | None:
     return None
 
 
+def treebank(data: Path, lang: str) -> Path:
+    return data / f"ud/{TREEBANKS[lang]}_pud-ud-test.conllu"
+
+
 def write_tasks(data: Path, work: Path) -> None:
-    """Write the files of all tasks; those of one task are parallel, sentence by sentence."""
-    trees = {lang: sentences(data / f"ud/{name}_pud-ud-test.conllu") for lang, name in TREEBANKS.items()}
+    """Write the files of the tasks on sentences; those of one task are parallel, sentence by sentence."""
+    trees = {lang: sentences(treebank(data, lang)) for lang in TREEBANKS}
     rows = range(len(trees["en"]))
     lemmas = [{word[2].lower() for word in words if word[3] == "NOUN"} for _, words in trees["en"]]
     often = [lemma for lemma, _ in Counter(sorted(lemma for one in lemmas for lemma in one)).most_common(WORDS)]
@@ -75,35 +71,32 @@ def write_tasks(data: Path, work: Path) -> None:
     numbers = {lang: [subject_number(words) for _, words in trees[lang]] for lang in ("en", "de")}
     both = [row for row in rows if numbers["en"][row] and numbers["de"][row]]
     for lang, found in trees.items():
-        lines: dict[str, list[str]] = {task: [] for task in TASKS}
-        for _, words in found:
-            lines["pos"] += [*(f"{word[1]}\t{word[3]}" for word in words), ""]
-            lines["depth"] += [*(f"{word[1]}\t{min(5, depth(words, word))}" for word in words), ""]
-        lines["content"] = [f"{found[row][0]}\t{lemma}" for row, lemma in sorted(single.items())]
+        lines = {"content": [f"{found[row][0]}\t{lemma}" for row, lemma in sorted(single.items())]}
         if lang in numbers:
             lines["number"] = [f"{found[row][0]}\t{numbers[lang][row]}" for row in both]
         for task, content in lines.items():
-            if content:
-                with atomic_text(work / f"{task}.{lang}.txt") as stream:
-                    stream.write("\n".join(content) + "\n")
+            with atomic_text(work / f"{task}.{lang}.txt") as stream:
+                stream.write("\n".join(content) + "\n")
 
 
-def measure(task: str, source: str, work: Path) -> dict[str, Any]:
+def measure(task: str, source: str, data: Path, work: Path) -> dict[str, Any]:
     """Return the findings of probes trained in one language, kept in WORK."""
     kept = work / f"{task}-{source}.json"
     if not kept.exists():
-        tokens = task in TOKENS
-        others = [str(work / f"{task}.{lang}.txt") for lang in LANGUAGES[task].split() if lang != source]
+        tokens = task in LABELS
+        langs = [source, *(lang for lang in LANGUAGES[task].split() if lang != source)]
+        files = [str(treebank(data, lang) if tokens else work / f"{task}.{lang}.txt") for lang in langs]
         found = probe(
-            tasks=[str(work / f"{task}.{source}.txt")],
+            tasks=files[:1],
             layers=LAYERS,
             limit=LIMIT if tokens else None,
             repeats=1 if tokens else 2,
             resamples=500,
             tokens=tokens,
-            test_data=others,
+            test_data=files[1:],
             parallel=True,
             model="me5-small-q4",
+            labels=(LABELS.get(task, "upos"),),
         )
         with atomic_text(kept) as stream:
             stream.write(json.dumps(found.to_dict()))
@@ -111,11 +104,16 @@ def measure(task: str, source: str, work: Path) -> dict[str, Any]:
     return loaded
 
 
+def language(name: str) -> str:
+    """Return the language of a task's file, ``content.de.txt``, or of a treebank, ``de_pud-ud-test.conllu``."""
+    return name.partition("_")[0] if name.endswith(".conllu") else name.split(".")[1]
+
+
 def tested(content: dict[str, Any], source: str) -> dict[str, dict[str, Any]]:
     """Return language of the test -> its figures, the training language first."""
     task = content["tasks"][0]
     own = {"n": task["test"], "baseline": task["baseline"], "layers": task["layers"]}
-    return {source: own} | {one["name"].split(".")[1]: one for one in task["tested_on"]}
+    return {source: own} | {language(one["name"]): one for one in task["tested_on"]}
 
 
 def block(task: str, found: dict[str, dict[str, Any]]) -> list[str]:
@@ -229,7 +227,7 @@ def main() -> None:
     arguments.work.mkdir(parents=True, exist_ok=True)
     write_tasks(arguments.data, arguments.work)
     found = {
-        task: {source: measure(task, source, arguments.work) for source in LANGUAGES[task].split()}
+        task: {source: measure(task, source, arguments.data, arguments.work) for source in LANGUAGES[task].split()}
         for task in arguments.tasks.split(",")
     }
     draw(found, arguments.output.with_suffix(".png"))

@@ -102,18 +102,20 @@ class Sentence:
         parse: its words.
         surface: the text without white space, as its tokens spell it.
         line: where it starts in the file.
+        xpos: the treebank's own tag of each word; empty text if unknown.
     """
 
     parse: Parse
     surface: str
     line: int
+    xpos: tuple[str, ...] = ()
 
 
 def read_conllu(file: Path) -> list[Sentence]:
     """Read a CoNLL-U file (universaldependencies.org/format.html); empty nodes are left out.
 
     Raises:
-        InputError: naming the line of a row that has not ten fields, or a number or head that does not fit.
+        InputError: naming the line of a row that has not ten fields, or a number, head or feature that does not fit.
     """
     sentences: list[Sentence] = []
     rows: list[tuple[int, list[str]]] = []
@@ -148,6 +150,8 @@ def _sentence(file: Path, rows: Sequence[tuple[int, list[str]]]) -> Sentence:
         if identifier != str(len(words) + 1):
             raise InputError(f"word {identifier!r} stands where word {len(words) + 1} should", file=file, line=number)
         cells.whole(fields[6], f"{file}: line {number}: the head of word {identifier}")
+        if fields[5] != "_" and not all("=" in one[1:] for one in fields[5].split("|")):
+            raise InputError(f"the features {fields[5][:60]!r} are not Name=Value|…", file=file, line=number)
         words.append(fields)
         if len(words) > covered:
             surface.append(fields[1])
@@ -169,6 +173,7 @@ def _sentence(file: Path, rows: Sequence[tuple[int, list[str]]]) -> Sentence:
         ),
         "".join("".join(surface).split()),
         rows[0][0],
+        tuple(blank.get(fields[4], fields[4]) for fields in words),
     )
 
 

@@ -1,19 +1,23 @@
-"""Probing tasks in files: labelled sentences (two columns, or as SentEval has them) or labelled words."""
+"""Probing tasks in files: labelled sentences (two columns, or as SentEval has them), labelled words, treebanks."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import regex
 
+from bsx.analysis.factors.parses import Sentence, read_conllu
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
 # The first word of a text; where words are written without spaces between, the first character.
 _FIRST = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]|\S+")
+_LABELS = ("upos", "xpos", "deprel", "head-distance", "depth")
+_FEATURE = regex.compile(r"[A-Z][A-Za-z0-9]*(\[[a-z0-9]+\])?")
+_FAR = 5  # a head this far away or farther, and a word this deep in its tree or deeper, share a label
 _PARTS = {"tr": "train", "va": "validation", "te": "test"}  # SentEval's names
 
 
@@ -22,10 +26,10 @@ class ProbingTask:
     """Items to probe.
 
     Attributes:
-        name: of the task: the file's name up to its first dot.
+        name: of the task: the file's name up to its first dot; of a treebank with a colon and the label's name.
         sentences: the distinct places an item may stand in: the text of each item, or the words of each sentence.
         tokens: whether the items are words; else they are sentences.
-        labels: label of each item (n,).
+        labels: label of each item (n,); empty text for a word that is read in its sentence, but has none.
         groups: what must stay on one side of a split (n,): the item's sentence, so that copies stay together.
         types: type of each item for control tasks (n,): the word form, or the sentence's first word.
         parts: ``train``, ``validation`` or ``test`` of each item (n,), if the file says.
@@ -138,18 +142,95 @@ def read_tokens(file: NamedFile) -> ProbingTask:
     sentences = list(_sentences(file))
     if not sentences:
         raise InputError("has no word", file=file.name)
-    words = [word for sentence in sentences for word, _ in sentence]
-    joined = [" ".join(word for word, _ in sentence) for sentence in sentences]
-    task = ProbingTask(
-        name=_name(file),
-        sentences=tuple(tuple(word for word, _ in sentence) for sentence in sentences),
+    words = [tuple(word for word, _ in sentence) for sentence in sentences]
+    labels = [label for sentence in sentences for _, label in sentence]
+    return _checked(_of_words(_name(file), words, labels), file.name)
+
+
+def is_treebank(file: str) -> bool:
+    """Return whether a file is CoNLL-U by its name, ``.conllu`` or ``.conllu.gz``."""
+    return file.lower().removesuffix(".gz").endswith(".conllu")
+
+
+def check_label(label: str) -> str:
+    """Return the name of a label that words of a treebank have; a feature's begins with a capital letter.
+
+    Raises:
+        ValueError: for any other name.
+    """
+    if label not in _LABELS and not _FEATURE.fullmatch(label):
+        known = ", ".join(_LABELS)
+        raise ValueError(f"{label!r} is no label of CoNLL-U: write {known}, or a feature such as Number")
+    return label
+
+
+def read_treebank(file: NamedFile, labels: Sequence[str]) -> list[ProbingTask]:
+    """Read tasks on the words of a CoNLL-U file, one a label.
+
+    Words are syntactic words: those in a multiword token (*zum*: *zu*, *dem*) are read apart, and empty nodes are left
+    out. A word that has no such label is read in its sentence and has an empty one.
+
+    Args:
+        file: the treebank.
+        labels: ``upos``, ``xpos``, ``deprel`` (without subtypes, so that *acl:relcl* is *acl*), ``head-distance``
+            (*root*, or how many words its head follows it by, -5 to 5), ``depth`` in the tree (1 to 5), or the name of
+            a feature.
+
+    Raises:
+        InputError: naming the line that is malformed, or if there is nothing to predict.
+    """
+    sentences = read_conllu(file.path)
+    words = [sentence.parse.words for sentence in sentences]
+    tasks = []
+    for label in labels:
+        found = [one for sentence in sentences for one in _labels(file, sentence, label)]
+        if not any(found):
+            parts = (part for sentence in sentences for feats in sentence.parse.feats for part in feats.split("|"))
+            features = sorted({part.partition("=")[0] for part in parts if part})
+            raise InputError(
+                f"no word has the label {label!r}; features: {', '.join(features) or 'none'}", file=file.name
+            )
+        task = _of_words(f"{_name(file)}:{label}", words, found)
+        tasks.append(_checked(task, f"{file.name}, {label}"))
+    return tasks
+
+
+def _labels(file: NamedFile, sentence: Sentence, label: str) -> Sequence[str]:
+    parse = sentence.parse
+    match label:
+        case "upos":
+            return parse.upos
+        case "xpos":
+            return sentence.xpos
+        case "deprel":
+            return [relation.partition(":")[0] for relation in parse.deprels]
+        case "head-distance":
+            return [str(min(_FAR, max(-_FAR, head - at))) if head else "root" for at, head in enumerate(parse.heads, 1)]
+        case "depth":
+            return [str(min(_FAR, _depth(file, sentence, at))) for at in range(1, len(parse.heads) + 1)]
+    features = (dict(part.split("=", 1) for part in feats.split("|") if part) for feats in parse.feats)
+    return [one.get(label, "") for one in features]
+
+
+def _depth(file: NamedFile, sentence: Sentence, place: int) -> int:
+    steps = 0
+    while place:
+        place, steps = sentence.parse.heads[place - 1], steps + 1
+        if steps > len(sentence.parse.heads):
+            raise InputError("the heads of this sentence run in a circle", file=file.name, line=sentence.line)
+    return steps
+
+
+def _of_words(name: str, sentences: Sequence[tuple[str, ...]], labels: Sequence[str]) -> ProbingTask:
+    return ProbingTask(
+        name=name,
+        sentences=tuple(sentences),
         tokens=True,
-        labels=tuple(label for sentence in sentences for _, label in sentence),
-        groups=tuple(text for text, sentence in zip(joined, sentences, strict=True) for _ in sentence),
-        types=tuple(words),
+        labels=tuple(labels),
+        groups=tuple(" ".join(words) for words in sentences for _ in words),
+        types=tuple(word for words in sentences for word in words),
         parts=None,
     )
-    return _checked(task, file.name)
 
 
 def _sentences(file: NamedFile) -> Iterator[list[tuple[str, str]]]:
@@ -175,9 +256,12 @@ def _name(file: NamedFile) -> str:
 
 
 def _checked(task: ProbingTask, where: str) -> ProbingTask:
-    kinds = len(set(task.labels))
+    labels = [label for label in task.labels if label]
+    kinds = len(set(labels))
+    if not labels:
+        raise InputError(f"{where}: no item has a label")
     if kinds < 2:
-        raise InputError(f"{where}: every item has the label {task.labels[0]!r}: there is nothing to predict")
-    if kinds > max(10, len(task.labels) / 2):
-        raise InputError(f"{where}: {kinds} different labels for {len(task.labels)} items: are the columns in order?")
+        raise InputError(f"{where}: every item has the label {labels[0]!r}: there is nothing to predict")
+    if kinds > max(10, len(labels) / 2):
+        raise InputError(f"{where}: {kinds} different labels for {len(labels)} items: are the columns in order?")
     return task

@@ -13,7 +13,7 @@ from bsx.jobs import probing
 from bsx.jobs.probing import ProbeSettings
 from bsx.support.settings import set_fields
 
-_OFTEN = "tasks candidate reference human layers probe judged limit model lang"
+_OFTEN = "tasks candidate reference human tokens labels layers probe judged limit model lang"
 
 
 @command(ProbeSettings, leave_out=("strict",), often=_OFTEN)

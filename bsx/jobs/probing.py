@@ -15,7 +15,14 @@ from bsx.analysis.present.forms import records_of
 from bsx.analysis.probing.classifiers import Probe
 from bsx.analysis.probing.experiment import TestData, probe_layers, probe_with_agreement
 from bsx.analysis.probing.result import ProbedModel, ProbeResult
-from bsx.analysis.probing.tasks import ProbingTask, read_sentences, read_tokens
+from bsx.analysis.probing.tasks import (
+    ProbingTask,
+    check_label,
+    is_treebank,
+    read_sentences,
+    read_tokens,
+    read_treebank,
+)
 from bsx.analysis.stats.layers import LayerAgreement, Statistic, layer_agreement
 from bsx.bertscore.scorer import Scorer
 from bsx.catalog.catalog import Catalog, load_registry
@@ -49,7 +56,17 @@ class ProbeSettings(RunConfig, JudgedColumns, Watched):
     model: Annotated[
         str | None, Field(description="Model: a registry name, a folder, or a hub id."), Option(("-m",))
     ] = None
-    tokens: Annotated[bool, Field(description="Files of word TAB label, an empty line between.")] = False
+    tokens: Annotated[
+        bool, Field(description="Files of word TAB label, an empty line between, or CoNLL-U (.conllu).")
+    ] = False
+    labels: Annotated[
+        tuple[str, ...],
+        Field(
+            min_length=1,
+            description="Labels to read from CoNLL-U, each a task: upos, xpos, deprel, head-distance, depth, or a "
+            "feature such as Number.",
+        ),
+    ] = ("upos",)
     layers: Annotated[tuple[int, ...] | None, Field(description="Layers to probe, like 0,3,6; all unless given.")] = (
         None
     )
@@ -85,6 +102,11 @@ class ProbeSettings(RunConfig, JudgedColumns, Watched):
     lang: Annotated[str, Field(description=LANG), Option(("-l",))] = "en"
     statistic: Annotated[Statistic, Field(description="Correlation with human judgments.")] = "pearson"
 
+    @field_validator("labels")
+    @classmethod
+    def _known(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(map(check_label, value)))
+
     @field_validator("layers", "train_sizes")
     @classmethod
     def _sorted(cls, value: tuple[int, ...] | None, info: ValidationInfo) -> tuple[int, ...] | None:
@@ -99,6 +121,7 @@ def read_tasks(
     *,
     tokens: bool,
     limit: int | None,
+    labels: Sequence[str] = ("upos",),
     test_data: Sequence[str] = (),
     parallel: bool = False,
 ) -> tuple[list[ProbingTask], list[ProbingTask]]:
@@ -108,6 +131,7 @@ def read_tasks(
         files: the tasks.
         tokens: whether they are about words.
         limit: how many sentences to draw of each; of parallel files the same ones.
+        labels: what to read from CoNLL-U, each a task.
         test_data: the further files; each is named as its file is.
         parallel: whether these translate the task's sentences, line by line.
 
@@ -115,8 +139,16 @@ def read_tasks(
         InputError: for a malformed file, two of one name, further files of several tasks, or files that cannot be
             parallel.
     """
-    read = read_tokens if tokens else read_sentences
-    tasks = [read(NamedFile(name)) for name in files]
+
+    def read(name: str) -> list[ProbingTask]:
+        file = NamedFile(name)
+        if not is_treebank(name):
+            return [read_tokens(file) if tokens else read_sentences(file)]
+        if not tokens:
+            raise InputError("is CoNLL-U, where words have labels: give tokens too", file=name)
+        return read_treebank(file, labels)
+
+    tasks = [task for name in files for task in read(name)]
     names = [task.name for task in tasks]
     for name in names:
         if names.count(name) > 1:
@@ -127,8 +159,10 @@ def read_tasks(
         raise InputError("parallel is about further files: give test_data too")
     others: list[ProbingTask] = []
     for name in test_data:
-        file = NamedFile(name)
-        other = replace(read(file), name=Path(file.name).name)
+        found = read(name)
+        if len(found) > 1:
+            raise InputError(f"test_data is for the probes of one task, and there are {len(found)} labels: give one")
+        other = replace(found[0], name=Path(NamedFile(name).name).name)
         if any(other.name == known.name for known in others):
             raise InputError(f"two files to test on are called {other.name}: rename one")
         others.append(other.translating(tasks[0]) if parallel else other)
@@ -168,14 +202,14 @@ def _run(
     budget = encoders.budget // (2 + len(others))
     further: list[TestData] = []
     for other in others:
-        other, vectors, left_out = _without_vectorless(
-            other, _encode(settings, other, tokenizer, view, budget, progress)
-        )
+        other, vectors, left_out = _usable(other, _encode(settings, other, tokenizer, view, budget, progress))
         further.append(TestData(other.name, vectors, other.labels, other.groups, other.types))
         notes += [f"{other.name}: {note}" for note in left_out]
+    read: tuple[tuple[str, ...], ...] | None = None
     for task in tasks:
-        features = _encode(settings, task, tokenizer, view, budget, progress)
-        task, vectors, left_out = _without_vectorless(task, features)
+        if task.sentences != read:  # several labels of one treebank need its vectors once
+            features, read = _encode(settings, task, tokenizer, view, budget, progress), task.sentences
+        task, vectors, left_out = _usable(task, features)
         result = _probe(settings, task, vectors, chosen, further, progress)
         notes += [f"{task.name}: {note}" for note in (*left_out, *_ceiling(task), *result.notes)]
         results.append(replace(result, ceiling=task.ceiling, notes=()))
@@ -270,13 +304,18 @@ def _fields(
     }
 
 
-def _without_vectorless(task: ProbingTask, features: Features) -> tuple[ProbingTask, NDArray[np.float32], list[str]]:
-    """Leave out items that the model has no token for, and say so."""
+def _usable(task: ProbingTask, features: Features) -> tuple[ProbingTask, NDArray[np.float32], list[str]]:
+    """Leave out words without a label and items that the model has no token for, and say so."""
     notes = [f"{features.truncated} texts are longer than the model reads and were cut"] if features.truncated else []
-    if features.found.all():
+    labelled = np.array([label != "" for label in task.labels])
+    keep = features.found & labelled
+    if keep.all():
         return task, features.vectors, notes
-    notes.append(f"left out {int((~features.found).sum())} items of which the model reads no token")
-    return task.select(features.found.tolist()), features.vectors[:, features.found], notes
+    if not labelled.all():
+        notes.append(f"left out {int((~labelled).sum())} of {len(labelled)} words, which have no such label")
+    if not features.found[labelled].all():
+        notes.append(f"left out {int((labelled & ~keep).sum())} items of which the model reads no token")
+    return task.select(keep.tolist()), features.vectors[:, keep], notes
 
 
 def _ceiling(task: ProbingTask) -> list[str]:
@@ -303,10 +342,13 @@ def probe(settings: ProbeSettings) -> ProbedModel:
         refuse_idle(given, ProbeSettings, "with tokens", "pooling", "pool_specials")
     elif settings.pooling == "cls":
         refuse_idle(given, ProbeSettings, "with pooling cls", "pool_specials")
+    if not any(map(is_treebank, (*settings.tasks, *settings.test_data))):
+        refuse_idle(given, ProbeSettings, "without a file in CoNLL-U", "labels")
     tasks, others = read_tasks(
         settings.tasks,
         tokens=settings.tokens,
         limit=settings.limit,
+        labels=settings.labels,
         test_data=settings.test_data,
         parallel=settings.parallel,
     )

@@ -232,7 +232,52 @@ def test_probes_are_tested_on_further_files(cli: Run, task: Path, tiny_model: Ru
     assert [row["tested_on"] for row in rows] == ["first"] * 2 + ["first.zh.txt"] * 2
 
 
-def test_wrong_use_is_one_line(cli: Run, task: Path, tiny_model: Run, tmp_path: Path) -> None:
+@pytest.fixture
+def treebank(tmp_path: Path) -> Path:
+    """48 sentences in CoNLL-U; a word in three has the feature Number, by its form."""
+    rng, blocks = np.random.default_rng(2), []
+    words = {"the": ("DET", "_"), "cat": ("NOUN", "Number=Sing"), "cats": ("NOUN", "Number=Plur"), "sat": ("VERB", "_")}
+    for _ in range(48):
+        chosen = rng.permutation(list(words))
+        rows = [
+            f"{at}\t{word}\t_\t{words[word][0]}\t_\t{words[word][1]}\t{at - 1}\tdep\t_\t_"
+            for at, word in enumerate(chosen, 1)
+        ]
+        blocks.append("\n".join(rows))
+    (tmp_path / "en.conllu").write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
+    return tmp_path / "en.conllu"
+
+
+def test_a_treebank_gives_the_figures_of_a_file_of_words(
+    cli: Run, treebank: Path, tiny_model: Run, tmp_path: Path
+) -> None:
+    rows = [line.split("\t") for line in treebank.read_text().split("\n")]
+    (tmp_path / "w.txt").write_text("\n".join(f"{row[1]}\t{row[3]}" if len(row) > 1 else "" for row in rows))
+    fast = ("--tokens", "-m", tiny_model("bert"), "--repeats", 1, "--resamples", 20, "--layers", "0,2", "--limit", 40)
+    (tmp_path / "de.conllu").write_bytes(treebank.read_bytes().replace(b"sat", b"rain"))
+    beside = ("--test-data", tmp_path / "de.conllu", "--parallel", "--format", "json")
+    done = cli("probe", treebank, *fast, *beside)
+    assert done.status == 0, done.err
+    (found,) = json.loads(done.out)["tasks"]
+    (expected,) = json.loads(cli("probe", tmp_path / "w.txt", *fast, *beside).out)["tasks"]
+    assert (found.pop("task"), expected.pop("task")) == ("en:upos", "w")
+    assert found == expected
+    assert found["tested_on"][0]["name"] == "de.conllu"
+
+
+def test_words_without_a_feature_are_counted_and_no_items(
+    cli: Run, treebank: Path, tiny_model: Run, tmp_path: Path
+) -> None:
+    command = ("probe", treebank, "--tokens", "-m", tiny_model("bert"), "--repeats", 1, "--resamples", 20)
+    content = json.loads(cli(*command, "--labels", "Number,upos,Number", "--layers", "0", "--format", "json").out)
+    number, upos = content["tasks"]
+    assert (number["task"], number["n"], number["labels"]) == ("en:Number", 96, ["Plur", "Sing"])
+    assert (upos["task"], upos["n"]) == ("en:upos", 192)
+    assert number["layers"][0]["accuracy"] == 1
+    assert any("en:Number: left out 96 of 192 words" in note for note in content["notes"])
+
+
+def test_wrong_use_is_one_line(cli: Run, task: Path, treebank: Path, tiny_model: Run, tmp_path: Path) -> None:
     def fails(message: str, *arguments: object) -> None:
         done = cli("probe", *arguments)
         assert done.status == 2
@@ -257,6 +302,14 @@ def test_wrong_use_is_one_line(cli: Run, task: Path, tiny_model: Run, tmp_path: 
     short.write_text("a b\tL0\nc d\tL1\n")
     fails("short.txt has 2 sentences, first 60", task, *model, "--test-data", short, "--parallel")
     fails("test_data is for the probes of one task, and there are 2", task, short, *model, "--test-data", short)
+    fails("en.conllu: is CoNLL-U, where words have labels", treebank, *model)
+    fails("labels has no effect without a file in CoNLL-U", task, *model, "--labels", "Number")
+    fails("labels: 'pos' is no label of CoNLL-U", treebank, "--tokens", *model, "--labels", "pos")
+    fails("no word has the label 'Case'; features: Number", treebank, "--tokens", *model, "--labels", "Case")
+    words = tmp_path / "words.txt"
+    words.write_text("cat\tSing\ncats\tPlur\n")
+    several = ("--test-data", treebank, "--labels", "Number,upos")
+    fails("test_data is for the probes of one task, and there are 2 labels", words, "--tokens", *model, *several)
     few = tmp_path / "few.txt"
     few.write_text("a\tX\na\tX\nb\tY\n")
     fails("few: the validation part is empty", few, *model)

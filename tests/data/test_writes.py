@@ -43,9 +43,7 @@ PAST_IT = {  # file -> what it calls, and why it may
     "analysis/datasets/obtain.py": {"replace", "rmtree", "copyfile"},  # what was downloaded, unpacked
     "bsx/support/download.py": {"replace", "write_text", "open"},  # downloads that go on
     "analysis/factors/parses.py": {"open"},  # appends to its cache
-    "bsx/jobs/scoring/answer.py": {
-        "TemporaryDirectory"
-    },  # the rows of all systems as one table, which goes with the run
+    "bsx/jobs/scoring/answer.py": {"TemporaryDirectory"},  # all systems as one table, which goes with the run
     "bsx/jobs/scoring/input.py": {"TemporaryDirectory"},  # a test set as files, which go with the run
     "analysis/factors/vectors.py": {"TemporaryDirectory", "open"},  # for another program, which is to write there
 }

@@ -23,6 +23,7 @@ from bsx.errors import BsxError, InputError
 from bsx.jobs.cards.data import SegmentTexts, digest_of
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Values
+from bsx.metrics.core import MetricCore
 from bsx.metrics.failures import score_without_failures
 from bsx.metrics.run import prepare, stream
 from bsx.metrics.zoo import get_metric
@@ -289,7 +290,7 @@ class CardMetrics:
         return replace(scored, values=values, corpus=corpus, failed=failed)
 
 
-def score_rows(metrics: Sequence[Metric], texts: SegmentTexts, progress: Progress | None) -> list[Scored]:
+def score_rows(metrics: Sequence[MetricCore], texts: SegmentTexts, progress: Progress | None) -> list[Scored]:
     """Return each metric's scores of texts."""
     corpus = MemoryCorpus({"candidate": texts.candidates}, texts.references, texts.sources)
     prepared = prepare(metrics, corpus, progress=progress)
