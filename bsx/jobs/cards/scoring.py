@@ -315,11 +315,11 @@ def score_rows(metrics: Sequence[MetricCore], texts: SegmentTexts, progress: Pro
     ]
 
 
-def _sign(metric: Metric) -> float:
+def _sign(metric: MetricCore) -> float:
     return 1.0 if metric.higher_is_better else -1.0
 
 
-def _corpus(statistics: Array, metric: Metric) -> CorpusScores:
+def _corpus(statistics: Array, metric: MetricCore) -> CorpusScores:
     return CorpusScores(statistics, lambda sums: _sign(metric) * metric.system_score(sums))
 
 
