@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from textwrap import wrap
 
 from bsx.analysis.present.parts import Answer, Cell, Commands, Example, Heading, Notes, Part, Passages, Prose, TablePart
-from bsx.support.aligned import text_table
+from bsx.support.aligned import WIDTH, table_width, text_table
+
+_NARROW = 18
+"""Columns that a text is given at least before it goes on below."""
 
 
 def text(parts: Sequence[Part], *, full: bool = True) -> str:
@@ -29,7 +34,7 @@ def table_text(table: TablePart) -> str:
 
 
 def aligned(table: TablePart) -> str:
-    """Return the table alone."""
+    """Return the table alone; of one too wide for a terminal, texts go on below, or further columns stand below."""
     cells = [list(table.columns), *([_plain(cell) for cell in row] for row in table.rows)]
     numeric = table.numeric
     for place in range(table.names, len(table.columns)):
@@ -43,7 +48,49 @@ def aligned(table: TablePart) -> str:
         "l" if place < table.names or (place not in numeric and any(row[place].value for row in table.rows)) else "r"
         for place in range(len(table.columns))
     )
-    return text_table(cells, sides or "l")
+    texts = [place for place in range(len(sides)) if place not in numeric]
+    cells = _folded(cells, [place for place in texts if len({row[place] for row in cells}) > 1])
+    return "\n\n".join(
+        text_table(
+            [[row[place] for place in places] for row in cells], "".join(sides[place] for place in places) or "l"
+        )
+        for places in _pieces(cells, table.names)
+    )
+
+
+def _folded(cells: list[list[str]], texts: Sequence[int]) -> list[list[str]]:
+    """Return a table that is too wide for a terminal with its longest texts on several lines, if that is enough.
+
+    Args:
+        cells: the header first.
+        texts: columns that hold texts, by place.
+    """
+    room = {place: max(len(row[place]) for row in cells) for place in texts}
+    excess = table_width(cells) - WIDTH
+    if excess <= 0 or sum(max(0, width - _NARROW) for width in room.values()) < excess:
+        return cells
+    for _ in range(excess):  # the widest column yields first
+        room[max(room, key=lambda place: room[place])] -= 1
+    lines = []
+    for row in cells:
+        folded = [
+            wrap(cell, room[place], break_on_hyphens=False) or [""] if place in room else [cell]
+            for place, cell in enumerate(row)
+        ]
+        lines += [list(line) for line in zip_longest(*folded, fillvalue="")]
+    return lines
+
+
+def _pieces(cells: Sequence[Sequence[str]], names: int) -> list[list[int]]:
+    """Return the columns, by place, of each piece that a table is cut into: all have those of the names."""
+    pieces = [list(range(names))]
+    for place in range(names, len(cells[0])):
+        wider = [*pieces[-1], place]
+        if len(pieces[-1]) > names and table_width([[row[at] for at in wider] for row in cells]) > WIDTH:
+            pieces.append([*range(names), place])
+        else:
+            pieces[-1] = wider
+    return pieces
 
 
 def _plain(cell: Cell) -> str:

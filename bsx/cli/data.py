@@ -13,7 +13,7 @@ from bsx.analysis.agreement.settings import RaterSettings
 from bsx.analysis.datasets.settings import DataFolder, FetchSettings, LoaderSettings
 from bsx.cli.options import Format, Full, Output, TableFormat, command
 from bsx.cli.output import group, progress_bar, say, write_shown
-from bsx.support.aligned import text_table
+from bsx.support.aligned import short_table, text_table
 from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
 
@@ -33,7 +33,7 @@ def show_help(context: typer.Context) -> None:
 
 @data.command("list")
 @command(DataFolder)
-def list_data(settings: DataFolder, format: Format = "text") -> None:
+def list_data(settings: DataFolder, format: Format = "text", full: Full = False) -> None:
     """List the data sets of the registry and say which are here."""
     from bsx.catalog.datasets import load_dataset_catalog
 
@@ -41,16 +41,19 @@ def list_data(settings: DataFolder, format: Format = "text") -> None:
     if format == "json":
         print(to_json({"datasets": rows}))
         return
+    here = sum(row["here"] for row in rows)
+    fetched = sum(bool(row["files"]) and not row["here"] for row in rows)
+    print(f"{len(rows)} data sets, {here} of them here; bsx data get NAME fetches {fetched} of the others.\n")
     cells = [["name", "here", "download", "licence", "title"]]
-    for row in rows:
-        here, download = ("yes" if row[name] else "no" for name in ("here", "files"))
-        cells.append([str(row["name"]), here, download, str(row["licence"]), str(row["title"])])
-    print(text_table(cells, "l"))
+    for row in sorted(rows, key=lambda row: not row["here"]):
+        there, download = ("yes" if row[name] else "no" for name in ("here", "files"))
+        cells.append([str(row["name"]), there, download, str(row["licence"]), str(row["title"])])
+    print(short_table(cells, "l", what="data sets", full=full, cut=4))
 
 
 @data.command("test-sets")
 @command(DataFolder)
-def list_test_sets(settings: DataFolder, format: Format = "text") -> None:
+def list_test_sets(settings: DataFolder, format: Format = "text", full: Full = False) -> None:
     """List the test sets that test_set takes: parts of data sets with candidates, and which are here."""
     from bsx.analysis.datasets.store import find_layout
     from bsx.analysis.datasets.testsets import test_sets
@@ -65,9 +68,11 @@ def list_test_sets(settings: DataFolder, format: Format = "text") -> None:
     if format == "json":
         print(to_json({"test_sets": rows}))
         return
+    print(f"{len(rows)} test sets, {sum(row['here'] for row in rows)} of them here: bsx meta --test-set NAME.\n")
+    rows.sort(key=lambda row: not row["here"])
     cells = [["name", "here", "data set"]]
     cells += [[str(row["name"]), "yes" if row["here"] else "no", str(row["dataset"])] for row in rows]
-    print(text_table(cells, "l"))
+    print(short_table(cells, "l", what="test sets", full=full))
     say(["mt-metrics-eval holds others: mt-metrics-eval/wmt22/en-de, and so on"])
 
 
@@ -81,12 +86,18 @@ def show(settings: DataFolder, name: Name, format: Format = "text") -> None:
     if format == "json":
         print(to_json(row))
         return
+    if row["here"]:
+        where = f"is here, in {row['folder']}"
+    elif row["files"]:
+        where = f"is not here; bsx data get {name} fetches it"
+    else:
+        where = "is not here and has no address to fetch it from: its homepage says how to get it"
+    print(f"{row['title']}: {where}.\n")
     cells = []
     for key, value in row.items():
-        if key == "files":
+        if key in ("files", "title", "here", "folder") or not value:
             continue
-        shown = ", ".join(value) if isinstance(value, list) else {None: "-", True: "yes", False: "no"}.get(value, value)
-        cells.append([key, str(shown or "-")])
+        cells.append([key, ", ".join(value) if isinstance(value, list) else str(value)])
     for file in row["files"]:
         size = f"{file['size']:,} bytes" if file["size"] is not None else "size unknown"
         cells.append(["file", f"{file['url']} ({size}; sha256 {file['sha256'] or 'unknown'})"])

@@ -8,14 +8,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from bsx.cli.options import Format, Plot, Registry, command
+from bsx.cli.options import Format, Full, Plot, Registry, command
 from bsx.cli.output import group, progress_bar, refuse_before_command, say
 from bsx.cli.output import show as show_result
 from bsx.jobs import ablation, alignment, layers
 from bsx.jobs.ablation import Ablation, AblationSettings
 from bsx.jobs.alignment import AlignmentSettings
 from bsx.jobs.layers import LayerSweep, SweepSettings
-from bsx.support.aligned import text_table
+from bsx.support.aligned import short_table
 from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
 
@@ -33,6 +33,7 @@ def list_metrics(
     ] = None,
     registry: Registry = None,
     format: Format = "text",
+    full: Full = False,
 ) -> None:
     """List all metrics, those of other installed packages included."""
     if refuse_before_command(context):
@@ -46,19 +47,31 @@ def list_metrics(
     if format == "json":
         print(to_json({"metrics": rows}))
         return
-    cells = [["name", "needs", "extra", "runs here", "title"]]
-    for row in rows:
+    runs = [row["runs"] in ("yes", _WITH_MODEL) for row in rows]
+    what = "" if needs is None else f" that compare candidates with the {needs}"
+    told = f"{len(rows)} metrics{what}, {sum(runs)} of which run here"
+    if of_choice := [row["name"] for row in rows if row["runs"] == _WITH_MODEL]:
+        told += f"; {', '.join(of_choice)} with the model of the language (--lang) or one of your choice (--model)"
+    print(f"{told}.\n")
+    cells = [["name", "compares with", "runs here", "title"]]
+    for _, row in sorted(zip(runs, rows, strict=True), key=lambda pair: not pair[0]):
         with_what = "+".join(need for need in row["needs"] if need != "candidate")
         title = row["title"] + ("" if row["higher_is_better"] else " (lower is better)")
-        cells.append([row["name"], with_what, row["extra"] or "", row["runs"], title])
-    print(text_table(cells, "l"))
+        cells.append([row["name"], with_what, row["runs"], title])
+    print(short_table(cells, "l", what="metrics", full=full, cut=3))
+
+
+_WITH_MODEL = "with model or lang"
 
 
 @metrics.command()
 def show(
-    name: Annotated[str, typer.Argument(help="A metric's name.")], registry: Registry = None, format: Format = "text"
+    name: Annotated[str, typer.Argument(help="A metric's name.")],
+    registry: Registry = None,
+    format: Format = "text",
+    full: Full = False,
 ) -> None:
-    """Show everything about one metric: what it needs, its settings with their defaults, whom to cite."""
+    """Show one metric: what it needs, its settings with their defaults, whom to cite; with --full, everything."""
     from bsx.catalog.catalog import load_registry
     from bsx.metrics.inventory import describe
 
@@ -71,13 +84,25 @@ def show(
 
     settings: list[dict[str, object]] = details.pop("settings")
     figures = [Evidence.model_validate(figure) for figure in details.pop("evidence")]
+    needs = " and ".join(need for need in details["needs"] if need != "candidate")
+    better = "higher" if details["higher_is_better"] else "lower"
+    said = f"{details['title']} compares candidates with the {needs}; {better} is better"
+    print(f"{said}, range {details['range']}. Runs here: {details['runs']}.\n")
     for field, value in details.items():
-        print(f"{field}: {', '.join(value) if isinstance(value, list) else '' if value is None else value}")
-    for figure in figures:
+        if full or (value not in (None, "", []) and field not in _SAID):
+            print(f"{field}: {', '.join(value) if isinstance(value, list) else '' if value is None else value}")
+    for figure in figures if full else figures[:_EVIDENCE]:
         print(f"evidence: {spelled_figure(figure, whole=True)}")
-    print("settings:")
-    for setting in settings:
-        print(f"  {setting['name']}={setting['default']}  ({setting['type']}) {setting['help']}")
+    if not full and len(figures) > _EVIDENCE:
+        print(f"{len(figures) - _EVIDENCE} more figures of evidence: --full.")
+    cells = [["setting", "default", "meaning"]]
+    cells += [[str(one["name"]), str(one["default"]) or "-", str(one["help"])] for one in settings]
+    if settings:
+        print(f"\n{short_table(cells, 'l', what='settings', full=full, cut=2)}")
+
+
+_EVIDENCE = 5
+_SAID = ("title", "needs", "higher_is_better", "range", "runs")
 
 
 @metrics.command("layers")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -9,18 +10,18 @@ import typer
 
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.models import ModelEntry
-from bsx.cli.options import Format, Registry, command
+from bsx.cli.options import Format, Full, Registry, command
 from bsx.cli.output import group, refuse_before_command, refuse_beside, say
 from bsx.data.cells import finite
 from bsx.errors import InputError
 from bsx.models.ranking import Constraints, select_model
-from bsx.support.aligned import text_table
+from bsx.support.aligned import SHOWN, WIDTH, short_table, shortened, text_table
 from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
 
 if TYPE_CHECKING:
-    from bsx.models.evidence import Weights
-    from bsx.models.ranking import Prefer
+    from bsx.models.evidence import Ranked, Weights
+    from bsx.models.ranking import ModelChoice, Prefer
 
 models = group()
 Name = Annotated[str, typer.Argument(help="Registry name or alias.")]
@@ -43,23 +44,34 @@ def list_models(
     languages: Annotated[bool, typer.Option("--languages", help="List the languages instead.")] = False,
     registry: Registry = None,
     format: Format = "text",
+    full: Full = False,
 ) -> None:
     """List the registry's models, or rank those for a language."""
     if refuse_before_command(context):
         return
     catalog = _load(registry)
     if languages:
-        refuse_beside(context, "languages", "registry", "format")
+        refuse_beside(context, "languages", "registry", "format", "full")
         rows = [entry.model_dump() for entry in catalog.languages.values()]
-        _print_rows("languages", rows, ["code", "name", "script", "model"], format)
+        if format == "text":
+            print(f"{len(rows)} languages, each with the model that is used unless one is named.\n")
+        _print_rows("languages", rows, ["code", "name", "script", "model"], format, full=full)
         return
-    columns = ["name", "layer", "layers", "parameters", "licence", "baseline", "available"]
     from bsx.models.ranking import list_models as fitting
 
     if lang is None:
         fit = fitting(catalog, prefer=_prefer(prefer), constraints=constraints)
         rows = [_row(entry, catalog, None) for entry in fit]
-        _print_rows("models", rows, [*columns, "source"], format)
+        if format == "json":
+            print(to_json({"models": rows}))
+            return
+        here = [str(row["name"]) for row in rows if row["available"]]
+        there = f"{len(here):,} of them on this machine: {', '.join(here[:_NAMED])}" if here else "none on this machine"
+        print(f"{len(rows):,} models, {there}. bsx models --lang CODE says which one to use for a language.\n")
+        if prefer == "paper":  # by name; any other order is the one asked for
+            rows.sort(key=lambda row: not row["available"])
+        columns = ["name", "layer", "layers", *_FACTS, "source"] if full else ["name", "layer", "layers", *_SHORT]
+        _print_rows("models", rows, columns, format, full=full)
         return
 
     choice = select_model(
@@ -79,16 +91,52 @@ def list_models(
         }
         print(to_json(result))
         return
-    chosen = "none is chosen, without evidence" if choice.abstains else f"{choice.name} ({choice.reason})"
-    print(f"{choice.language.name}: {chosen}")
+    print(f"{_chosen(choice, rows)}\n")
+    if full:
+        _print_rows("models", rows, ["name", "layer", "layers", *_FACTS, "reason"], format, full=True)
+    else:
+        of = {name: entry.name for name, entry in catalog.languages.items()}
+        rows = [{**row, **_spoken(ranked, of)} for row, ranked in zip(rows, choice.ranking, strict=True)]
+        said = [column for column in ("measured in", "evidence") if any(row[column] for row in rows)]
+        _print_rows("models", rows, ["name", "size", "available", *said], format, most=_RANKED)
     for note in choice.notes:
-        print(f"note: {note}")
-    _print_rows("models", rows, [*columns, "reason"], format)
+        print(f"Note: {note}")
+
+
+_FACTS = ("parameters", "licence", "baseline", "available")
+_SHORT = ("parameters", "licence", "available")
+_NAMED = 5
+_RANKED = 10
+
+
+def _chosen(choice: ModelChoice, rows: Sequence[Mapping[str, object]]) -> str:
+    """Return which model to use for a language, why, and which to use where that is not on this machine."""
+    language = choice.language.name
+    if choice.abstains:
+        return f"{language}: no model is chosen, for lack of evidence; {len(rows):,} know the language."
+    told = f"{language}: use {choice.name} ({choice.reason})."
+    if not rows[0]["available"]:
+        there = next(((place, row) for place, row in enumerate(rows, start=1) if row["available"]), None)
+        told += f" It is not on this machine; bsx models pull {choice.name} fetches it."
+        if there is not None:
+            told += f" On this machine: {there[1]['name']}, number {there[0]} of {len(rows)}."
+    return f"{told}\nThe order follows the evidence below; no difference between models is tested."
+
+
+def _spoken(ranked: Ranked, languages: Mapping[str, str]) -> dict[str, object]:
+    """Return the figure that a model was ranked by in short: its language, and the rest without its source."""
+    from bsx.models.evidence import spelled_figure
+
+    evidence, size = ranked.evidence, f"{ranked.entry.parameters / 1e6:,.0f} M"
+    if evidence is None:
+        return {"size": size, "measured in": "", "evidence": ""}
+    figure = spelled_figure(evidence, whole=True).removesuffix(f"; {evidence.source}")
+    return {"size": size, "measured in": languages.get(evidence.language, evidence.language), "evidence": figure}
 
 
 @models.command()
-def show(name: Name, registry: Registry = None, format: Format = "text") -> None:
-    """Show everything the registry says about one model, and where the entry comes from."""
+def show(name: Name, registry: Registry = None, format: Format = "text", full: Full = False) -> None:
+    """Show what the registry says about one model; with --full, everything."""
     from bsx.models.evidence import spelled_figure
 
     catalog = _load(registry)
@@ -97,16 +145,35 @@ def show(name: Name, registry: Registry = None, format: Format = "text") -> None
     if format == "json":
         print(to_json(details))
         return
-    rows = []
+    print(f"{_described(entry, details)}\n")
+    rows, figures = [], [["evidence", spelled_figure(evidence, whole=True)] for evidence in entry.evidence]
     for key, value in details.items():
-        if key == "evidence":
-            rows += [[key, spelled_figure(evidence, whole=True)] for evidence in entry.evidence]
-            continue
         if key == "baselines" and isinstance(value, dict):
-            value = {lang: f"layers 0 to {len(layers) - 1}" for lang, layers in value.items()}
-        nested = isinstance(value, list | dict)
-        rows.append([key, to_json(value) if nested else _spell(value)])
+            value = ", ".join(f"{lang} (layers 0 to {len(layers) - 1})" for lang, layers in value.items())
+        if key == "evidence" or (not full and value in (None, "", [], False)):
+            continue
+        spelled = ", ".join(map(str, value)) if isinstance(value, list) else _spell(value)
+        rows.append([key, spelled])
+    rows += figures if full else [[key, shortened(figure, WIDTH - 18)] for key, figure in figures[:_EVIDENCE]]
     print(text_table(rows, "l"))
+    if not full and len(figures) > _EVIDENCE:
+        print(f"{len(figures) - _EVIDENCE} more figures of evidence: --full.")
+
+
+_EVIDENCE = 5
+
+
+def _described(entry: ModelEntry, details: Mapping[str, object]) -> str:
+    """Return in a sentence or two what a model is, which layer is scored, and whether it can be used now."""
+    known = entry.languages
+    languages = "many languages" if known == "multilingual" else f"{len(known)} languages"
+    if isinstance(known, list) and len(known) == 1:
+        languages = f"language {known[0]}"
+    layer = f"layer {entry.layer} of {entry.layers}" if isinstance(entry.layer, int) else "no layer is validated"
+    here = "It is on this machine" if details["available"] else f"bsx models pull {entry.name} fetches it"
+    return f"{entry.name}: {languages}, {_spell(entry.parameters)} parameters, scored with {layer}. {here}.".replace(
+        "scored with no layer", "no layer"
+    )
 
 
 @models.command()
@@ -219,8 +286,18 @@ def _spell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _print_rows(what: str, rows: list[dict[str, object]], columns: list[str], format: str) -> None:
+def _print_rows(
+    what: str,
+    rows: Sequence[Mapping[str, object]],
+    columns: Sequence[str],
+    format: str,
+    *,
+    full: bool = False,
+    most: int = SHOWN,
+) -> None:
     if format == "json":
         print(to_json({what: rows}))
         return
-    print(text_table([columns, *([_spell(row[name]) for name in columns] for row in rows)], "l"))
+    heads = ["here" if name == "available" else name for name in columns]
+    cells = [heads, *([_spell(row[name]) for name in columns] for row in rows)]
+    print(short_table(cells, "l", what=what, full=full, cut=len(columns) - 1, most=most))

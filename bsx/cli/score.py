@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bsx.bertscore.config import ScorerConfig
-from bsx.cli.options import Format, command
+from bsx.cli.options import Format, Full, command
 from bsx.cli.output import progress_bar, say
 from bsx.errors import InputError
 from bsx.jobs.scoring.run import ScoredFiles, ScoreRun, score_files
@@ -26,7 +26,7 @@ _OFTEN_SCORE = """
 
 
 @command(ScoreRun, often=_OFTEN_SCORE)
-def score(settings: ScoreRun, format: Format = "text") -> None:
+def score(settings: ScoreRun, format: Format = "text", full: Full = False) -> None:
     """Score candidates against references; a file called - is standard input."""
     scored: ScoredFiles | ScoredLanguages
     with progress_bar() as report:
@@ -38,7 +38,7 @@ def score(settings: ScoreRun, format: Format = "text") -> None:
         else:
             scored = score_files(**watched)
     result = scored.to_dict()
-    print(to_json(result) if format == "json" else scored.to_text(result))
+    print(to_json(result) if format == "json" else scored.to_text(result, full=full))
     say(scored.notes())
     if isinstance(scored, ScoredFiles) and (missed := scored.shortfalls(result)):
         say(missed)
@@ -51,6 +51,7 @@ def match(
     candidate: Annotated[str, typer.Argument(help="The candidate text.")],
     reference: Annotated[str, typer.Argument(help="The reference text.")],
     format: Format = "text",
+    full: Full = False,
     plot: Annotated[Path | None, typer.Option(help="Draw a heatmap: .png, .svg, .pdf or .html.", writable=True)] = None,
 ) -> None:
     """Show the token alignment behind a score."""
@@ -64,5 +65,5 @@ def match(
     alignment = scorer.align(candidate, reference)
     if plot is not None:
         draw_alignment(alignment, plot)
-    print(to_json(alignment.to_dict()) if format == "json" else match_text(alignment))
+    print(to_json(alignment.to_dict()) if format == "json" else match_text(alignment, full=full))
     say(scorer.metric.doubts)

@@ -46,7 +46,7 @@ def train_one(settings: TrainSettings, format: Format = "text") -> None:
         origin = provenance("train", training.files_of(settings))
         print(to_json({"output": str(settings.output), **record.to_dict(), "provenance": origin}))
         return
-    print(f"{record.to_text()}\nscore with trained:{settings.output}")
+    print(f"{record.to_text()}\n\nTo score with it: --metrics trained:{settings.output}")
 
 
 @train.command()

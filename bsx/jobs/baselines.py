@@ -72,7 +72,12 @@ class ComputedBaseline:
         for layer, figures in enumerate(zip(*(getattr(self.entry, name) for name in FIGURES), strict=True)):
             error = f"{self.standard_error[layer, 2]:.5f}"
             rows.append([str(layer), *(f"{value:.4f}" for value in figures), error])
-        return f"{self.model}, {self.language}: {self.pairs} pairs\n{text_table(rows, 'r')}"
+        low, high, error = min(self.entry.f1), max(self.entry.f1), float(np.max(self.standard_error[:, 2]))
+        said = (
+            f"Pairs of sentences that have nothing to do with each other score F1 from {low:.4f} to {high:.4f} by "
+            f"layer ({self.model}, {self.language}; {self.pairs:,} random pairs, standard errors up to {error:.5f})."
+        )
+        return f"{said}\n\n{text_table(rows, 'r')}"
 
 
 @settled(BaselineSettings)

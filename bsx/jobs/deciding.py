@@ -20,7 +20,6 @@ from bsx.errors import InputError
 from bsx.jobs.tables import MetricSettings, Reported
 from bsx.metrics.mbr import Decision, Decoder, MbrSettings, Utilities, drawn
 from bsx.metrics.zoo import get_metrics
-from bsx.support.aligned import text_table
 from bsx.support.progress import told
 from bsx.support.settings import Option, part, refuse_idle, settled
 
@@ -87,28 +86,23 @@ class Decided:
         return {**self.summary, "notes": self.notes}
 
     def to_text(self) -> str:
-        """Return the summary as aligned lines, for people."""
+        """Return what was decided in a few sentences."""
         result = self.summary
-        rows = [
-            ["lists", f"{result['lists']:,}"],
-            ["candidates", f"{result['candidates']:,}, {result['distinct']:,} of them different within their lists"],
-            ["mean expected score", f"{result['expected']:.4f}"],
-            ["mean rank in the list", f"{result['rank']:.2f}; the first was chosen in {result['first']:,} lists"],
+        said = [
+            f"By {result['settings']['metric']}, one candidate was chosen from each of {result['lists']:,} lists "
+            f"({result['candidates']:,} candidates, {result['distinct']:,} of them different within their lists).",
+            f"Their expected score is {result['expected']:.4f} on average; the first of a list was chosen in "
+            f"{result['first']:,} lists, the mean rank is {result['rank']:.2f}.",
         ]
         if (checked := result["checked"]) is not None:
             low, high = checked["ci"]
-            rows += [
-                [
-                    "decided exactly too",
-                    f"{checked['lists']:,} lists, of which {checked['same']:,} have the same decision or one as good "
-                    f"({checked['share']:.3f} [{low:.3f}, {high:.3f}], 95 % interval over lists like these)",
-                ],
-                [
-                    "loss of expected score",
-                    f"{checked['loss_mean']:.4f} in the mean, {checked['loss_max']:.4f} at most",
-                ],
-            ]
-        return text_table(rows, "ll")
+            said.append(
+                f"{checked['lists']:,} lists were decided exactly too: {checked['same']:,} decisions are the same or "
+                f"as good ({checked['share']:.3f} [{low:.3f}, {high:.3f}], 95 % interval over lists like these), and "
+                f"{checked['loss_mean']:.4f} of the expected score is lost on average, {checked['loss_max']:.4f} at "
+                "most."
+            )
+        return "\n".join(said)
 
 
 @dataclass(frozen=True)

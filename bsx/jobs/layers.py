@@ -39,6 +39,8 @@ from bsx.support.progress import told
 from bsx.support.settings import BaseSettings, Option, part, settled
 
 LANG = "Language of the texts; rows of a column lp into another are left out."
+_SURE = 0.95
+"""Share of resamples from which a layer is told apart from all others."""
 NO_LAYER = ("layer", "all_layers", "rescale", "baseline", "final_norm")
 """Settings of a scorer that make no sense where every layer is looked at."""
 
@@ -229,20 +231,14 @@ class Tuning:
     def to_text(self) -> str:
         """Return a table of the layers."""
         result = self.agreement
-        head = f"{self.model}: mean {result.statistic} over {len(result.groups)} groups, {result.n} segments"
-        rows = [["layer", "precision", "recall", "f1", "95% interval of f1", ""]]
+        rows = [["layer", "precision", "recall", "f1", "95 % interval of f1"]]
         for row in self.rows():
             figures = [f"{row[name]:.4f}" for name in ("precision", "recall", "f1")]
-            interval = f"[{row['f1_low']:.4f}, {row['f1_high']:.4f}]"
-            best = "<- best" if row["layer"] == result.best_layer else ""
-            rows.append([str(row["layer"]), *figures, interval, best])
-        lines = [head, text_table(rows, "rrrrl")]
-        margin = result.mean[result.best_layer, 2] - result.mean[result.runner_up, 2]
-        lines.append(
-            f"layer {result.best_layer} is best in {result.win_share:.0%} of bootstrap resamples; "
-            f"it leads layer {result.runner_up} by {margin:.4f}"
-        )
-        return "\n".join([*lines, self.signature])
+            rows.append([str(row["layer"]), *figures, f"[{row['f1_low']:.4f}, {row['f1_high']:.4f}]"])
+        groups = f" in {len(result.groups)} groups" if len(result.groups) > 1 else ""
+        caption = f"Mean {result.statistic} with human judgments by layer; intervals over segments like these"
+        where = f"on {result.n:,} segments{groups}"
+        return "\n".join([_best(self.model, result, where), "", caption, text_table(rows, "r"), "", self.signature])
 
     def write(self, registry: Path | None = None) -> Path | None:
         """Write layer and evidence to an overlay registry; return the file.
@@ -364,12 +360,30 @@ class LayerSweep:
         return {"results": self.rows()}
 
     def to_text(self) -> str:
-        """Return a table."""
-        rows = [["metric", "layer", "mean", "95% interval", ""]]
+        """Return which layer of each metric agrees best, and how surely, and a table."""
+        said = [_best(spec, result, f"on {result.n:,} segments") for spec, result in self.results.items()]
+        rows = [["metric", "layer", "mean", "95 % interval over segments"]]
         for row in self.rows():
-            interval, mark = f"[{row['low']:.4f}, {row['high']:.4f}]", "<- best" if row["best"] else ""
-            rows.append([str(row["metric"]), str(row["layer"]), f"{row['mean']:.4f}", interval, mark])
-        return text_table(rows)
+            interval = f"[{row['low']:.4f}, {row['high']:.4f}]"
+            rows.append([str(row["metric"]), str(row["layer"]), f"{row['mean']:.4f}", interval])
+        return "\n".join([*said, "", text_table(rows)])
+
+
+def _best(name: str, result: LayerAgreement, where: str) -> str:
+    """Return which layer has the highest correlation, and whether that tells it apart from the next one."""
+    best, second = result.best_layer, result.runner_up
+    value = result.mean[best, 2]
+    if not math.isfinite(value):
+        return f"{name}: no layer has a {result.statistic} with human judgments {where}."
+    said = (
+        f"{name}: layer {best} has the highest {result.statistic} with human judgments {where}, {value:.4f} "
+        f"[{result.low[best]:.4f}, {result.high[best]:.4f}], and has it in {result.win_share:.0%} of the bootstrap "
+        "resamples."
+    )
+    if second == best or not math.isfinite(result.mean[second, 2]):
+        return said
+    apart = "" if result.win_share >= _SURE else "; it is not told apart from all others"
+    return f"{said} Layer {second} is {value - result.mean[second, 2]:.4f} behind{apart}."
 
 
 @settled(SweepSettings)

@@ -11,9 +11,14 @@ from numpy.typing import NDArray
 from bsx.data.pairing import Pairing, printed
 from bsx.metrics.core import Figures, MetricCore
 from bsx.metrics.run import Prepared, ScoredBlock, Totals
-from bsx.support.aligned import text_table
+from bsx.support.aligned import WIDTH, short_table, table_width
 from bsx.support.untyped import JsonObject
 
+_TOLD = 4
+"""Metrics that a sentence has room for."""
+_NAMES = 22
+"""Columns of a terminal that are kept for the names of systems."""
+_UNTESTED = "No difference is tested here: bsx compare does."
 _REMARKS = {
     "empty": "without content on one side",
     "undefined": "for which it is not defined (no token has weight); they score as empty ones",
@@ -151,24 +156,97 @@ def _means(figures: Figures, means: NDArray[np.float64]) -> dict[str, float | li
     return {name: means[:, j].tolist() if figures.every else float(means[0, j]) for j, name in enumerate(figures.names)}
 
 
-def to_text(prepared: Prepared, result: JsonObject) -> str:
-    """Return a summary as tables for a terminal, with the signatures."""
+def to_text(prepared: Prepared, result: JsonObject, *, full: bool = False) -> str:
+    """Return a summary for a terminal: a sentence, a table and the signatures.
+
+    Args:
+        prepared: metrics and corpus.
+        result: what `summarise` made of them.
+        full: all systems, with whole names.
+    """
     figures = prepared.metrics[0].figures
     if figures is None:
+        signatures = [entry["signature"] for entry in result["metrics"]]
+        answer, rows = _of_metrics(result)
+    else:
+        signatures = [result["signature"]]
+        answer, rows = (_by_layer if figures.every else _of_figures)(figures, result)
+    table = short_table(rows, "lr" if rows[0][0] == "system" else "llr", what="rows", full=full, cut=_systems(rows))
+    return "\n".join([answer, "", table, "", *signatures])
+
+
+def _systems(rows: Sequence[Sequence[str]]) -> int:
+    return rows[0].index("system")
+
+
+def _of_metrics(result: JsonObject) -> tuple[str, list[list[str]]]:
+    """Return what metrics say of each system in a sentence, and as a row a system."""
+    entries, systems = result["metrics"], result["systems"]
+    counts = [entries[0]["scores"][place].get("n", result["segments"]) for place in range(len(systems))]
+    heads = [entry["metric"] + ("" if entry["higher_is_better"] else " (lower is better)") for entry in entries]
+    if len(systems) == 1:
+        told = ", ".join(
+            f"{head} {entry['scores'][0]['score']:.4f}" for head, entry in zip(heads, entries, strict=True)
+        )
+        answer = f"Corpus scores of {_counted(counts)}: {told}."
+    else:
+        told = ", ".join(f"{head} from {_ends(entry)}" for head, entry in zip(heads, entries, strict=True))
+        told = f"; corpus scores: {told}" if len(entries) <= _TOLD else f" under {len(entries)} metrics"
+        answer = f"{len(systems):,} systems, {_counted(counts)} each{told}. {_UNTESTED}"
+    rows = [["system", "n", *heads]]
+    for place, system in enumerate(systems):
+        rows.append([system, f"{counts[place]:,}", *(f"{entry['scores'][place]['score']:.4f}" for entry in entries)])
+    if table_width([row[1:] for row in rows]) > WIDTH - _NAMES:  # a row a metric, whose name may be long
         rows = [["metric", "system", "n", "corpus score"]]
-        for entry in result["metrics"]:
-            for score in entry["scores"]:
-                n = str(score.get("n", result["segments"]))
-                rows.append([entry["metric"], score["system"], n, f"{score['score']:.4f}"])
-        return "\n".join([text_table(rows, "llr"), *(entry["signature"] for entry in result["metrics"])])
-    lines = []
-    for layer in range(len(result[figures.names[0]])) if figures.every else (None,):
-        rows = [["system", "n", *figures.names]]
-        for entry in result["systems"]:
-            means = (entry[name] if layer is None else entry[name][layer] for name in figures.names)
-            rows.append([entry["name"], str(entry["n"]), *(f"{mean:.4f}" for mean in means)])
-        lines += [*([] if layer is None else [f"layer {layer}"]), text_table(rows)]
-    return "\n".join([*lines, result["signature"]])
+        for head, entry in zip(heads, entries, strict=True):
+            for place, system in enumerate(systems):
+                rows.append([head, system, f"{counts[place]:,}", f"{entry['scores'][place]['score']:.4f}"])
+    return answer, rows
+
+
+def _ends(entry: JsonObject) -> str:
+    scores = [score["score"] for score in entry["scores"]]
+    return f"{min(scores):.4f} to {max(scores):.4f}"
+
+
+def _of_figures(figures: Figures, result: JsonObject) -> tuple[str, list[list[str]]]:
+    """Return what a metric with several figures says of each system in a sentence, and as a row a system."""
+    systems, last = result["systems"], figures.names[-1]
+    name, counts = f"{result['metric']} {last}", [entry["n"] for entry in systems]
+    if len(systems) == 1:
+        others = ", ".join(f"{figure} {systems[0][figure]:.4f}" for figure in figures.names[:-1])
+        answer = f"{name}: {systems[0][last]:.4f}, the mean over {_counted(counts)} ({others})."
+    else:
+        means = [entry[last] for entry in systems]
+        ends = f"{min(means):.4f} to {max(means):.4f}"
+        answer = f"{len(systems):,} systems, {_counted(counts)} each: mean {name} from {ends}. {_UNTESTED}"
+    rows = [["system", "n", *figures.names]]
+    for entry in systems:
+        rows.append([entry["name"], f"{entry['n']:,}", *(f"{entry[figure]:.4f}" for figure in figures.names)])
+    return answer, rows
+
+
+def _by_layer(figures: Figures, result: JsonObject) -> tuple[str, list[list[str]]]:
+    """Return what a metric with several figures says of each system at every layer, likewise."""
+    systems, last = result["systems"], figures.names[-1]
+    means = [mean for entry in systems for mean in entry[last]]
+    layers = len(systems[0][last])
+    answer = (
+        f"{result['metric']} {last} of {_counted([entry['n'] for entry in systems])}: from {min(means):.4f} to "
+        f"{max(means):.4f} in {layers} layers, whose scores cannot be compared with each other."
+    )
+    rows = [["layer", "system", "n", *figures.names]]
+    for layer in range(layers):
+        for entry in systems:
+            told = (f"{entry[figure][layer]:.4f}" for figure in figures.names)
+            rows.append([str(layer), entry["name"], f"{entry['n']:,}", *told])
+    return answer, rows
+
+
+def _counted(counts: Sequence[int]) -> str:
+    """Return how many segments there are of each system."""
+    low, high = min(counts), max(counts)
+    return f"{high:,} segment{'s' * (high != 1)}" if low == high else f"{low:,} to {high:,} segments"
 
 
 def about(metrics: Sequence[MetricCore]) -> list[str]:

@@ -119,13 +119,19 @@ class ModelRecord(_Record):
         return content
 
     def to_text(self) -> str:
-        """Return a row a network, their mean, and what they were trained on."""
+        """Return what the metric reached on the validation data, and a row a network."""
         rows = [["seed", "epochs", "best", self.statistic]]
         for member in self.members:
             rows.append([str(member.seed), str(len(member.log)), str(member.best_epoch), f"{member.valid:.4f}"])
         rows.append(["mean of networks", "", "", f"{self.ensemble_valid:.4f}"])
-        data = f"{self.train.instances} training, {self.valid.instances} validation instances"
-        return f"{text_table(rows)}\n{self.architecture} on {self.encoder.model}: {data}"
+        several = len(self.members) > 1
+        told = (
+            f"{self.architecture} on {self.encoder.model}, trained on {self.train.instances:,} instances: "
+            f"{'the mean of its networks' if several else 'it'} reaches {self.statistic} {self.ensemble_valid:.4f} on "
+            f"the {self.valid.instances:,} validation instances.\nThese chose the epochs: measure agreement on other "
+            "data (bsx meta)."
+        )
+        return f"{told}\n\n{text_table(rows)}"
 
     def write(self, file: Path) -> None:
         """Write the record as YAML, all or nothing."""

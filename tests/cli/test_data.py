@@ -400,12 +400,16 @@ def test_list_and_show(registry: Server, cli: Cli, tmp_path: Path) -> None:
     assert not rows["wmt17-da"]["here"]
     assert rows["toy"]["files"][0]["size"] == len(TABLE)
     lines = cli("data", "list").out.splitlines()
-    assert lines[0].split() == ["name", "here", "download", "licence", "title"]
+    assert lines[0].startswith(f"{len(rows)} data sets, ")
+    assert lines[2].split() == ["name", "here", "download", "licence", "title"]
+    assert lines[3].split()[0] in {name for name, row in rows.items() if row["here"]}  # those that are here come first
+    assert len(lines) <= 25 < len(cli("data", "list", "--full").out.splitlines())
     assert any(line.split()[:3] == ["toy", "yes", "yes"] for line in lines)
     shown = cli("data", "show", "wmt17-da").out
     assert "wmt17-metrics-task-package.tgz (size unknown; sha256 unknown)" in shown
     assert "licence         unknown" in shown
-    assert f"here            yes\nfolder          {tmp_path / 'data/toy'}" in cli("data", "show", "toy").out
+    assert f"is here, in {tmp_path / 'data/toy'}" in cli("data", "show", "toy").out.splitlines()[0]
+    assert "is not here" in shown.splitlines()[0]
     assert json.loads(cli("data", "show", "toy", "--format", "json").out) == rows["toy"]
     assert "unknown data set 'tooy'. Near: toy" in cli("data", "get", "tooy").err
     assert "List, show, fetch and verify" in cli("data").out

@@ -220,7 +220,9 @@ def test_match(cli: Cli, tmp_path: Path, minilm: Scorer) -> None:
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
     text = cli("match", "the cat", "a cat", "-m", "minilm")
     assert "cat" in text.out
-    assert "-> cat" in text.out
+    assert text.out.startswith("BERTScore F1 of the pair: ")
+    assert "[CLS]" not in text.out
+    assert "[CLS]" in cli("match", "the cat", "a cat", "-m", "minilm", "--full").out
 
 
 def test_match_errors(cli: Cli, tmp_path: Path) -> None:
@@ -234,7 +236,18 @@ def test_models(cli: Cli) -> None:
     rows = {row["name"]: row for row in json.loads(cli("models", "--format", "json").out)["models"]}
     assert rows["minilm"]["available"] is True
     assert rows["roberta-large"]["layer"] == 17
-    assert "roberta-large" in cli("models").out
+    assert "roberta-large" in cli("models", "--full").out
+    short = cli("models").out.splitlines()
+    assert short[0].startswith(f"{len(rows)} models, ")
+    here = [name for name, row in rows.items() if row["available"]]
+    assert [line.split()[0] for line in short[3 : 3 + len(here)]] == here
+    assert len(short) <= 25
+    assert max(map(len, short[2:])) <= 100
+    chosen = cli("models", "--lang", "de").out.splitlines()
+    assert chosen[0].startswith("German: use bert-base-multilingual-cased ")
+    assert "models pull bert-base-multilingual-cased" in chosen[0]
+    assert len(chosen) <= 25
+    assert max(map(len, chosen[3:])) <= 100
     shown = json.loads(cli("models", "show", "FacebookAI/roberta-large", "--format", "json").out)
     assert shown["name"] == "roberta-large"
     assert shown["baselines"]["en"]["17"]["f1"] == 0.83122575

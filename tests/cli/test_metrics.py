@@ -103,8 +103,15 @@ def test_systems_below_one_another_are_several_systems(cli: Run, tmp_path: Path)
             assert one["score"] == pytest.approx(metric.score(*expected[one["system"]]).system)
     assert json.loads((tmp_path / "out.tsv.signatures.json").read_text())["metrics"] == result["metrics"]
     assert list(read(tmp_path / "out.tsv")[0]) == ["system", "candidate", "reference", "note", "bleu", "ter"]
-    table = [line.split()[:3] for line in cli(*command).out.splitlines()[1:5]]
-    assert table == [[name, system, n] for name in ("bleu", "ter") for system, n in (("a", "4"), ("b", "3"))]
+    answer, _, head, *table = cli(*command).out.splitlines()[:5]
+    assert answer.startswith("2 systems, 3 to 4 segments each; corpus scores: bleu from ")
+    assert head.split()[:3] == ["system", "n", "bleu"]
+    for line, (place, system, n) in zip(table, ((0, "a", 4), (1, "b", 3)), strict=True):
+        assert line.split() == [
+            system,
+            str(n),
+            *(f"{entry['scores'][place]['score']:.4f}" for entry in result["metrics"]),
+        ]
 
 
 def test_systems_below_one_another_under_bertscore(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
@@ -253,8 +260,14 @@ def test_the_list_and_one_metric(cli: Run) -> None:
     assert {"bertscore", "moverscore", "chrf", "bleurt", "labse"} <= {row["name"] for row in rows}
     free = json.loads(cli("metrics", "--needs", "source", "--format", "json").out)["metrics"]
     assert {"xmoverscore", "labse-qe"} <= {row["name"] for row in free} < {row["name"] for row in rows}
-    text = cli("metrics").out
+    text = cli("metrics", "--full").out
     assert "lower is better" in text
+    short = cli("metrics").out.splitlines()
+    assert short[0].startswith(
+        f"{len(rows)} metrics, {sum(line.split()[2] in ('yes', 'with') for line in text.splitlines()[3:])} "
+    )
+    assert len(short) <= 25
+    assert max(map(len, short[2:])) <= 100
     shown = json.loads(cli("metrics", "show", "moverscore", "--format", "json").out)
     assert {setting["name"] for setting in shown["settings"]} >= {"ngram", "idf", "pmeans"}
     assert "citation: Zhao" in cli("metrics", "show", "moverscore").out
@@ -348,7 +361,8 @@ def test_layers_of_any_metric_beside_human_judgments(cli: Run, tiny_model: Run, 
     by_name = {(row["metric"], row["layer"]): row for row in found}
     assert by_name["bertr", 1]["mean"] == pytest.approx(r, abs=1e-4)
     assert sum(row["best"] for row in found) == 3
-    assert "<- best" in cli(*common).out
+    best = next(row["layer"] for row in found if row["metric"] == "bertscore" and row["best"])
+    assert cli(*common, "--metrics", specs).out.startswith(f"bertscore: layer {best} has the highest pearson ")
     assert "a setting layer, left open" in cli(*common, "--metrics", "chrf").err
     assert "a setting layer, left open" in cli(*common, "--metrics", "bertr:layer=1").err
 

@@ -223,7 +223,7 @@ def test_listing_as_json(cli: Cli) -> None:
             "source",
         }
     assert result["models"][0]["baseline"] is True
-    assert f"English: {OFFLINE_ENGLISH}" in cli("models", "-l", "en", "--available").out
+    assert f"English: use {OFFLINE_ENGLISH}" in cli("models", "-l", "en", "--available").out
     assert cli("models", "-l", "ht", "--available").status == 2
 
 
@@ -378,11 +378,14 @@ def test_every_figure_of_bert_score_is_ours() -> None:
 
 
 def test_figures_and_lists_are_shown_with_their_sources(cli: Cli) -> None:
-    model = cli("models", "show", "XLM-100").out
+    model = cli("models", "show", "XLM-100", "--full").out
     assert re.search(r"^evidence +WMT17 en-tr segment tau \.628; Zhang et al\. 2020, Table 14$", model, re.MULTILINE)
     assert re.search(r"^evidence +WMT16 segment DA to-English r \.648; bert-score", model, re.MULTILINE)
     assert "facebookresearch/XLM, README.md" in model
-    assert "evidence: WMT17 en-zh segment r .803; Mathur et al. 2019, Table 2" in cli("metrics", "show", "bertr").out
+    assert (
+        "evidence: WMT17 en-zh segment r .803; Mathur et al. 2019, Table 2"
+        in cli("metrics", "show", "bertr", "--full").out
+    )
     shown = json.loads(cli("metrics", "show", "laser", "--format", "json").out)
     assert "laser_encoders/language_list.py" in shown["languages_source"]
     assert json.loads(cli("metrics", "show", "ter", "--format", "json").out)["evidence"][0]["level"] == "system"

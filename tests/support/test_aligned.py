@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsx.support.aligned import display_width, text_table
+from bsx.support.aligned import SHOWN, WIDTH, display_width, short_table, table_width, text_table
 
 CELLS = st.text(alphabet="abc1.", min_size=1, max_size=6)
 
@@ -30,3 +30,25 @@ def test_columns_stand_below_each_other_in_every_script() -> None:
     lines = text_table([["text", "n"], *([text, "1"] for text in texts)]).split("\n")
     assert len({wcwidth.wcswidth(line) for line in lines}) == 1
     assert all(display_width(text) == wcwidth.wcswidth(text) for text in texts)
+
+
+ROWS = [["name", "title"], *([f"m{i}", "of characters " * 9] for i in range(40))]
+
+
+def test_a_list_shows_its_first_rows_and_counts_the_others() -> None:
+    *lines, left = short_table(ROWS, "l", what="metrics", cut=1).splitlines()
+    assert len(lines) == 1 + SHOWN
+    assert max(map(len, lines)) <= WIDTH
+    assert all(line.endswith("…") for line in lines[1:])
+    assert left.split()[0] == str(40 - SHOWN)
+    assert left.endswith("--full.")
+
+
+def test_a_list_is_whole_if_asked_for_or_if_few_rows_are_left() -> None:
+    assert short_table(ROWS, "l", what="metrics", full=True, cut=1) == text_table(ROWS, "l")
+    assert len(short_table(ROWS[: SHOWN + 4], "l", what="metrics", cut=1).splitlines()) == SHOWN + 4
+    assert len(short_table(ROWS, "l", what="metrics", cut=1, most=10).splitlines()) == 12
+
+
+def test_the_width_of_a_table_is_that_of_its_lines() -> None:
+    assert table_width(ROWS) == max(map(len, text_table(ROWS, "r").splitlines()))

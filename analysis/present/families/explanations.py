@@ -20,7 +20,8 @@ from bsx.analysis.stats.results import Estimate
 _WORD = re.compile(r"\S+\s*|\s+")
 _PROBABLE = 0.5
 _SCORED = ("erasure", "shapley")  # methods whose risks are how far a word lowers a score
-_RISKIEST = 3  # words of a row
+_RISKIEST = 3  # words of a row; of two texts, so that they stand side by side on a terminal
+_OF_TWO = 2
 _SHOWN = 15  # rows of the short form
 _PASSAGES = 500  # rows whose words are shaded
 _DRAWN = 1  # rows whose words are drawn
@@ -200,16 +201,17 @@ def _shares(shares: Mapping[str, Calibration]) -> TablePart:
 
 def _riskiest(result: Explanations, places: Sequence[int], caption: str, *, full: bool = False) -> TablePart:
     sides = [side for side in ("candidate", "source") if side in result.method]
+    most = _RISKIEST if len(sides) == 1 else _OF_TWO
     results = []
     for place in places:
-        known = {side: _worst(words, risks) for side, words, risks in _sides(result.rows[place])}
+        known = {side: _worst(words, risks, most) for side, words, risks in _sides(result.rows[place])}
         results.append([number(place + 1), *(text(known.get(side, ""), prose=True) for side in sides)])
     heads = ["row", *(f"words of the {side}" for side in sides)]
     return table(caption, heads, results, full=full, folded=full)
 
 
-def _worst(words: Sequence[str], risks: Sequence[float]) -> str:
-    order = sorted(range(len(risks)), key=lambda place: -risks[place])[:_RISKIEST]
+def _worst(words: Sequence[str], risks: Sequence[float], most: int) -> str:
+    order = sorted(range(len(risks)), key=lambda place: -risks[place])[:most]
     return ", ".join(f"{words[place]} {risks[place]:.2f}" for place in order)
 
 

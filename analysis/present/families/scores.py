@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from bsx.bertscore.results import FIGURES, Scores
 from bsx.data.output import PICTURES, atomic_text, check_picture
 from bsx.errors import InputError
 from bsx.metrics.results import MetricScores
-from bsx.support.aligned import display_width, padded
+from bsx.support.aligned import short_table
 
 FORMATS = (*PICTURES, ".html")
 _MOST_CELLS = (10_000, 1_000_000)  # of a picture, which a browser's engine lays out cell by cell; of a page
@@ -104,8 +105,7 @@ def rows(scores: Scores) -> Iterator[Mapping[str, object]]:
 @presents(Alignment)
 def alignment_parts(alignment: Alignment) -> Iterator[Part]:
     """Yield the figures, the match of every token of either text, and a map of all cosines."""
-    figures = f"precision {alignment.precision:.4f}, recall {alignment.recall:.4f}"
-    yield Answer(f"BERTScore F1 of the pair: {alignment.f1:.4f} ({figures}).")
+    yield Answer(_matched(alignment))
     for name, side, other, figure, value in _sides(alignment):
         matched = [
             [text(token), text(other.tokens[match]), number(cosine, 4), number(weight, 3)]
@@ -141,17 +141,51 @@ def alignment_rows(alignment: Alignment) -> Iterator[Mapping[str, object]]:
             yield {"side": name, "token": token, "weight": weight, "match": other.tokens[match], "similarity": cosine}
 
 
-def match_text(alignment: Alignment) -> str:
-    """Return each token with its match, cosine and weight, and the resulting figures, as ``bsx match`` prints them."""
-    lines = []
-    for name, side, other, figure, value in _sides(alignment):
-        width, across = (max(map(display_width, item.tokens)) for item in (side, other))
-        lines.append(f"{name}: {side.text}")
-        for token, weight, match, cosine in _matches(side):
-            note = "" if weight == 1 else f"  weight {weight:.3f}"
-            lines.append(f"  {padded(token, width)} -> {padded(other.tokens[match], across)}  {cosine:7.4f}{note}")
-        lines.append(f"  {figure} {value:.4f}")
-    return "\n".join([*lines, f"f1 {alignment.f1:.4f}", str(alignment.signature)])
+def match_text(alignment: Alignment, *, full: bool = False) -> str:
+    """Return the figures, and each token of either text with its match, as ``bsx match`` prints them.
+
+    Args:
+        alignment: of a pair.
+        full: all tokens, those without weight among them.
+    """
+    sides = []
+    for name, side, other, *_ in _sides(alignment):
+        matches = [match for match in _matches(side) if full or match[1] > 0]
+        weighed = [f" x {weight:.3f}" if weight != 1 else "" for _, weight, *_ in matches]
+        cells = [
+            [token, other.tokens[match], f"{cosine:.4f}{weight}"]
+            for (token, _, match, cosine), weight in zip(matches, weighed, strict=True)
+        ]
+        sides.append([[name, "its match", "cosine" + " x weight" * any(weighed)], *cells])
+    table = [
+        [*mine, "  " if mine[0] and theirs[0] else "", *theirs]
+        for mine, theirs in zip_longest(*sides, fillvalue=["", "", ""])
+    ]
+    return "\n".join(
+        [
+            _matched(alignment),
+            "",
+            f"candidate: {alignment.candidate.text}",
+            f"reference: {alignment.reference.text}",
+            "",
+            short_table(table, "llrlllr", what="rows of tokens", full=full),
+            "",
+            str(alignment.signature),
+        ]
+    )
+
+
+def _matched(alignment: Alignment) -> str:
+    """Return the figures of a pair, and the tokens of either side whose match is furthest from them."""
+    weakest = []
+    for name, side, *_ in _sides(alignment):
+        matches = [(cosine, token) for token, weight, _, cosine in _matches(side) if weight > 0]
+        if len(matches) > 1:
+            cosine, token = min(matches)
+            weakest.append(f"{token} in the {name} ({cosine:.4f})")
+    figures = f"precision {alignment.precision:.4f}, recall {alignment.recall:.4f}"
+    told = f"BERTScore F1 of the pair: {alignment.f1:.4f} ({figures})."
+    return told + (f" Tokens with the weakest match: {', '.join(weakest)}." if weakest else "")
 
 
 def draw_alignment(alignment: Alignment, path: Path | str) -> None:

@@ -29,7 +29,7 @@ from bsx.support.result import Notice
 _CORRECTED = {"holm": "after Holm", "bh": "after Benjamini-Hochberg"}
 _TESTS = {"bootstrap": "paired bootstrap", "randomise": "approximate randomisation"}
 _NAMED = 8  # systems that a sentence has room for
-_SHORT = 12  # tests that a terminal has room for
+_SHORT = 8  # tests that a terminal has room for
 _WIDE = 3  # metrics whose intervals have room beside their scores
 
 
@@ -221,15 +221,14 @@ def _scores(result: CompareResult, *, intervals: bool) -> TablePart:
     level = f" with {_confidence(result)}" if intervals else ""
     drawn = f", {result.settings['resamples']:,} resamples" if "resamples" in result.settings else ""
     dagger = "better than the systems of these numbers" if every else f"different from {result.baseline}"
-    bold = "not significantly worse than the best or any other, which does not show that they are as good"
+    bold = "Bold: not significantly worse than the best or any other, which does not show that they are as good. "
     means = [notice.about for notice in result.warnings if notice.name == "mean-of-segments"]
     what = f" ({listed(means)}: mean of segments)" if means else ""
     return table(
         f"Scores of systems{what}{level}; sampled: {_sampled(result)}",
         heads,
         results,
-        note=f"Bold: {bold if every else 'best score'}. †: significantly {dagger}, {_level(result)} ({_test(result)}"
-        f"{drawn}).",
+        note=f"{bold if every else ''}†: significantly {dagger}, {_level(result)} ({_test(result)}{drawn}).",
     )
 
 
@@ -243,12 +242,12 @@ def _intervals(result: CompareResult) -> TablePart:
 
 
 def _leaders(comparison: MetricComparison, every: bool) -> set[str]:
-    """Return the systems in bold: those with the best score and, among all pairs, those that none outperforms."""
+    """Return the systems in bold, if all pairs were tested: the best, and those that none outperforms."""
+    if not every:
+        return set()
     best = (max if comparison.higher_is_better else min)(system.score for system in comparison.systems)
     worse = {test.worse for test in comparison.tests}
-    return {
-        system.system for system in comparison.systems if system.score == best or (every and system.system not in worse)
-    }
+    return {system.system for system in comparison.systems if system.score == best or system.system not in worse}
 
 
 def _mark(comparison: MetricComparison, name: str, result: CompareResult) -> str:

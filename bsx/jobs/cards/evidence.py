@@ -76,7 +76,10 @@ class AddedEvidence:
             rows.append(
                 [str(item.aspect), item.language, on, f"{item.n}{few}", item.statistic, f"{item.value:.3f}", ends]
             )
-        return "\n".join([text_table(rows, "lllrlr"), *map(seen_rows, self.warnings)])
+        few_items = sum(item.n is not None and item.n < FEW_ITEMS for item in self.evidence)
+        told = f"{len(self.evidence)} figures are evidence for {self.name} now: bsx models ranks by them."
+        told += f" {few_items} of them are of fewer than {FEW_ITEMS} items." if few_items else ""
+        return "\n".join([told, "", text_table(rows, "lllrlr"), *map(seen_rows, self.warnings)])
 
 
 class EvidenceSettings(BaseSettings):

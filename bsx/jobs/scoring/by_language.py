@@ -39,10 +39,11 @@ class ScoredLanguages:
         """Return the summary of each language."""
         return {"languages": {code: scored.to_dict() for code, scored in self.languages.items()}}
 
-    def to_text(self, result: JsonObject) -> str:
-        """Return a summary that `to_dict` made, language by language, for a terminal."""
+    def to_text(self, result: JsonObject, *, full: bool = False) -> str:
+        """Return a summary that `to_dict` made, language by language, for a terminal; of all systems if ``full``."""
         parts = result["languages"]
-        return "\n\n".join(f"{code}\n{scored.to_text(parts[code])}" for code, scored in self.languages.items())
+        told = (f"{code}: {scored.to_text(parts[code], full=full)}" for code, scored in self.languages.items())
+        return "\n\n".join(told)
 
     def notes(self) -> list[str]:
         """Return what the user should know, one sentence each."""

@@ -126,9 +126,9 @@ class ScoredFiles:
         known = {entry["metric"]: entry["signature"] for entry in result["metrics"]}
         return {**result, "provenance": provenance("score", list(self.files), known)}
 
-    def to_text(self, result: JsonObject) -> str:
-        """Return a summary that `to_dict` made as aligned lines for a terminal."""
-        return to_text(self.prepared, result)
+    def to_text(self, result: JsonObject, *, full: bool = False) -> str:
+        """Return a summary that `to_dict` made for a terminal: a sentence and a table, of all systems if ``full``."""
+        return to_text(self.prepared, result, full=full)
 
     def shortfalls(self, result: JsonObject) -> list[str]:
         """Return one sentence for each score of a summary that `to_dict` made that is worse than it had to be."""

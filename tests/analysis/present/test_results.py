@@ -18,8 +18,12 @@ import pytest
 import bsx
 import bsx.analysis as analysis
 from bsx.analysis.datasets.challenge import MinimalPair
+from bsx.analysis.present.cells import number
+from bsx.analysis.present.cells import table as plain
+from bsx.analysis.present.cells import text as word
 from bsx.analysis.present.forms import load_presenters, parts_of
-from bsx.analysis.present.parts import Answer, Chart
+from bsx.analysis.present.parts import Answer, Chart, TablePart
+from bsx.analysis.present.text import aligned, text
 from bsx.support.result import Result, Shown
 
 NAMES = ["good", "50%_x", "poor & slow"]
@@ -314,6 +318,33 @@ def test_results_answer_first_and_are_read_back(name: str) -> None:
     assert type(result).from_dict(held).to_dict() == result.to_dict()
     with pytest.raises(bsx.InputError, match="nonsense: is no key"):
         type(result).from_dict({**held, "nonsense": 1})
+
+
+@pytest.mark.parametrize("name", shown())
+def test_short_forms_fit_a_terminal(name: str) -> None:
+    every = parts_of(made(name))
+    tables = [part for part in every if isinstance(part, TablePart) and not part.full]
+    lines = text(every, full=False).splitlines()
+    assert len(lines) <= 30
+    for table_part in tables:
+        assert max(map(len, aligned(table_part).splitlines())) <= 100
+    if isinstance(every[0], Answer):
+        assert lines[0] == every[0].text.splitlines()[0]
+        assert every[0].text[-1] in ".?!"
+
+
+def test_wide_tables_fold_texts_or_go_on_below() -> None:
+    long = "so many words that " * 6
+    folded = aligned(
+        plain("", ["name", "who", "why", "p"], [[word("a"), word("b" * 40), word(long), number(0.5)]], names=3)
+    )
+    assert max(map(len, folded.splitlines())) <= 100
+    assert " ".join(folded.split()).count("so many") == 6
+    wide = plain("", ["name", *(f"column {i}" for i in range(20))], [[word("a"), *(number(i) for i in range(20))]])
+    pieces = aligned(wide).split("\n\n")
+    assert len(pieces) > 1
+    assert all(piece.startswith("name") and max(map(len, piece.splitlines())) <= 100 for piece in pieces)
+    assert " ".join(" ".join(piece.splitlines()[1].split()[1:]) for piece in pieces) == " ".join(map(str, range(20)))
 
 
 def check_latex(latex: str, data: str) -> None:
