@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from bsx.catalog.entries.base import Code, Entry
 from bsx.support.checks import FEWEST_ITEMS
 
 Aspect = Literal["agreement", "robustness", "semantics", "speed"]
 """What a figure of a metric card speaks for."""
-Test = tuple[str, str | None, str, str, int | None]
-"""What a figure measures: data, direction, level, statistic, items."""
+Task = Literal["translation", "summaries", "similarity", "other"]
+"""What was judged where a figure was measured."""
+Test = tuple[str, int | None, str | None, str, str, int | None]
+"""What a figure measures: data, year, direction, level, statistic; of metric cards, items too."""
+_YEAR = re.compile(r"(?i)wmt[ -]?(\d\d)(?!\d)|newstest(20\d\d)")
 
 
 class Evidence(Entry):
     """One measured figure that speaks for a metric, or for a model's best layer, with its source.
 
     ``language`` is the language of the candidates it was measured on, ``direction`` that of the translations (en-tr),
-    and ``level`` what was judged: segments or whole systems. ``layer`` is the layer, if not the entry's; ``called`` is
-    the name that the source has for the model or metric. Of figures from metric cards, ``aspect`` says what they speak
-    for, with the number of items, the interval, the signature and the versions; those of ``speed`` say how many times
-    as long as chrF it takes on the same machine.
+    and ``level`` what was judged: segments or whole systems. ``task`` says which texts were judged, ``year`` when (the
+    names of WMT's data say it), and ``chrf`` is chrF's figure on the same rows. ``layer`` is the layer, if not the
+    entry's; ``called`` is the name that the source has for the model or metric. Of figures from metric cards,
+    ``aspect`` says what they speak for, with the number of items, the interval, the signature and the versions; those
+    of ``speed`` say how many times as long as chrF it takes on the same machine.
     """
 
     dataset: str
     language: Code = "en"
-    direction: Annotated[str, Field(pattern=r"^[a-z]{2,3}-[a-z]{2,3}$")] | None = None
+    direction: Annotated[str, Field(pattern=r"^[a-z]{2,3}-[a-z]{2,3}$")] | None = Field(
+        default=None, validation_alias=AliasChoices("direction", "pair")
+    )
+    task: Task = "translation"
+    year: int | None = Field(default=None, ge=1990, le=2100)
     level: Literal["segment", "system"] = "segment"
     layer: int | None = None
     statistic: str
     value: float
+    chrf: float | None = Field(default=None, ge=-1, le=1)
     called: str | None = None
     source: str
     aspect: Aspect | None = None
@@ -67,6 +77,15 @@ class Evidence(Entry):
         return self.n is None or self.n >= FEWEST_ITEMS
 
     @property
+    def when(self) -> int | None:
+        """The year of the data, as given or as its name says."""
+        found = _YEAR.search(self.dataset)
+        if self.year is not None or found is None:
+            return self.year
+        return int(found[2]) if found[2] else 2000 + int(found[1])
+
+    @property
     def test(self) -> Test:
         """What was measured: only figures of one test can be compared."""
-        return self.dataset, self.direction, self.level, self.statistic, self.n
+        n = self.n if self.aspect is not None else None  # cards of one table may have scored other rows of it
+        return self.dataset, self.when, self.direction, self.level, self.statistic, n
