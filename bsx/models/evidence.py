@@ -118,7 +118,7 @@ def by_evidence(
         key=lambda test: (test.near, *_kind(test.evidence, task), -len(test.figures), *_telling(test)),
         default=None,
     )
-    if deciding is None and tests:
+    if tests and (deciding is None or len(entries) == 1):
         deciding = tests[0]
     if deciding is not None:
         shown = [deciding, *(test for test in shown if test is not deciding)]
@@ -273,8 +273,11 @@ def by_aspects(pool: Iterable[ModelEntry], language: LanguageEntry, weights: Wei
         mine = figures[name]
         total = 0.0
         if name in compared:
+            others = [figures[other] for other in compared if other != name]
+            met = {aspect: {test for theirs in others for test in theirs[aspect]} for aspect in weights}
+            mine = {aspect: {test: e for test, e in mine[aspect].items() if test in met[aspect]} for aspect in weights}
             total = sum(
-                weight * _balance(mine[aspect], [figures[other][aspect] for other in compared if other != name])
+                weight * _balance(mine[aspect], [theirs[aspect] for theirs in others])
                 for aspect, weight in weights.items()
             )
         known = [aspect for aspect in weights if mine[aspect]]
