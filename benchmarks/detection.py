@@ -69,9 +69,9 @@ def main() -> None:
         part = [(right, sure) for *_, length, right, sure in found if low <= length < high]
         cells = []
         for threshold in THRESHOLDS:
-            wrong = np.mean([not right and sure >= threshold for right, sure in part])
+            mistaken = np.mean([not right and sure >= threshold for right, sure in part])
             refused = np.mean([sure < threshold for _, sure in part])
-            cells.append(f"{wrong:.1%} / {refused:.1%}")
+            cells.append(f"{mistaken:.1%} / {refused:.1%}")
         lines.append(f"| {low} to {high - 1:,} | {len(part):,} | {' | '.join(cells)} |")
     kept = [(item, item[4] >= MINIMUM_PROBABILITY) for item in found]
     wrong = sum(not item[3] for item, taken in kept if taken)

@@ -21,7 +21,7 @@ from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
 
 if TYPE_CHECKING:
-    from bsx.catalog.entries.evidence import Task
+    from bsx.catalog.entries.evidence import Judged
     from bsx.models.evidence import Compared, Ranked, Weights
     from bsx.models.ranking import ModelChoice, Prefer
 
@@ -48,8 +48,8 @@ def list_models(
     ] = "paper",
     task: Annotated[
         str,
-        typer.Option(help="What is judged (translation, summaries, similarity, other): figures of this come first."),
-    ] = "translation",
+        typer.Option(help="What is judged (human-translation, human-summary, similarity): figures of this come first."),
+    ] = "human-translation",
     languages: Annotated[bool, typer.Option("--languages", help="List the languages instead.")] = False,
     registry: Registry = None,
     format: Format = "text",
@@ -89,7 +89,7 @@ def list_models(
     choice = select_model(
         lang,
         prefer=_prefer(prefer),
-        task=cast("Task", task),
+        task=cast("Judged", task),
         registry=catalog,
         **set_fields(constraints),
     )
@@ -153,14 +153,12 @@ def _chosen(choice: ModelChoice, rows: Sequence[Mapping[str, object]]) -> str:
 def _test(test: Compared) -> dict[str, object]:
     """Return what a test says of models, as JSON has it."""
     one = test.evidence
-    described = {
-        name: getattr(one, name) for name in ("dataset", "language", "direction", "task", "level", "statistic")
-    }
+    described = {name: getattr(one, name) for name in ("dataset", "language", "direction", "level", "statistic")}
     figures = [
         {"name": entry.name, **figure.model_dump(include={"value", "interval", "n", "source"})}
         for entry, figure in test.figures
     ]
-    return described | {"year": one.when, "chrf": test.chrf, "models": figures}
+    return described | {"kind": one.judged, "year": one.when, "chrf": test.chrf, "models": figures}
 
 
 def _print_tests(choice: ModelChoice, rows: Sequence[Mapping[str, object]], catalog: Catalog) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bsx.catalog.entries.evidence import Aspect, Evidence, Task, Test
+from bsx.catalog.entries.evidence import Aspect, Evidence, Judged, Test
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.catalog.languages import codes_of
 from bsx.support.checks import FEW_ITEMS
@@ -14,6 +14,9 @@ Weights = Mapping[Aspect, float]
 """How much each aspect of a card counts."""
 NOTHING = "no evidence"
 """What is said of an aspect, or of a model, that nothing was measured of."""
+
+
+_SAME, _NONE = 1, 6
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,9 @@ class Compared:
 
     @property
     def decides(self) -> bool:
-        """Whether it says which model is better: of two at least, or that the only one is better than chrF."""
+        """Whether it says which model is better: of two at least, or in the language, that one is better than chrF."""
         few = self.evidence.n is not None and self.evidence.n < FEW_ITEMS
-        alone = self.chrf is not None and self.evidence.value > self.chrf
+        alone = self.near <= _SAME and self.chrf is not None and self.evidence.value > self.chrf
         return not few and (len(self.figures) > 1 or alone)
 
 
@@ -66,8 +69,8 @@ class Standing:
     Attributes:
         ranking: first those of the test that decides, best first; then the others that were measured, by their tests,
             which are not compared with each other; then those of which nothing is known, by name.
-        tests: the one that decides, and all others in the language or in the nearest one that there are figures for;
-            most telling first.
+        tests: all in the language, or in the nearest one that there are figures for, most telling first, but the one
+            that decides before them; if that is in a language further away, it is the last.
         near: how near the nearest figures are, see `Compared`; 6 if there are none.
         notes: how near the figures are, and what could not be compared.
     """
@@ -80,7 +83,6 @@ class Standing:
 
 _Figures = dict[Test, Evidence]
 _NEARNESS = ("", "", "also {genus}", "also {family}", "in the same script", "in another family and script")
-_SAME, _NONE = 1, 6
 
 
 def by_evidence(
@@ -90,7 +92,7 @@ def by_evidence(
     *,
     source: LanguageEntry | None = None,
     chrf: Sequence[Evidence] = (),
-    task: Task = "translation",
+    task: Judged = "human-translation",
 ) -> Standing:
     """Rank models by how well they agree with human judgments, in the language or as near as there are figures.
 
@@ -120,13 +122,17 @@ def by_evidence(
     )
     if tests and (deciding is None or len(entries) == 1):
         deciding = tests[0]
-    if deciding is not None:
-        shown = [deciding, *(test for test in shown if test is not deciding)]
-    ranked: dict[str, Ranked] = {}
+    others = [test for test in shown if test is not deciding]
+    first = [deciding] if deciding is not None else []
+    further = deciding is not None and deciding.near > max(nearest, _SAME)
+    shown = [*others, *first] if further else [*first, *others]
+    told: dict[str, Ranked] = {}
     for test in shown:
         for entry, evidence in test.figures:
-            if entry.name not in ranked:
-                ranked[entry.name] = Ranked(entry, _reason(entry, evidence, test, language, languages), evidence)
+            if entry.name not in told:
+                told[entry.name] = Ranked(entry, _reason(entry, evidence, test, language, languages), evidence)
+    order = [entry.name for test in (*first, *others) for entry, _ in test.figures]
+    ranked = {name: told[name] for name in order}
     missing = f"not measured in {language.name}" if nearest <= _SAME else "no figure is known"
     unknown = [Ranked(entry, f"unknown: {missing}", None) for entry in entries if entry.name not in ranked]
     notes = _notes(language, nearest, deciding, len(entries))
@@ -139,7 +145,7 @@ def _tests(
     languages: Mapping[str, LanguageEntry],
     source: LanguageEntry | None,
     chrf: Sequence[Evidence],
-    task: Task,
+    task: Judged,
 ) -> list[Compared]:
     """Return the tests that models took part in, most telling first."""
     groups: dict[Test, list[tuple[ModelEntry, Evidence]]] = {}
@@ -151,7 +157,7 @@ def _tests(
     for figures in groups.values():
         first = figures[0][1]
         near = _nearness(first, language, languages, source)
-        if near > _SAME and first.task == "similarity":
+        if near > _SAME and first.kind == "similarity":
             continue
         figures.sort(key=lambda figure: (-figure[1].value, figure[0].name))
         beside = next((known for _, one in figures if (known := chrf_beside(one, chrf)) is not None), None)
@@ -159,10 +165,10 @@ def _tests(
     return sorted(tests, key=lambda test: (test.near, *_kind(test.evidence, task), *_telling(test)))
 
 
-def _kind(evidence: Evidence, task: Task) -> tuple[bool, int, bool]:
-    kinds = {"translation": 1, "summaries": 2, "other": 2, "similarity": 3} | {task: 0}
+def _kind(evidence: Evidence, task: Judged) -> tuple[bool, int, bool]:
+    kinds = {"human-translation": 1, "human-summary": 2, None: 2, "similarity": 3} | {task: 0}
     few = evidence.n is not None and evidence.n < FEW_ITEMS
-    return few, kinds[evidence.task], evidence.level != "segment"
+    return few, kinds[evidence.judged], evidence.level != "segment"
 
 
 def _telling(test: Compared) -> tuple[int, int, str, str, str]:
@@ -336,7 +342,7 @@ def _first_of(figures: _Figures) -> str:
 def _order(evidence: Evidence) -> tuple[bool, int, bool, int, int, str, str]:
     """Put figures in the order in which they are told: by kind, year and n."""
     return (
-        *_kind(evidence, "translation"),
+        *_kind(evidence, "human-translation"),
         -(evidence.when or 0),
         -(evidence.n or 0),
         evidence.dataset,

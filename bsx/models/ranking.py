@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field, field_validator
 
 from bsx.catalog.catalog import Catalog, Registry, load_registry
-from bsx.catalog.entries.evidence import Aspect, Task
+from bsx.catalog.entries.evidence import Aspect, Judged
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.catalog.languages import codes_of, find_languages
 from bsx.errors import InputError
@@ -169,7 +169,7 @@ def rank(
     prefer: Prefer | Weights = "paper",
     constraints: Constraints | None = None,
     source: LanguageEntry | None = None,
-    task: Task = "translation",
+    task: Judged = "human-translation",
 ) -> ModelChoice:
     """Rank the models that know a language and have a validated layer.
 
@@ -200,9 +200,14 @@ def rank(
         found = by_evidence(pool, language, catalog.languages, source=source, chrf=chrf, task=task)
         rule = {"paper": _by_paper, "quality": _by_quality, "speed": _by_speed}[prefer]
         ranked, more = rule(found, language)
-        return ModelChoice(
-            language, prefer, tuple(ranked), (*notes, *more, *found.notes), source=source, tests=found.tests
-        )
+        own = [r.entry.name for r in found.ranking if r.evidence and r.evidence.language in codes_of(language)]
+        if own and ranked[0].entry.name not in own:
+            notes.append(
+                f"{ranked[0].entry.name} was not measured in {language.name}, {own[0]} was: report chrF next to it "
+                "(--metrics chrf,bertscore)"
+            )
+        told = (*notes, *more, *found.notes)
+        return ModelChoice(language, prefer, tuple(ranked), told, source=source, tests=found.tests)
     weights = _weights(prefer)
     ranked, compared = by_aspects(pool, language, weights)
     aspects = _listed_aspects(weights)
@@ -335,8 +340,8 @@ class SelectSettings(Constraints):
             "semantics=2,agreement=1; see `rank`."
         ),
     ] = "paper"
-    task: Annotated[Task, Field(description="What is judged: figures of this come before those of other tasks.")] = (
-        "translation"
+    task: Annotated[Judged, Field(description="What is judged: figures of this come before those of other tasks.")] = (
+        "human-translation"
     )
     registry: Annotated[
         Registry, Field(description="The registry, or a folder laid over it; with the user's overlays unless given.")

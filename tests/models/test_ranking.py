@@ -119,7 +119,7 @@ def test_figures_are_ordered_within_one_test_only(code: str, prefer: Prefer) -> 
     for test in choice.tests:
         assert {figure.test for _, figure in test.figures} == {test.evidence.test}
         assert [one.value for _, one in test.figures] == sorted((one.value for _, one in test.figures), reverse=True)
-        assert test.near <= 1 or test.evidence.task != "similarity"
+        assert test.near <= 1 or test.evidence.kind != "similarity"
     assert len({test.evidence.test for test in choice.tests}) == len(choice.tests)
     if choice.tests[0].near <= 1 and code != "en-sci":
         known = {entry.name for test in choice.tests for entry, _ in test.figures}
@@ -152,8 +152,8 @@ def standing(*pool: ModelEntry, lang: str = "en-de") -> Standing:
 
 def test_kind_year_and_items_say_which_figure_is_told() -> None:
     german: dict[str, object] = {"language": "de", "value": 0.5}
-    similar = {**german, "dataset": "A", "task": "similarity", "year": 2025, "n": 9000}
-    other = {**german, "dataset": "B", "task": "summaries", "year": 2024}
+    similar = {**german, "dataset": "A", "kind": "similarity", "year": 2025, "n": 9000}
+    other = {**german, "dataset": "B", "kind": "human-summary", "year": 2024}
     old, few = {**german, "dataset": "WMT17", "n": 900}, {**german, "dataset": "WMT24", "n": 12}
     new, larger = {**german, "dataset": "D", "year": 2021, "n": 100}, {**german, "dataset": "C", "year": 2021, "n": 200}
     told = standing(entry_with("me5-small-q4", similar, other, old, few, new, larger))

@@ -12,8 +12,8 @@ from bsx.support.checks import FEWEST_ITEMS
 
 Aspect = Literal["agreement", "robustness", "semantics", "speed"]
 """What a figure of a metric card speaks for."""
-Task = Literal["translation", "summaries", "similarity", "other"]
-"""What was judged where a figure was measured."""
+Judged = Literal["human-translation", "human-summary", "similarity"]
+"""What people judged: translations, summaries, or how alike two sentences are."""
 Test = tuple[str, int | None, str | None, str, str, int | None]
 """What a figure measures: data, year, direction, level, statistic; of metric cards, items too."""
 _YEAR = re.compile(r"(?i)wmt[ -]?(\d\d)(?!\d)|newstest(20\d\d)")
@@ -23,11 +23,11 @@ class Evidence(Entry):
     """One measured figure that speaks for a metric, or for a model's best layer, with its source.
 
     ``language`` is the language of the candidates it was measured on, ``direction`` that of the translations (en-tr),
-    and ``level`` what was judged: segments or whole systems. ``task`` says which texts were judged, ``year`` when (the
-    names of WMT's data say it), and ``chrf`` is chrF's figure on the same rows. ``layer`` is the layer, if not the
-    entry's; ``called`` is the name that the source has for the model or metric. Of figures from metric cards,
-    ``aspect`` says what they speak for, with the number of items, the interval, the signature and the versions; those
-    of ``speed`` say how many times as long as chrF it takes on the same machine.
+    and ``level`` what was judged: segments or whole systems. ``layer`` is the layer, if not the entry's; ``called`` is
+    the name that the source has for the model or metric. Of figures from metric cards, ``aspect`` says what they speak
+    for, with the number of items, the interval, the signature and the versions; those of ``speed`` say how many times
+    as long as chrF it takes on the same machine. ``kind`` is what people judged, ``year`` that of their judgments, and
+    ``chrf`` the same statistic of chrF on the same rows.
     """
 
     dataset: str
@@ -35,16 +35,16 @@ class Evidence(Entry):
     direction: Annotated[str, Field(pattern=r"^[a-z]{2,3}-[a-z]{2,3}$")] | None = Field(
         default=None, validation_alias=AliasChoices("direction", "pair")
     )
-    task: Task = "translation"
-    year: int | None = Field(default=None, ge=1990, le=2100)
     level: Literal["segment", "system"] = "segment"
     layer: int | None = None
     statistic: str
     value: float
-    chrf: float | None = Field(default=None, ge=-1, le=1)
     called: str | None = None
     source: str
     aspect: Aspect | None = None
+    kind: Judged | None = None
+    year: Annotated[int, Field(ge=1990, le=2100)] | None = None
+    chrf: Annotated[float, Field(ge=-1, le=1)] | None = None
     n: int | None = Field(default=None, ge=1)
     interval: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
     signature: str | None = None
@@ -83,6 +83,12 @@ class Evidence(Entry):
         if self.year is not None or found is None:
             return self.year
         return int(found[2]) if found[2] else 2000 + int(found[1])
+
+    @property
+    def judged(self) -> Judged | None:
+        """What people judged, as given or as a pair or the name of the data says."""
+        translated = self.direction is not None or _YEAR.search(self.dataset) is not None
+        return "human-translation" if self.kind is None and translated else self.kind
 
     @property
     def test(self) -> Test:
