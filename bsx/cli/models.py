@@ -129,6 +129,7 @@ _SHORT = ("parameters", "licence", "available")
 _NAMED = 5
 _RANKED = 10
 _TESTS = 3
+_COMPARED = 6
 
 
 def _chosen(choice: ModelChoice, rows: Sequence[Mapping[str, object]]) -> str:
@@ -172,7 +173,7 @@ def _print_tests(choice: ModelChoice, rows: Sequence[Mapping[str, object]], cata
         known = catalog.languages.get(one.language)
         where = "" if test.near <= 1 else f"{known.name if known is not None else one.language}: "
         beside = "" if test.chrf is None else f"; chrF {spelled_value(test.chrf)}"
-        print(f"{where}{spelled_test(one)}{beside}")
+        print(shortened(f"{where}{spelled_test(one)}{beside}", WIDTH))
         cells = [
             {
                 **by_name[entry.name],
@@ -181,15 +182,13 @@ def _print_tests(choice: ModelChoice, rows: Sequence[Mapping[str, object]], cata
             }
             for entry, figure in test.figures
         ]
-        _print_rows("models", cells, ["name", "size", "available", "figure"], "text", most=_RANKED)
+        _print_rows("models", cells, ["name", "size", "available", "figure"], "text", most=_COMPARED)
         print()
     if len(choice.tests) > most:
-        print(f"{len(choice.tests) - most} more tests: --format json.")
+        print(f"More tests: {len(choice.tests) - most}, in --format json.")
     unknown = [ranked.entry.name for ranked in choice.ranking if ranked.evidence is None]
     if unknown:
-        names = ", ".join(sorted(unknown, key=lambda name: not by_name[name]["available"])[:_NAMED])
-        more = f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
-        print(f"Unknown, not measured there: {names}{more} (--full).")
+        print(f"{len(unknown):,} models that know {choice.language.name} were not measured; nothing is known: --full.")
 
 
 def _size(entry: ModelEntry) -> str:

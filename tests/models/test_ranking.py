@@ -151,7 +151,7 @@ def standing(*pool: ModelEntry, lang: str = "en-de") -> Standing:
 
 
 def test_kind_year_and_items_say_which_figure_is_told() -> None:
-    german: dict[str, object] = {"language": "de", "value": 0.5}
+    german: dict[str, object] = {"language": "de", "value": 0.5, "kind": "human-translation"}
     similar = {**german, "dataset": "A", "kind": "similarity", "year": 2025, "n": 9000}
     other = {**german, "dataset": "B", "kind": "human-summary", "year": 2024}
     old, few = {**german, "dataset": "WMT17", "n": 900}, {**german, "dataset": "WMT24", "n": 12}
@@ -161,7 +161,7 @@ def test_kind_year_and_items_say_which_figure_is_told() -> None:
 
 
 def test_figures_of_the_pair_come_before_those_of_the_language() -> None:
-    german: dict[str, object] = {"language": "de", "value": 0.5}
+    german: dict[str, object] = {"language": "de", "value": 0.5, "kind": "human-translation"}
     czech, plain = {**german, "dataset": "E", "pair": "cs-de"}, {**german, "dataset": "F", "year": 2025}
     model = entry_with("me5-small-q4", {**german, "dataset": "G", "pair": "en-de"}, czech, plain)
     assert [(test.evidence.dataset, test.near) for test in standing(model).tests] == [("G", 0), ("F", 1), ("E", 1)]
