@@ -1,4 +1,4 @@
-"""Write registry/languages.yaml: the languages that encoders with a known layer were trained on, and what reads them.
+"""Write registry/languages.yaml: the languages that entries of the registry name, and what reads them.
 
 Run: python tools/make_languages.py            (writes the file)
      python tools/make_languages.py --check    (fails if the file differs from what would be written)
@@ -10,7 +10,8 @@ language (Aragonese, Croatian, Scots …), that of its nearest relatives there. 
 
 ``model`` is the papers' choice (Zhang et al. 2020, section 4, and bert-score's lang2model): en, zh, tr and en-sci have
 models of their own, every other language multilingual BERT. Where that one was not trained on the language, ``model``
-is the best one that was, by `bsx.models.evidence.by_evidence`, and ``papers`` names the papers' choice.
+is the best one that was, by `bsx.models.evidence.by_evidence`, and ``papers`` names the papers' choice. ``model`` is
+null where no model with a known layer was.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ REGISTRY = Path(__file__).resolve().parent.parent / "registry"
 HEADER = """\
 # Written by tools/make_languages.py: languages, the model that scores each one, and what other tools call it.
 #   code          BCP-47 (en-sci is bert-score's name for scientific English)
+#   codes         further codes of the same language
 #   names         further English names
 #   script        ISO 15924, the one most text is written in
 #   genus         of languages, by WALS Online 2020.4 (Dryer & Haspelmath 2013)
 #   family        of languages, by Glottolog 5.1 (Hammarström et al. 2024)
-#   model         the papers' choice if it was trained on the language; else the best model that was
+#   model         the papers' choice if it was trained on the language; else the best model with a known layer that was
 #   papers        the papers' choice where it is not the model
 #   alternatives  models to name first
 #   sacrebleu     tokenizer for sacreBLEU
@@ -52,15 +54,20 @@ ar|Arabic|Arab|Semitic|Afro-Asiatic|
 arz|Egyptian Arabic|Arab|Semitic|Afro-Asiatic|
 as|Assamese|Beng|Indic|Indo-European|
 ast|Asturian||Romance|Indo-European|
+ay|Aymara||Aymaran|Aymaran|
 az|Azerbaijani||Turkic|Turkic|Azeri
 azb|South Azerbaijani|Arab|Turkic|Turkic|
 ba|Bashkir|Cyrl|Turkic|Turkic|
 bar|Bavarian||Germanic|Indo-European|
 be|Belarusian|Cyrl|Slavic|Indo-European|Byelorussian
 bg|Bulgarian|Cyrl|Slavic|Indo-European|
+bho|Bhojpuri|Deva|Indic|Indo-European|
+bm|Bambara|||Mande|
 bn|Bengali|Beng|Indic|Indo-European|
+bo|Tibetan|Tibt||Sino-Tibetan|
 bpy|Bishnupriya|Beng|Indic|Indo-European|Bishnupriya Manipuri
 br|Breton||Celtic|Indo-European|
+brx|Bodo|Deva||Sino-Tibetan|
 bs|Bosnian||Slavic|Indo-European|
 ca|Catalan||Romance|Indo-European|
 ce|Chechen|Cyrl|Nakh|Nakh-Daghestanian|
@@ -72,6 +79,7 @@ cv|Chuvash|Cyrl|Turkic|Turkic|
 cy|Welsh||Celtic|Indo-European|
 da|Danish||Germanic|Indo-European|
 de|German||Germanic|Indo-European|
+doi|Dogri|Deva|Indic|Indo-European|
 el|Greek|Grek|Greek|Indo-European|
 en|English||Germanic|Indo-European|
 en-sci|English (scientific)||Germanic|Indo-European|scientific English
@@ -87,6 +95,7 @@ ga|Irish||Celtic|Indo-European|
 gan|Gan Chinese|Hans|Chinese|Sino-Tibetan|
 gd|Scottish Gaelic||Celtic|Indo-European|Gaelic
 gl|Galician||Romance|Indo-European|
+gn|Guarani|||Tupian|
 gsw|Alemannic||Germanic|Indo-European|Swiss German
 gu|Gujarati|Gujr|Indic|Indo-European|
 ha|Hausa||West Chadic|Afro-Asiatic|
@@ -104,53 +113,66 @@ ig|Igbo||Igboid|Atlantic-Congo|
 io|Ido||||
 is|Icelandic||Germanic|Indo-European|
 it|Italian||Romance|Indo-European|
+iu|Inuktitut|Cans||Eskimo-Aleut|
 ja|Japanese|Jpan|Japanese|Japonic|
 jv|Javanese||Javanese|Austronesian|
 ka|Georgian|Geor|Kartvelian|Kartvelian|
+ki|Kikuyu||Bantu|Atlantic-Congo|Gikuyu
 kk|Kazakh|Cyrl|Turkic|Turkic|
 km|Khmer|Khmr|Khmer|Austroasiatic|Central Khmer
 kn|Kannada|Knda|Dravidian|Dravidian|
 ko|Korean|Kore|Korean|Koreanic|
+kok|Konkani|Deva|Indic|Indo-European|
+ks|Kashmiri|Arab|Indic|Indo-European|
 ku|Kurdish (Kurmanji)||Iranian|Indo-European|Kurmanji
 ky|Kyrgyz|Cyrl|Turkic|Turkic|Kirghiz
 la|Latin|||Indo-European|
 lb|Luxembourgish||Germanic|Indo-European|
+lg|Ganda||Bantu|Atlantic-Congo|Luganda
 lmo|Lombard||Romance|Indo-European|
+ln|Lingala||Bantu|Atlantic-Congo|
 lo|Lao|Laoo|Kam-Tai|Tai-Kadai|
 lt|Lithuanian||Baltic|Indo-European|
 lv|Latvian||Baltic|Indo-European|
 lzh|Literary Chinese|Hant|Chinese|Sino-Tibetan|Classical Chinese
+mai|Maithili|Deva|Indic|Indo-European|
 mg|Malagasy||Barito|Austronesian|
 mi|Maori||Oceanic|Austronesian|
 min|Minangkabau||Malayo-Sumbawan|Austronesian|
 mk|Macedonian|Cyrl|Slavic|Indo-European|
 ml|Malayalam|Mlym|Dravidian|Dravidian|
 mn|Mongolian|Cyrl|Mongolic|Mongolic-Khitan|
+mni|Manipuri|Beng||Sino-Tibetan|Meitei; Meiteilon
 mr|Marathi|Deva|Indic|Indo-European|
 ms|Malay||Malayo-Sumbawan|Austronesian|
 mt|Maltese||Semitic|Afro-Asiatic|
 my|Burmese|Mymr|Burmese-Lolo|Sino-Tibetan|Myanmar
 nan|Southern Min||Chinese|Sino-Tibetan|Min Nan
-nb|Norwegian Bokmål||Germanic|Indo-European|Bokmål
+nb|Norwegian Bokmål||Germanic|Indo-European|Bokmål; Norwegian
 nds|Low Saxon||Germanic|Indo-European|Low German
 ne|Nepali|Deva|Indic|Indo-European|
 new|Newar|Deva|Himalayish|Sino-Tibetan|Nepal Bhasa
 nl|Dutch||Germanic|Indo-European|Flemish
 nn|Norwegian Nynorsk||Germanic|Indo-European|Nynorsk
-no|Norwegian||Germanic|Indo-European|
+nso|Northern Sotho||Bantu|Atlantic-Congo|Sepedi; Pedi
 ny|Chichewa||Bantu|Atlantic-Congo|Nyanja; Chewa
 oc|Occitan||Romance|Indo-European|
 om|Oromo||Lowland East Cushitic|Afro-Asiatic|Afaan Oromo
 or|Odia|Orya|Indic|Indo-European|Oriya
 pa|Punjabi|Guru|Indic|Indo-European|Panjabi
+pcm|Nigerian Pidgin||Creoles and Pidgins|Indo-European|Naija
 pl|Polish||Slavic|Indo-European|
 pms|Piedmontese||Romance|Indo-European|
 pnb|Western Punjabi|Arab|Indic|Indo-European|
 ps|Pashto|Arab|Iranian|Indo-European|Pushto
 pt|Portuguese||Romance|Indo-European|
+qu|Quechua||Quechuan|Quechuan|
+rn|Rundi||Bantu|Atlantic-Congo|Kirundi
 ro|Romanian||Romance|Indo-European|
 ru|Russian|Cyrl|Slavic|Indo-European|
+rw|Kinyarwanda||Bantu|Atlantic-Congo|
 sa|Sanskrit|Deva|Indic|Indo-European|
+sat|Santali|Olck||Austroasiatic|
 scn|Sicilian||Romance|Indo-European|
 sco|Scots||Germanic|Indo-European|
 sd|Sindhi|Arab|Indic|Indo-European|
@@ -171,9 +193,14 @@ ta|Tamil|Taml|Dravidian|Dravidian|
 te|Telugu|Telu|Dravidian|Dravidian|
 tg|Tajik|Cyrl|Iranian|Indo-European|
 th|Thai|Thai|Kam-Tai|Tai-Kadai|
+ti|Tigrinya|Ethi|Semitic|Afro-Asiatic|
+tk|Turkmen||Turkic|Turkic|
 tl|Tagalog||Greater Central Philippine|Austronesian|Filipino
+tn|Tswana||Bantu|Atlantic-Congo|Setswana
 tr|Turkish||Turkic|Turkic|
+ts|Tsonga||Bantu|Atlantic-Congo|Xitsonga
 tt|Tatar|Cyrl|Turkic|Turkic|
+tw|Twi|||Atlantic-Congo|Akan Twi
 ug|Uyghur|Arab|Turkic|Turkic|Uighur
 uk|Ukrainian|Cyrl|Slavic|Indo-European|
 ur|Urdu|Arab|Indic|Indo-European|
@@ -181,6 +208,7 @@ uz|Uzbek||Turkic|Turkic|
 vi|Vietnamese||Vietic|Austroasiatic|
 vo|Volapük||||
 war|Waray||Greater Central Philippine|Austronesian|Waray-Waray
+wo|Wolof|||Atlantic-Congo|
 wuu|Wu Chinese|Hans|Chinese|Sino-Tibetan|
 xh|Xhosa||Bantu|Atlantic-Congo|
 yi|Yiddish|Hebr|Germanic|Indo-European|
@@ -197,12 +225,14 @@ DEFAULTS = {
     "zh": "bert-base-chinese",
 }
 OTHERS = "bert-base-multilingual-cased"
+CODES = {"nb": ["no"]}
 # Where a domain has models that no figure speaks for.
 ALTERNATIVES = {"en-sci": ["scibert_basevocab_uncased", "scibert_scivocab_cased", "roberta-large"]}
 
 SACREBLEU = {
     **dict.fromkeys(("zh", "gan", "lzh", "wuu", "yue"), "zh"),
     **dict.fromkeys(("km", "lo", "my", "th"), "flores101"),  # written without spaces
+    "bo": "flores200",  # the same, with Tibetan
     "ja": "ja-mecab",
     "ko": "ko-mecab",
 }
@@ -211,15 +241,15 @@ STANZA = """
 af ang ar as be bg ca ckb cs cy da de el en es et eu fa fi fr ga gd gl he hi hr ht hu hy id is it ja ka kk ko ky la lt
 lv lzh mr my nb nds nl nn oc or pa pl pt ro ru sa sd sk sl sq sr sv ta te th tr ug uk ur uz vi wuu yi
 """
-STANZA_NAMES = {"zh": "zh-hans", "no": "nb", "ku": "kmr", "en-sci": "en"}
+STANZA_NAMES = {"zh": "zh-hans", "ku": "kmr", "en-sci": "en"}
 # Languages among the 157 with vectors of Common Crawl and Wikipedia.
 FASTTEXT = """
 af am an ar arz as ast az azb ba bar be bg bn bpy br bs ca ce ceb ckb cs cv cy da de el en eo es et eu fa fi fr fy ga gd
-gl gu he hi hr ht hu hy ia id io is it ja jv ka kk km kn ko ku ky la lb lmo lt lv mg min mk ml mn mr ms my nds ne new nl
-nn no oc or pa pl pms pnb ps pt ro ru sa scn sco sd sh si sk sl so sq sr su sv sw ta te tg th tl tr tt ug uk ur uz vi vo
-war yi yo zh
+gl gu he hi hr ht hu hy ia id io is it ja jv ka kk km kn ko ku ky la lb lmo lt lv mai mg min mk ml mn mr ms my nds ne
+new nl nn oc or pa pl pms pnb ps pt qu ro ru sa scn sco sd sh si sk sl so sq sr su sv sw ta te tg th tk tl tr tt ug uk
+ur uz vi vo war yi yo zh
 """
-FASTTEXT_NAMES = {"nb": "no", "gsw": "als", "en-sci": "en"}
+FASTTEXT_NAMES = {"nb": "no", "kok": "gom", "gsw": "als", "en-sci": "en"}
 
 
 def scalar(value: str) -> str:
@@ -234,6 +264,7 @@ def languages() -> dict[str, LanguageEntry]:
         drafts[code] = LanguageEntry(
             code=code,
             name=name,
+            codes=CODES.get(code, []),
             names=further.split("; ") if further else [],
             script=script or "Latn",
             genus=genus or None,
@@ -254,12 +285,11 @@ def with_default(
 ) -> LanguageEntry:
     """Return a language with the best model that was trained on it, if the papers' choice was not."""
     code = draft.code.partition("-")[0]
+    assert draft.model is not None  # noqa: S101 - for the type checker; a draft has the papers' choice
     if code in models[draft.model].languages:
         return draft
     pool = [entry for entry in models.values() if code in entry.languages and isinstance(entry.layer, int)]
-    if not pool:
-        raise SystemExit(f"{draft.code}: no model with a known layer was trained on it")
-    best = by_evidence(pool, draft, drafts)[0][0].entry.name
+    best = by_evidence(pool, draft, drafts).ranking[0].entry.name if pool else None
     return draft.model_copy(update={"model": best, "papers": draft.model})
 
 
@@ -268,7 +298,7 @@ def rendered() -> str:
     for entry in languages().values():
         fields = []
         for name, value in entry.model_dump().items():
-            if name in ("stanza", "fasttext"):
+            if name in ("model", "stanza", "fasttext"):
                 fields.append(f"{name}: {scalar(value) if value else 'null'}")
             elif isinstance(value, list):
                 fields += [f"{name}: [{', '.join(map(scalar, value))}]"] if value else []

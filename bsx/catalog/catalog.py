@@ -198,9 +198,12 @@ class Catalog:
     def _add_languages(self, file: Path) -> None:
         languages = read_list(LanguageEntry, file, "code", "languages")
         for index, entry in enumerate(languages.values()):
-            papers = [entry.papers] if entry.papers is not None else []
-            for field, names in (("model", [entry.model]), ("papers", papers), ("alternatives", entry.alternatives)):
-                unknown = [name for name in names if name not in self.models]
+            for field, names in (
+                ("model", [entry.model]),
+                ("papers", [entry.papers]),
+                ("alternatives", entry.alternatives),
+            ):
+                unknown = [name for name in names if name is not None and name not in self.models]
                 if unknown:
                     raise RegistryError(f"[{index}].{field}: there is no model {unknown[0]!r}", file=file)
         for code, entry in languages.items():
@@ -278,8 +281,9 @@ class Catalog:
             file = self.origins[key]
             if isinstance(entry.languages, list) and len(entry.languages) > 1 and entry.languages_source is None:
                 problems.append(RegistryError("languages_source: who says that it knows these languages?", file=file))
+            codes = {code for language in self.languages.values() for code in (language.code, *language.codes)}
             for index, evidence in enumerate(entry.evidence):
-                if evidence.language not in self.languages:
+                if evidence.language not in codes:
                     where = f"evidence.{index}.language"
                     problems.append(RegistryError(f"{where}: there is no language {evidence.language!r}", file=file))
         for kind, name in list(self.origins):

@@ -1,10 +1,11 @@
-"""Which of the registry's languages a tag or a name means."""
+"""Which of the registry's languages, or which pair of them, a tag or a name means."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.models import LanguageEntry
@@ -12,31 +13,158 @@ from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import near
 
 _CODE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
+_NOWHERE = re.compile(r"(?i)aa|q[m-z]|x[a-jl-z]|zz")
+"""Codes that ISO 3166 gives no country."""
 
 
-def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
-    """Return the registry's entry for a BCP-47 language tag, or for a language's English name.
+@dataclass(frozen=True)
+class Asked:
+    """What a user says about the language of texts: one language, or a pair with the source first.
 
-    Region, script and case are normalised (``zh-Hans``, ``pt_BR``, ``EN``), and so are three-letter and macro-language
-    codes (``eng``, ``cmn``). Names are those of the registry (``Swahili``), without regard to case, accents and what
-    stands in brackets. Nothing is ever guessed beyond that.
+    Attributes:
+        target: the language of the candidates, which scoring goes by.
+        source: the language that they were translated from; None if only one language was named.
+        script: ISO 15924 code of the script that the tag names (``sr-Latn``), if any.
+    """
+
+    target: LanguageEntry
+    source: LanguageEntry | None = None
+    script: str | None = None
+
+    @property
+    def pair(self) -> str | None:
+        """``en-de``, or None for one language."""
+        return None if self.source is None else f"{self.source.code}-{self.target.code}"
+
+    @property
+    def name(self) -> str:
+        """``German``, or ``English to German``."""
+        return self.target.name if self.source is None else f"{self.source.name} to {self.target.name}"
+
+
+def find_languages(tag: str, catalog: Catalog) -> Asked:
+    """Return what a language tag, a language's English name, or a pair of either (``en-de``) means.
+
+    This is what every ``lang`` is read by. Region, script and case of a tag are normalised (``zh-Hans``, ``pt_BR``,
+    ``EN``), and so are three-letter and macro-language codes (``eng``, ``cmn``). Names are those of the registry
+    (``Swahili``), without regard to case, accents and what stands in brackets. Two languages with a hyphen between them
+    are a pair, the source first; a second half in capitals behind a first in small letters is a region (``fr-CA``).
+    Nothing is ever guessed beyond that: ``es-ar``, which could be a pair or Spanish in Argentina, is refused.
 
     Raises:
-        UnknownNameError: listing near codes, if the registry has no such language.
+        UnknownNameError: listing near codes, if the registry has no such language, or naming the half of a pair.
+        InputError: for ``auto``, and for what could be a pair or a region.
         RegistryError: if an overlay's list of languages is broken.
     """
     catalog.require("languages.yaml")
+    halves = _halves(tag, catalog)
+    if halves is None:
+        return Asked(_find_one(tag, catalog), script=_script(tag))
+    source, target = (_find_one(half, catalog) for half in halves)
+    return Asked(target) if source == target else Asked(target, source)
+
+
+def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
+    """Return the language that texts are in, the target of a pair; see `find_languages`, which it raises as."""
+    return find_languages(tag, catalog).target
+
+
+def _halves(tag: str, catalog: Catalog) -> tuple[str, str] | None:
+    """Return the halves of a tag that names a pair of languages, or None for any other tag."""
+    first, hyphen, second = tag.strip().replace("_", "-").partition("-")
+    if not hyphen or "-" in second or _known(tag, catalog) is not None:
+        return None
+    if not (_names_one(first, catalog) and _names_one(second, catalog)):
+        _refuse_half(tag, first, second, catalog)
+        return None
+    if second.isupper() and not first.isupper():
+        return None
+    from langcodes import Language
+
+    if len(second) == 3 and _extended(f"{first}-{second}".lower()) == second.lower():
+        return None  # zh-yue is Cantonese
+    region = Language.make(territory=second.upper()).maximize().language if len(second) == 2 else None
+    if region == first.lower() and region not in ("en", second.lower()):
+        names = (_find_one(half, catalog).name for half in (first, second))
+        long = "-".join(Language.get(half).to_alpha3() for half in (first, second))
+        raise InputError(
+            f"lang {tag!r} could be {' to '.join(names)} or a region: write {long} for the pair, or "
+            f"{first.lower()}-{second.upper()}"
+        )
+    return first, second
+
+
+def _extended(tag: str) -> str | None:
+    """Return the language that BCP-47 has for a language with an extended one."""
     from langcodes import Language
     from langcodes.tag_parser import LanguageTagError
 
+    try:
+        return Language.get(tag).language
+    except LanguageTagError:
+        return None
+
+
+def _names_one(half: str, catalog: Catalog) -> bool:
+    """Tell whether half of a tag is a language: a code as the registry has it, one of three letters, or a name."""
+    if _known(half, catalog) is not None:
+        return True
+    return len(half) == 3 and half.isalpha() and _by_standards(half.lower(), catalog) is not None
+
+
+def _refuse_half(tag: str, first: str, second: str, catalog: Catalog) -> None:
+    """Raise UnknownNameError if one half of a tag is a language and the other is nothing that a tag may hold.
+
+    What follows the first half may be a region, a script or a variant too.
+    """
+    if second.casefold() == "auto" or first.casefold() == "auto":
+        raise InputError(f"lang {tag!r}: a pair names both languages; auto stands alone")
+    wrong = None
+    if _names_one(first, catalog):
+        from langcodes import Language
+
+        whole = tag.strip().replace("_", "-").lower()
+        regional = len(second) == 2 and _NOWHERE.fullmatch(second) is None
+        if not regional and (
+            len(second) == 2 or _by_standards(whole, catalog) is None or not Language.get(whole).is_valid()
+        ):
+            wrong = second
+    elif _names_one(second, catalog) and _by_standards(first.lower(), catalog) is None:
+        wrong = first
+    if wrong is not None:
+        raise UnknownNameError(f"unknown language {wrong!r} in {tag!r}.{_hint(wrong, catalog)}")
+
+
+def _script(tag: str) -> str | None:
+    """Return the script that a BCP-47 tag names."""
+    parts = tag.strip().replace("_", "-").split("-")
+    return next((part.title() for part in parts[1:] if re.fullmatch("[A-Za-z]{4}", part)), None)
+
+
+def _find_one(tag: str, catalog: Catalog) -> LanguageEntry:
     wanted = tag.strip().replace("_", "-").lower()
     if wanted == "auto":
         raise InputError("the language can be detected only where texts are given, as to `bsx score`")
+    found = _known(tag, catalog) or _by_standards(wanted, catalog)
+    if found is None:
+        raise UnknownNameError(f"unknown language {tag!r}.{_hint(tag.strip(), catalog)}")
+    return found
+
+
+def _known(tag: str, catalog: Catalog) -> LanguageEntry | None:
+    """Return the language that the registry calls so, by code or name."""
+    wanted = tag.strip().replace("_", "-").lower()
     if wanted in catalog.languages:
         return catalog.languages[wanted]
+    called = {code: entry for entry in reversed(catalog.languages.values()) for code in entry.codes}
     named = {_folded(name): entry for entry in reversed(catalog.languages.values()) for name in names_of(entry)}
-    if _folded(tag) in named:
-        return named[_folded(tag)]
+    return called.get(wanted) or named.get(_folded(tag))
+
+
+def _by_standards(wanted: str, catalog: Catalog) -> LanguageEntry | None:
+    """Return the language of a BCP-47 tag in small letters, if the registry has it."""
+    from langcodes import Language
+    from langcodes.tag_parser import LanguageTagError
 
     def macro(code: str) -> str | None:
         return Language.get(code).prefer_macrolanguage().language
@@ -48,21 +176,23 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
         known_language = parsed.language if plain else None
         wider = macro(wanted) if plain else None
     except LanguageTagError:
-        known_language = wider = None
+        return None
     if known_language in catalog.languages:
         return catalog.languages[known_language]
     if wider is not None:
         for code, entry in catalog.languages.items():
             if macro(code) == wider:
                 return entry
+    return None
+
+
+def _hint(wrong: str, catalog: Catalog) -> str:
     spelled = {f"{entry.code} ({entry.name})": entry for entry in catalog.languages.values()}
     by_part = {entry.code: label for label, entry in spelled.items()}
     by_part |= {name: label for label, entry in spelled.items() for name in names_of(entry)}
-    close = list(dict.fromkeys(by_part[part] for part in near(tag.strip(), by_part)))
+    close = list(dict.fromkeys(by_part[part] for part in near(wrong, by_part)))
     hint = f" Near: {', '.join(close)}." if close else ""
-    raise UnknownNameError(
-        f"unknown language {tag!r}.{hint} `bsx models --languages` lists all {len(catalog.languages)}."
-    )
+    return f"{hint} `bsx models --languages` lists all {len(catalog.languages)}."
 
 
 def count_languages(codes: Iterable[str]) -> int:
@@ -75,28 +205,35 @@ def language_code(tag: str) -> str:
     """Return the registry's code of a language, given by tag or name; a code that it lacks stays as it is.
 
     Args:
-        tag: as for `find_language`, in the shipped registry with the user's overlays.
+        tag: as for `find_languages`, in the shipped registry with the user's overlays; of a pair, the target counts.
 
     Raises:
         UnknownNameError: for what is neither a known name nor spelled like a code.
     """
-    try:
-        return find_language(tag, load_registry()).code
-    except UnknownNameError:
-        if _CODE.fullmatch(tag.strip()) is None:
-            raise
-        return tag.strip()
+    return language_pair(tag)[1]
 
 
 def language_pair(tags: str) -> tuple[str, str]:
-    """Return the codes of two languages with a hyphen between them, ``de-en``, or of one that is both.
+    """Return the codes of the two languages of a pair, ``de-en``, or of one language that is both.
 
     Raises:
         UnknownNameError: as `language_code` does.
     """
-    first, hyphen, second = tags.partition("-")
-    code = language_code(first)
-    return code, language_code(second) if hyphen else code
+    try:
+        asked = find_languages(tags, load_registry())
+    except UnknownNameError:
+        if _CODE.fullmatch(tags.strip()) is None:
+            raise
+        first, hyphen, second = tags.strip().partition("-")
+        if hyphen and re.fullmatch("[a-z]{2,3}", first) and re.fullmatch("[a-z]{2,3}", second):
+            return language_pair(first)[1], language_pair(second)[1]
+        return tags.strip(), tags.strip()
+    return (asked.target if asked.source is None else asked.source).code, asked.target.code
+
+
+def codes_of(entry: LanguageEntry) -> tuple[str, ...]:
+    """Return the codes that lists and figures have for a language; en-sci is English."""
+    return entry.code, *entry.codes, entry.code.partition("-")[0]
 
 
 def names_of(entry: LanguageEntry) -> list[str]:

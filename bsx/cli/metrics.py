@@ -92,7 +92,7 @@ def show(
         if full or (value not in (None, "", []) and field not in _SAID):
             print(f"{field}: {', '.join(value) if isinstance(value, list) else '' if value is None else value}")
     for figure in figures if full else figures[:_EVIDENCE]:
-        print(f"evidence: {spelled_figure(figure, whole=True)}")
+        print(f"evidence: {spelled_figure(figure)}")
     if not full and len(figures) > _EVIDENCE:
         print(f"{len(figures) - _EVIDENCE} more figures of evidence: --full.")
     cells = [["setting", "default", "meaning"]]

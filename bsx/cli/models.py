@@ -10,6 +10,7 @@ import typer
 
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.models import ModelEntry
+from bsx.catalog.languages import Asked
 from bsx.cli.options import Format, Full, Registry, command
 from bsx.cli.output import group, refuse_before_command, refuse_beside, say
 from bsx.data.cells import finite
@@ -20,7 +21,8 @@ from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
 
 if TYPE_CHECKING:
-    from bsx.models.evidence import Ranked, Weights
+    from bsx.catalog.entries.evidence import Judged
+    from bsx.models.evidence import Compared, Ranked, Weights
     from bsx.models.ranking import ModelChoice, Prefer
 
 models = group()
@@ -32,7 +34,10 @@ Name = Annotated[str, typer.Argument(help="Registry name or alias.")]
 def list_models(
     constraints: Constraints,
     context: typer.Context,
-    lang: Annotated[str | None, typer.Option("-l", "--lang", help="Rank the models that know this language.")] = None,
+    lang: Annotated[
+        str | None,
+        typer.Option("-l", "--lang", help="Rank the models that know this language, or the target of a pair: en-de."),
+    ] = None,
     prefer: Annotated[
         str,
         typer.Option(
@@ -41,6 +46,10 @@ def list_models(
             "semantics=2,agreement=1."
         ),
     ] = "paper",
+    task: Annotated[
+        str,
+        typer.Option(help="What is judged (human-translation, human-summary, similarity): figures of this come first."),
+    ] = "human-translation",
     languages: Annotated[bool, typer.Option("--languages", help="List the languages instead.")] = False,
     registry: Registry = None,
     format: Format = "text",
@@ -54,7 +63,10 @@ def list_models(
         refuse_beside(context, "languages", "registry", "format", "full")
         rows = [entry.model_dump() for entry in catalog.languages.values()]
         if format == "text":
-            print(f"{len(rows)} languages, each with the model that is used unless one is named.\n")
+            without = sum(entry.model is None for entry in catalog.languages.values())
+            print(
+                f"{len(rows)} languages, each with the model that is used unless one is named; {without} have none.\n"
+            )
         _print_rows("languages", rows, ["code", "name", "script", "model"], format, full=full)
         return
     from bsx.models.ranking import list_models as fitting
@@ -77,6 +89,7 @@ def list_models(
     choice = select_model(
         lang,
         prefer=_prefer(prefer),
+        task=cast("Judged", task),
         registry=catalog,
         **set_fields(constraints),
     )
@@ -84,9 +97,12 @@ def list_models(
     if format == "json":
         result = {
             "language": choice.language.code,
+            "pair": None if choice.source is None else f"{choice.source.code}-{choice.language.code}",
             "selected": None if choice.abstains else choice.name,
             "prefer": prefer,
+            "task": task,
             "notes": list(choice.notes),
+            "tests": [_test(test) for test in choice.tests],
             "models": rows,
         }
         print(to_json(result))
@@ -94,43 +110,99 @@ def list_models(
     print(f"{_chosen(choice, rows)}\n")
     if full:
         _print_rows("models", rows, ["name", "layer", "layers", *_FACTS, "reason"], format, full=True)
+    elif choice.tests and prefer != "speed":
+        _print_tests(choice, rows, catalog)
     else:
         of = {name: entry.name for name, entry in catalog.languages.items()}
         rows = [{**row, **_spoken(ranked, of)} for row, ranked in zip(rows, choice.ranking, strict=True)]
         said = [column for column in ("measured in", "evidence") if any(row[column] for row in rows)]
         _print_rows("models", rows, ["name", "size", "available", *said], format, most=_RANKED)
+    from bsx.models.evidence import unmeasured
+
     for note in choice.notes:
-        print(f"Note: {note}")
+        if note != unmeasured(choice.language):
+            print(f"Note: {note}")
 
 
 _FACTS = ("parameters", "licence", "baseline", "available")
 _SHORT = ("parameters", "licence", "available")
 _NAMED = 5
 _RANKED = 10
+_TESTS = 3
+_COMPARED = 6
 
 
 def _chosen(choice: ModelChoice, rows: Sequence[Mapping[str, object]]) -> str:
     """Return which model to use for a language, why, and which to use where that is not on this machine."""
-    language = choice.language.name
+    from bsx.models.evidence import unmeasured
+
+    language = Asked(choice.language, choice.source).name
     if choice.abstains:
-        return f"{language}: no model is chosen, for lack of evidence; {len(rows):,} know the language."
+        return f"{language}: no model is chosen, for lack of evidence; {len(rows):,} know {choice.language.name}."
     told = f"{language}: use {choice.name} ({choice.reason})."
     if not rows[0]["available"]:
-        there = next(((place, row) for place, row in enumerate(rows, start=1) if row["available"]), None)
+        there = next((row for row in rows if row["available"]), None)
         told += f" It is not on this machine; bsx models pull {choice.name} fetches it."
         if there is not None:
-            told += f" On this machine: {there[1]['name']}, number {there[0]} of {len(rows)}."
-    return f"{told}\nThe order follows the evidence below; no difference between models is tested."
+            told += f" On this machine: {there['name']}."
+    missing = unmeasured(choice.language)
+    if missing in choice.notes:
+        told += f"\n{missing[0].upper()}{missing[1:]}."
+    return f"{told}\nOnly figures of one test compare models; no difference between models is tested."
+
+
+def _test(test: Compared) -> dict[str, object]:
+    """Return what a test says of models, as JSON has it."""
+    one = test.evidence
+    described = {name: getattr(one, name) for name in ("dataset", "language", "direction", "level", "statistic")}
+    figures = [
+        {"name": entry.name, **figure.model_dump(include={"value", "interval", "n", "source"})}
+        for entry, figure in test.figures
+    ]
+    return described | {"kind": one.judged, "year": one.when, "chrf": test.chrf, "models": figures}
+
+
+def _print_tests(choice: ModelChoice, rows: Sequence[Mapping[str, object]], catalog: Catalog) -> None:
+    """Print a table for each of the first tests, and how many models none of them measured."""
+    from bsx.models.evidence import spelled_test, spelled_value
+
+    by_name = {row["name"]: row for row in rows}
+    most = _TESTS if choice.tests[0].near <= 1 else 1  # of other languages, the one that decides is enough
+    for test in choice.tests[:most]:
+        one = test.evidence
+        known = catalog.languages.get(one.language)
+        where = "" if test.near <= 1 else f"{known.name if known is not None else one.language}: "
+        beside = "" if test.chrf is None else f"; chrF {spelled_value(test.chrf)}"
+        print(shortened(f"{where}{spelled_test(one)}{beside}", WIDTH))
+        cells = [
+            {
+                **by_name[entry.name],
+                "size": _size(entry),
+                "figure": spelled_value(figure.value, figure),
+            }
+            for entry, figure in test.figures
+        ]
+        _print_rows("models", cells, ["name", "size", "available", "figure"], "text", most=_COMPARED)
+        print()
+    if len(choice.tests) > most:
+        print(f"More tests: {len(choice.tests) - most}, in --format json.")
+    unknown = [ranked.entry.name for ranked in choice.ranking if ranked.evidence is None]
+    if unknown:
+        print(f"{len(unknown):,} models that know {choice.language.name} were not measured; nothing is known: --full.")
+
+
+def _size(entry: ModelEntry) -> str:
+    return "-" if entry.parameters is None else f"{entry.parameters / 1e6:,.0f} M"
 
 
 def _spoken(ranked: Ranked, languages: Mapping[str, str]) -> dict[str, object]:
     """Return the figure that a model was ranked by in short: its language, and the rest without its source."""
     from bsx.models.evidence import spelled_figure
 
-    evidence, size = ranked.evidence, f"{(ranked.entry.parameters or 0) / 1e6:,.0f} M"
+    evidence, size = ranked.evidence, _size(ranked.entry)
     if evidence is None:
         return {"size": size, "measured in": "", "evidence": ""}
-    figure = spelled_figure(evidence, whole=True).removesuffix(f"; {evidence.source}")
+    figure = spelled_figure(evidence).removesuffix(f"; {evidence.source}")
     return {"size": size, "measured in": languages.get(evidence.language, evidence.language), "evidence": figure}
 
 
@@ -146,7 +218,7 @@ def show(name: Name, registry: Registry = None, format: Format = "text", full: F
         print(to_json(details))
         return
     print(f"{_described(entry, details)}\n")
-    rows, figures = [], [["evidence", spelled_figure(evidence, whole=True)] for evidence in entry.evidence]
+    rows, figures = [], [["evidence", spelled_figure(evidence)] for evidence in entry.evidence]
     for key, value in details.items():
         if key == "baselines" and isinstance(value, dict):
             value = ", ".join(f"{lang} (layers 0 to {len(layers) - 1})" for lang, layers in value.items())

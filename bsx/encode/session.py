@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from bsx.catalog.catalog import load_registry
-from bsx.catalog.languages import find_language
+from bsx.catalog.languages import find_languages
 from bsx.encode.devices import Precision, choose_device, choose_dtype
 from bsx.encode.run_config import EncoderSettings, RunConfig
 from bsx.errors import InputError, LanguageError
@@ -63,7 +63,8 @@ class Encoders:
         catalog: the registry.
         model: the run's model.
         lang: the language of the texts.
-        language: the registry's entry of ``lang``.
+        language: the registry's entry of ``lang``, of a pair that of the target.
+        source: the entry of a pair's source language, which metrics that read sources go by too.
 
     Raises:
         InputError: for settings that are wrong.
@@ -76,7 +77,9 @@ class Encoders:
         self.catalog = load_registry(settings.registry)
         self.model = None if settings.model is None else str(settings.model)
         self.lang = lang = settings.lang
-        self.language = find_language(lang, self.catalog) if lang is not None else None
+        asked = find_languages(lang, self.catalog) if lang is not None else None
+        self.language = asked.target if asked is not None else None
+        self.source = asked.source if asked is not None else None
         self.device = choose_device(self.config.device)
         self.dtype: Precision = choose_dtype(self.config.dtype, self.device)
         self.budget = memory_budget(self.config.memory, self.device)
@@ -104,7 +107,8 @@ class Encoders:
         """
         result = object.__new__(type(self))
         result.__dict__.update(self.__dict__)
-        result.lang, result.language = lang, find_language(lang, self.catalog)
+        asked = find_languages(lang, self.catalog)
+        result.lang, result.language, result.source = lang, asked.target, asked.source
         result._doubts, result._heard, result._replaced = [], [], [*self._replaced]
         result.uses_entry("language", result.language.code)
         return result
@@ -116,7 +120,9 @@ class Encoders:
     def __reduce__(self) -> tuple[object, ...]:
         return made_of, (type(self), self.settings())
 
-    def locate(self, model: str | Path | None, lang: str | None = None, *, default: str | None = None) -> LocatedModel:
+    def locate(
+        self, model: str | Path | None, lang: str | None = None, *, default: str | None = None, sources: bool = False
+    ) -> LocatedModel:
         """Return a metric's model.
 
         Args:
@@ -124,6 +130,7 @@ class Encoders:
             lang: what the metric was given; else the run's language, which chooses a model by the registry.
             default: the metric's own model, if neither the metric nor the run was given one; it comes before the
                 choice by language.
+            sources: whether it reads sources: their language counts too, if the run's ``lang`` is a pair.
 
         Raises:
             InputError: if nothing says which model to use.
@@ -142,8 +149,9 @@ class Encoders:
         if choice.entry is not None:
             self.uses_entry("model", choice.name)
             self.uses_entry("family", choice.entry.family)
-        if choice.entry is not None and choice.language is not None and unseen(choice.entry, choice.language):
-            self.doubt(unseen_note(choice.entry, choice.language))
+        for language in (choice.language, self.source if sources else None):
+            if choice.entry is not None and language is not None and unseen(choice.entry, language):
+                self.doubt(unseen_note(choice.entry, language))
         if key not in self._models:
             trust = self.config.trust_remote_code
             self._models[key] = locate_model(choice, self.catalog, trust_remote_code=trust, budget=self.budget)

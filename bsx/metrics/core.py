@@ -16,7 +16,7 @@ from typing_extensions import TypeVar
 
 from bsx.catalog.entries.base import UNSCORED
 from bsx.catalog.entries.metrics import MetricEntry
-from bsx.catalog.languages import count_languages
+from bsx.catalog.languages import codes_of, count_languages
 from bsx.data.corpus import Corpus
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.support.folders import path_as_name
@@ -124,8 +124,10 @@ class MetricCore(ABC, Generic[ConfigT]):
 
     def _check_language(self) -> None:
         """Doubt a metric that is made for other languages; an encoder that the registry knows speaks for itself."""
-        language, made_for = self.encoders.language, self.languages
-        if language is None or made_for == "any" or {language.code, language.code.partition("-")[0]} & set(made_for):
+        made_for = self.languages
+        read = [self.encoders.language, self.encoders.source if "source" in self.needs else None]
+        others = [one for one in read if one is not None and not set(codes_of(one)) & set(made_for)]
+        if made_for == "any" or not others:
             return
         if "model" in type(self.config).model_fields:
             shared = self.encoders.model if self.shares_model else None
@@ -133,7 +135,7 @@ class MetricCore(ABC, Generic[ConfigT]):
             if named is None or named != self.entry.model or self.encoders.catalog.find(named) is not None:
                 return
         few = ", ".join(made_for) if len(made_for) <= _FEW else f"{count_languages(made_for)} other languages"
-        self.encoders.doubt(f"{self.name} is made for {few}, the texts are {language.name}")
+        self.encoders.doubt(f"{self.name} is made for {few}, the texts are {' and '.join(one.name for one in others)}")
 
     def setup(self) -> None:
         """Check settings, find the model and packages; called once, before anything is scored."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry, Source
-from bsx.catalog.languages import find_language
+from bsx.catalog.languages import find_languages
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.folders import path_as_name
 
@@ -34,7 +34,7 @@ def choose(model: str | Path | None, lang: str | None, catalog: Catalog) -> Choi
 
     Args:
         model: a registry name or alias, a folder (an absolute path or one starting with ``./``), or a hub id.
-        lang: BCP-47 language tag, or English name.
+        lang: BCP-47 language tag, English name, or a pair such as ``en-de``, of which the target counts.
         catalog: the registry.
 
     Raises:
@@ -42,17 +42,18 @@ def choose(model: str | Path | None, lang: str | None, catalog: Catalog) -> Choi
         UnknownNameError: if either is given and unknown.
     """
     try:
-        language = find_language(lang, catalog) if lang is not None else None
+        asked = find_languages(lang, catalog) if lang is not None else None
     except UnknownNameError as error:
         raise UnknownNameError(f"{error} Without lang, a model that is named scores any text.") from error
+    language = asked.target if asked is not None else None
     model = None if model is None else str(path_as_name(model))
     if model is None:
-        if language is None:
+        if asked is None:
             raise InputError("say which language the texts are in (lang) or which model to use (model)")
         from bsx.models.ranking import rank
 
-        entry = rank(language, catalog).entry
-        return Choice(entry.name, entry.source, entry, language)
+        entry = rank(asked.target, catalog, source=asked.source).entry
+        return Choice(entry.name, entry.source, entry, asked.target)
     known = catalog.find(model)
     if known is not None:
         return Choice(known.name, known.source, known, language)

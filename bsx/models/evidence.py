@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bsx.catalog.entries.evidence import Aspect, Evidence, Test
+from bsx.catalog.entries.evidence import Aspect, Evidence, Judged, Test
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
+from bsx.catalog.languages import codes_of
 from bsx.support.checks import FEW_ITEMS
 
 Weights = Mapping[Aspect, float]
 """How much each aspect of a card counts."""
 NOTHING = "no evidence"
 """What is said of an aspect, or of a model, that nothing was measured of."""
+
+
+_SAME, _NONE = 1, 6
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class Ranked:
     Attributes:
         entry: the registry's entry.
         reason: why it stands where it does.
-        evidence: the figure it was ranked by, if any.
+        evidence: the figure that the reason tells; None where nothing was measured that could be compared.
     """
 
     entry: ModelEntry
@@ -30,124 +34,236 @@ class Ranked:
     evidence: Evidence | None
 
 
+@dataclass(frozen=True)
+class Compared:
+    """What one test says of models: figures of the same data, year, pair, level and statistic.
+
+    Attributes:
+        figures: of each model, best first.
+        chrf: chrF's figure on the same rows, where it is known.
+        near: how near the language is: 0 the same pair, 1 the same language, 2 its genus, 3 its family, 4 its script,
+            5 any other.
+    """
+
+    figures: tuple[tuple[ModelEntry, Evidence], ...]
+    chrf: float | None
+    near: int
+
+    @property
+    def evidence(self) -> Evidence:
+        """The best figure, which says what the test is."""
+        return self.figures[0][1]
+
+    @property
+    def decides(self) -> bool:
+        """Whether it says which model is better: of two at least, or in the language, that one is better than chrF."""
+        few = self.evidence.n is not None and self.evidence.n < FEW_ITEMS
+        alone = self.near <= _SAME and self.chrf is not None and self.evidence.value > self.chrf
+        return not few and (len(self.figures) > 1 or alone)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is known of models near a language.
+
+    Attributes:
+        ranking: first those of the test that decides, best first; then the others that were measured, by their tests,
+            which are not compared with each other; then those of which nothing is known, by name.
+        tests: all in the language, or in the nearest one that there are figures for, most telling first, but the one
+            that decides before them; if that is in a language further away, it is the last.
+        near: how near the nearest figures are, see `Compared`; 6 if there are none.
+        notes: how near the figures are, and what could not be compared.
+    """
+
+    ranking: tuple[Ranked, ...]
+    tests: tuple[Compared, ...]
+    near: int
+    notes: tuple[str, ...]
+
+
 _Figures = dict[Test, Evidence]
-_NEARNESS = ("", "also {genus}", "also {family}", "in the same script", "in another family and script")
+_NEARNESS = ("", "", "also {genus}", "also {family}", "in the same script", "in another family and script")
 
 
 def by_evidence(
-    pool: Iterable[ModelEntry], language: LanguageEntry, languages: Mapping[str, LanguageEntry]
-) -> tuple[list[Ranked], tuple[str, ...]]:
+    pool: Iterable[ModelEntry],
+    language: LanguageEntry,
+    languages: Mapping[str, LanguageEntry],
+    *,
+    source: LanguageEntry | None = None,
+    chrf: Sequence[Evidence] = (),
+    task: Judged = "human-translation",
+) -> Standing:
     """Rank models by how well they agree with human judgments, in the language or as near as there are figures.
 
-    Figures in the language itself count first, then those in a language of its genus, of its family, of its script,
-    and others. Two models are compared by the most telling test that both took part in; the more of its comparisons a
-    model wins, the further it stands in front.
+    Models are compared only on one and the same test. The one that decides is, of those in the nearest language that
+    compare models (the pair asked for, the language, its genus, its family, its script, any other; figures on the
+    similarity of sentences speak for their own language only), the first by kind (judgments of the task asked for, then
+    of translations, then of others, similarity last), segments before systems, the number of models, the year, and the
+    number of items. A model is shown with its figure there, or with that of the first other test by kind, year and n.
+    Where a model was not measured, nothing is known of it: that is no last place.
 
     Args:
         pool: the models.
         language: the language.
         languages: what is known of the languages that figures were measured in.
-
-    Returns:
-        The models, best first, each with the figure that speaks for it beside the best other model's in the same test;
-        and notes on how near the figures are.
+        source: the language that texts were translated from, if asked for.
+        chrf: chrF's figures, which stand beside those on the same rows.
+        task: what is to be judged.
     """
-    groups: dict[int, dict[str, tuple[ModelEntry, _Figures]]] = {}
-    for entry in pool:
-        known = [e for e in entry.evidence if e.aspect in (None, "agreement") and e.enough]
-        near = min((_nearness(e, language, languages) for e in known), default=5)
-        figures = {e.test: e for e in known if _nearness(e, language, languages) == near}
-        groups.setdefault(near, {})[entry.name] = entry, figures
-    ranked = []
-    for near, group in sorted(groups.items()):
-        names = sorted(group, key=lambda name: (*_standing(name, group), name))
-        for name in names:
-            entry, figures = group[name]
-            ranked.append(
-                _reasoned(entry, figures, [group[other] for other in names if other != name], near, language, languages)
-            )
-    nearest = min(groups, default=0)
-    missing = f"there is no figure for {language.name}"
-    whose = (language.genus, language.family, f"{language.name}'s script")
-    if nearest == 0:
-        return ranked, ()
-    if nearest > len(whose):
-        where = "for other languages" if nearest == 4 else "by name"
-        return ranked, (f"{missing}, its family or its script: ranked {'by figures ' if nearest == 4 else ''}{where}",)
-    return ranked, (f"{missing}: ranked by figures for other languages, those of {whose[nearest - 1]} first",)
+    entries = sorted(pool, key=lambda entry: entry.name)
+    tests = _tests(entries, language, languages, source, chrf, task)
+    nearest = tests[0].near if tests else _NONE
+    shown = [test for test in tests if test.near <= max(nearest, _SAME)]
+    deciding = min(
+        (test for test in tests if test.decides),
+        key=lambda test: (test.near, *_kind(test.evidence, task), -len(test.figures), *_telling(test)),
+        default=None,
+    )
+    if tests and (deciding is None or len(entries) == 1):
+        deciding = tests[0]
+    others = [test for test in shown if test is not deciding]
+    first = [deciding] if deciding is not None else []
+    further = deciding is not None and deciding.near > max(nearest, _SAME)
+    shown = [*others, *first] if further else [*first, *others]
+    told: dict[str, Ranked] = {}
+    for test in shown:
+        for entry, evidence in test.figures:
+            if entry.name not in told:
+                told[entry.name] = Ranked(entry, _reason(entry, evidence, test, language, languages), evidence)
+    order = [entry.name for test in (*first, *others) for entry, _ in test.figures]
+    ranked = {name: told[name] for name in order}
+    missing = f"not measured in {language.name}" if nearest <= _SAME else "no figure is known"
+    unknown = [Ranked(entry, f"unknown: {missing}", None) for entry in entries if entry.name not in ranked]
+    notes = _notes(language, nearest, deciding, len(entries))
+    return Standing((*ranked.values(), *unknown), tuple(shown), nearest, notes)
 
 
-def _nearness(evidence: Evidence, language: LanguageEntry, languages: Mapping[str, LanguageEntry]) -> int:
-    """Return how near the language of a figure is: 0 the same, 1 its genus, 2 its family, 3 its script, 4 any other."""
-    if evidence.language in (language.code, language.code.partition("-")[0]):
-        return 0
-    other = languages.get(evidence.language)
-    for near, field in enumerate(("genus", "family", "script"), start=1):
+def _tests(
+    entries: Sequence[ModelEntry],
+    language: LanguageEntry,
+    languages: Mapping[str, LanguageEntry],
+    source: LanguageEntry | None,
+    chrf: Sequence[Evidence],
+    task: Judged,
+) -> list[Compared]:
+    """Return the tests that models took part in, most telling first."""
+    groups: dict[Test, list[tuple[ModelEntry, Evidence]]] = {}
+    for entry in entries:
+        for evidence in entry.evidence:
+            if evidence.aspect in (None, "agreement") and evidence.enough:
+                groups.setdefault(evidence.test, []).append((entry, evidence))
+    tests = []
+    for figures in groups.values():
+        first = figures[0][1]
+        near = _nearness(first, language, languages, source)
+        if near > _SAME and first.kind == "similarity":
+            continue
+        figures.sort(key=lambda figure: (-figure[1].value, figure[0].name))
+        beside = next((known for _, one in figures if (known := chrf_beside(one, chrf)) is not None), None)
+        tests.append(Compared(tuple(figures), beside, near))
+    return sorted(tests, key=lambda test: (test.near, *_kind(test.evidence, task), *_telling(test)))
+
+
+def _kind(evidence: Evidence, task: Judged) -> tuple[bool, int, bool]:
+    kinds = {"human-translation": 1, "human-summary": 2, None: 2, "similarity": 3} | {task: 0}
+    few = evidence.n is not None and evidence.n < FEW_ITEMS
+    return few, kinds[evidence.judged], evidence.level != "segment"
+
+
+def _telling(test: Compared) -> tuple[int, int, str, str, str]:
+    """Put the newest test first, then the one with most items; names only part what is equal."""
+    one = test.evidence
+    return -(one.when or 0), -(one.n or 0), one.dataset, one.direction or one.language, one.statistic
+
+
+def _nearness(
+    evidence: Evidence,
+    language: LanguageEntry,
+    languages: Mapping[str, LanguageEntry],
+    source: LanguageEntry | None = None,
+) -> int:
+    """Return how near the languages of a figure are, see `Compared`."""
+    if evidence.language in codes_of(language):
+        said = evidence.direction.partition("-")[0] if evidence.direction is not None else None
+        return 0 if source is not None and said in codes_of(source) else _SAME
+    other = next((entry for entry in languages.values() if evidence.language in (entry.code, *entry.codes)), None)
+    for near, field in enumerate(("genus", "family", "script"), start=2):
         value = getattr(language, field)
         if other is not None and value is not None and value == getattr(other, field):
             return near
-    return 4
+    return 5
 
 
-def _standing(name: str, group: Mapping[str, tuple[ModelEntry, _Figures]]) -> tuple[bool, float]:
-    """Return whether a model can be compared with no other, and the balance of its lost and won comparisons.
-
-    The balance is a share of them and one more, so that a single win says less than many.
-    """
-    mine = group[name][1]
-    balance = []
-    for other, (_, theirs) in group.items():
-        shared = _shared(mine, theirs)
-        if other != name and shared:
-            rival = theirs[shared[0].test].value
-            balance.append((rival > shared[0].value) - (rival < shared[0].value))
-    return not balance, sum(balance) / (len(balance) + 1)
+def chrf_beside(evidence: Evidence, chrf: Sequence[Evidence]) -> float | None:
+    """Return chrF's figure on the rows of another figure, as that one says or as chrF's own evidence does."""
+    if evidence.chrf is not None:
+        return evidence.chrf
+    *rows, statistic, n = evidence.test
+    for own in chrf:
+        *same, plain, of = own.test
+        if same == rows and of == n and statistic.rpartition(" of ")[0] == plain:
+            return own.value
+    return None
 
 
-def _reasoned(
+def _reason(
     entry: ModelEntry,
-    figures: _Figures,
-    others: list[tuple[ModelEntry, _Figures]],
-    near: int,
+    evidence: Evidence,
+    test: Compared,
     language: LanguageEntry,
     languages: Mapping[str, LanguageEntry],
-) -> Ranked:
-    if not figures:
-        return Ranked(entry, "no figure is known", None)
-    rivals = [(shared[0], other, theirs) for other, theirs in others if (shared := _shared(figures, theirs))]
-    evidence = min(figures.values(), key=_order)
-    beside = ""
-    if rivals:
-        evidence, other, theirs = min(rivals, key=lambda rival: _order(rival[0]))  # of several, the best model
-        rival = theirs[evidence.test]
-        beside = f", {rival.called or other.name} {_plain(rival.value)}"
+) -> str:
+    other = next(((model, figure) for model, figure in test.figures if model is not entry), None)
+    beside = "" if other is None else f", {other[1].called or other[0].name} {_plain(other[1].value)}"
+    beside += "" if test.chrf is None else f", chrF {_plain(test.chrf)}"
     reason = spelled_figure(evidence, beside)
-    if near:
-        other_language = languages.get(evidence.language)
-        name = other_language.name if other_language is not None else evidence.language
-        basis = _NEARNESS[near].format(genus=language.genus, family=language.family)
+    if test.near > _SAME:
+        known = languages.get(evidence.language)
+        name = known.name if known is not None else evidence.language
+        basis = _NEARNESS[test.near].format(genus=language.genus, family=language.family)
         reason = f"{name}, {basis}: {reason}"
-    return Ranked(entry, reason, evidence)
+    return reason
 
 
-def _shared(mine: _Figures, theirs: _Figures) -> list[Evidence]:
-    """Return one's figures of the tests that both took part in, most telling first."""
-    return sorted((mine[test] for test in mine.keys() & theirs.keys()), key=_order)
+def _notes(language: LanguageEntry, nearest: int, deciding: Compared | None, models: int) -> tuple[str, ...]:
+    notes = []
+    if nearest > _SAME:
+        notes.append(unmeasured(language))
+        kin = (language.genus, language.family, f"{language.name}'s script")
+        if nearest == _NONE:
+            notes.append("ranked by name")
+        elif nearest == _NONE - 1:
+            notes.append("no figure for its family or its script either: ranked by figures for other languages")
+        else:
+            notes.append(f"ranked by figures for other languages, those of {kin[nearest - 2]} first")
+    if deciding is not None and not deciding.decides and models > 1:
+        notes.append("no two of these models were measured on the same test: nothing says which is better")
+    return tuple(notes)
 
 
-def by_aspects(pool: Iterable[ModelEntry], language: LanguageEntry, weights: Weights) -> list[Ranked]:
-    """Rank models by figures in a language; those without any come last, by name, and say so.
+def unmeasured(language: LanguageEntry) -> str:
+    """Return what to do where no model was compared with human judgments in a language."""
+    return f"nothing was measured in {language.name}: report chrF next to the model (--metrics chrf,bertscore)"
+
+
+def by_aspects(pool: Iterable[ModelEntry], language: LanguageEntry, weights: Weights) -> tuple[list[Ranked], int]:
+    """Rank models by figures in a language, as far as they can be compared.
 
     Figures of agreement are published ones too, all others are those of metric cards.
 
     In each aspect, two models are compared on the tests that both took part in (the same rows, the same statistic): the
-    one that is better in more of them wins. A model's standing is the balance of its wins and losses, as a share of its
-    comparisons and one more; the weighted mean of the standings ranks. Models that lack an aspect come after those that
-    have all.
+    one that is better in more of them wins. Ranked are the models that have all aspects and can be compared with each
+    other in each, directly or by way of others; of several such sets, the largest. A model's standing is the balance of
+    its wins and losses there, as a share of its comparisons and one more; the weighted mean of the standings ranks. All
+    other models follow in no order, those with figures first.
+
+    Returns:
+        The models, and how many of them are ranked: none, or two at least.
     """
     figures: dict[str, dict[Aspect, _Figures]] = {}
-    entries = {entry.name: entry for entry in pool}
-    codes = (language.code, language.code.partition("-")[0])
+    entries = {entry.name: entry for entry in sorted(pool, key=lambda entry: entry.name)}
+    codes = codes_of(language)
     for name, entry in entries.items():
         figures[name] = {
             aspect: {
@@ -157,20 +273,45 @@ def by_aspects(pool: Iterable[ModelEntry], language: LanguageEntry, weights: Wei
             }
             for aspect in weights
         }
-    ranked = []
+    compared = _largest(figures, weights)
+    order = []
     for name, entry in entries.items():
         mine = figures[name]
-        standings = {
-            aspect: _balance(mine[aspect], [theirs[aspect] for other, theirs in figures.items() if other != name])
-            for aspect in weights
-            if mine[aspect]
-        }
-        total = sum(weights[aspect] * standing for aspect, standing in standings.items()) / sum(weights.values())
-        reasons = [f"{aspect}: {_telling(mine[aspect])}" for aspect in weights]
-        first = next((min(mine[aspect].values(), key=_order) for aspect in weights if mine[aspect]), None)
-        reason = "; ".join(reasons) if standings else NOTHING
-        ranked.append(((not standings, len(standings) < len(weights), -total, name), Ranked(entry, reason, first)))
-    return [row for _, row in sorted(ranked, key=lambda pair: pair[0])]
+        total = 0.0
+        if name in compared:
+            others = [figures[other] for other in compared if other != name]
+            met = {aspect: {test for theirs in others for test in theirs[aspect]} for aspect in weights}
+            mine = {aspect: {test: e for test, e in mine[aspect].items() if test in met[aspect]} for aspect in weights}
+            total = sum(
+                weight * _balance(mine[aspect], [theirs[aspect] for theirs in others])
+                for aspect, weight in weights.items()
+            )
+        known = [aspect for aspect in weights if mine[aspect]]
+        reason = "; ".join(f"{aspect}: {_first_of(mine[aspect])}" for aspect in weights) if known else NOTHING
+        if known and name not in compared:
+            reason += "; compared with no other model"
+        first = min(mine[known[0]].values(), key=_order) if known else None
+        order.append(((name not in compared, not known, -total, name), Ranked(entry, reason, first)))
+    return [row for _, row in sorted(order, key=lambda pair: pair[0])], len(compared)
+
+
+def _largest(figures: Mapping[str, Mapping[Aspect, _Figures]], weights: Weights) -> list[str]:
+    """Return the largest set of models that tests of every aspect connect, or nothing where there is no pair."""
+    left = [name for name, mine in figures.items() if all(mine[aspect] for aspect in weights)]
+    best: list[str] = []
+    while left:
+        found, new = [], [left[0]]
+        while new:
+            found += new
+            new = [
+                name
+                for name in left
+                if name not in found
+                and any(all(figures[name][a].keys() & figures[one][a].keys() for a in weights) for one in new)
+            ]
+        left = [name for name in left if name not in found]
+        best = found if len(found) > max(len(best), 1) else best
+    return best
 
 
 def _balance(mine: _Figures, others: Iterable[_Figures]) -> float:
@@ -189,7 +330,7 @@ def _better(mine: Evidence, theirs: Evidence) -> int:
     return -result if mine.aspect == "speed" else result
 
 
-def _telling(figures: _Figures) -> str:
+def _first_of(figures: _Figures) -> str:
     """Return the most telling figure of an aspect in words, and how many more there are."""
     if not figures:
         return NOTHING
@@ -198,37 +339,60 @@ def _telling(figures: _Figures) -> str:
     return f"{spelled_figure(first)}{more}"
 
 
-def _order(evidence: Evidence) -> tuple[bool, bool, bool, str, str]:
-    """Put the tests that say most about single sentences first: segments before systems, r before tau, then by name."""
+def _order(evidence: Evidence) -> tuple[bool, int, bool, int, int, str, str]:
+    """Put figures in the order in which they are told: by kind, year and n."""
     return (
-        evidence.level != "segment",
-        "pearson" not in evidence.statistic.casefold(),
-        evidence.aspect is not None,
+        *_kind(evidence, "human-translation"),
+        -(evidence.when or 0),
+        -(evidence.n or 0),
         evidence.dataset,
         evidence.direction or evidence.language,
     )
 
 
-def spelled_figure(evidence: Evidence, beside: str = "", *, whole: bool = False) -> str:
-    """Return a figure in a few words: ``en-tr segment tau .628; Zhang et al. 2020, Table 14``.
+def spelled_test(evidence: Evidence) -> str:
+    """Return in a few words what a figure was measured on: ``WMT18 en-tr segments, tau``."""
+    where = evidence.dataset + (f" ({evidence.year})" if evidence.year is not None else "")
+    if evidence.direction is not None:
+        where = f"{where} {evidence.direction}"
+    level = "" if evidence.level in where else f" {evidence.level}s"
+    return f"{where}{level}, {_statistic(evidence)}"
+
+
+def spelled_figure(evidence: Evidence, beside: str = "") -> str:
+    """Return a figure in a few words: ``WMT17 en-tr segment tau .628; Zhang et al. 2020, Table 14``.
 
     Args:
         evidence: the figure.
         beside: what to say behind its value.
-        whole: name the data set too where there is a direction.
     """
-    where = evidence.dataset
+    where = evidence.dataset + (f" ({evidence.year})" if evidence.year is not None else "")
+    ends = "" if evidence.interval is None else " [" + ", ".join(_plain(end) for end in evidence.interval) + "]"
+    few = ", too few to rely on" if evidence.n is not None and evidence.n < FEW_ITEMS else ""
+    n = "" if evidence.n is None else f" (n {evidence.n:,}{few})"
+    if not beside and evidence.chrf is not None:
+        beside = f", chrF {_plain(evidence.chrf)}"
     if evidence.aspect is not None:
-        ends = "" if evidence.interval is None else " [" + ", ".join(_plain(end) for end in evidence.interval) + "]"
         of = f" {evidence.direction} {evidence.level}" if evidence.direction is not None else ""
-        figure = f"{evidence.statistic} {_plain(evidence.value)}{ends}{beside}"
-        few = ", too few to rely on" if evidence.n is not None and evidence.n < FEW_ITEMS else ""
-        return f"{figure} on {where}{of} (n {evidence.n}{few}); {evidence.source}"
-    if evidence.direction is not None:
-        where = f"{where} " * whole + f"{evidence.direction} {evidence.level}"
-    few = f" (n {evidence.n}, too few to rely on)" if evidence.n is not None and evidence.n < FEW_ITEMS else ""
-    statistic = "tau" if "kendall" in evidence.statistic.casefold() else "r"
-    return f"{where} {statistic} {_plain(evidence.value)}{beside}{few}; {evidence.source}"
+        return f"{evidence.statistic} {_plain(evidence.value)}{ends}{beside} on {where}{of}{n}; {evidence.source}"
+    of = f" {evidence.direction} {evidence.level}" if evidence.direction is not None else ""
+    return f"{where}{of} {_statistic(evidence)} {_plain(evidence.value)}{ends}{n}{beside}; {evidence.source}"
+
+
+def spelled_value(value: float, evidence: Evidence | None = None) -> str:
+    """Return a figure as papers print it, with interval and number of items as far as its evidence says them."""
+    if evidence is None:
+        return _plain(value)
+    ends = "" if evidence.interval is None else " [" + ", ".join(_plain(end) for end in evidence.interval) + "]"
+    return f"{_plain(value)}{ends}" + ("" if evidence.n is None else f" (n {evidence.n:,})")
+
+
+def _statistic(evidence: Evidence) -> str:
+    if evidence.aspect is not None:
+        return evidence.statistic
+    plain = evidence.statistic.casefold()
+    short = (letter for name, letter in (("kendall", "tau"), ("spearman", "rho"), ("pearson", "r")) if name in plain)
+    return next(short, evidence.statistic)
 
 
 def _plain(value: float) -> str:

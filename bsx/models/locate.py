@@ -49,7 +49,7 @@ def available(catalog: Catalog, language: LanguageEntry | None = None) -> list[s
         return [entry.name for entry in catalog.models.values() if is_here(entry.source)]
     pool = [entry for entry in catalog.models.values() if isinstance(entry.layer, int) and knows(entry, language)]
     here = [entry for entry in pool if is_here(entry.source)]
-    return [row.entry.name for row in by_evidence(here, language, catalog.languages)[0]]
+    return [row.entry.name for row in by_evidence(here, language, catalog.languages).ranking]
 
 
 def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
@@ -111,7 +111,7 @@ def _fetch_or_explain(source: Source) -> Path:
 def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavailableError:
     """Return what to tell somebody whose model is not here: how to get it, and what works without it."""
     language = choice.language
-    here = available(catalog, language)
+    here = [name for name in available(catalog, language) if name != choice.name]  # its package may be damaged
     runs = runs_encoders()
     if not runs:
         options = f"Nothing that runs an encoder is installed either: {install_command('onnx')}. "

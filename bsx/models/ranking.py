@@ -9,10 +9,18 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field, field_validator
 
 from bsx.catalog.catalog import Catalog, Registry, load_registry
-from bsx.catalog.entries.evidence import Aspect
+from bsx.catalog.entries.evidence import Aspect, Judged
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
+from bsx.catalog.languages import codes_of, find_languages
 from bsx.errors import InputError
-from bsx.models.evidence import NOTHING, Ranked, Weights, by_aspects, by_evidence
+from bsx.models.evidence import (
+    Compared,
+    Ranked,
+    Standing,
+    Weights,
+    by_aspects,
+    by_evidence,
+)
 from bsx.support.memory import parse_bytes
 from bsx.support.settings import BaseSettings, settled
 
@@ -104,11 +112,13 @@ class ModelChoice:
     """The best model and those behind it.
 
     Attributes:
-        language: the language asked for.
+        language: the language asked for, the target of a pair.
         prefer: the rule of the ranking.
-        ranking: best first; at least one.
+        ranking: the chosen model, then the others; at least one.
         notes: what the reader should know about how the ranking came about.
         abstains: whether nothing is chosen, because there is no evidence.
+        source: the source language of the pair, if one was asked for.
+        tests: what the models were compared on, see `bsx.models.evidence.Standing`; empty if cards ranked them.
     """
 
     language: LanguageEntry
@@ -116,6 +126,8 @@ class ModelChoice:
     ranking: tuple[Ranked, ...]
     notes: tuple[str, ...]
     abstains: bool = False
+    source: LanguageEntry | None = None
+    tests: tuple[Compared, ...] = ()
 
     @property
     def entry(self) -> ModelEntry:
@@ -143,7 +155,7 @@ def knows(entry: ModelEntry, language: LanguageEntry) -> bool:
     """Tell whether a model was trained on a language, as far as somebody says so; en-sci is English."""
     if entry.name == language.model or entry.name in language.alternatives:
         return True
-    return bool({language.code, language.code.partition("-")[0]}.intersection(_listed(entry)))
+    return bool(set(codes_of(language)).intersection(_listed(entry)))
 
 
 def _listed(entry: ModelEntry) -> list[str]:
@@ -156,6 +168,8 @@ def rank(
     *,
     prefer: Prefer | Weights = "paper",
     constraints: Constraints | None = None,
+    source: LanguageEntry | None = None,
+    task: Judged = "human-translation",
 ) -> ModelChoice:
     """Rank the models that know a language and have a validated layer.
 
@@ -167,32 +181,63 @@ def rank(
             the scored layer; ``agreement``, ``robustness``, ``semantics``, or weights of these and of ``speed`` by
             name: by what metric cards measured in this very language, see `by_aspects`.
         constraints: what every ranked model must satisfy.
+        source: the language that the texts were translated from: figures of this pair come first.
+        task: what is judged: figures of this come before those of other tasks.
 
     Raises:
-        InputError: if no model is left, naming the constraint that excluded the last ones.
+        InputError: if no model is left, naming the constraint that excluded the last ones, or if no model with a
+            validated layer was trained on the language.
     """
     pool = [e for e in catalog.models.values() if knows(e, language) and isinstance(e.layer, int)]
+    if not pool:
+        raise InputError(_untrained(language, catalog))
     pool, excluded = narrow(pool, constraints or Constraints(), f"no model for {language.name} is left")
-    notes = [] if pool and language.model in {e.name for e in pool} else [_missing_default(language, excluded)]
+    notes = [] if language.model in {e.name for e in pool} else [_missing_default(language, excluded)]
     if language.papers is not None:
         notes.append(unseen_note(catalog.models[language.papers], language))
     if isinstance(prefer, str) and prefer in ("paper", "quality", "speed"):
+        chrf = catalog.metrics["chrf"].evidence if "chrf" in catalog.metrics else []
+        found = by_evidence(pool, language, catalog.languages, source=source, chrf=chrf, task=task)
         rule = {"paper": _by_paper, "quality": _by_quality, "speed": _by_speed}[prefer]
-        ranked, more = rule(pool, language, catalog)
-        return ModelChoice(language, prefer, tuple(ranked), (*notes, *more))
+        ranked, more = rule(found, language)
+        own = [r.entry.name for r in found.ranking if r.evidence and r.evidence.language in codes_of(language)]
+        if own and ranked[0].entry.name not in own:
+            notes.append(
+                f"{ranked[0].entry.name} was not measured in {language.name}, {own[0]} was: report chrF next to it "
+                "(--metrics chrf,bertscore)"
+            )
+        told = (*notes, *more, *found.notes)
+        return ModelChoice(language, prefer, tuple(ranked), told, source=source, tests=found.tests)
     weights = _weights(prefer)
-    ranked = by_aspects(pool, language, weights)
+    ranked, compared = by_aspects(pool, language, weights)
+    aspects = _listed_aspects(weights)
     known = sum(row.evidence is not None for row in ranked)
-    if known:
-        whole = sum(NOTHING not in row.reason for row in ranked)
-        said = f"{whole} of {len(ranked)} models have evidence of {_listed_aspects(weights)} in {language.name}"
-        if known > whole:
-            said += f"; {known - whole} have it of some of these and come after them, whatever their figures"
+    if compared:
+        said = f"{compared} of {len(ranked)} models can be compared by {aspects} in {language.name}"
+        if known > compared:
+            said += f"; {known - compared} have figures of some of it, or on other tests, and are not ranked"
         if len(ranked) > known:
-            said += f"; {'the others' if known == whole else len(ranked) - known} are not ranked"
-        return ModelChoice(language, prefer, tuple(ranked), (*notes, said))
-    said = f"no evidence of {_listed_aspects(weights)} in {language.name}: no metric card of these models measured it"
-    return ModelChoice(language, prefer, tuple(ranked), (*notes, said), abstains=True)
+            said += f"; nothing is known of {'the others' if known == compared else len(ranked) - known}"
+        return ModelChoice(language, prefer, tuple(ranked), (*notes, said), source=source)
+    if known:
+        said = f"no two models were measured on the same test of {aspects} in {language.name}: nothing says which is "
+        said += f"better; there are figures of {', '.join(row.entry.name for row in ranked[:known])}"
+    else:
+        said = f"no evidence of {aspects} in {language.name}: no metric card of these models measured it"
+    return ModelChoice(language, prefer, tuple(ranked), (*notes, said), abstains=True, source=source)
+
+
+def _untrained(language: LanguageEntry, catalog: Catalog) -> str:
+    """Return what to do where no model with a validated layer was trained on a language."""
+    names = [entry.name for entry in catalog.models.values() if knows(entry, language)]
+    told = f"no model with a validated layer was trained on {language.name}: use a metric without a model, such as chrF"
+    if names:
+        listed = ", ".join(names[:_NAMED]) + (" …" if len(names) > _NAMED else "")
+        told += f", or name model and layer ({listed} {'was' if len(names) == 1 else 'were'} trained on it)"
+    return told
+
+
+_NAMED = 5
 
 
 def _weights(prefer: str | Weights) -> dict[Aspect, float]:
@@ -243,7 +288,8 @@ def unseen_note(entry: ModelEntry, language: LanguageEntry) -> str:
     who = entry.name
     if entry.name == language.papers:
         who = f"the papers' choice, {entry.name},"
-    return f"{who} was not trained on {language.name}; {language.model} was"
+    other = f"{language.model} was" if language.model is not None else "no model with a validated layer was"
+    return f"{who} was not trained on {language.name}; {other}"
 
 
 def _missing_default(language: LanguageEntry, excluded: list[tuple[str, int]]) -> str:
@@ -252,25 +298,22 @@ def _missing_default(language: LanguageEntry, excluded: list[tuple[str, int]]) -
     return f"{whose} for {language.name}, {language.model}, is left out ({reasons})"
 
 
-def _by_paper(
-    pool: list[ModelEntry], language: LanguageEntry, catalog: Catalog
-) -> tuple[list[Ranked], tuple[str, ...]]:
+def _by_paper(found: Standing, language: LanguageEntry) -> tuple[list[Ranked], tuple[str, ...]]:
     order = [language.model, *language.alternatives]
-    ranked, notes = by_evidence(pool, language, catalog.languages)
-    ranked.sort(key=lambda row: order.index(row.entry.name) if row.entry.name in order else len(order))
+    ranked = sorted(
+        found.ranking, key=lambda row: order.index(row.entry.name) if row.entry.name in order else len(order)
+    )
     chosen = f"the papers' choice for {language.name}"
     if language.papers is not None:
         chosen = f"the best model that was trained on {language.name}"
     return [
         Ranked(row.entry, f"{chosen}; {row.reason}", row.evidence) if row.entry.name == language.model else row
         for row in ranked
-    ], notes if language.papers is not None else ()
+    ], ()
 
 
-def _by_quality(
-    pool: list[ModelEntry], language: LanguageEntry, catalog: Catalog
-) -> tuple[list[Ranked], tuple[str, ...]]:
-    return by_evidence(pool, language, catalog.languages)
+def _by_quality(found: Standing, language: LanguageEntry) -> tuple[list[Ranked], tuple[str, ...]]:
+    return list(found.ranking), ()
 
 
 def cost(entry: ModelEntry) -> float:
@@ -279,14 +322,11 @@ def cost(entry: ModelEntry) -> float:
     return 12.0 * max(layers, 1) * entry.dimensions**2
 
 
-def _by_speed(
-    pool: list[ModelEntry], language: LanguageEntry, catalog: Catalog
-) -> tuple[list[Ranked], tuple[str, ...]]:
-    pool = sorted(pool, key=lambda e: (cost(e), e.name))
-    figures = {row.entry.name: row.evidence for row in by_evidence(pool, language, catalog.languages)[0]}
+def _by_speed(found: Standing, language: LanguageEntry) -> tuple[list[Ranked], tuple[str, ...]]:
+    ranked = sorted(found.ranking, key=lambda row: (cost(row.entry), row.entry.name))
     return [
-        Ranked(entry, f"about {cost(entry) / 1e6:.0f} million multiply-adds a token (estimated)", figures[entry.name])
-        for entry in pool
+        Ranked(row.entry, f"about {cost(row.entry) / 1e6:.0f} million multiply-adds a token (estimated)", row.evidence)
+        for row in ranked
     ], ("cost is estimated from layers and dimensions, not measured",)
 
 
@@ -300,6 +340,9 @@ class SelectSettings(Constraints):
             "semantics=2,agreement=1; see `rank`."
         ),
     ] = "paper"
+    task: Annotated[Judged, Field(description="What is judged: figures of this come before those of other tasks.")] = (
+        "human-translation"
+    )
     registry: Annotated[
         Registry, Field(description="The registry, or a folder laid over it; with the user's overlays unless given.")
     ] = None
@@ -320,7 +363,8 @@ def select_model(lang: str, settings: SelectSettings) -> ModelChoice:
     """Choose a model for a language.
 
     Args:
-        lang: BCP-47 tag or English name.
+        lang: BCP-47 tag, English name, or a pair such as ``en-de``: its target is scored, and figures of the pair come
+            first.
         settings: see `SelectSettings`.
 
     Returns:
@@ -330,7 +374,13 @@ def select_model(lang: str, settings: SelectSettings) -> ModelChoice:
         UnknownNameError: for an unknown language.
         InputError: if no model satisfies the constraints.
     """
-    from bsx.catalog.languages import find_language
-
     catalog = load_registry(settings.registry)
-    return rank(find_language(lang, catalog), catalog, prefer=settings.prefer, constraints=settings)
+    asked = find_languages(lang, catalog)
+    return rank(
+        asked.target,
+        catalog,
+        prefer=settings.prefer,
+        constraints=settings,
+        source=asked.source,
+        task=settings.task,
+    )

@@ -15,10 +15,11 @@ import yaml
 import bsx
 import bsx.analysis
 from bsx.catalog.catalog import Catalog, shipped
-from bsx.catalog.languages import find_language, language_code, language_pair
+from bsx.catalog.languages import find_language, find_languages, language_code, language_pair
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError, RegistryError, UnknownNameError
 from bsx.models.choice import choose
 from bsx.models.locate import locate
+from tests.cli.test_main import Cli
 from tests.conftest import REPOSITORY
 
 
@@ -73,7 +74,7 @@ def test_the_published_baseline_of_roberta_large() -> None:
         ("pt_BR", "pt"),
         ("deu", "de"),
         ("iw", "he"),
-        ("no", "no"),
+        ("no", "nb"),
         ("nb", "nb"),
         ("fil", "tl"),
         (" de ", "de"),
@@ -102,6 +103,41 @@ def test_an_unknown_language_is_an_error_with_near_matches(tag: str, near: str) 
     with pytest.raises(UnknownNameError, match="unknown language") as caught:
         find_language(tag, shipped())
     assert near in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("tag", "pair"),
+    [
+        ("en-de", "en-de"),
+        ("EN-DE", "en-de"),
+        ("en_de", "en-de"),
+        ("eng-swh", "en-sw"),
+        ("spa-ara", "es-ar"),
+        ("German-English", "de-en"),
+        ("en-no", "en-nb"),
+        ("fr-ca", "fr-ca"),
+        ("en-ms", "en-ms"),
+        *[(tag, None) for tag in ("fr-CA", "pt_BR", "de-at", "en-in", "en-us", "en-sci", "zh-yue", "zh-Hant", "de-de")],
+        *[(tag, None) for tag in ("Serbo-Croatian", "Waray-Waray", "de-1901", "es-419", "zh-hans-cn", "cmn-zho")],
+    ],
+)
+def test_pairs_are_told_from_regions(tag: str, pair: str | None) -> None:
+    asked = find_languages(tag, shipped())
+    assert asked.pair == pair
+    assert find_language(tag, shipped()) == asked.target
+    if pair is not None and asked.source is not None:
+        assert language_pair(tag) == (asked.source.code, asked.target.code)
+        assert choose(None, tag, shipped()).language == asked.target
+
+
+@pytest.mark.parametrize(
+    "tag", ["en-xx", "xx-en", "de-qqq", "en-klingon", "qq-de", "es-ar", "pt-br", "auto-de", "en-auto"]
+)
+def test_wrong_and_ambiguous_pairs_are_refused(tag: str, cli: Cli) -> None:
+    with pytest.raises((UnknownNameError, InputError)):
+        find_languages(tag, shipped())
+    done = cli("models", "--lang", tag)
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
 
 
 def test_an_unknown_model_is_an_error_with_near_matches() -> None:
@@ -306,8 +342,9 @@ def test_loading_the_registry_runs_no_code(registry: Path) -> None:
 
 
 def test_languages_are_named_wherever_one_is_asked_for() -> None:
-    assert [language_code(tag) for tag in ("German", "pt_BR", "chinese", "no")] == ["de", "pt", "zh", "no"]
-    assert language_code("iu") == "iu"  # Inuktitut, which no model here was trained on
+    assert [language_code(tag) for tag in ("German", "pt_BR", "chinese", "no")] == ["de", "pt", "zh", "nb"]
+    assert language_code("xal") == "xal"  # Kalmyk, which the registry does not name
+    assert language_pair("xal-en") == ("xal", "en")
     assert language_pair("German-English") == language_pair("de-en") == ("de", "en")
     assert language_pair("Finnish") == ("fi", "fi")
     with pytest.raises(UnknownNameError, match="unknown language 'Klingon'"):

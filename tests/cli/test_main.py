@@ -247,7 +247,10 @@ def test_models(cli: Cli) -> None:
     assert chosen[0].startswith("German: use bert-base-multilingual-cased ")
     assert "models pull bert-base-multilingual-cased" in chosen[0]
     assert len(chosen) <= 25
-    assert max(map(len, chosen[3:])) <= 100
+    for lang in ("de", "en", "zh-en", "sw", "tr"):
+        lines = cli("models", "--lang", lang).out.splitlines()
+        assert len(lines) <= 25, lang
+        assert max(map(len, lines[2:])) <= 100, lang
     shown = json.loads(cli("models", "show", "FacebookAI/roberta-large", "--format", "json").out)
     assert shown["name"] == "roberta-large"
     assert shown["baselines"]["en"]["17"]["f1"] == 0.83122575

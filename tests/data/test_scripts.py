@@ -32,6 +32,14 @@ def test_the_script_of_most_letters_counts(text: str, script: str, other: str | 
     assert other_script(text, script) == other
 
 
+def test_a_script_that_the_tag_names_is_expected(tmp_path: Path, cli: Cli) -> None:
+    file = tmp_path / "a.sr"
+    file.write_text("Ovo je kuća.\nPada kiša.\n", encoding="utf-8")
+    files = ("score", "-c", file, "-r", file, "--metrics", "chrf", "--lang")
+    assert cli(*files, "sr-Latn").err == ""
+    assert "script of Serbian (Cyrl): Latn 2" in cli(*files, "sr").err
+
+
 def test_every_script_of_the_registry_is_known_to_unicode() -> None:
     for language in shipped().languages.values():
         assert other_script("ᏣᎳᎩ", language.script) == "Zzzz"

@@ -593,6 +593,16 @@ def test_a_language_that_contradicts_is_noted_or_with_strict_refused(spec: str, 
         get_metric(spec, encoders=Encoders(lang="xx"))
 
 
+@pytest.mark.parametrize(("lang", "sources", "references"), [("de-en", 1, 0), ("en-de", 1, 1), ("en", 0, 0)])
+def test_metrics_that_read_sources_go_by_both_languages_of_a_pair(lang: str, sources: int, references: int) -> None:
+    said = {}
+    for spec in ("sentence-qe:model=minilm", "sentence:model=minilm"):
+        encoders = bsx.Encoders(lang=lang)
+        get_metric(spec, encoders=encoders)
+        said[spec.partition(":")[0]] = sum("minilm was not trained on German" in note for note in encoders.notes)
+    assert said == {"sentence-qe": sources, "sentence": references}
+
+
 def test_the_language_of_an_ensemble_is_that_of_its_members(tmp_path: Path) -> None:
     saved = shipped().ensemble("lexical")
     first, *others = saved.combination.members

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 import torch
 
-from bsx.catalog.catalog import shipped
+from bsx.catalog.catalog import Catalog, shipped, shipped_folder
 from bsx.catalog.entries.models import Conversion, Source
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.models.choice import Choice
 from bsx.models.conversion import convert
 from bsx.models.e5s1 import E5S1
 from bsx.models.files import TOKENIZERS, converted_folder, digest_of, find, is_here, matching_files, weight_files
-from bsx.models.locate import locate
+from bsx.models.locate import available, locate
 from tests.helpers import e5s1
 
 
@@ -196,3 +196,20 @@ def test_two_processes_make_it_once(package: Callable[..., Source], tmp_path: Pa
     outcomes = [process.communicate(timeout=120) for process in started]
     assert [out.strip() for out, _ in outcomes] == [str(converted_folder(source))] * 2
     assert sum(err.count("was converted") for _, err in outcomes) == 1
+
+
+def test_the_hint_after_damaged_weights_offers_other_models_only(
+    package: Callable[..., Source], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged = package(sha256="1" * 64)
+    catalog = Catalog(shipped_folder())
+    entry = catalog.models["me5-small-q4"]
+    catalog.models = {"me5-small-q4": entry.model_copy(update={"source": damaged}), "minilm": catalog.models["minilm"]}
+    for lang in ("de", "en", None):
+        language = catalog.languages[lang] if lang is not None else None
+        choice = Choice("me5-small-q4", damaged, catalog.models["me5-small-q4"], language)
+        assert "me5-small-q4" in available(catalog, language)
+        with pytest.raises(ModelUnavailableError, match="is not that of smallmodel") as caught:
+            locate(choice, catalog)
+        assert "model=me5-small-q4" not in str(caught.value)
+        assert caught.value.instead != ("model", "me5-small-q4")

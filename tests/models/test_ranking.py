@@ -14,10 +14,15 @@ import yaml
 
 import bsx
 from bsx.catalog.catalog import Catalog, load_registry, overlay_folders, shipped, shipped_folder
+from bsx.catalog.entries.evidence import Evidence
+from bsx.catalog.entries.models import ModelEntry
+from bsx.catalog.languages import find_languages
 from bsx.errors import InputError, RegistryError, UnknownNameError
+from bsx.models.evidence import Standing, by_evidence, unmeasured
 from bsx.models.ranking import (
     PERMISSIVE,
     Constraints,
+    Prefer,
     cost,
     knows,
     list_models,
@@ -49,14 +54,17 @@ def test_the_papers_choice_is_the_default(code: str, name: str) -> None:
     choice = select_model(code, registry=shipped())
     assert choice.name == name
     assert "papers' choice" in choice.reason
-    assert choice.notes == ()
+    assert choice.entry.name == choice.language.model
+    assert choice.language.papers is None
 
 
 def test_quality_ranks_by_evidence_in_the_language() -> None:
     choice = select_model("en", prefer="quality", registry=shipped())
-    figures = [r.evidence for r in choice.ranking if r.evidence is not None]
-    values = [(figure.language == "en", figure.value) for figure in figures]  # figures of other languages come last
+    deciding = choice.tests[0]
+    assert [row.entry for row in choice.ranking[: len(deciding.figures)]] == [entry for entry, _ in deciding.figures]
+    values = [figure.value for _, figure in deciding.figures]
     assert values == sorted(values, reverse=True)
+    assert len(values) > 100
     assert choice.name == "deberta-xlarge-mnli"  # .7781, the highest of bert-score's table
     turkish = select_model("tr", prefer="quality", registry=shipped())
     assert turkish.name == "bert-base-turkish-cased"
@@ -67,23 +75,24 @@ def test_quality_ranks_by_evidence_in_the_language() -> None:
 FALLBACKS = {
     "uk": (
         "those of Slavic first",
-        "Russian, also Slavic: en-ru segment r .653, ",
+        "Russian, also Slavic: WMT17 en-ru segment r .653, me5-small-q4 .636, chrF .605; ",
     ),
     "it": ("those of Indo-European first", "also Indo-European: "),
-    "hu": ("those of Uralic first", "also Uralic: en-fi segment tau "),
+    "hu": ("those of Uralic first", "also Uralic: WMT18 en-et segment tau "),
     "vi": ("those of Vietnamese's script first", "in the same script: "),
-    "ka": ("no figure for Georgian, its family or its script", "in another family and script: "),
+    "ka": ("no figure for its family or its script either", "in another family and script: "),
 }
 
 
 @pytest.mark.parametrize(("code", "said"), FALLBACKS.items())
 def test_quality_says_when_it_falls_back(code: str, said: tuple[str, str]) -> None:
     choice = select_model(code, prefer="quality", registry=shipped())
-    assert said[0] in choice.notes[0]
+    assert said[0] in choice.notes[1]
+    assert choice.notes[0] == unmeasured(choice.language)
     assert said[1] in choice.reason
     german = select_model("de", prefer="quality", registry=shipped())
-    assert (german.name, german.notes) == ("xlm-mlm-100-1280", ())
-    assert german.reason == "en-de segment tau .424, BERT-Multi .404; Zhang et al. 2020, Table 14"
+    assert (german.name, german.notes) == ("bert-base-multilingual-cased", ())
+    assert german.reason == "WMT18 en-de segment tau .728, XLM-100 .727; Zhang et al. 2020, Table 18"
 
 
 def test_reasons_hold_figures_of_one_test() -> None:
@@ -94,10 +103,113 @@ def test_reasons_hold_figures_of_one_test() -> None:
         "xlm-mlm-100-1280",
         "bert-base-multilingual-cased",
     ]
-    # The column is headed "247 τ": Kendall's tau over 247 judgments.
-    assert turkish["xlm-mlm-100-1280"] == "en-tr segment tau .628, BERT-Multi .587; Zhang et al. 2020, Table 14"
-    assert "the papers' choice for Turkish; en-tr segment tau .552, " in turkish["bert-base-turkish-cased"]
-    assert not any("alternative" in reason for reason in turkish.values())
+    one = "WMT18 en-tr segment tau .408, bert-base-turkish-cased .552; Zhang et al. 2020, Table 18"
+    assert turkish["xlm-mlm-100-1280"] == one
+    assert "the papers' choice for Turkish; WMT18 en-tr segment tau .552, " in turkish["bert-base-turkish-cased"]
+    assert turkish["me5-small-q4"] == "unknown: not measured in Turkish"
+
+
+LANGUAGES = ("ar", "cs", "de", "en", "es", "et", "fi", "fr", "ha", "hi", "ja", "ko", "lv", "pt", "ru", "sw", "ta", "tr")
+
+
+@pytest.mark.parametrize("code", [*LANGUAGES, "zh", "en-sci", "en-de", "zh-en", "ru-en"])
+@pytest.mark.parametrize("prefer", ["paper", "quality"])
+def test_figures_are_ordered_within_one_test_only(code: str, prefer: Prefer) -> None:
+    choice = select_model(code, prefer=prefer, registry=shipped())
+    for test in choice.tests:
+        assert {figure.test for _, figure in test.figures} == {test.evidence.test}
+        assert [one.value for _, one in test.figures] == sorted((one.value for _, one in test.figures), reverse=True)
+        assert test.near <= 1 or test.evidence.kind != "similarity"
+    assert len({test.evidence.test for test in choice.tests}) == len(choice.tests)
+    if choice.tests[0].near <= 1 and code != "en-sci":
+        known = {entry.name for test in choice.tests for entry, _ in test.figures}
+        assert {row.entry.name for row in choice.ranking if row.evidence is None} == {
+            row.entry.name for row in choice.ranking
+        } - known
+
+
+def test_human_judgments_of_translations_come_before_similarity() -> None:
+    """STS-B stood first by the alphabet: German showed r .677 of it, and not .237 of MQM."""
+    for code, value, chrf in (("de", 0.237, 0.224), ("zh", 0.760, 0.608), ("ru", 0.636, 0.603)):
+        row = next(row for row in select_model(code, registry=shipped()).ranking if row.entry.name == "me5-small-q4")
+        assert row.evidence is not None
+        assert (row.evidence.value, row.evidence.chrf) == (value, chrf)
+        assert row.evidence.n in (500, 560)
+    similar = select_model("de", available=True, task="similarity", registry=shipped())
+    figure = similar.tests[0].evidence
+    assert (figure.dataset, figure.when, figure.value) == ("STS-B dev de", 2017, 0.677)
+
+
+def entry_with(name: str, *figures: dict[str, object]) -> ModelEntry:
+    made = [Evidence.model_validate({"statistic": "Pearson r of F1", "source": "I", **one}) for one in figures]
+    return shipped().models[name].model_copy(update={"evidence": made})
+
+
+def standing(*pool: ModelEntry, lang: str = "en-de") -> Standing:
+    asked = find_languages(lang, shipped())
+    return by_evidence(pool, asked.target, shipped().languages, source=asked.source)
+
+
+def test_kind_year_and_items_say_which_figure_is_told() -> None:
+    german: dict[str, object] = {"language": "de", "value": 0.5, "kind": "human-translation"}
+    similar = {**german, "dataset": "A", "kind": "similarity", "year": 2025, "n": 9000}
+    other = {**german, "dataset": "B", "kind": "human-summary", "year": 2024}
+    old, few = {**german, "dataset": "WMT17", "n": 900}, {**german, "dataset": "WMT24", "n": 12}
+    new, larger = {**german, "dataset": "D", "year": 2021, "n": 100}, {**german, "dataset": "C", "year": 2021, "n": 200}
+    told = standing(entry_with("me5-small-q4", similar, other, old, few, new, larger))
+    assert [test.evidence.dataset for test in told.tests] == ["C", "D", "WMT17", "B", "A", "WMT24"]
+
+
+def test_figures_of_the_pair_come_before_those_of_the_language() -> None:
+    german: dict[str, object] = {"language": "de", "value": 0.5, "kind": "human-translation"}
+    czech, plain = {**german, "dataset": "E", "pair": "cs-de"}, {**german, "dataset": "F", "year": 2025}
+    model = entry_with("me5-small-q4", {**german, "dataset": "G", "pair": "en-de"}, czech, plain)
+    assert [(test.evidence.dataset, test.near) for test in standing(model).tests] == [("G", 0), ("F", 1), ("E", 1)]
+    assert [test.evidence.dataset for test in standing(model, lang="cs-de").tests] == ["E", "F", "G"]
+    assert standing(model, lang="de").tests[0].evidence.direction is None
+
+
+def test_what_was_measured_alone_is_not_better_than_what_was_not() -> None:
+    alone = {"dataset": "WMT21", "language": "de", "value": 0.2, "chrf": 0.3}
+    both: dict[str, object] = {"dataset": "WMT16", "language": "en"}
+    pool = (
+        entry_with("me5-small-q4", alone, {**both, "value": 0.6}),
+        entry_with("xlm-roberta-base", {**both, "value": 0.7}),
+    )
+    told = standing(*pool)
+    assert told.ranking[0].entry.name == "xlm-roberta-base"  # chrF is better than the only figure in German
+    assert told.near == 1
+    assert (
+        standing(entry_with("me5-small-q4", {**alone, "chrf": 0.1}, {**both, "value": 0.6}), pool[1]).ranking[0]
+        != (told.ranking[0])
+    )
+    # Years of one data set are two tests.
+    years = [
+        entry_with(name, {**alone, "dataset": "x", "year": year})
+        for name, year in (("minilm", 2020), ("me5-small-q4", 2021))
+    ]
+    assert [len(test.figures) for test in standing(*years).tests] == [1, 1]
+    assert "nothing says which is better" in standing(*years).notes[-1]
+
+
+def test_a_language_without_a_default_says_what_to_do(cli: Cli) -> None:
+    assert shipped().languages["gn"].model is None
+    with pytest.raises(InputError, match=r"Guarani: .* chrF, or name model and layer \(mmBERT-base"):
+        select_model("gn", registry=shipped())
+    assert cli("models", "--lang", "gn").status == 2
+    missing = cli("models", "--lang", "sw").out
+    assert "Nothing was measured in Swahili" in missing
+    assert json.loads(cli("models", "--lang", "sw", "--format", "json").out)["notes"][0] == unmeasured(
+        shipped().languages["sw"]
+    )
+
+
+def test_pairs_choose_by_their_target(cli: Cli) -> None:
+    result = json.loads(cli("models", "--lang", "en-de", "--format", "json").out)
+    assert (result["language"], result["pair"]) == ("de", "en-de")
+    assert result["tests"][0]["direction"] == "en-de"
+    assert {"name", "value", "n"} <= set(result["tests"][0]["models"][0])
+    assert cli("models", "--lang", "en").status == 0  # models whose size nobody states are listed too
 
 
 def test_the_papers_choice_gives_way_where_it_was_not_trained_on_the_language() -> None:
@@ -108,6 +220,9 @@ def test_the_papers_choice_gives_way_where_it_was_not_trained_on_the_language() 
     assert amharic.notes[0] == papers
     catalog = shipped()
     for language in catalog.languages.values():
+        if language.model is None:
+            assert not any(knows(e, language) for e in catalog.models.values() if e.layer != "unvalidated")
+            continue
         default = catalog.models[language.model]
         assert {language.code, language.code.partition("-")[0]} & set(default.languages), language.code
         assert not unseen(default, language)
@@ -198,7 +313,7 @@ def test_unvalidated_models_are_never_chosen_and_need_a_layer() -> None:
     unvalidated = [entry.name for entry in catalog.models.values() if entry.layer == "unvalidated"]
     assert "bge-m3" in unvalidated
     for language in catalog.languages.values():
-        assert rank(language, catalog).entry.layer != "unvalidated"
+        assert language.model is None or rank(language, catalog).entry.layer != "unvalidated"
     names = {r.entry.name for r in select_model("en", registry=catalog).ranking}
     assert not names & set(unvalidated)
     with pytest.raises(InputError, match="no best layer is known for bge-m3"):
@@ -341,7 +456,8 @@ def test_every_entry_of_the_registry_is_right() -> None:
     catalog = Catalog(shipped_folder())
     assert catalog.check() == []
     for language in catalog.languages.values():
-        assert all(name in catalog.models for name in (language.model, *language.alternatives))
+        named = (language.model, language.papers, *language.alternatives)
+        assert all(name in catalog.models for name in named if name is not None)
     assert len(list(catalog.names())) == len(set(catalog.names()))
     assert Constraints().filters() == []
 

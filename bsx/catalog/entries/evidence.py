@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from bsx.catalog.entries.base import Code, Entry
 from bsx.support.checks import FEWEST_ITEMS
 
 Aspect = Literal["agreement", "robustness", "semantics", "speed"]
 """What a figure of a metric card speaks for."""
-Test = tuple[str, str | None, str, str, int | None]
-"""What a figure measures: data, direction, level, statistic, items."""
+Judged = Literal["human-translation", "human-summary", "similarity"]
+"""What people judged: translations, summaries, or how alike two sentences are."""
+Test = tuple[str, int | None, str | None, str, str, int | None]
+"""What a figure measures: data, year, direction, level, statistic; of metric cards, items too."""
+_YEAR = re.compile(r"(?i)wmt[ -]?(\d\d)(?!\d)|newstest(20\d\d)")
 
 
 class Evidence(Entry):
@@ -22,12 +26,15 @@ class Evidence(Entry):
     and ``level`` what was judged: segments or whole systems. ``layer`` is the layer, if not the entry's; ``called`` is
     the name that the source has for the model or metric. Of figures from metric cards, ``aspect`` says what they speak
     for, with the number of items, the interval, the signature and the versions; those of ``speed`` say how many times
-    as long as chrF it takes on the same machine.
+    as long as chrF it takes on the same machine. ``kind`` is what people judged, ``year`` that of their judgments, and
+    ``chrf`` the same statistic of chrF on the same rows.
     """
 
     dataset: str
     language: Code = "en"
-    direction: Annotated[str, Field(pattern=r"^[a-z]{2,3}-[a-z]{2,3}$")] | None = None
+    direction: Annotated[str, Field(pattern=r"^[a-z]{2,3}-[a-z]{2,3}$")] | None = Field(
+        default=None, validation_alias=AliasChoices("direction", "pair")
+    )
     level: Literal["segment", "system"] = "segment"
     layer: int | None = None
     statistic: str
@@ -35,6 +42,9 @@ class Evidence(Entry):
     called: str | None = None
     source: str
     aspect: Aspect | None = None
+    kind: Judged | None = None
+    year: Annotated[int, Field(ge=1990, le=2100)] | None = None
+    chrf: Annotated[float, Field(ge=-1, le=1)] | None = None
     n: int | None = Field(default=None, ge=1)
     interval: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
     signature: str | None = None
@@ -67,6 +77,21 @@ class Evidence(Entry):
         return self.n is None or self.n >= FEWEST_ITEMS
 
     @property
+    def when(self) -> int | None:
+        """The year of the data, as given or as its name says."""
+        found = _YEAR.search(self.dataset)
+        if self.year is not None or found is None:
+            return self.year
+        return int(found[2]) if found[2] else 2000 + int(found[1])
+
+    @property
+    def judged(self) -> Judged | None:
+        """What people judged, as given or as a pair or the name of the data says."""
+        translated = self.direction is not None or _YEAR.search(self.dataset) is not None
+        return "human-translation" if self.kind is None and translated else self.kind
+
+    @property
     def test(self) -> Test:
         """What was measured: only figures of one test can be compared."""
-        return self.dataset, self.direction, self.level, self.statistic, self.n
+        n = self.n if self.aspect is not None else None  # cards of one table may have scored other rows of it
+        return self.dataset, self.when, self.direction, self.level, self.statistic, n

@@ -113,19 +113,21 @@ class ModelEntry(Entry):
 class LanguageEntry(Entry):
     """One language: the model that scores it unless the user names another, and what other tools call it.
 
-    ``names`` are further English names; ``genus`` and ``family`` are those of languages. ``papers`` is the papers'
-    choice where ``model`` is another because that one was not trained on the language; ``alternatives`` are further
-    models to name first. ``sacrebleu`` is the tokenizer sacreBLEU needs for it, ``stanza`` and ``fasttext`` the codes
-    of those packages' models, if they have one.
+    ``model`` is null where no model with a validated layer was trained on it. ``codes`` are further codes that mean the
+    same language, and ``names`` further English names; ``genus`` and ``family`` are those of languages. ``papers`` is
+    the papers' choice where ``model`` is another because that one was not trained on the language; ``alternatives`` are
+    further models to name first. ``sacrebleu`` is the tokenizer sacreBLEU needs for it, ``stanza`` and ``fasttext`` the
+    codes of those packages' models, if they have one.
     """
 
     code: Code
     name: str
+    codes: list[Code] = []
     names: list[str] = []
     script: Annotated[str, Field(pattern=r"^[A-Z][a-z]{3}$")]
     genus: str | None = None
     family: str | None = None
-    model: str
+    model: str | None
     papers: str | None = None
     alternatives: list[str] = []
     sacrebleu: str = "13a"

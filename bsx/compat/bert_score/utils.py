@@ -17,7 +17,7 @@ from bsx.compat.bert_score.embedding import greedy_cos_idf as greedy_cos_idf
 from bsx.compat.bert_score.embedding import padding as padding
 from bsx.compat.bert_score.embedding import process as process
 from bsx.compat.bert_score.embedding import sent_encode as sent_encode
-from bsx.errors import UnknownNameError
+from bsx.errors import InputError, UnknownNameError
 from bsx.support.provenance import VERSION
 from bsx.support.untyped import Untyped
 
@@ -53,15 +53,15 @@ class _Models(Mapping[str, str]):
 
         try:
             result = choose(None, lang, load_registry())
-        except UnknownNameError as error:
+        except (UnknownNameError, InputError) as error:  # no such language, or no model for it
             raise KeyError(str(error)) from error
         return result.name if result.entry is None else spelled(result.entry)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(load_registry().languages)
+        return (code for code, entry in load_registry().languages.items() if entry.model is not None)
 
     def __len__(self) -> int:
-        return len(load_registry().languages)
+        return sum(1 for _ in self)
 
 
 class _Languages(ChainMap[str, str]):

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
-from bsx.catalog.languages import find_language
+from bsx.catalog.languages import find_languages
 from bsx.catalog.specs import naming, read_spec
 from bsx.data.corpus import Corpus
 from bsx.encode.run_config import EncoderSettings
@@ -77,19 +77,20 @@ def look_at_scripts(settings: EncoderSettings, corpus: Corpus, say: Say) -> None
         return
     from bsx.data.detect import other_script
 
-    language = find_language(settings.lang, load_registry(settings.registry))
+    asked = find_languages(settings.lang, load_registry(settings.registry))
+    language, script = asked.target, asked.script or asked.target.script
     counts: dict[str, Counter[str]] = {"candidates": Counter(), "references": Counter()}
     totals = Counter[str]()
     for segment in corpus:
         for kind, texts in (("candidates", segment.candidates), ("references", segment.references)):
             totals[kind] += len(texts)
-            counts[kind].update(other for text in texts if (other := other_script(text, language.script)) is not None)
+            counts[kind].update(other for text in texts if (other := other_script(text, script)) is not None)
     for kind, scripts in counts.items():
         if scripts:
             which = ", ".join(f"{script} {count}" for script, count in scripts.most_common())
             say(
                 f"{scripts.total()} of {totals[kind]} {kind} are not written in the script of {language.name} "
-                f"({language.script}): {which}"
+                f"({script}): {which}"
             )
 
 

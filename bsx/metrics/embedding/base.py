@@ -20,7 +20,8 @@ class EncoderMetric(PairMetric[ConfigT]):
             limit: a further limit on the tokens of a text.
         """
         named = getattr(self.config, "model", None)
-        self.located = self.encoders.locate(named, default=default or self.entry.model)
+        default = default or self.entry.model
+        self.located = self.encoders.locate(named, default=default, sources="source" in self.needs)
         self.depth = self.located.architecture.depth
         self.tokenizer = self.located.tokenizer(limit=limit)
 
