@@ -42,7 +42,9 @@ class CorpusScore:
 
 
 class CorpusMetric:
-    """A metric of the zoo, called as sacrebleu's are; like those, it reads texts as they are unless ``normalize`` is given.
+    """A metric of the zoo, called as sacrebleu's are.
+
+    Like those, it reads texts as they are, unless ``normalize`` is given.
 
     Args:
         metric: its name, or ``name:field=value,…``.

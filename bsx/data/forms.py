@@ -18,43 +18,8 @@ Form: TypeAlias = Literal["nfc", "nfkc", "tashkeel", "sr-latn", "none"]
 
 # Short vowels, doubling, Koranic signs, and the stroke that stretches a word; hamza and madda are part of a letter.
 _TASHKEEL = re.compile("[\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed]")
-_SERBIAN = dict(
-    zip(
-        "АБВГДЂЕЖЗИЈКЛЉМНЊОПРСТЋУФХЦЧЏШ",
-        [
-            "A",
-            "B",
-            "V",
-            "G",
-            "D",
-            "Đ",
-            "E",
-            "Ž",
-            "Z",
-            "I",
-            "J",
-            "K",
-            "L",
-            "Lj",
-            "M",
-            "N",
-            "Nj",
-            "O",
-            "P",
-            "R",
-            "S",
-            "T",
-            "Ć",
-            "U",
-            "F",
-            "H",
-            "C",
-            "Č",
-            "Dž",
-            "Š",
-        ],
-    )
-)
+_SERBIAN = dict(zip("АБВГДЂЕЖЗИЈКЛМНОПРСТЋУФХЦЧШ", "ABVGDĐEŽZIJKLMNOPRSTĆUFHCČŠ", strict=True))
+_SERBIAN |= {"Љ": "Lj", "Њ": "Nj", "Џ": "Dž"}
 _SERBIAN |= {cyrillic.lower(): latin.lower() for cyrillic, latin in _SERBIAN.items()}
 _TWO = re.compile("[ЉЊЏ](?=[А-ЯЂЈЉЊЋЏ])|(?<=[А-ЯЂЈЉЊЋЏ])[ЉЊЏ](?![а-яђјљњћџ])")
 

@@ -101,7 +101,6 @@ class EncoderSettings(RunConfig):
             "tashkeel, nfc without Arabic vowel marks; sr-latn, nfc with Serbian in Latin letters; none, as they are, "
             "which other packages read."
         ),
-        _RARE,
     ] = "nfc"
 
     _path_as_name = field_validator("model", mode="before")(path_as_name)

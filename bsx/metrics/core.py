@@ -139,7 +139,7 @@ class MetricCore(ABC, Generic[ConfigT]):
         self.encoders.doubt(f"{self.name} is made for {few}, the texts are {language.name}")
 
     def doubts_of(self, corpus: Corpus) -> tuple[str, ...]:
-        """Return what speaks against it on texts of which nobody named the language: that its model never saw the script.
+        """Return what speaks against it on texts whose language nobody named: that its model does not know the script.
 
         Raises:
             LanguageError: instead, with ``strict``.

@@ -105,7 +105,8 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
         found = [script for side in sorted(self.needs) if (script := scripts.get(side)) in UNSPACED]
         note = None
         if found:
-            note = f"{self.spec}: pieces inside words are kept, as {SCRIPTS[found[0]]} script has no spaces (drop_subwords)"
+            script = SCRIPTS[found[0]]
+            note = f"{self.spec}: pieces inside words are kept, as {script} script has no spaces (drop_subwords)"
         self.encoders.remark(self.spec, note)
         return not found
 
