@@ -208,3 +208,30 @@ def test_real_texts_in_nfd_score_as_in_nfc(shared: Path, name: str) -> None:
         assert made(spec).score(cut(texts), texts).system == made(spec).score(texts, texts).system
         old = made(spec, normalize="none")
         assert old.score(cut(texts), texts).system != old.score(texts, texts).system
+
+
+def test_a_cache_and_a_run_that_goes_on_mix_no_forms(tmp_path: Path) -> None:
+    plain = made("bertscore", normalize="none").score(cut(TEXTS), TEXTS).values
+    for form in ("nfc", "none", "nfc"):
+        values = made("bertscore", normalize=form, cache=str(tmp_path / "vectors")).score(cut(TEXTS), TEXTS).values
+        np.testing.assert_allclose(values, plain if form == "none" else 1, atol=1e-5)
+    from bsx.data.journal import Journal
+    from bsx.jobs.scoring.resume import taken_up
+
+    one, two = ({"signature": [str(made("chrf", normalize=form).signature())]} for form in ("nfc", "none"))
+    journal = Journal(tmp_path / "scores.tsv")
+    journal.start(one, {"tokens": 1})
+    journal.close()
+    with pytest.raises(InputError):
+        taken_up(Journal(tmp_path / "scores.tsv"), True, lambda: two, print)
+
+
+def test_a_card_finds_that_the_unicode_form_changes_nothing() -> None:
+    from bsx.jobs.cards.data import SegmentTexts
+    from bsx.jobs.cards.properties import checks
+
+    texts = SegmentTexts(TEXTS[::-1], [(text,) for text in TEXTS], None)
+    for form, holds in (("nfc", True), ("none", False)):
+        metric = made("chrf", normalize=form)
+        rows = checks(lambda some: metric.score(some.candidates, some.references).values, texts)  # noqa: B023
+        assert {row["name"]: row["holds"] for row in rows}["unicode"] is holds
