@@ -138,6 +138,11 @@ class MetricCore(ABC, Generic[ConfigT]):
         few = ", ".join(made_for) if len(made_for) <= _FEW else f"{len(made_for)} other languages"
         self.encoders.doubt(f"{self.name} is made for {few}, the texts are {language.name}")
 
+    @property
+    def looks_at_script(self) -> bool:
+        """Whether the script of texts decides settings that nobody gave: not where texts are read as they are."""
+        return self.encoders.config.normalize != "none"
+
     def doubts_of(self, corpus: Corpus) -> tuple[str, ...]:
         """Return what speaks against it on texts whose language nobody named: that its model does not know the script.
 

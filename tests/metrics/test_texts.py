@@ -68,9 +68,9 @@ def test_idf_alignments_decisions_and_losses_read_one_form() -> None:
     assert plain.score(TEXTS, TEXTS).signature["normalize"] == "none"
     lists = [[cut(TEXTS)[2], TEXTS[2], "a cat"]]
     for method in ("exact", "aggregate"):
-        (chosen,) = bsx.mbr(lists, metric="chrf", method=method).decisions  # type: ignore[arg-type]
-        assert chosen.text in (TEXTS[2], cut(TEXTS)[2])  # as it was given
-        assert chosen.score == pytest.approx(200 / 3, abs=3)
+        (chosen,) = bsx.mbr(lists, metric="chrf", method=method)  # type: ignore[arg-type]
+        assert chosen.candidate in (TEXTS[2], cut(TEXTS)[2])  # as it was given
+        assert chosen.expected > 66
 
 
 def test_a_run_reads_one_form_and_encoders_say_which() -> None:
@@ -188,7 +188,7 @@ def rows_of(folder: Path, name: str, **wanted: str) -> list[dict[str, str]]:
 
 
 def test_real_chinese_is_cut_as_named_chinese_is(shared: Path) -> None:
-    rows = rows_of(shared / "data", "wmt/daseg-wmt17.tsv", lp="en-zh")[:100]
+    rows = rows_of(shared / "data", "wmt/daseg-wmt17.tsv", lp="en-zh")[:40]
     candidates, references = ([row[name] for row in rows] for name in ("candidate", "reference"))
     human = np.array([float(row["human"]) for row in rows])
     for spec in ("bleu", "ter", "rouge-l"):
@@ -200,7 +200,7 @@ def test_real_chinese_is_cut_as_named_chinese_is(shared: Path) -> None:
         assert agree[0] > agree[1] + 0.2
 
 
-@pytest.mark.parametrize("name", ["indicmt/hi.tsv", "qe/en-yo.tsv", "multi_summeval/tr.tsv"])
+@pytest.mark.parametrize("name", ["indicmt/ta.tsv", "qe/en-yo.tsv", "multi_summeval/tr.tsv"])
 def test_real_texts_in_nfd_score_as_in_nfc(shared: Path, name: str) -> None:
     rows = rows_of(shared / "data", name)[:60]
     texts = [unicodedata.normalize("NFC", row["candidate"]) for row in rows]

@@ -85,6 +85,9 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
             for subwords in (config.drop_subwords is not False, False)
         )
         self._filters = {True: drop, False: keep}
+        self._drops = config.drop_subwords
+        if self._drops is None and not self.looks_at_script:
+            self._drops = True
         self._mapping = None
         if config.mapping != "none" and config.mapping_file is not None:
             self._mapping = load_mapping(config.mapping_file, config.mapping, self._view.dimensions)
@@ -97,11 +100,11 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
 
         return LanguageModel(name, self.encoders)
 
-    def fit(self, corpus: Corpus) -> bool:
-        """Return whether pieces inside words are left out: not where words are not told apart by spaces."""
-        if self.config.drop_subwords is not None:
-            return self.config.drop_subwords
-        scripts = {} if self.encoders.config.normalize == "none" else scripts_of(corpus)
+    def fit(self, corpus: Corpus) -> bool | None:
+        """Return whether pieces inside words are left out, as spaces tell words apart; None if the settings say it."""
+        if self._drops is not None:
+            return None
+        scripts = scripts_of(corpus)
         found = [script for side in sorted(self.needs) if (script := scripts.get(side)) in UNSPACED]
         note = None
         if found:
@@ -113,7 +116,8 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
     def signature_fields(self, fitted: bool | None) -> dict[str, object]:
         """Return the model's fields, and the digests of map and language model."""
         fields = super().signature_fields(fitted)
-        fields["drop_subwords"] = BY_SCRIPT if fitted is None else fitted
+        decided = self._drops if fitted is None else fitted
+        fields["drop_subwords"] = BY_SCRIPT if decided is None else decided
         if self._mapping is not None:
             fields["mapping_file"] = self._mapping.digest
         if self._fluency is not None:

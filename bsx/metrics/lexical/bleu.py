@@ -125,6 +125,8 @@ class Bleu(Metric[BleuConfig]):
             )
         language = self.encoders.language
         self._chosen = "none" if as_they_are else config.tokenize or (language and language.sacrebleu)
+        if self._chosen is None and not self.looks_at_script:
+            self._chosen = "13a"
         self._scorers: dict[str, Untyped] = {}
         self._scorer(self._chosen)
         self._corpus = need("sacrebleu.metrics.bleu", "BLEU").BLEU(**self._settings("none"))
@@ -149,10 +151,10 @@ class Bleu(Metric[BleuConfig]):
                 self._scorers[tokenize] = made(**self._settings(tokenize), effective_order=order)
         return self._scorers[tokenize]
 
-    def fit(self, corpus: Corpus) -> str:
-        """Return the tokenizer: that of the settings or of the language, or what the texts' script needs."""
+    def fit(self, corpus: Corpus) -> str | None:
+        """Return the tokenizer that the texts' script needs; None if settings or language chose it."""
         if self._chosen is not None:
-            return self._chosen
+            return None
         language = language_of(self, corpus)
         tokenize = "13a" if language is None else language.sacrebleu
         self._scorer(tokenize)  # what it lacks is said before anything is scored

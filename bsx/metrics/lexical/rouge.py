@@ -115,16 +115,17 @@ class Rouge(PairMetric[RougeConfig]):
             return "coco"
         if config.stemmer or config.tokenizer is not None:
             return config.tokenizer or "ascii"
-        return None if language is None else _words_of(language)
+        if language is None:
+            return None if self.looks_at_script else "ascii"
+        return _words_of(language)
 
-    def fit(self, corpus: Corpus) -> str:
-        """Return the tokenizer: that of the settings or of the language, or what the texts' script needs."""
+    def fit(self, corpus: Corpus) -> str | None:
+        """Return the tokenizer that the texts' script needs; None if settings or language chose it."""
         if self._chosen is not None:
             free = self.config.variant != "coco" and not self.config.stemmer and self.config.tokenizer is None
             say_cut(self, self.encoders.language if free and self._chosen != "ascii" else None, _CUT + self._chosen)
-            return self._chosen
-        scripts = {} if self.encoders.config.normalize == "none" else scripts_of(corpus)
-        script = scripts.get("reference", "Latn")
+            return None
+        script = scripts_of(corpus).get("reference", "Latn")
         name = "characters" if script in UNSPACED else "ascii" if script == "Latn" else "whitespace"
         note = f"{self.spec}: the texts are {_CUT}{name} (their script is {SCRIPTS[script]})"
         self.encoders.remark(self.spec, None if name == "ascii" else note)

@@ -63,23 +63,19 @@ class Ter(Metric[TerConfig]):
         given = config.asian_support
         if given is None and config.normalized is False:
             given = False  # sacreBLEU splits nothing without it
-        self._fixed = given is not None or language is not None
+        self._fixed = given is not None or language is not None or not self.looks_at_script
         self._split = self._as_split(_is_split(language) if given is None else given)
 
     def _as_split(self, asian: bool) -> Split:
         normalized = self.config.normalized
         return (asian if normalized is None else normalized, asian)
 
-    def fit(self, corpus: Corpus) -> Split:
-        """Return whether the texts are split into characters, by settings, language or script."""
-        if not self._fixed:
-            language = language_of(self, corpus)
-            language = language if _is_split(language) else None
-            say_cut(self, language, _IN_CHARACTERS)
-            return self._as_split(language is not None)
-        if self.config.asian_support is None and self._split[1]:
-            say_cut(self, self.encoders.language, _IN_CHARACTERS)
-        return self._split
+    def fit(self, corpus: Corpus) -> Split | None:
+        """Return whether the texts' script is split into characters; None if settings or language decide."""
+        language = self.encoders.language if self._fixed else language_of(self, corpus)
+        given = self.config.asian_support is not None or self.config.normalized is False
+        say_cut(self, language if _is_split(language) and not given else None, _IN_CHARACTERS)
+        return None if self._fixed else self._as_split(_is_split(language))
 
     def memory(self, candidate: str, other: str) -> int:
         """Return the bytes of its table of edits, with a cell for each two words; see `Metric.memory`."""
