@@ -72,25 +72,20 @@ class InForm:
         corpus: the segments.
         form: the form.
 
-    Attributes:
-        plain: the segments as they are.
-        form: the form.
     """
 
     def __init__(self, corpus: Corpus, form: Form) -> None:
-        self.plain, self.form = corpus, form
+        self._corpus, self._form = corpus, form
         self.systems, self.has = corpus.systems, corpus.has
-        self.files = getattr(corpus, "files", [])
-        self.layout = getattr(corpus, "layout", [])
 
     def __iter__(self) -> Iterator[Segment]:
         """Read all segments from the start."""
-        return (segment_in_form(segment, self.form) for segment in self.plain)
+        return (segment_in_form(segment, self._form) for segment in self._corpus)
 
     @cached_property
     def scripts(self) -> dict[str, str]:
         """The script of candidates, references and sources; see `scripts_of`."""
-        return scripts_of(self.plain)
+        return scripts_of(self._corpus)
 
 
 def segment_in_form(segment: Segment, form: Form) -> Segment:

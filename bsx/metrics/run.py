@@ -273,7 +273,7 @@ def prepare(
         with naming(metric.spec, among=len(metrics)):
             fitted.append(metric.fit(texts))
             doubts.append(metric.doubts_of(texts))
-    return Prepared(tuple(metrics), texts, plan, tuple(fitted), tuple(doubts))
+    return Prepared(tuple(metrics), corpus, plan, tuple(fitted), tuple(doubts))
 
 
 def shared_form(metrics: Sequence[MetricCore]) -> Form:
@@ -316,24 +316,25 @@ def stream(
     tokens = tokens or block_tokens(prepared.metrics)
     corpus, done, total = prepared.corpus, start, prepared.segments
     sessions = {id(metric.encoders): metric.encoders for metric in prepared.metrics}.values()
-    uses = prepared.plan.reused_after(corpus, start)
+    form = shared_form(prepared.metrics)
+    uses = prepared.plan.reused_after(InForm(corpus, form), start)
     with ExitStack() as stack:
         used = [stack.enter_context(encoders.expecting(uses)) for encoders in sessions]
-        pieces = (_ready(part, prepared.metrics) for part in blocks_of(islice(corpus, start, None), tokens))
+        pieces = (_ready(part, prepared.metrics, form) for part in blocks_of(islice(corpus, start, None), tokens))
         for segments, block in ahead(pieces, worthwhile=total - start > _FEW):
             if progress is not None and len(prepared.metrics) == 1:
                 block = replace(block, report=_within(done, len(segments), total, progress))
             yield score_segments(prepared.metrics, prepared.fitted, segments, block)
             for count in used:
-                count(text for segment in segments for text in texts_of(segment))
+                count(text for segment in segments for text in texts_of(segment_in_form(segment, form)))
             done += len(segments)
             if progress is not None:
                 progress("scoring", done, total)
 
 
-def _ready(segments: list[Segment], metrics: Sequence[MetricCore]) -> tuple[list[Segment], Block]:
-    """Return segments with their rows, and what metrics prepare of these."""
-    block = rows_of(segments)
+def _ready(segments: list[Segment], metrics: Sequence[MetricCore], form: Form) -> tuple[list[Segment], Block]:
+    """Return segments with their rows in a form, and what metrics prepare of these."""
+    block = rows_of([segment_in_form(segment, form) for segment in segments])
     for metric in metrics:
         block.ahead[metric.spec] = metric.look_ahead(block)
     return segments, block

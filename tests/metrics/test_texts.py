@@ -235,3 +235,17 @@ def test_a_card_finds_that_the_unicode_form_changes_nothing() -> None:
         metric = made("chrf", normalize=form)
         rows = checks(lambda some: metric.score(some.candidates, some.references).values, texts)  # noqa: B023
         assert {row["name"]: row["holds"] for row in rows}["unicode"] is holds
+
+
+def test_what_is_written_keeps_texts_as_they_were_given(tmp_path: Path) -> None:
+    from bsx.jobs.scoring.run import score_files
+
+    table, output = tmp_path / "in.tsv", tmp_path / "out.tsv"
+    given = cut(TEXTS)
+    rows = [f"{a}\t{b}\t{b}" for a, b in zip(given, TEXTS, strict=True)]
+    table.write_text("\n".join(["one\ttwo\treference", *rows]) + "\n", encoding="utf-8")
+    scored = score_files(table=table, candidate=["one", "two"], metrics=["chrf"], output=output)
+    assert [row["candidate"] for row in rows_of(tmp_path, "out.tsv", system="one")] == given
+    assert any("Unicode form" in note for note in scored.notes())
+    by_name = {row["system"]: row["score"] for row in scored.to_dict()["metrics"][0]["scores"]}
+    assert by_name == {"one": pytest.approx(100), "two": pytest.approx(100)}
