@@ -14,7 +14,7 @@ from pydantic import Field
 
 from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs
 from bsx.analysis.factors.treebank import treebank_tokens
-from bsx.data.detect import IMPLIED, SAMPLE, parts_of, script_of
+from bsx.data.detect import IMPLIED, SAMPLE, script_of
 from bsx.data.forms import Form, in_form
 from bsx.data.lines import NamedFile
 from bsx.data.tokenizers import opening
@@ -92,19 +92,16 @@ def default_tokenizer(lang: str, texts: Sequence[str] = ()) -> str:
 
     Args:
         lang: the language.
-        texts: where they are in a script that is not this language's and that needs a tokenizer of its own, they have
-            theirs.
+        texts: said to be English, which nobody may have said: in a script that needs a tokenizer of its own, they have
+            that.
     """
     from bsx.catalog.catalog import load_registry
     from bsx.catalog.languages import find_language, language_code
 
     catalog = load_registry()
-    script = script_of(texts[:SAMPLE]) or ""
-    known = catalog.languages.get(language_code(lang))
-    if script in IMPLIED and (known is None or script not in parts_of(known.script)):
-        return catalog.languages[IMPLIED[script]].sacrebleu
     if language_code(lang) == "en":
-        return "treebank"
+        implied = IMPLIED.get(script_of(texts[:SAMPLE]) or "")
+        return "treebank" if implied is None else catalog.languages[implied].sacrebleu
     return find_language(lang, catalog).sacrebleu
 
 

@@ -22,7 +22,7 @@ def test_two_forms_of_a_text_are_one_and_nfc_stays_as_it_is(text: str) -> None:
     assert in_form(unicodedata.normalize("NFD", text), "nfc") == composed
     assert in_form(text, "none") == text
     for form in ("nfc", "nfkc", "tashkeel", "sr-latn"):
-        assert in_form(in_form(text, form), form) == in_form(text, form)  # type: ignore[arg-type]
+        assert in_form(in_form(text, form), form) == in_form(text, form)
     assert form_of(text) == {(True, True): "both", (True, False): "NFC", (False, True): "NFD"}.get(
         (unicodedata.is_normalized("NFC", text), unicodedata.is_normalized("NFD", text)), "neither"
     )
