@@ -14,7 +14,10 @@ from pydantic import Field
 
 from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs
 from bsx.analysis.factors.treebank import treebank_tokens
+from bsx.data.detect import IMPLIED, SAMPLE, script_of
+from bsx.data.forms import Form, in_form
 from bsx.data.lines import NamedFile
+from bsx.data.tokenizers import opening
 from bsx.errors import InputError
 from bsx.support.optional import need
 
@@ -79,18 +82,27 @@ def tokenizer(name: str) -> Callable[[str], list[str]]:
     if name not in bleu.BLEU.TOKENIZERS:
         known = ", ".join(["treebank", "whitespace", *bleu.BLEU.TOKENIZERS])
         raise InputError(f"there is no tokenizer {name!r}; use one of {known}")
-    prepare = bleu._get_tokenizer(name)()
+    with opening(name, "lex"):
+        prepare = bleu._get_tokenizer(name)()
     return lambda text: str(prepare(text)).split()
 
 
-def default_tokenizer(lang: str) -> str:
-    """Return the tokenizer for a language: ``treebank`` for English, for others what the registry says."""
+def default_tokenizer(lang: str, texts: Sequence[str] = ()) -> str:
+    """Return the tokenizer for a language: ``treebank`` for English, for others what the registry says.
+
+    Args:
+        lang: the language.
+        texts: said to be English, which nobody may have said: in a script that needs a tokenizer of its own, they have
+            that.
+    """
     from bsx.catalog.catalog import load_registry
     from bsx.catalog.languages import find_language, language_code
 
+    catalog = load_registry()
     if language_code(lang) == "en":
-        return "treebank"
-    return find_language(lang, load_registry()).sacrebleu
+        implied = IMPLIED.get(script_of(texts[:SAMPLE]) or "")
+        return "treebank" if implied is None else catalog.languages[implied].sacrebleu
+    return find_language(lang, catalog).sacrebleu
 
 
 def read_dictionary(file: Path) -> dict[str, str]:
@@ -134,6 +146,9 @@ class LexicalConfig(FactorConfig):
     reference: Annotated[
         Literal["sentence1", "sentence2"], Field(description="Which side is the reference; the other is scored.")
     ] = "sentence1"
+    normalize: Annotated[
+        Form, Field(description="Form in which the sentences are compared, as of metrics; none: as they are.")
+    ] = "nfc"
 
 
 class Lexical(Factor[LexicalConfig]):
@@ -154,9 +169,9 @@ class Lexical(Factor[LexicalConfig]):
         """Score pairs; see `Factor.compute`."""
         config = self.config
         lang = pairs.lang2
-        name = config.tokenize or default_tokenizer(lang)
+        name = config.tokenize or default_tokenizer(lang, pairs.sentence2)
         first, origin = self._first(pairs, resources)
-        second = list(pairs.sentence2)
+        first, second = ([in_form(text, config.normalize) for text in side] for side in (first, pairs.sentence2))
         if config.lowercase:
             first, second = [text.lower() for text in first], [text.lower() for text in second]
         if config.reference == "sentence2":
@@ -165,6 +180,8 @@ class Lexical(Factor[LexicalConfig]):
         values = np.array([compare(a, b) for a, b in zip(first, second, strict=True)], dtype=np.float64)
         blank = sum(not a.strip() or not b.strip() for a, b in zip(first, second, strict=True))
         notes = (f"lex: {blank} of {len(pairs)} pairs have a blank side; they score 0",) if blank else ()
+        if config.tokenize is None and name != default_tokenizer(lang):
+            notes += (f"lex: the texts are cut into words by sacreBLEU's tokenizer {name}, as their script asks for",)
         details: dict[str, object] = {**config.model_dump(), "tokenize": name, "first_sentences": origin}
         return FactorScores(values, details | _versions(config.variant, name), notes)
 

@@ -79,7 +79,7 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
     def _weights(self, given: Idf | Sequence[str]) -> Idf:
         digest = self.located.checkpoint.tokenizer_digest
         if not isinstance(given, Idf):
-            return count_idf(as_texts(given, "texts"), self.tokenizer, digest)
+            return count_idf(self.encoders.in_form(as_texts(given, "texts")), self.tokenizer, digest)
         if given.tokenizer_digest not in ("", digest):
             raise InputError("these idf weights were counted with another tokenizer: count them again")
         return given
@@ -161,6 +161,7 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
             "dtype": self.encoders.dtype,
             "tokenizer": f"{self.tokenizer.backend}@{self.located.checkpoint.tokenizer_digest[:8]}",
             **self.entry_fields(),
+            "normalize": self.encoders.config.normalize,
             "bsx": VERSION,
         }
         every = fields if self.alone is not None else {**fields, "measure": FIGURES[self._measure]}
@@ -227,5 +228,5 @@ def by_itself(config: ScorerConfig, encoders: Encoders | None = None) -> BertSco
         encoders: encoders to share with other metrics; of its own unless given, as the settings say.
     """
     if encoders is None:
-        encoders = Encoders(remember=False, **part(config, RunConfig))
+        encoders = Encoders(remember=False, normalize=config.normalize, **part(config, RunConfig))
     return BertScore(find_metric("bertscore", encoders.catalog)[1], narrowed(config, ScorerConfig), encoders)

@@ -168,7 +168,8 @@ class Scorer:
 
     def count_idf(self, texts: Texts) -> Idf:
         """Count idf weights on a list of texts, for use as ``idf`` of any scorer with the same tokenizer."""
-        return count_idf(as_texts(texts, "texts"), self.tokenizer, self.metric.located.checkpoint.tokenizer_digest)
+        read = self.encoders.in_form(as_texts(texts, "texts"))
+        return count_idf(read, self.tokenizer, self.metric.located.checkpoint.tokenizer_digest)
 
     def align(self, candidate: str, reference: str) -> Alignment:
         """Return which token matches which, for one pair; see `bsx.bertscore.alignment.Alignment`."""
@@ -179,7 +180,7 @@ class Scorer:
             raise InputError("an alignment shows one layer: choose it with layer")
         if self.config.idf and idf is None:
             raise InputError("one reference is no corpus to count idf on: give the scorer idf weights or texts instead")
-        texts = [cells.text(candidate, "candidate"), cells.text(reference, "reference")]
+        texts = self.encoders.in_form([cells.text(candidate, "candidate"), cells.text(reference, "reference")])
         block = as_block([(texts[0], (texts[1],), None, 0)])
         window = self.metric.look_ahead(block)
         refuse_large_pairs(block, window, self.encoders.budget)
@@ -209,7 +210,7 @@ class Scorer:
             self.tokenizer,
             self.metric.encoding,
             candidate_embeddings,
-            references,
+            [self.encoders.in_form(several) for several in as_references(references)],
             candidate_mask=candidate_mask,
             measure=measure,
             reduction=reduction,

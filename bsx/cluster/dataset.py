@@ -15,6 +15,7 @@ from pydantic import Field
 from bsx.catalog.specs import split_specs
 from bsx.data.cells import text as check_text
 from bsx.data.corpus import Segment
+from bsx.data.forms import InForm
 from bsx.encode.run_config import EncoderSettings, RunConfig
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
@@ -194,10 +195,11 @@ def score_dataset(dataset: Untyped, metrics: str | Sequence[str], settings: Data
         if name in present:
             raise InputError(f"the data set has a column {name!r} already: choose another name with prefix")
     dataset.context.execution_options.preserve_order = True  # an idf corpus is told by its texts in their order
-    corpus = _DatasetCorpus(dataset.select_columns(columns.names), columns)
+    rows = _DatasetCorpus(dataset.select_columns(columns.names), columns)
+    corpus = InForm(rows, settings.normalize)
     fitted = tuple(metric.fit(corpus) for metric in made)
     is_text = str(dict(zip(schema.names, schema.types, strict=True)).get(several[0])) == "string" if several else True
-    references = (1, 1) if len(several) == 1 and is_text else corpus.references() if several else None
+    references = (1, 1) if len(several) == 1 and is_text else rows.references() if several else None
     recipes, shared = [recipe(metric) for metric in made], made[0].encoders.settings()
     size = (settings.workers, settings.cpus, settings.gpus, settings.batch_rows)
     scored = map_workers(dataset, fitted, recipes, shared, columns, names, *size)

@@ -44,6 +44,8 @@ class CorpusScore:
 class CorpusMetric:
     """A metric of the zoo, called as sacrebleu's are.
 
+    Like those, it reads texts as they are, unless ``normalize`` is given.
+
     Args:
         metric: its name, or ``name:field=value,…``.
         settings: see `bsx.encode.session.SharedSettings`.
@@ -52,7 +54,8 @@ class CorpusMetric:
     @settled(SharedSettings)
     def __init__(self, metric: str, settings: SharedSettings) -> None:
         self._made = (metric, set_fields(settings))
-        (self.metric,) = get_metrics([metric], **set_fields(settings))
+        own = set_fields(settings)
+        (self.metric,) = get_metrics([metric], **(own if own.get("encoders") else {"normalize": "none", **own}))
 
     def corpus_score(
         self,

@@ -101,11 +101,20 @@ def _opened(module: ModuleType) -> Untyped:
 
 
 _PARTS = {"Hans": "Hani", "Hant": "Hani", "Jpan": "Hani Hira Kana", "Kore": "Hang Hani"}
-# Of a text in none of these, ISO 15924 says Zzzz: uncoded.
-_COMMON = (
-    "Latn Cyrl Arab Hani Hira Kana Hang Grek Hebr Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Thai Laoo Tibt "
-    "Mymr Geor Armn Ethi Khmr Mong Olck Cans Mtei"
-)
+SCRIPTS = {
+    "Latn": "Latin", "Cyrl": "Cyrillic", "Arab": "Arabic", "Hani": "Han", "Hira": "Hiragana", "Kana": "Katakana",
+    "Hang": "Hangul", "Grek": "Greek", "Hebr": "Hebrew", "Deva": "Devanagari", "Beng": "Bengali", "Guru": "Gurmukhi",
+    "Gujr": "Gujarati", "Orya": "Odia", "Taml": "Tamil", "Telu": "Telugu", "Knda": "Kannada", "Mlym": "Malayalam",
+    "Sinh": "Sinhala", "Thai": "Thai", "Laoo": "Lao", "Tibt": "Tibetan", "Mymr": "Burmese", "Geor": "Georgian",
+    "Armn": "Armenian", "Ethi": "Ethiopic", "Khmr": "Khmer", "Mong": "Mongolian",
+    "Olck": "Ol Chiki", "Cans": "Canadian Syllabics", "Mtei": "Meetei Mayek",
+}  # fmt: skip
+"""ISO 15924 code -> English name. Of a text in none of these, ISO says Zzzz: uncoded."""
+UNSPACED = {"Hani": "zh", "Hira": "ja", "Thai": "th", "Laoo": "lo", "Khmr": "km", "Mymr": "my"}
+"""Scripts that are written without spaces between words -> a language of each, for its tokenizers."""
+IMPLIED = {**UNSPACED, "Hang": "ko"}
+"""Script -> the language whose tokenizers texts need that are written in it, where no language is named."""
+_KANA = 0.05  # of Japanese letters, at least this share is kana; Chinese has none
 
 
 def other_script(text: str, script: str) -> str | None:
@@ -123,9 +132,42 @@ def other_script(text: str, script: str) -> str | None:
     letters = len(_letters(None).findall(text))
     if 2 * len(_letters(script).findall(text)) >= letters:
         return None
-    counts = Counter({name: len(_letters(name).findall(text)) for name in _COMMON.split()})
+    counts = Counter({name: len(_letters(name).findall(text)) for name in SCRIPTS})
     name, most = counts.most_common(1)[0]
     return name if most else "Zzzz"
+
+
+def script_of(texts: Iterable[str]) -> str | None:
+    """Return the script of most letters of some texts; Japanese is ``Hira``. None without a letter of a known script.
+
+    >>> script_of(["在下雨 (rain)"]), script_of(["雨が降っている"]), script_of(["비가 온다"]), script_of(["12 %"])
+    ('Hani', 'Hira', 'Hang', None)
+    """
+    counts = Counter[str]()
+    for letter, count in Counter("".join(texts)).items():
+        if (script := _script(letter)) is not None:
+            counts[script] += count
+    kana = counts["Hira"] + counts["Kana"]
+    if kana and kana >= _KANA * (kana + counts["Hani"]):
+        counts["Hira"] = kana + counts.pop("Hani", 0)
+    counts.pop("Kana", None)
+    # A Han character stands for about two letters: a Chinese text with English names is Chinese.
+    weighed = {script: count * (2 if script in ("Hani", "Hira") else 1) for script, count in counts.items() if count}
+    return max(sorted(weighed), key=lambda script: weighed[script]) if weighed else None
+
+
+def parts_of(script: str) -> frozenset[str]:
+    """Return the scripts that a language's script is made of: those of Japanese are Han, Hiragana and Katakana."""
+    return frozenset(_PARTS.get(script, script).split())
+
+
+@functools.cache
+def _script(letter: str) -> str | None:
+    if letter.isascii():
+        return "Latn" if letter.isalpha() else None
+    if not letter.isalpha():
+        return None
+    return next((script for script in SCRIPTS if _letters(script).match(letter)), None)
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from bsx.catalog.catalog import Catalog
+from bsx.data.forms import Form
 from bsx.errors import InputError
 from bsx.support.folders import path_as_name
 from bsx.support.memory import parse_bytes
@@ -93,5 +94,13 @@ class EncoderSettings(RunConfig):
         Field(description="Language of the texts (tag or English name), or auto; chooses the model."),
         Option(("-l",)),
     ] = None
+    normalize: Annotated[
+        Form,
+        Field(
+            description="Form of the texts that metrics compare: nfc; nfkc, full-width letters as plain ones too; "
+            "tashkeel, nfc without Arabic vowel marks; sr-latn, nfc with Serbian in Latin letters; none, as they are, "
+            "which other packages read."
+        ),
+    ] = "nfc"
 
     _path_as_name = field_validator("model", mode="before")(path_as_name)

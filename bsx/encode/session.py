@@ -14,6 +14,7 @@ from pydantic import Field
 
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_languages
+from bsx.data.forms import in_form
 from bsx.encode.devices import Precision, choose_device, choose_dtype
 from bsx.encode.run_config import EncoderSettings, RunConfig
 from bsx.errors import InputError, LanguageError
@@ -92,6 +93,7 @@ class Encoders:
             self._cache = open_cache(Path(self.config.cache), str(self.config.cache_size))
         self._doubts: list[str] = []
         self._replaced: list[str] = []
+        self._remarks: dict[str, str] = {}
         self._heard: list[list[str]] = []
         self._models: dict[str, LocatedModel] = {}
         self._model_used = self.model is None
@@ -110,6 +112,7 @@ class Encoders:
         asked = find_languages(lang, self.catalog)
         result.lang, result.language, result.source = lang, asked.target, asked.source
         result._doubts, result._heard, result._replaced = [], [], [*self._replaced]
+        result._remarks = {}
         result.uses_entry("language", result.language.code)
         return result
 
@@ -174,6 +177,16 @@ class Encoders:
         for heard in (self._doubts, *self._heard):
             if note not in heard:
                 heard.append(note)
+
+    def remark(self, about: str, note: str | None) -> None:
+        """Keep for `notes` what was found about the texts of a run, in place of what was said about it before."""
+        self._remarks.pop(about, None)
+        if note is not None:
+            self._remarks[about] = note
+
+    def in_form(self, texts: Iterable[str]) -> list[str]:
+        """Return texts in the form in which the run compares them."""
+        return [in_form(text, self.config.normalize) for text in texts]
 
     @contextlib.contextmanager
     def hearing_doubts(self) -> Iterator[list[str]]:
@@ -270,7 +283,10 @@ class Encoders:
         """What the user should know about models, their language and how they are run, one sentence each."""
         unused = f"model: {self.model} is not used: every metric has a model of its own or none"
         said = (note for encoder in list(self._encoders.values()) for note in encoder.opener.notes)
-        return tuple(dict.fromkeys([*([] if self._model_used else [unused]), *self._replaced, *self._doubts, *said]))
+        remarks = list(self._remarks.values())
+        return tuple(
+            dict.fromkeys([*([] if self._model_used else [unused]), *self._replaced, *self._doubts, *remarks, *said])
+        )
 
     @property
     def sequences_encoded(self) -> int:
@@ -305,6 +321,6 @@ def refuse_beside(settings: EncoderSettings, kind: type[RunConfig]) -> None:
     Raises:
         InputError: naming the first one.
     """
-    for name in sorted(kind.model_fields.keys() & settings.model_fields_set):
-        if getattr(settings, name) != kind.model_fields[name].default:
+    for name in sorted({"normalize", *kind.model_fields} & settings.model_fields_set):
+        if getattr(settings, name) != EncoderSettings.model_fields[name].default:
             raise InputError(f"encoders say where and how to run: give {name} to bsx.Encoders")

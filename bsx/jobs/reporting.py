@@ -20,7 +20,7 @@ from bsx.analysis.report.result import which_format
 from bsx.catalog.specs import split_specs
 from bsx.data.output import atomic_path
 from bsx.data.run import as_one_run
-from bsx.encode.run_config import RunConfig
+from bsx.encode.run_config import EncoderSettings, RunConfig
 from bsx.errors import DataUnavailableError, InputError
 from bsx.jobs.metrics import open_metrics
 from bsx.jobs.tables import Watched
@@ -153,7 +153,7 @@ def reproduce(settings: ReproduceRun) -> Reproduced:
     progress = told(settings.progress)
     built: dict[str, Metric] = {}
     signatures: dict[str, str] = {}
-    scorer = RunConfig(**part(settings, RunConfig))
+    scorer = EncoderSettings(**part(settings, RunConfig), normalize="none")  # as the published metrics did
 
     def score(
         spec: str, candidates: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]

@@ -183,6 +183,8 @@ def matrix(metric: MetricCore, candidates: list[str], others: list[str], source:
     if not candidates or not others:
         raise InputError("there is nothing to score: a matrix needs at least one candidate and one other text")
     by_reference = "reference" in metric.needs
+    candidates, others = metric.encoders.in_form(candidates), metric.encoders.in_form(others)
+    source = None if source is None else metric.encoders.in_form([source])[0]
     fitted = metric.fit(_each_once(candidates, others, by_reference))
     scores = np.empty((len(candidates), len(others)))
     side = _side(metric, [*candidates, *others])

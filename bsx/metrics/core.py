@@ -18,6 +18,8 @@ from bsx.catalog.entries.base import UNSCORED
 from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.languages import codes_of, count_languages
 from bsx.data.corpus import Corpus
+from bsx.data.detect import SCRIPTS, parts_of
+from bsx.data.forms import scripts_of
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.support.folders import path_as_name
 from bsx.support.memory import PER_BYTE, text_size
@@ -26,6 +28,8 @@ from bsx.support.settings import BaseSettings
 from bsx.support.signature import Signature
 
 _FEW = 5
+BY_SCRIPT = "script"
+"""In the signature of a metric that has not seen texts: a setting that their script decides."""
 
 if TYPE_CHECKING:
     from bsx.catalog.catalog import Catalog
@@ -137,6 +141,35 @@ class MetricCore(ABC, Generic[ConfigT]):
         few = ", ".join(made_for) if len(made_for) <= _FEW else f"{count_languages(made_for)} other languages"
         self.encoders.doubt(f"{self.name} is made for {few}, the texts are {' and '.join(one.name for one in others)}")
 
+    @property
+    def looks_at_script(self) -> bool:
+        """Whether the script of texts decides settings that nobody gave: not where texts are read as they are."""
+        return self.encoders.config.normalize != "none"
+
+    def doubts_of(self, corpus: Corpus) -> tuple[str, ...]:
+        """Return what speaks against it on texts whose language nobody named: that its model does not know the script.
+
+        Raises:
+            LanguageError: instead, with ``strict``.
+        """
+        located = getattr(self, "located", None)
+        entry = None if located is None else located.choice.entry
+        known = self.languages if located is None else "any" if entry is None else entry.languages
+        if self.encoders.language is not None or isinstance(known, str):
+            return ()
+        languages = self.encoders.catalog.languages
+        written = {part for code in known if code in languages for part in parts_of(languages[code].script)}
+        sides = [script for side, script in scripts_of(corpus).items() if side in self.needs]
+        which = self.name if entry is None else entry.name
+        notes = tuple(
+            f"{which} knows no language that is written in {SCRIPTS[script]} script, as the texts are"
+            for script in dict.fromkeys(sides)
+            if written and script not in written
+        )
+        for note in notes:
+            self.encoders.doubt(note)
+        return notes
+
     def setup(self) -> None:
         """Check settings, find the model and packages; called once, before anything is scored."""
 
@@ -203,6 +236,7 @@ class MetricCore(ABC, Generic[ConfigT]):
         fields |= {name: _spelled(getattr(self.config, name)) for name in type(self.config).model_fields}
         fields |= self.signature_fields(fitted)
         fields |= self.entry_fields()
+        fields["normalize"] = self.encoders.config.normalize
         if references is not None and "reference" in self.needs:
             fewest, most = references
             fields["refs"] = f"{fewest}" if fewest == most else f"{fewest}-{most}"

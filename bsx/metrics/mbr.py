@@ -135,7 +135,8 @@ class Decoder:
         pool = _Pool(candidates, self.metric.higher_is_better)
         others, weights = self._references(references if references is not None else candidates)
         if self.method == "aggregate":
-            result = self.metric.score_aggregate(pool.texts, others, weights)
+            read = self.metric.encoders.in_form
+            result = self.metric.score_aggregate(read(pool.texts), read(others), weights)
             if result is None:
                 raise InputError(
                     f"{self.metric.spec} cannot take references together, as the method aggregate does: chrf and "
@@ -180,7 +181,8 @@ class Decoder:
     def _proposed(self, pool: _Pool, others: list[str], weights: Values, given: NBest) -> list[str]:
         if self.proposer is None or self.prune_to >= len(pool.texts):
             return pool.texts
-        result = self.proposer.score_aggregate(pool.texts, others, weights)
+        read = self.proposer.encoders.in_form
+        result = self.proposer.score_aggregate(read(pool.texts), read(others), weights)
         if result is None:
             source = _source(self.proposer, given)
             scores = matrix(self.proposer, pool.texts, others, source)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from bsx.catalog.specs import naming
 from bsx.data.corpus import Corpus, Segment, about_tokens, without_context
+from bsx.data.forms import Form, InForm, form_of, forms_note, segment_in_form
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, as_block, not_scores
 from bsx.metrics.core import Fitted, MetricCore
@@ -45,11 +47,13 @@ class Plan:
         segments: how many there are.
         reused: hash of a text -> how many uses of it there are; only texts used more than once.
         references: the least and greatest number of references of a segment.
+        forms: how many texts are in which of Unicode's forms; see `bsx.data.forms.form_of`.
     """
 
     segments: int
     reused: dict[int, int]
     references: tuple[int, int]
+    forms: Counter[str] = field(default_factory=Counter)
 
     def reused_after(self, corpus: Corpus, start: int) -> dict[int, int]:
         """Return how many uses of each reused text remain when ``start`` segments are done."""
@@ -67,11 +71,12 @@ def texts_of(segment: Segment) -> tuple[str, ...]:
     return (*segment.candidates, *segment.references, *source)
 
 
-def survey(corpus: Corpus, progress: Callable[[int], None] | None = None) -> Plan:
+def survey(corpus: Corpus, form: Form, progress: Callable[[int], None] | None = None) -> Plan:
     """Read a corpus once: check all of it, and count texts that are used again.
 
     Args:
-        corpus: the segments.
+        corpus: the segments, as they are.
+        form: in which the texts will be compared.
         progress: called with the number of segments read.
 
     Raises:
@@ -79,7 +84,10 @@ def survey(corpus: Corpus, progress: Callable[[int], None] | None = None) -> Pla
     """
     hashes = array("q")
     segments, fewest, most = 0, 0, 0
-    for segment in corpus:
+    forms = Counter[str]()
+    for given in corpus:
+        forms.update(map(form_of, texts_of(given)))
+        segment = segment_in_form(given, form)
         hashes.extend(map(hash, texts_of(segment)))
         # A blank reference is no reference, unless there is no other.
         present = max(1, sum(1 for text in segment.references if without_context(text).strip()))
@@ -95,7 +103,7 @@ def survey(corpus: Corpus, progress: Callable[[int], None] | None = None) -> Pla
     values, counts = np.unique(np.frombuffer(hashes, dtype=np.int64), return_counts=True)
     again = counts > 1
     reused = dict(zip(values[again].tolist(), counts[again].tolist(), strict=True))
-    return Plan(segments, reused, (fewest, most))
+    return Plan(segments, reused, (fewest, most), forms)
 
 
 _NAMED = 5  # segments that a note names
@@ -174,12 +182,14 @@ class Prepared:
         corpus: the corpus.
         plan: how many segments and references it has, and which texts come again.
         fitted: what each metric's `fit` returned.
+        doubts: what speaks against each metric on these texts, one sentence each.
     """
 
     metrics: tuple[MetricCore, ...]
     corpus: Corpus
     plan: Plan
     fitted: tuple[Fitted, ...]
+    doubts: tuple[tuple[str, ...], ...]
 
     @property
     def segments(self) -> int:
@@ -188,7 +198,8 @@ class Prepared:
 
     def signature(self, index: int) -> Signature:
         """Return the signature of one metric on this corpus."""
-        return self.metrics[index].signature(self.fitted[index], self.plan.references)
+        signature = self.metrics[index].signature(self.fitted[index], self.plan.references)
+        return signature.doubted(self.doubts[index])
 
 
 @dataclass(frozen=True)
@@ -244,7 +255,7 @@ def prepare(
 
     Args:
         metrics: the metrics.
-        corpus: the corpus.
+        corpus: the corpus; metrics read its texts in the form that their encoders say.
         plan: what `survey` said of it, if it was asked before.
         progress: called with a phase's name, segments done and segments in all.
 
@@ -253,12 +264,28 @@ def prepare(
     """
     check_needs(metrics, corpus.has)
     report = None if progress is None else lambda done: progress("reading", done, 0)
-    plan = plan or survey(corpus, progress=report)
-    fitted = []
+    form = shared_form(metrics)
+    plan = plan or survey(corpus, form, progress=report)
+    texts = InForm(corpus, form)
+    fitted, doubts = [], []
     for metric in metrics:
+        metric.encoders.remark("forms", forms_note(plan.forms, form))
         with naming(metric.spec, among=len(metrics)):
-            fitted.append(metric.fit(corpus))
-    return Prepared(tuple(metrics), corpus, plan, tuple(fitted))
+            fitted.append(metric.fit(texts))
+            doubts.append(metric.doubts_of(texts))
+    return Prepared(tuple(metrics), corpus, plan, tuple(fitted), tuple(doubts))
+
+
+def shared_form(metrics: Sequence[MetricCore]) -> Form:
+    """Return the form in which metrics compare texts.
+
+    Raises:
+        InputError: if their encoders name several.
+    """
+    first, *others = dict.fromkeys(metric.encoders.config.normalize for metric in metrics)
+    if others:
+        raise InputError(f"the metrics of one run read texts in one form, not in {first} and {others[0]} (normalize)")
+    return first
 
 
 def block_tokens(metrics: Sequence[MetricCore]) -> int:
@@ -289,24 +316,25 @@ def stream(
     tokens = tokens or block_tokens(prepared.metrics)
     corpus, done, total = prepared.corpus, start, prepared.segments
     sessions = {id(metric.encoders): metric.encoders for metric in prepared.metrics}.values()
-    uses = prepared.plan.reused_after(corpus, start)
+    form = shared_form(prepared.metrics)
+    uses = prepared.plan.reused_after(InForm(corpus, form), start)
     with ExitStack() as stack:
         used = [stack.enter_context(encoders.expecting(uses)) for encoders in sessions]
-        pieces = (_ready(part, prepared.metrics) for part in blocks_of(islice(corpus, start, None), tokens))
+        pieces = (_ready(part, prepared.metrics, form) for part in blocks_of(islice(corpus, start, None), tokens))
         for segments, block in ahead(pieces, worthwhile=total - start > _FEW):
             if progress is not None and len(prepared.metrics) == 1:
                 block = replace(block, report=_within(done, len(segments), total, progress))
             yield score_segments(prepared.metrics, prepared.fitted, segments, block)
             for count in used:
-                count(text for segment in segments for text in texts_of(segment))
+                count(text for segment in segments for text in texts_of(segment_in_form(segment, form)))
             done += len(segments)
             if progress is not None:
                 progress("scoring", done, total)
 
 
-def _ready(segments: list[Segment], metrics: Sequence[MetricCore]) -> tuple[list[Segment], Block]:
-    """Return segments with their rows, and what metrics prepare of these."""
-    block = rows_of(segments)
+def _ready(segments: list[Segment], metrics: Sequence[MetricCore], form: Form) -> tuple[list[Segment], Block]:
+    """Return segments with their rows in a form, and what metrics prepare of these."""
+    block = rows_of([segment_in_form(segment, form) for segment in segments])
     for metric in metrics:
         block.ahead[metric.spec] = metric.look_ahead(block)
     return segments, block
@@ -367,7 +395,8 @@ def score_segments(
     Raises:
         InputError: with ``strict``, for a text that a model cuts off.
     """
-    block = block if block is not None else rows_of(segments)
+    if block is None:
+        block = rows_of([segment_in_form(segment, shared_form(metrics)) for segment in segments])
     refuse_large_texts(metrics, block)
     scores, undefined = [], []
     for metric, learnt in zip(metrics, fitted, strict=True):

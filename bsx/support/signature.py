@@ -66,6 +66,11 @@ class Signature:
         """Return what identifies the computation, and nothing else."""
         return Signature(tuple((name, value) for name, value in self.fields if name != _NOTE))
 
+    def doubted(self, notes: Iterable[str]) -> Signature:
+        """Return it with further notes."""
+        further = [(_NOTE, note.replace("|", "%7C")) for note in notes]
+        return Signature((*self.fields, *(field for field in further if field not in self.fields)))
+
     @classmethod
     def read(cls, text: str) -> Signature:
         """Return what is spelled ``name:value|…``."""
@@ -74,6 +79,7 @@ class Signature:
     def differs(self, other: Signature) -> list[str]:
         """Return the fields that make scores of the two incomparable.
 
+        Before there was ``normalize``, texts were read as they are; nearly all are in NFC, where that is the same.
         In fp32, backends agree within 1e-5: `onnxruntime` or `torch`, whichever is installed, is no difference.
 
         >>> one, two = (Signature.read(f"metric:bertscore|layer:4|dtype:fp32|backend:{b}") for b in ("torch", "onnx"))
@@ -82,6 +88,7 @@ class Signature:
         """
         mine, theirs = dict(self.fields), dict(other.fields)
         results = [name for name in {**mine, **theirs} if name != _NOTE and mine.get(name) != theirs.get(name)]
+        results = [name for name in results if not (name == "normalize" and None in (mine.get(name), theirs.get(name)))]
         same = mine.get("dtype") == theirs.get("dtype") == "fp32"
         return [name for name in results if not (same and name == "backend")]
 

@@ -69,6 +69,7 @@ class FrozenEncoder:
         self.tokenizer = limited_tokenizer(located, max_pieces)
         self.view = encoders.encoder(located).view(range(1, located.architecture.depth + 1))
         self.budget = encoders.budget
+        self._in_form = encoders.in_form  # as the trained metric will read them
         name = located.choice.name if located.choice.entry is not None else str(model or encoders.model)
         self.record = EncoderRecord(
             model=os.path.realpath(name) if Path(name).is_dir() else name,
@@ -83,7 +84,7 @@ class FrozenEncoder:
 
     def states(self, texts: Sequence[str]) -> States:
         """Return the states of the word pieces of texts; vectors (layers, pieces, dim)."""
-        states = encode_texts(texts, self.tokenizer, self.view)
+        states = encode_texts(self._in_form(texts), self.tokenizer, self.view)
         return states.select(~self.tokenizer.is_special[states.ids])
 
 

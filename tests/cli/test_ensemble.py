@@ -183,12 +183,14 @@ def test_a_saved_ensemble_scores_as_the_columns_did(
     assert set(content["fitted"]["signatures"]) <= {"chrf", "chrf:word_order=2,char_order=4", "ter"}
     assert metric.notes == ()
     content["fitted"]["signatures"]["ter"] = content["fitted"]["signatures"]["ter"].replace(
-        "normalized:no", "normalized:yes"
+        "case_sensitive:no", "case_sensitive:yes"
     )
     saved.write_text(yaml.safe_dump(content))
-    with pytest.raises(InputError, match=r"its member ter was fitted with normalized yes \(now no\): set it up like"):
+    with pytest.raises(
+        InputError, match=r"its member ter was fitted with case_sensitive yes \(now no\): set it up like"
+    ):
         bsx.get_metric("ensemble:mine")
-    ter = content["fitted"]["signatures"]["ter"].replace("normalized:yes", "normalized:no")
+    ter = content["fitted"]["signatures"]["ter"].replace("case_sensitive:yes", "case_sensitive:no")
     content["fitted"]["signatures"]["ter"] = ter.replace("sacrebleu:", "sacrebleu:0")
     saved.write_text(yaml.safe_dump(content))
     assert "ter was fitted with other versions" in bsx.get_metric("ensemble:mine").notes[0]

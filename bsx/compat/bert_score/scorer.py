@@ -104,6 +104,7 @@ class BERTScorer:
             "specials": "bert-score",
             "final_norm": not all_layers,
             "device": device or "auto",
+            "normalize": "none",
         }
         self._scorer = Scorer(model=model_type, idf=bool(idf), **settings)
         entry = self._scorer.metric.choice.entry

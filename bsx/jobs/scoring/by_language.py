@@ -125,7 +125,7 @@ def score_languages(settings: ScoreRun) -> ScoredLanguages:
         blocks: dict[str, list[ScoredBlock]] = {}
         for code, spellings in spelled.items():
             part = _OfLanguage(texts, column, spellings)
-            plan = survey(part)
+            plan = survey(part, settings.normalize)
             own = settings.model_copy(update={"lang": code})
             alone = None if metrics else by_itself(own)
             made: Sequence[Metric] = build_metrics(metrics, own) if alone is None else [alone]

@@ -56,7 +56,7 @@ def load_metrics(
     specs: Sequence[str], settings: EncoderSettings, corpus: Corpus, say: Say = nothing
 ) -> tuple[list[Metric], Plan]:
     """Check the whole input, then build the metrics; returns what is known of the input, too."""
-    plan = survey(corpus)  # malformed input is found before a model is loaded
+    plan = survey(corpus, settings.normalize)  # malformed input is found before a model is loaded
     return build_metrics(specs, detected(settings, corpus, say)), plan
 
 

@@ -191,7 +191,7 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
         texts = corpus
         if settings.context:
             corpus = InContext(corpus, settings.context)
-        plan = survey(corpus)  # malformed input is found before a model is loaded
+        plan = survey(corpus, settings.normalize)  # malformed input is found before a model is loaded
         settings = detected(settings, texts, say)
         journal = table = None
         if output is not None:

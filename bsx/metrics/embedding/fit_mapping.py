@@ -107,7 +107,10 @@ def fit(
     sides: tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]] = ([], [])
     for start in range(0, len(chosen), _BLOCK):
         block = chosen[start : start + _BLOCK]
-        words = [_words([texts[i][side] for i in block], tokenizer, view, apart=links is None) for side in (0, 1)]
+        words = [
+            _words(encoders.in_form(texts[i][side] for i in block), tokenizer, view, apart=links is None)
+            for side in (0, 1)
+        ]
         for row, i in enumerate(block):
             source, target = words[0][row], words[1][row]
             # A sentence that the model's limit cut has fewer words than its text.

@@ -104,7 +104,8 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
             self.use_layers([self.depth if config.layer is None else config.layer])
         words = frozenset[str]()
         if config.stop_words is not None:
-            words = frozenset(word.strip().lower() for word in NamedFile(config.stop_words).lines() if word.strip())
+            lines = self.encoders.in_form(NamedFile(config.stop_words).lines())
+            words = frozenset(word.strip().lower() for word in lines if word.strip())
         self._words = words
         self._filter = TokenFilter(
             self.tokenizer, punctuation=config.drop_punctuation, subwords=config.drop_subwords, words=words
@@ -137,7 +138,7 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
                     counter.add([text], self.tokenizer.tokenize([text]))
         weights: list[Idf | None] = [counter.result() if counter.documents else None for counter in counters]
         if config.idf_texts is not None:
-            texts = list(NamedFile(config.idf_texts).lines())
+            texts = self.encoders.in_form(NamedFile(config.idf_texts).lines())
             weights[0] = count_idf(texts, self.tokenizer)
         tables = [np.ones(size, dtype=np.float32) if idf is None else idf.table(size) for idf in weights]
         of_system = np.arange(1, systems + 1) if config.separate_idf else np.zeros(systems, dtype=np.int64)

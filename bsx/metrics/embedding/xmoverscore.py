@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from bsx.data.corpus import Corpus
+from bsx.data.detect import SCRIPTS, UNSPACED
+from bsx.data.forms import scripts_of
 from bsx.match.ngrams import TokenFilter, Units, ngram_units
 from bsx.match.transport import check_solver, transport_costs
 from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig
+from bsx.metrics.core import BY_SCRIPT, MetricConfig
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.metrics.embedding.mapping import check_mapping, check_model, fit_notes, load_mapping
 from bsx.support.arrays import Array
@@ -38,7 +41,10 @@ class XMoverScoreConfig(MetricConfig):
         bool, Field(description="Use only the first number of the umd vector, a defect of the released code.")
     ] = False
     drop_punctuation: Annotated[bool, Field(description="Leave out punctuation.")] = True
-    drop_subwords: Annotated[bool, Field(description="Leave out pieces inside words.")] = True
+    drop_subwords: Annotated[
+        bool | None,
+        Field(description="Leave out pieces inside words; not unless given if a side's script has no spaces."),
+    ] = None
     cost: Annotated[Literal["squared", "euclidean"], Field(description="Distance of unit vectors.")] = "squared"
     transform: Annotated[Literal["one-minus", "inverse"], Field(description="Score: 1 - cost, or 1 / (1 + cost).")] = (
         "one-minus"
@@ -75,7 +81,14 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
         self.open_model()
         self._layer = self.depth if config.layer is None else config.layer
         self.use_layers([self._layer])
-        self._filter = TokenFilter(self.tokenizer, punctuation=config.drop_punctuation, subwords=config.drop_subwords)
+        drop, keep = (
+            TokenFilter(self.tokenizer, punctuation=config.drop_punctuation, subwords=subwords)
+            for subwords in (config.drop_subwords is not False, False)
+        )
+        self._filters = {True: drop, False: keep}
+        self._drops = config.drop_subwords
+        if self._drops is None and not self.looks_at_script:
+            self._drops = True
         self._mapping = None
         if config.mapping != "none" and config.mapping_file is not None:
             self._mapping = load_mapping(config.mapping_file, config.mapping, self._view.dimensions)
@@ -88,9 +101,24 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
 
         return LanguageModel(name, self.encoders)
 
-    def signature_fields(self, fitted: object) -> dict[str, object]:
+    def fit(self, corpus: Corpus) -> bool | None:
+        """Return whether pieces inside words are left out, as spaces tell words apart; None if the settings say it."""
+        if self._drops is not None:
+            return None
+        scripts = scripts_of(corpus)
+        found = [script for side in sorted(self.needs) if (script := scripts.get(side)) in UNSPACED]
+        note = None
+        if found:
+            script = SCRIPTS[found[0]]
+            note = f"{self.spec}: pieces inside words are kept, as {script} script has no spaces (drop_subwords)"
+        self.encoders.remark(self.spec, note)
+        return not found
+
+    def signature_fields(self, fitted: bool | None) -> dict[str, object]:
         """Return the model's fields, and the digests of map and language model."""
         fields = super().signature_fields(fitted)
+        decided = self._drops if fitted is None else fitted
+        fields["drop_subwords"] = BY_SCRIPT if decided is None else decided
         if self._mapping is not None:
             fields["mapping_file"] = self._mapping.digest
         if self._fluency is not None:
@@ -107,12 +135,12 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
             )
         return fit_notes(self._mapping, self._layer, self.encoders.language, self.spec)
 
-    def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
+    def score_pairs(self, pairs: Pairs, fitted: bool | None) -> PairScores:
         """Score pairs of candidate (left) and source (right); see `PairMetric.score_pairs`."""
         config = self.config
         states = self.states(pairs.texts)
         lost = states.lost
-        states = states.select(self._filter.keep(states))
+        states = states.select(self._filters[fitted is not False].keep(states))
         plain = states.vectors[0]
         mapped = plain if self._mapping is None else self._mapping.apply(plain, scalar=config.umd_scalar)
 

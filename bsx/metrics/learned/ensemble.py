@@ -18,7 +18,7 @@ from bsx.data.corpus import Corpus
 from bsx.errors import InputError
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores
-from bsx.metrics.core import Fitted, MetricConfig
+from bsx.metrics.core import BY_SCRIPT, Fitted, MetricConfig
 from bsx.metrics.run import fill_undefined
 from bsx.metrics.zoo import check_from_file, get_metric, needs_of
 from bsx.support.signature import SOFTWARE, Signature
@@ -157,5 +157,6 @@ class Ensemble(Metric[EnsembleConfig]):
 def _changed(member: Metric, then: Signature) -> list[str]:
     """Return the fields in which a member differs from a signature; what depends on the corpus is none of them."""
     now = member.signature(None)
-    known = dict(now.fields).keys() & dict(then.fields).keys() - {"refs", "bsx", "idf"}
+    of_corpus = {"refs", "bsx", "idf", *(name for name, value in now.fields if value == BY_SCRIPT)}
+    known = dict(now.fields).keys() & dict(then.fields).keys() - of_corpus
     return [name for name in now.differs(then) if name in known or (known and name == "entry")]

@@ -10,11 +10,13 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from bsx.errors import InputError, MissingExtraError
+from bsx.data.corpus import Corpus
+from bsx.data.tokenizers import opening
+from bsx.errors import InputError
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores, Values
-from bsx.metrics.core import MetricConfig
-from bsx.metrics.lexical.common import present, row_flags, sacrebleu_tokenizer, with_model_of
+from bsx.metrics.core import BY_SCRIPT, MetricConfig
+from bsx.metrics.lexical.common import language_of, present, row_flags, say_cut
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
@@ -23,7 +25,7 @@ class BleuConfig(MetricConfig):
     """Settings of BLEU; names and defaults are sacreBLEU's."""
 
     tokenize: Annotated[
-        str | None, Field(description="sacreBLEU's tokenizer; the run's language chooses it, 13a without one.")
+        str | None, Field(description="sacreBLEU's tokenizer; the language chooses it, or the script; else 13a.")
     ] = None
     lowercase: Annotated[bool, Field(description="Ignore case.")] = False
     smooth_method: Annotated[
@@ -115,46 +117,62 @@ class Bleu(Metric[BleuConfig]):
     def setup(self) -> None:
         """Build sacreBLEU's object."""
         config = self.config
-        module = need("sacrebleu.metrics.bleu", "BLEU")
         as_they_are = config.variant != "sacrebleu"
         if as_they_are and config.tokenize not in (None, "none"):
             raise InputError(
                 f"variant={config.variant} reads tokens as they are: tokenize cannot be combined with it",
                 file=self.name,
             )
-        self._tokenize = "none" if as_they_are else config.tokenize or sacrebleu_tokenizer(self.encoders)
-        settings: dict[str, object] = {
+        language = self.encoders.language
+        self._chosen = "none" if as_they_are else config.tokenize or (language and language.sacrebleu)
+        if self._chosen is None and not self.looks_at_script:
+            self._chosen = "13a"
+        self._scorers: dict[str, Untyped] = {}
+        self._scorer(self._chosen)
+        self._corpus = need("sacrebleu.metrics.bleu", "BLEU").BLEU(**self._settings("none"))
+
+    def _settings(self, tokenize: str) -> dict[str, object]:
+        config = self.config
+        return {
             "lowercase": config.lowercase,
-            "tokenize": self._tokenize,
+            "tokenize": tokenize,
             "smooth_method": config.smooth_method,
             "smooth_value": config.smooth_value,
             "max_ngram_order": config.max_ngram_order,
         }
-        try:
-            with with_model_of(self._tokenize):
-                self._segment = module.BLEU(**settings, effective_order=config.effective_order)
-                self._corpus = module.BLEU(**settings)
-        except (RuntimeError, ImportError, OSError) as error:  # of its tokenizer
-            extra = self._tokenize.partition("-")[0]
-            how = f"needs more packages: pip install 'sacrebleu[{extra}]'"
-            if extra not in ("ja", "ko"):
-                how = f"cannot be used, and needs sentencepiece ({' '.join(str(error).split())})"
-            raise MissingExtraError(
-                f"{self.name}: sacreBLEU's tokenizer {self._tokenize} {how}; "
-                f"{self.name}:tokenize=char needs nothing more"
-            ) from error
 
-    def signature_fields(self, fitted: object) -> dict[str, object]:
+    def _scorer(self, tokenize: str | None) -> Untyped:
+        """Return sacreBLEU's object with a tokenizer, which counts n-grams of segments."""
+        tokenize = tokenize or "13a"
+        if tokenize not in self._scorers:
+            made = need("sacrebleu.metrics.bleu", "BLEU").BLEU
+            order = self.config.effective_order
+            with opening(tokenize, self.name):
+                self._scorers[tokenize] = made(**self._settings(tokenize), effective_order=order)
+        return self._scorers[tokenize]
+
+    def fit(self, corpus: Corpus) -> str | None:
+        """Return the tokenizer that the texts' script needs; None if settings or language chose it."""
+        if self._chosen is not None:
+            return None
+        language = language_of(self, corpus)
+        tokenize = "13a" if language is None else language.sacrebleu
+        self._scorer(tokenize)  # what it lacks is said before anything is scored
+        say_cut(self, language, f"cut into words by sacreBLEU's tokenizer {tokenize}")
+        return tokenize
+
+    def signature_fields(self, fitted: str | None) -> dict[str, object]:
         """Return tokenizer and version."""
         import sacrebleu
 
-        tokenizer = self._tokenize if self.config.variant == "sacrebleu" else "white-space"
+        tokenizer = (fitted or self._chosen or BY_SCRIPT) if self.config.variant == "sacrebleu" else "white-space"
         return {"tokenize": tokenizer, "sacrebleu": sacrebleu.__version__}
 
-    def score_block(self, block: Block, fitted: object) -> BlockScores:
+    def score_block(self, block: Block, fitted: str | None) -> BlockScores:
         """Score rows; see `Metric.score_block`."""
         config = self.config
         order = config.max_ngram_order
+        scorer = self._scorer(fitted or self._chosen)
         values = np.zeros(len(block))
         statistics = np.zeros((len(block), 2 * order + 2))
         for row, (candidate, references) in enumerate(zip(block.candidates, block.references, strict=True)):
@@ -166,9 +184,9 @@ class Bleu(Metric[BleuConfig]):
                 values[row] = 0.0 if blank else moses_sentence_bleu(lowered[0], lowered[1:], order)
                 continue
             # A score's own counts are those after smoothing: the corpus needs them as they were counted.
-            counted = self._segment._extract_corpus_statistics([candidate], [[text] for text in kept])[0]
+            counted = scorer._extract_corpus_statistics([candidate], [[text] for text in kept])[0]
             statistics[row] = counted
-            values[row] = self._of(self._segment, list(counted))
+            values[row] = self._of(scorer, list(counted))
         lost = np.zeros(len(block), dtype=np.int64)
         return BlockScores(values, row_flags(block), lost, statistics if config.system == "corpus" else None)
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.errors import BsxError, ModelUnavailableError
+from bsx.data.detect import IMPLIED
+from bsx.data.forms import scripts_of
 from bsx.metrics.blocks import Block
-from bsx.support.download import download
-from bsx.support.folders import cache_folder
-from bsx.support.optional import need
-from bsx.support.untyped import Untyped
 
 if TYPE_CHECKING:
-    from bsx.encode.session import Encoders
+    from bsx.catalog.entries.models import LanguageEntry
+    from bsx.data.corpus import Corpus
+    from bsx.metrics.core import MetricCore
 
 
 def present(references: Sequence[str]) -> list[str]:
@@ -34,39 +30,30 @@ def row_flags(block: Block) -> NDArray[np.bool_]:
     return np.array([not c.strip() or not any(r.strip() for r in refs) for c, refs in rows], dtype=bool)
 
 
-def sacrebleu_tokenizer(encoders: Encoders) -> str:
-    """Return sacreBLEU's tokenizer for the language of the run; 13a if none was given."""
-    return "13a" if encoders.language is None else encoders.language.sacrebleu
+_FIRST_UNSPACED = "\u0e00"
 
 
-@contextlib.contextmanager
-def with_model_of(tokenizer: str) -> Iterator[None]:
-    """Have sacreBLEU find the model of one of its tokenizers, fetched into bsx's cache unless sacreBLEU has it already.
+def units(text: str) -> int:
+    """Return how many words a text has at most, characters of scripts without spaces taken singly."""
+    return len(text.split()) + (0 if text.isascii() else sum(letter >= _FIRST_UNSPACED for letter in text))
 
-    Left to itself it would ask the network even where that is forbidden, and write into the user's home.
 
-    Raises:
-        ModelUnavailableError: if the tokenizer has a model that is neither here nor to be had.
+def language_of(metric: MetricCore, corpus: Corpus) -> LanguageEntry | None:
+    """Return the language that decides how texts are cut into words.
+
+    That is the run's language; if nobody named one, a language of the script that the texts are written in, where
+    tokenizers for Latin script fail (`IMPLIED`). Texts that are read as they are (normalize none) are not looked at.
     """
-    module: Untyped = need("sacrebleu.tokenizers.tokenizer_spm", "BLEU")
-    known = module.SPM_MODELS.get(tokenizer)
-    if known is None:
-        yield
-        return
-    usual = module.SACREBLEU_DIR
-    file = Path("models", os.path.basename(known["url"]))  # noqa: PTH119 - of a URL
-    place = Path(usual)
-    if not (place / file).is_file() and "SACREBLEU" not in os.environ:
-        place = cache_folder() / "sacrebleu"
-    if not (place / file).is_file():
-        try:
-            download(known["url"], place / file, None, None, otherwise=f"; {place / file} is where it belongs")
-        except BsxError as error:
-            raise ModelUnavailableError(
-                f"sacreBLEU's tokenizer {tokenizer} is not on this machine: {error}; tokenize=char needs nothing more"
-            ) from error
-    module.SACREBLEU_DIR = str(place)
-    try:
-        yield
-    finally:
-        module.SACREBLEU_DIR = usual
+    encoders = metric.encoders
+    if encoders.language is not None or encoders.config.normalize == "none":
+        return encoders.language
+    scripts = scripts_of(corpus)
+    script = scripts.get("reference", scripts.get("candidate", ""))
+    return encoders.catalog.languages.get(IMPLIED.get(script, ""))
+
+
+def say_cut(metric: MetricCore, language: LanguageEntry | None, how: str) -> None:
+    """Note how texts are cut into words, and why."""
+    named = metric.encoders.language is not None
+    why = "" if language is None else language.name if named else f"as their script is that of {language.name}"
+    metric.encoders.remark(metric.spec, f"{metric.spec}: the texts are {how} ({why})" if language else None)

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, cached_property
 from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from bsx.catalog.entries.models import LanguageEntry
+from bsx.data.corpus import Corpus
+from bsx.data.detect import SCRIPTS, UNSPACED, parts_of
+from bsx.data.forms import scripts_of
 from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores, Values
-from bsx.metrics.core import MetricConfig, MultiRef
+from bsx.metrics.core import BY_SCRIPT, MetricConfig, MultiRef
+from bsx.metrics.lexical.common import say_cut, units
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
 _BETA = 1.2
+_CUT = "cut into words by the tokenizer "
 
 
 class RougeConfig(MetricConfig):
@@ -31,15 +38,19 @@ class RougeConfig(MetricConfig):
     measure: Annotated[Literal["f1", "precision", "recall"], Field(description="Which of the three figures.")] = "f1"
     stemmer: Annotated[bool, Field(description="Compare Porter stems (English).")] = False
     tokenizer: Annotated[
-        Literal["ascii", "whitespace"],
-        Field(description="ascii: runs of a-z and 0-9, as the package has it; whitespace: for any other language."),
-    ] = "ascii"
+        Literal["ascii", "whitespace", "characters"] | None,
+        Field(
+            description="ascii: runs of a-z and 0-9, as the package has it; whitespace: for any other language; "
+            "characters: whitespace, and characters of scripts without spaces singly. The language chooses it, or the "
+            "script; else ascii."
+        ),
+    ] = None
     multi_ref: MultiRef = "best"
 
     @model_validator(mode="after")
     def _consistent(self) -> RougeConfig:
-        if self.stemmer and (self.variant == "coco" or self.tokenizer == "whitespace"):
-            other = "variant=coco" if self.variant == "coco" else "tokenizer=whitespace"
+        if self.stemmer and (self.variant == "coco" or self.tokenizer not in (None, "ascii")):
+            other = "variant=coco" if self.variant == "coco" else f"tokenizer={self.tokenizer}"
             raise ValueError(f"{other} reads words as they are: stemmer cannot be combined with it")
         if self.variant == "coco" and self.multi_ref != "best":
             raise ValueError("variant=coco takes the best precision and recall over references: multi_ref=best")
@@ -51,6 +62,22 @@ class _Whitespace:
 
     def tokenize(self, text: str) -> list[str]:
         return text.lower().split()
+
+
+class _Characters:
+    """White-space tokens in lower case, of which characters of scripts without spaces stand singly."""
+
+    def tokenize(self, text: str) -> list[str]:
+        return _unspaced().sub(r" \g<0> ", text.lower()).split()
+
+
+@cache
+def _unspaced() -> Untyped:
+    import regex
+
+    scripts = "".join(rf"\p{{Script={script}}}" for script in ("Kana", *UNSPACED))
+    # A vowel sign or tone mark belongs to the letter before it.
+    return regex.compile(rf"[{scripts}]\p{{M}}*")
 
 
 class _Tokens:
@@ -69,44 +96,76 @@ class Rouge(PairMetric[RougeConfig]):
         """Build the package's scorer."""
         config = self.config
         module = need("rouge_score.rouge_scorer", "ROUGE")
-        if config.variant == "coco":
-            self._tokenizer: Untyped = _Tokens()
-        elif config.tokenizer == "whitespace":
-            self._tokenizer = _Whitespace()
-        else:
-            self._tokenizer = need("rouge_score.tokenizers", "ROUGE").DefaultTokenizer(config.stemmer)
+        ascii_words = need("rouge_score.tokenizers", "ROUGE").DefaultTokenizer
         self._kind = "rougeL" if config.variant == "coco" else config.variant
-        self._scorer = module.RougeScorer([self._kind], use_stemmer=config.stemmer, tokenizer=self._tokenizer)
+
+        @cache
+        def made(name: str) -> Untyped:
+            kinds = {"coco": _Tokens, "whitespace": _Whitespace, "characters": _Characters}
+            tokenizer = kinds[name]() if name in kinds else ascii_words(config.stemmer)
+            return module.RougeScorer([self._kind], use_stemmer=config.stemmer, tokenizer=tokenizer), tokenizer
+
+        self._made = made
+
+    @cached_property
+    def _chosen(self) -> str | None:
+        """The tokenizer, as far as settings and language say."""
+        config, language = self.config, self.encoders.language
+        if config.variant == "coco":
+            return "coco"
+        if config.stemmer or config.tokenizer is not None:
+            return config.tokenizer or "ascii"
+        if language is None:
+            return None if self.looks_at_script else "ascii"
+        return _words_of(language)
+
+    def fit(self, corpus: Corpus) -> str | None:
+        """Return the tokenizer that the texts' script needs; None if settings or language chose it."""
+        if self._chosen is not None:
+            free = self.config.variant != "coco" and not self.config.stemmer and self.config.tokenizer is None
+            say_cut(self, self.encoders.language if free and self._chosen != "ascii" else None, _CUT + self._chosen)
+            return None
+        script = scripts_of(corpus).get("reference", "Latn")
+        name = "characters" if script in UNSPACED else "ascii" if script == "Latn" else "whitespace"
+        note = f"{self.spec}: the texts are {_CUT}{name} (their script is {SCRIPTS[script]})"
+        self.encoders.remark(self.spec, None if name == "ascii" else note)
+        return name
 
     def memory(self, candidate: str, other: str) -> int:
         """Return the bytes of its table of common subsequences, with a cell for each two words; see `Metric.memory`."""
-        cells = len(candidate.split()) * len(other.split()) if self._kind.startswith("rougeL") else 0
+        cells = units(candidate) * units(other) if self._kind.startswith("rougeL") else 0
         return super().memory(candidate, other) + 9 * cells
 
     @property
     def languages(self) -> list[str] | str:
         """Only the package's tokenizer is made for one language."""
-        as_they_are = self.config.tokenizer == "whitespace" or self.config.variant == "coco"
-        return "any" if as_they_are else super().languages
+        return super().languages if self._chosen == "ascii" else "any"
 
-    def signature_fields(self, fitted: object) -> dict[str, object]:
-        """Return the package's version, and what coco cuts words with."""
+    def signature_fields(self, fitted: str | None) -> dict[str, object]:
+        """Return the package's version, and what cuts words."""
         from importlib.metadata import version
 
-        cut = {"tokenizer": "cased-whitespace"} if self.config.variant == "coco" else {}
-        return {**cut, "rouge_score": version("rouge_score")}
+        name = fitted or self._chosen or BY_SCRIPT
+        return {"tokenizer": "cased-whitespace" if name == "coco" else name, "rouge_score": version("rouge_score")}
 
-    def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
+    def score_pairs(self, pairs: Pairs, fitted: str | None) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`. Undefined where the tokenizer finds no word in a text."""
         figure = {"f1": "fmeasure"}.get(self.config.measure, self.config.measure)
         texts = pairs.texts
+        scorer, tokenizer = self._made(fitted or self._chosen or "ascii")
         rows = zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)
-        results = [self._scorer.score(texts[j], texts[i])[self._kind] for i, j in rows]
+        results = [scorer.score(texts[j], texts[i])[self._kind] for i, j in rows]
         if self.config.variant == "coco":
             return PairScores(_coco(results, pairs.rows, self.config.measure))
-        words = np.array([bool(self._tokenizer.tokenize(text)) for text in texts])
+        words = np.array([bool(tokenizer.tokenize(text)) for text in texts])
         values = [getattr(item, figure) for item in results]
         return PairScores(np.where(words[pairs.left] & words[pairs.right], values, np.nan))
+
+
+def _words_of(language: LanguageEntry) -> str:
+    if parts_of(language.script) & UNSPACED.keys() and language.script != "Kore":
+        return "characters"
+    return "ascii" if language.code == "en" else "whitespace"
 
 
 def _coco(scores: Sequence[Untyped], rows: NDArray[np.int64], measure: str) -> Values:

@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
-import math
+from functools import cache
 from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
+from bsx.catalog.entries.models import LanguageEntry
+from bsx.data.corpus import Corpus
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores, Values
-from bsx.metrics.core import MetricConfig
-from bsx.metrics.lexical.common import present, row_flags
+from bsx.metrics.core import BY_SCRIPT, MetricConfig
+from bsx.metrics.lexical.common import language_of, present, row_flags, say_cut, units
 from bsx.support.optional import need
+from bsx.support.untyped import Untyped
+
+_SPLIT = {"Hans", "Hant", "Jpan"}  # scripts that asian_support splits
+_IN_CHARACTERS = "split into characters, as sacreBLEU does with normalized=true and asian_support=true"
 
 
 class TerConfig(MetricConfig):
-    """Settings of TER; names and defaults are sacreBLEU's."""
+    """Settings of TER; names are sacreBLEU's, and so are the defaults but in Chinese and Japanese."""
 
-    normalized: Annotated[bool, Field(description="Normalise and split punctuation as mteval does.")] = False
+    normalized: Annotated[
+        bool | None,
+        Field(description="Normalise and split punctuation as mteval does; with asian_support unless given."),
+    ] = None
     no_punct: Annotated[bool, Field(description="Leave out punctuation.")] = False
-    asian_support: Annotated[bool, Field(description="Split Asian scripts into characters.")] = False
+    asian_support: Annotated[
+        bool | None,
+        Field(
+            description="Split Asian scripts into characters, with normalized; in Chinese and Japanese, by language or "
+            "script, unless given."
+        ),
+    ] = None
     case_sensitive: Annotated[bool, Field(description="Regard case.")] = False
+
+
+Split = tuple[bool, bool]
+"""Whether ``normalized`` and ``asian_support`` are on."""
 
 
 class Ter(Metric[TerConfig]):
@@ -31,27 +50,59 @@ class Ter(Metric[TerConfig]):
 
     def setup(self) -> None:
         """Build sacreBLEU's object."""
-        self._ter = need("sacrebleu.metrics.ter", "TER").TER(**self.config.model_dump())
+        config = self.config
+        kind = need("sacrebleu.metrics.ter", "TER").TER
+        rest = config.model_dump(exclude={"normalized", "asian_support"})
+
+        @cache
+        def made(split: Split) -> Untyped:
+            return kind(normalized=split[0], asian_support=split[1], **rest)
+
+        self._made = made
+        language = self.encoders.language
+        given = config.asian_support
+        if given is None and config.normalized is False:
+            given = False  # sacreBLEU splits nothing without it
+        self._fixed = given is not None or language is not None or not self.looks_at_script
+        self._split = self._as_split(_is_split(language) if given is None else given)
+
+    def _as_split(self, asian: bool) -> Split:
+        normalized = self.config.normalized
+        return (asian if normalized is None else normalized, asian)
+
+    def fit(self, corpus: Corpus) -> Split | None:
+        """Return whether the texts' script is split into characters; None if settings or language decide."""
+        language = self.encoders.language if self._fixed else language_of(self, corpus)
+        given = self.config.asian_support is not None or self.config.normalized is False
+        say_cut(self, language if _is_split(language) and not given else None, _IN_CHARACTERS)
+        return None if self._fixed else self._as_split(_is_split(language))
 
     def memory(self, candidate: str, other: str) -> int:
         """Return the bytes of its table of edits, with a cell for each two words; see `Metric.memory`."""
-        words = (len(text) if self.config.asian_support else len(text.split()) for text in (candidate, other))
-        return super().memory(candidate, other) + 100 * math.prod(words)
+        return super().memory(candidate, other) + 100 * units(candidate) * units(other)
 
-    def signature_fields(self, fitted: object) -> dict[str, object]:
-        """Return the version."""
+    def signature_fields(self, fitted: Split | None) -> dict[str, object]:
+        """Return how texts are split, and the version."""
         import sacrebleu
 
-        return {"sacrebleu": sacrebleu.__version__}
+        normalized, asian = fitted or self._split
+        if fitted is None and not self._fixed:
+            return {"normalized": BY_SCRIPT, "asian_support": BY_SCRIPT, "sacrebleu": sacrebleu.__version__}
+        return {"normalized": normalized, "asian_support": asian, "sacrebleu": sacrebleu.__version__}
 
-    def score_block(self, block: Block, fitted: object) -> BlockScores:
+    def score_block(self, block: Block, fitted: Split | None) -> BlockScores:
         """Score rows; see `Metric.score_block`."""
+        ter = self._made(fitted or self._split)
         rows = zip(block.candidates, block.references, strict=True)
-        scored = [self._ter.sentence_score(candidate, present(references)) for candidate, references in rows]
+        scored = [ter.sentence_score(candidate, present(references)) for candidate, references in rows]
         statistics = np.array([(score.num_edits, score.ref_length) for score in scored], dtype=np.float64)
         lost = np.zeros(len(block), dtype=np.int64)
         return BlockScores(np.array([score.score for score in scored]), row_flags(block), lost, statistics)
 
     def system_score(self, statistics: Values) -> float:
         """Return all edits over all reference words (the mean number, with several references), times 100."""
-        return float(self._ter._compute_score_from_stats(list(statistics)).score)
+        return float(self._made(self._split)._compute_score_from_stats(list(statistics)).score)
+
+
+def _is_split(language: LanguageEntry | None) -> bool:
+    return language is not None and language.script in _SPLIT

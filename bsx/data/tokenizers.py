@@ -1,0 +1,68 @@
+"""sacreBLEU's tokenizers: which one texts need, and the door to those that need a model or a package."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from bsx.errors import BsxError, MissingExtraError, ModelUnavailableError
+from bsx.support.download import download
+from bsx.support.folders import cache_folder
+from bsx.support.optional import need
+from bsx.support.untyped import Untyped
+
+
+@contextlib.contextmanager
+def opening(tokenizer: str, who: str) -> Iterator[None]:
+    """Open one of sacreBLEU's tokenizers, or say what it needs.
+
+    Args:
+        tokenizer: its name.
+        who: the metric or factor that it is for, whose setting ``tokenize`` can name another one.
+
+    Raises:
+        ModelUnavailableError: if it has a model that is neither here nor to be had.
+        MissingExtraError: if it needs a package.
+    """
+    otherwise = f"{who}:tokenize=char needs nothing more"
+    try:
+        with _with_model_of(tokenizer, otherwise):
+            yield
+    except (RuntimeError, ImportError, OSError) as error:
+        extra = tokenizer.partition("-")[0]
+        how = f"needs more packages: pip install 'sacrebleu[{extra}]'"
+        if extra not in ("ja", "ko"):
+            how = f"cannot be used, and needs sentencepiece ({' '.join(str(error).split())})"
+        raise MissingExtraError(f"{who}: sacreBLEU's tokenizer {tokenizer} {how}; {otherwise}") from error
+
+
+@contextlib.contextmanager
+def _with_model_of(tokenizer: str, otherwise: str) -> Iterator[None]:
+    """Have sacreBLEU find the model of one of its tokenizers, fetched into bsx's cache unless sacreBLEU has it already.
+
+    Left to itself it would ask the network even where that is forbidden, and write into the user's home.
+    """
+    module: Untyped = need("sacrebleu.tokenizers.tokenizer_spm", "sacreBLEU's tokenizers")
+    known = module.SPM_MODELS.get(tokenizer)
+    if known is None:
+        yield
+        return
+    usual = module.SACREBLEU_DIR
+    file = Path("models", os.path.basename(known["url"]))  # noqa: PTH119 - of a URL
+    place = Path(usual)
+    if not (place / file).is_file() and "SACREBLEU" not in os.environ:
+        place = cache_folder() / "sacrebleu"
+    if not (place / file).is_file():
+        try:
+            download(known["url"], place / file, None, None, otherwise=f"; {place / file} is where it belongs")
+        except BsxError as error:
+            raise ModelUnavailableError(
+                f"sacreBLEU's tokenizer {tokenizer} is not on this machine: {error}; {otherwise}"
+            ) from error
+    module.SACREBLEU_DIR = str(place)
+    try:
+        yield
+    finally:
+        module.SACREBLEU_DIR = usual

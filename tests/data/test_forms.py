@@ -1,0 +1,90 @@
+"""Forms of texts: Unicode's, marks that may be left out, two scripts of one language; and scripts by their letters."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsx.data.corpus import MemoryCorpus, Segment
+from bsx.data.detect import SAMPLE, SCRIPTS, script_of
+from bsx.data.forms import InForm, form_of, forms_note, in_form, segment_in_form
+
+ANY = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(ANY)
+def test_two_forms_of_a_text_are_one_and_nfc_stays_as_it_is(text: str) -> None:
+    composed = unicodedata.normalize("NFC", text)
+    assert in_form(composed, "nfc") == composed
+    assert in_form(unicodedata.normalize("NFD", text), "nfc") == composed
+    assert in_form(text, "none") == text
+    for form in ("nfc", "nfkc", "tashkeel", "sr-latn"):
+        assert in_form(in_form(text, form), form) == in_form(text, form)
+    assert form_of(text) == {(True, True): "both", (True, False): "NFC", (False, True): "NFD"}.get(
+        (unicodedata.is_normalized("NFC", text), unicodedata.is_normalized("NFD", text)), "neither"
+    )
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "expected"),
+    [
+        ("nfkc", "Ｃａｆé　１２", "Café 12"),
+        ("nfc", "Ｃａｆé", "Ｃａｆé"),
+        ("tashkeel", "كَتَبَ الدَّرْسَ فِي الْمَدْرَسَةِ", "كتب الدرس في المدرسة"),
+        ("tashkeel", "القــرآن وأُسْرَة", "القرآن وأسرة"),  # hamza and madda are part of a letter
+        ("tashkeel", unicodedata.normalize("NFD", "القرآن"), "القرآن"),
+        ("sr-latn", "Џеп, њихов, ЊЕГОВ, Љ. Ђорђевић жели", "Džep, njihov, NJEGOV, Lj. Đorđević želi"),
+        ("sr-latn", "već latinica", "već latinica"),
+        ("nfc", "क\u093c", unicodedata.normalize("NFC", "\u0958")),
+    ],
+)
+def test_forms(form: str, text: str, expected: str) -> None:
+    assert in_form(text, form) == expected  # type: ignore[arg-type]
+
+
+def test_a_corpus_in_a_form_keeps_the_cells_of_its_rows() -> None:
+    cut = unicodedata.normalize("NFD", "été")
+    segment = Segment("1", (cut,), (cut, "a"), cut, row={"candidate": cut})
+    assert segment_in_form(segment, "none") is segment
+    composed = segment_in_form(segment, "nfc")
+    assert (composed.candidates, composed.references, composed.source) == (("été",), ("été", "a"), "été")
+    assert composed.row == {"candidate": cut}
+    assert segment_in_form(composed, "nfc") is composed
+    corpus = InForm(MemoryCorpus({"a": [cut]}, [[cut]]), "nfc")
+    assert [item.candidates for item in corpus] == [("été",)]
+    assert (corpus.systems, corpus.has) == (("a",), {"reference"})
+
+
+def test_a_note_says_how_many_texts_are_in_which_form() -> None:
+    assert forms_note({"NFC": 2, "both": 5}, "nfc") is None
+    note = forms_note({"NFC": 2, "NFD": 3, "both": 5, "neither": 1}, "none") or ""
+    assert all(part in note for part in ("11 texts", "2 are in Unicode form NFC", "3 in NFD", "1 in neither"))
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [
+        ("the rain", "Latn"),
+        ("Дождь", "Cyrl"),
+        ("北京在下雨 (rain, it says)", "Hani"),
+        ("東京は雨です", "Hira"),
+        ("コーヒー", "Hira"),
+        ("비가 온다", "Hang"),
+        ("ฝนตก", "Thai"),
+        ("बारिश", "Deva"),
+        ("١٢ %", None),
+        ("", None),
+    ],
+)
+def test_script_of_letters(text: str, script: str | None) -> None:
+    assert script_of([text]) == script
+    assert script is None or script in SCRIPTS
+
+
+def test_the_script_is_that_of_the_first_segments_whatever_follows() -> None:
+    texts = ["北京"] * SAMPLE + ["rain " * 50] * SAMPLE
+    corpus = MemoryCorpus({"a": texts}, texts)
+    assert InForm(corpus, "nfc").scripts == {"candidate": "Hani", "reference": "Hani"}
