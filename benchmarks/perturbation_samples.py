@@ -22,20 +22,32 @@ from bsx.analysis.perturbations.grammar.inflections import Inflections
 from bsx.analysis.perturbations.perturb import PERTURBATIONS, perturb
 
 VERDICTS = Path(__file__).parent / "perturbation_verdicts"
-COLUMNS = ("rule", "text", "before", "after", "verdict", "why")
+COLUMNS = ("rule", "seed", "text", "before", "after", "verdict", "why")
 TREEBANKS = {
     "de": "German",
     "es": "Spanish",
     "fr": "French",
     "ru": "Russian",
     "zh": "Chinese",
+    "cs": "Czech",
+    "hi": "Hindi",
+    "id": "Indonesian",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "sv": "Swedish",
+    "tr": "Turkish",
 }
 TATOEBA = {"de": "deu", "es": "spa", "fr": "fra", "ru": "rus", "zh": "cmn", "cs": "ces", "fi": "fin", "tr": "tur"}
 # Rules that work in any language by one mechanical step need no native reader.
-MECHANICAL = frozenset(
+_MECHANICAL = (
     "lower upper title no-punctuation extra-punctuation spacing homoglyphs shuffle drop-words repeat-words truncate "
-    "source unrelated empty".split()
+    "source unrelated empty"
 )
+MECHANICAL = frozenset(_MECHANICAL.split())
 _TOKEN = regex.compile(r"\p{Script=Han}|[\p{L}\p{N}--\p{Script=Han}]+(?:['’][\p{L}\p{N}]+)*|\S|\s+", regex.V1)
 
 Text = tuple[str, str, Parse | None]  # its name, itself, its parse
@@ -115,7 +127,7 @@ def draw(
         )
         rows = [int(row) for row in made.changed.nonzero()[0]]
         free = [row for row in rows if pool[row][0] not in without.get(rule, ())]
-        chosen = sorted(random.Random(f"{seed} {lang} {rule}").sample(free, min(n, len(free))))
+        chosen = sorted(random.Random(f"{seed} {lang} {rule}").sample(free, min(n, len(free))))  # noqa: S311 - no secrets
         yield rule, [(pool[row], made.texts[row]) for row in chosen], len(rows), len(pool)
 
 
@@ -152,7 +164,7 @@ def main() -> None:
     parser.add_argument("--rules", default="")
     parser.add_argument("--without", type=Path, nargs="*", default=(), help="tables whose texts are not drawn again")
     parser.add_argument("--around", type=int, default=90)
-    parser.add_argument("--out", type=Path, default=Path("."))
+    parser.add_argument("--out", type=Path, default=Path())
     options = parser.parse_args()
     if options.what == "count":
         for (lang, rule), verdicts in count().items():
@@ -175,7 +187,7 @@ def main() -> None:
             changes = changed_words(old, new)
             sheet.append(f"{number} {shown(old, new, options.around)}")
             before, after = (" … ".join(change[i].strip() for change in changes[:6]) for i in (0, 3))
-            table_rows.append((rule, name, before, after, "", ""))
+            table_rows.append((rule, str(options.seed), name, before, after, "", ""))
     options.out.mkdir(parents=True, exist_ok=True)
     write_verdicts(options.out / f"{lang}.tsv", table_rows)
     (options.out / f"{lang}.txt").write_text("\n".join(sheet) + "\n", encoding="utf-8")

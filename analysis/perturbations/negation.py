@@ -31,12 +31,12 @@ _EN_PARTICIPLE = (
 _DE_NOT_AFTER = (  # words that cannot follow "nicht" here: articles, pronouns, particles, conjunctions
     r"(?:der|die|das|den|dem|des|(?:d?ein|kein|mein|sein|ihr|unser)\p{Ll}{0,2}|ich|du|er|sie|es|wir|man|sich|mich|dich|"
     r"uns|euch|mir|dir|ihm|ihn|ihnen|dies\p{Ll}*|jed\p{Ll}+|all\p{Ll}+|viel\p{Ll}*|einig\p{Ll}+|beid\p{Ll}+|nicht|nie|"
-    r"niemals|niemand|nichts|auch|ja|doch|noch|schon|nun|also|aber|denn|und|oder|sondern|wie|als|wenn|dass|dabei|da|"
+    r"niemals|niemand|nichts|auch|nur|ja|doch|noch|schon|nun|also|aber|denn|und|oder|sondern|wie|als|wenn|dass|dabei|da|"
     r"dort|hier|jetzt|heute|gestern|dann|so|damit|daher|deshalb|wohl|bereits|wer|was|wo)"
 )
 _DE_BEFORE = (  # "kein" behind them would not deny the sentence
     "in|im|an|auf|aus|bei|mit|nach|von|zu|für|durch|gegen|über|unter|vor|seit|während|wegen|hinter|neben|zwischen|ab|bis|"
-    "als|wie|oder|und|aber|je|pro|laut|trotz|statt|anstatt|dank|noch|so|solch|welch|manch|mancher|mehr|fast|etwa|knapp|rund|"
+    "als|wie|oder|und|aber|sowie|sogar|je|pro|laut|trotz|statt|anstatt|dank|noch|so|solch|welch|manch|mancher|mehr|fast|etwa|knapp|rund|"
     "einst|gerade|erst|schon|ebenfalls|zudem|dann|mal|auch nur|innerhalb|außerhalb|anhand|mittels|entlang"
 )
 _FR_BEFORE = r"(?:(?:me|te|se|le|la|les|lui|leur|nous|vous|y|en)\s+|[mtsl]['’])*"
@@ -56,7 +56,7 @@ _IT_AFTER = (
     r"(?!\s+(?:già|ancora|anche|solo|stato già|più|sempre|quasi|pure|dei|degli|delle|del|qualche|alcun\p{L}|bisogno)\b)"
 )
 _PT_VERBS = "é|são|era|eram|foi|foram|será|serão|está|estão|estava|estavam|pode|podem|podia|poderia|deve|devem|deveria|quer|querem"
-_PT_CLITICS = "me|te|se|lhe|lhes|o|a|os|as|nos|vos|não|como|onde|ou|isto|mais|menos|quanto"
+_PT_CLITICS = "só|me|te|se|lhe|lhes|o|a|os|as|nos|vos|não|como|onde|ou|isto|mais|menos|quanto"
 _PT_AFTER = r"(?!\s+(?:que|só|apenas|já|ainda|também|mais|sempre|quase|muito|alguns?|algumas?)\b)"
 _PL_VERBS = (
     "może|mogą|mógł|mogła|mogli|mogły|będzie|będą|został|została|zostało|zostały|zostali|zostanie|zostaną|są|"
@@ -71,7 +71,7 @@ _CS_VERBS = {
 }  # fmt: skip
 _ID_VERBS = "bisa|dapat|akan|harus|mau|boleh|ingin|mampu|mungkin|perlu"
 _SV_SUBJECTS = "Det|Han|Hon|De|Vi|Jag|Den|Detta|Dessa|Denna"
-_SV_VERBS = "är|var|har|hade|kan|kunde|ska|skulle|måste|kommer att|vill|ville|blev"
+_SV_VERBS = "är|var|har|hade|kan|kunde|ska|skulle|måste|vill|ville|blev"
 _NL_SUBJECTS = r"(?:De|Het|Een|Deze|Dit|Zijn|Haar|Hun|Die) \p{L}+|Hij|Zij|Ze|Het|Dit|Dat|Zij|We|Wij"
 
 # Taking a negation out, tried first.
@@ -86,7 +86,10 @@ _REMOVE: dict[str, Sequence[Rule]] = {
         (r"(?<=\w )never\s+(?!before|again|mind)", ""),
     ),
     "de": (
-        (r"(?<=\w)\s+nicht\b(?!\s+(?:nur|wahr|einmal|zuletzt|mehr|weniger|zu)\b)", ""),
+        (
+            r"(?<=\w)\s+nicht\b(?!\s+(?:nur|wahr|einmal|zuletzt|mehr|weniger|zu|da\p{L}+|als|an|auf|bei|für|in|mit|um|von|unbedingt|ganz)\b)",
+            "",
+        ),
         (r"\bk(ein|einem|eines)\b", r"\1"),
         (r"\bK(e)(?=in(?:em|es)?\b)", _capital),
         (r"(?<!\bnoch )\b(?:nie|niemals)\b(?!\s+(?:mehr|wieder|zuvor)\b)", "immer"),
@@ -109,8 +112,8 @@ _REMOVE: dict[str, Sequence[Rule]] = {
         (r"^Это не (?!то|так|тот|та|все|всё|только|очень)(?=\p{L})", "Это "),
     ),
     "zh": (
-        ("(?<!是)不是(?![吗嗎所每])", "是"),
-        ("(?<![有从從并並还還也都曾])(?:没|沒)有(?![到人比任想料了，。、么麼些过過什])", "有"),
+        ("(?<!是)(?<![也，])不是(?![吗嗎所每])", "是"),
+        ("(?<![有从從并並还還也都曾乎人])(?:没|沒)有(?![的到开開人比任想料了，。、么麼些过過什])", "有"),
         (
             "(?<![能会會要想该該可也从從决決绝絕并並还還都])不(?=能|会|會|可以|应该|應該|需要)(?!能不|会不|會不|得不)",
             "",
@@ -121,23 +124,18 @@ _REMOVE: dict[str, Sequence[Rule]] = {
         (rf"^Non (\p{{Ll}})(?=\p{{L}}*)(?<=^Non (?=(?:{_IT_VERBS})\b)\p{{Ll}})", _capital),
     ),
     "pt": ((rf"(?<=\p{{L}},? )(?<!\b(?:se|e|ou|que) )não (?=(?:{_PT_VERBS})\b)", ""),),
-    "nl": ((r"(?<=\w)\s+niet\b(?!\s+(?:alleen|eens|meer|minder|zo|zozeer|waar|te|langer|eerder|dat)\b)", ""),),
+    "nl": (
+        (
+            r"(?<=\w)(?<!\bal dan)\s+niet\b(?!-|\s+(?:alleen|eens|meer|minder|zo|zozeer|waar|te|langer|eerder|dat|best)\b)",
+            "",
+        ),
+    ),
     "pl": ((rf"(?<=\p{{L}} )nie (?=(?:{_PL_VERBS})\b)", ""),),
     "cs": tuple((rf"(?<=\p{{L}} ){no}\b", yes) for yes, no in _CS_VERBS.items()),
     "tr": (
         (r"\byoktur(?=[.!]?$)", "vardır"),
         (r"\byoktu(?=[.!]?$)", "vardı"),
         (r"(?<=\w)\s+değil(?=[.!]?$)", ""),
-    ),
-    "ja": (
-        (r"ではありません(?=。|」|$)", "です"),
-        (r"ではありませんでした(?=。|」|$)", "でした"),
-        (r"ではない(?=。|$)", "である"),
-        (r"(?<=て|で)いません(?=。|$)", "います"),
-        (r"(?<=て|で)いない(?=。|$)", "いる"),
-        (r"(?<=て|で)いなかった(?=。|$)", "いた"),
-        (r"ことができません(?=。|$)", "ことができます"),
-        (r"ことができない(?=。|$)", "ことができる"),
     ),
     "hi": ((r"(?<=\S )नहीं (?=(?:है|हैं|था|थी|थे|सकत[ाेी])(?:\s|।|$))", ""),),
     "id": ((rf"(?<=\w )tidak (?=(?:{_ID_VERBS})\b)", ""),),
@@ -172,9 +170,9 @@ _INSERT: dict[str, Sequence[Rule]] = {
     "de": (
         (rf"(?<=\w )(ist|sind|war|waren|wird|wurde|wurden|bin|bist)(?=\s\p{{Ll}})(?!\s{_DE_NOT_AFTER}\b)", r"\1 nicht"),
         (
-            rf"(?<!\b(?:nur|um|auch|was für|sondern|{_DE_BEFORE}) )\b([Ee])(in(?:e|en)?)\b(?!\s(?:paar|bisschen|wenig|Tages|"
+            rf"(?<!\b(?:nur|um|auch|was für|sondern|{_DE_BEFORE}) )(?<!, )\b([Ee])(in(?:e|en)?)\b(?!\s(?:paar|bisschen|wenig|Tages|"
             r"Morgens|Abends|d\p{{Ll}}{{2}}|jede[rs]?|unser\p{{Ll}}*|meiner|seiner|ihrer|großer|Teil|gewisse\p{{Ll}}*|Stück|Jahr\p{{L}}*|Hälfte|"
-            rf"Drittel|Mal|Weile|Reihe|Vielzahl|Gruppe|Ende|einzig\p{{Ll}}*|weitere\p{{Ll}}*)\b)"
+            rf"Drittel|Mal|Weile|Reihe|Vielzahl|Gruppe|Ende|einzig\p{{Ll}}*|Beispiel|Dutzend|Sprecher\p{{L}}*|weitere\p{{Ll}}*)\b)"
             rf"(?=\s(?:\p{{Ll}}{{2,}}e[nrsm]?\s){{0,2}}\p{{Lu}}\p{{L}}+)",
             lambda match: ("K" if match[1] == "E" else "k") + "e" + match[2],
         ),
@@ -203,17 +201,17 @@ _INSERT: dict[str, Sequence[Rule]] = {
     "ru": (
         (
             r"(?<=\p{L} )(?<!\b(?:[Нн]е|[Нн]и|[Мм]ожно|[Нн]ужно|[Нн]адо|[Дд]олжен|[Дд]олжна|[Дд]олжны|[Тт]ак|[Дд]о|[Сс]|[Кк]|[Оо]|[Тт]акже|[Вв]с[её]|[Чч]то|[Кк]то|"
-            r"[Кк]оторых|[Оо]дин|[Уу]) )(был|была|было|были|будет|будут|может|могут|мог|могла|могли|должен|должна|должны|"
-            r"является|являются|хочет|хотят|знает)\b(?!\s+(?:быть|бы|не|более|ли|только|лишь|даже|всего|также|ещё|еще|у|в)\b)(?=\s+\p{Ll})",
+            r"[Кк]оторых|[Оо]дин|[Уу]|[Нн]евозможно|[Тт]рудно|[Зз]десь|[Тт]ам|[Тт]ут|[Ее]сть|[Уу] \p{L}+|[Вв] \p{L}+|[Нн]а \p{L}+|г\.) )(был|была|было|были|будет|будут|может|могут|мог|могла|могли|должен|должна|должны|"
+            r"является|являются|хочет|хотят|знает)\b(?!\s+(?:быть|бы|не|более|ли|только|лишь|даже|всего|также|ещё|еще|у|в|и|два|две|три|четыре|пять|шесть|семь|восемь|девять|десять|так\p{L}+|две)\b)(?=\s+\p{Ll})",
             r"не \1",
         ),
     ),
     "zh": (
         (
-            rf"(?<![{_ZH_NOT_BEFORE_IS}]|[幸惜]的|最多|[说說像則则必真硬全皆均該该還还就])是(?![否的非不吗嗎，。、在因由从從以为為如指这這怎谁誰何])",
+            rf"(?<![{_ZH_NOT_BEFORE_IS}]|[幸惜]的|最多|[说說像則则必真硬全皆均該该還还就別别])是(?![否的非不吗嗎，。、在因由从從以为為如指这這怎谁誰何])",
             "不是",
         ),
-        ("(?<![不所还還都也就只才你您])可以(?![把将將看说說，。、吗嗎了])", "不能"),
+        ("(?<![不所还還都也就只才你您码碼少保])可以(?![把将將看说說，。、吗嗎了])", "不能"),
         ("(?<![不所还還都也就只才])(应该|應該|能够|能夠|需要)(?![的，。、])", r"不\1"),
     ),
     "it": ((rf"(?<=\p{{L}} )(?<!\b(?:{_IT_CLITICS}) )({_IT_VERBS})\b(?=\s+\p{{L}}){_IT_AFTER}", r"non \1"),),
@@ -231,17 +229,6 @@ _INSERT: dict[str, Sequence[Rule]] = {
         for yes, no in _CS_VERBS.items()
     ),
     "tr": ((r"\bvardır(?=[.!]?$)", "yoktur"), (r"\bvardı(?=[.!]?$)", "yoktu")),
-    "ja": (
-        (r"(?<=[\p{Han}\p{Katakana}ー])です(?=。|$)", "ではありません"),
-        (r"(?<=[\p{Han}\p{Katakana}ー])でした(?=。|$)", "ではありませんでした"),
-        (r"(?<=[\p{Han}\p{Katakana}ー])である(?=。|$)", "ではない"),
-        (r"(?<=[\p{Han}\p{Katakana}ー])だった(?=。|$)", "ではなかった"),
-        (r"(?<=て|[んい]で)います(?=。|$)", "いません"),
-        (r"(?<=て|[んい]で)いる(?=。|$)", "いない"),
-        (r"(?<=て|[んい]で)いた(?=。|$)", "いなかった"),
-        (r"ことができます(?=。|$)", "ことができません"),
-        (r"ことができる(?=。|$)", "ことができない"),
-    ),
     "hi": ((r"(?<=\S) (\p{L}[\p{L}\p{M}]* सकत[ाेी])(?=\s(?:है|हैं|था|थी|थे)(?:\s|।|$))", r" नहीं \1"),),
     "id": (
         (
@@ -267,20 +254,19 @@ _INSERT: dict[str, Sequence[Rule]] = {
 _TIED = {
     "de": r"(?i)\b(?:sondern|weder|ohne|bevor|bis|wenn nicht|falls|mehr denn)\b|\?",
     "fr": r"(?i)\b(?:aucune?|rien|personne|ni|si je ne|d['’]autre|sans que|ne \p{L}+ pas que|moins que|pas encore)\b|[^ ] mais (?:plutôt|bien)|\?",
-    "zh": r"而[是不]|任何|不是.{1,20}而是|[？?]|除非|不是.{1,10}就是|从来|從來|并没|並沒|之前|还没|還沒|要不|没有比|沒有比",
+    "zh": r"而[是不]|任何|好久|不是.{1,20}而是|[？?]|除非|不是.{1,10}就是|从来|從來|并没|並沒|之前|还没|還沒|要不|没有比|沒有比",
     "it": r"(?i)\b(?:né|mai|nessun\p{L}*|niente|nulla|neanche|nemmeno|neppure|ma|bensì|più|ancora|finché|che non|meno che|solo|solamente)\b|\?",
     "pt": r"(?i)\b(?:nem|nunca|nenhum\p{L}*|ninguém|nada|mas|sequer|mais|ainda|só|apenas|senão|menos que|não só)\b|\?",
     "nl": r"(?i)\b(?:maar|niet alleen|niet meer|nog niet|noch|ook niet|geen enkele?|tenzij|zelfs|meer|niet eens)\b|\?",
     "pl": r"(?i)\b(?:ni\p{L}+|ani|lecz|ale|tylko|żad\p{L}+|już|jeszcze|dopóki|póki)\b|\?",
     "cs": r"(?i)\b(?:ni\p{L}+|žádn\p{L}+|ani|ale|nýbrž|dokud|už|ještě|jen)\b|\?",
     "tr": r"(?i)\b(?:hiç\p{L}*|asla|ne|sadece|yalnızca|kimse|henüz|artık)\b|\?",
-    "ja": r"[？?]|しか|決して|全く|まったく|誰も|何も|まだ|もはや|なく[、て]",
     "hi": r"\?|कोई|कभी|कुछ|किसी|बल्कि|केवल|सिर्फ|लेकिन|अभी",
     "id": r"(?i)\b(?:melainkan|tetapi|tapi|namun|siapa\p{L}*|apa\p{L}*|hanya|lagi|pernah|sama sekali|satu pun|juga|belum)\b|\?",
     "ko": r"\?|아무|전혀|밖에|조차|결코|더 이상|아직|누구도",
     "sv": r"(?i)\b(?:utan|bara|heller|längre|ens|än|förrän|någon\p{L}*|något|några|men)\b|\?",
     "es": r"(?i)\b(?:nada|nadie|nunca|jamás|ning[uú]n\p{L}*|tampoco|ni|sino)\b",
-    "ru": r"(?i)\bни\p{L}*\b|, а\b|\b(?:пока|как бы|чтобы|разве|если|так и|вовсе|ещё|еще|отнюдь|больше|хочу|хочет|нужно)\b|\?",
+    "ru": r"(?i)\bни\p{L}*\b|, а\b|терпеть|\b(?:пока|как бы|чтобы|разве|если|так и|вовсе|ещё|еще|отнюдь|больше|хочу|хочет|нужно)\b|\?",
 }
 # Where such words stand, there is a negation already that could not be taken out: no second one is put in.
 _NEGATIVE = {
@@ -297,7 +283,6 @@ _NEGATIVE = {
     "pl": r"(?i)\?|\b(?:nie|ni\p{L}+|ani|bez|jeśli|czy|jak|też|także|jeszcze|już|ledwo|mało)\b",
     "cs": r"(?i)\?|\b(?:ne\p{L}*|ni\p{L}+|žádn\p{L}+|ani|bez|jestli|zda|jak|také|ještě|už|již|sotva|málo)\b",
     "tr": r"(?i)\?|\b(?:değil\p{L}*|yok\p{L}*|ne|hiç|asla|henüz|eğer|m[ıiuü])\b|\p{L}+m[ae]z\b",
-    "ja": r"[？?]|な[いくかけ]|ません|ず[、に]|ぬ|しか|何|誰|どこ|どう|いつ|か。$",
     "hi": r"\?|नहीं|न |मत |बिना|कोई|क्या|अगर|यदि|केवल|सिर्फ|ही ",
     "id": r"(?i)\?|\b(?:tidak\p{L}*|bukan\p{L}*|belum|jangan|tanpa|tak|tiada|hanya|apa\p{L}*|jika|kalau|apakah|juga|masih|sudah)\b",
     "ko": r"\?|않|없|못|아니|안 |말[고지라]|밖에|조차|아무|누구|무엇|어떤|왜|만 ",

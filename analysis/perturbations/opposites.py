@@ -21,10 +21,10 @@ OPPOSITES = {
         höher/niedriger:-,e,en,er,es,em höchst/niedrigst:e,en,er,es,em
         älter/jünger:-,e,en,er,es,em gut/schlecht:e,er,en,em,es besser/schlechter:-,e,en,er,es,em
         best/schlechtest:e,en,er,es,em stark/schwach:e,er,en,em,es stärker/schwächer:-,e,en,er,es,em
-        erst/letzt:e,er,en,em,es früher/später mehr_als/weniger_als vor_dem>nach_dem
+        erst/letzt:e,er,en,em,es früher/später mehr_als/weniger_als
         viele/wenige viel>wenig:en niemand>jeder nördlich/südlich:-,e,er,en,em,es
         östlich/westlich:-,e,er,en,em,es Norden/Süden Osten/Westen links/rechts link/recht:en,er
-        stieg/sank:-,en gestiegen/gesunken steigen/sinken steigt/sinkt gewann/verlor gewannen>verloren gewonnen/verloren
+        gestiegen/gesunken steigen/sinken steigt/sinkt gewann/verlor gewannen>verloren gewonnen/verloren
         gewinnt/verliert gekauft>verkauft innerhalb/außerhalb
         positiv/negativ:-,e,er,en,em,es
         """,
@@ -39,9 +39,9 @@ OPPOSITES = {
         premier/dernier:-,s première/dernière:-,s grand/petit:-,s,e,es haut>bas hauts>bas haute>basse:-,s
         plus_de/moins_de plus_que/moins_que avant/après nord/sud
         à_gauche/à_droite la_gauche/la_droite meilleur>pire meilleurs>pires meilleure>pire meilleures>pires
-        augmenté/diminué augmenter/diminuer gagné/perdu gagne/perd gagnent/perdent acheté/vendu:-,e,s,es
+        augmenté/diminué augmenter/diminuer gagne/perd gagnent/perdent acheté/vendu:-,e,s,es
         ouvert/fermé:-,e,s,es fort>faible forte>faible forts>faibles fortes>faibles supérieur/inférieur:-,e,s,es
-        succès/échec matin/soir riche/pauvre:-,s facile/difficile:-,s possible/impossible:-,s vrai>faux vraie>fausse
+        matin/soir riche/pauvre:-,s facile/difficile:-,s possible/impossible:-,s vrai>faux vraie>fausse
         positi/négati:f,fs,ve,ves
         """,
     "ru": """
@@ -53,7 +53,7 @@ OPPOSITES = {
         больше/меньше более_чем/менее_чем раньше/позже выше/ниже слева/справа хорошо/плохо лучше/хуже
         север/юг:-,а,у,ом,е запад/восток:-,а,у,ом,е выиграл/проиграл:-,а,о,и выиграть/проиграть купил/продал:-,а,и
         увеличил/уменьшил:-,а,о,и,ся,ась,ось,ись увеличени/уменьшени:е,я,ю,ем,и увеличить/уменьшить:-,ся
-        вырос/упал выросла/упала выросло/упало выросли/упали многи/немноги:е,х,м,ми
+        вырос/упал выросло/упало выросли/упали многи/немноги:е,х,м,ми
         открыт/закрыт:-,а,о,ы,ый,ого,ому,ым,ом,ая,ой,ую,ое,ые,ых,ыми
         """,
     "zh": """
@@ -127,17 +127,17 @@ SYNONYMS = {
         """,
     "ru": """
         часто/нередко почти/практически сейчас/теперь возможно/вероятно сразу/немедленно очень/весьма
-        сообщил/заявил:-,а,о,и показал/продемонстрировал:-,а,о,и использует/применяет используют/применяют
+        заявил>сообщил:-,а,о,и показал/продемонстрировал:-,а,о,и использует/применяет используют/применяют
         использовать/применять важн/значительн:ый,ого,ому,ым,ом,ая,ой,ую,ое,ые,ых,ыми врач/доктор:-,а,у,ом,е
         огромн/громадн:ый,ого,ому,ым,ом,ая,ой,ую,ое,ые,ых,ыми фильм/кинофильм:-,а,у,ом,е,ы,ов однако/впрочем лишь/только внезапно/неожиданно примерно/приблизительно
         """,
     "zh": """
         帮助/协助 购买/采购 经常/时常 几乎/差不多 也许/或许 立即/立刻 但是/可是 因为/由于 虽然/尽管
-        非常/十分 目前/现在 巨大/庞大 公司/企业 错误/差错 照片/相片 汽车/轿车 宣布/宣告 说明/表明
+        非常/十分 目前/现在 巨大/庞大 公司/企业 错误/差错 照片/相片 汽车/轿车 宣布/宣告
         """,
     "zh-hant": """
         幫助/協助 購買/採購 經常/時常 幾乎/差不多 也許/或許 立即/立刻 但是/可是 因為/由於 雖然/儘管
-        非常/十分 目前/現在 巨大/龐大 公司/企業 錯誤/差錯 照片/相片 汽車/轎車 宣佈/宣告 說明/表明
+        非常/十分 目前/現在 巨大/龐大 公司/企業 錯誤/差錯 照片/相片 汽車/轎車 宣佈/宣告
         """,
 }
 
@@ -150,7 +150,7 @@ SET_PHRASES = {
     "de": r"mehr oder weniger|früher oder später|niemand anders|zu guter Letzt|(?:Nahe|Mittlere|Ferne)[rn]? Osten"
     r"|viele[nr]? (?:herzliche |liebe )?(?:Grüße|Dank)|(?:mehr|weniger) als (?:nur|bloß|genug)|(?:Leben|Faden) verl[oi]r\p{L}*"
     r"|(?:im|des|in den) (?:letzten|ersten) Jahre?n?|nicht (?:mehr|weniger) als|klein\p{L}* \p{Lu}\p{L}+(?:chen|lein)"
-    r"|zum (?:ersten|letzten) Mal|am (?:besten|schlechtesten)|(?-i:Jedoch)|kommt \p{L}+ zusammen|zusammen(?! mit\b)"
+    r"|(?:schlimmer|besser|mehr) als besser|zum (?:ersten|letzten) Mal|am (?:besten|schlechtesten)|(?-i:Jedoch)|kommt \p{L}+ zusammen|zusammen(?! mit\b)"
     r"|gern[e]? (?:\p{L}+ )?(?:kann|können|könnte)\p{L}*|(?:kann|könn|konn)\p{L}* (?:\p{L}+ )?(?:gerne?|kaum|mühelos|leicht|nichts|nur)"
     r"|nichts (?:dafür )?könn\p{L}*|gut(?:e[nrms]?)? (?:Tag|Morgen|Abend|Nacht)\p{L}*|so gut wie|recht(?:en|e)? (?:und|oder)",
     "es": r"más o menos|más allá|(?:al|lo|a) menos|\bno\b[^.;]*? más|de nuevo|sin embargo"
@@ -162,7 +162,8 @@ SET_PHRASES = {
     r"|por (?:último|primera vez|última vez)|cada vez más|(?:a|por) lo (?:más|mejor|peor)|alta mar|derechos? humanos?"
     r"|(?:el|la|al|del) (?:norte|sur) \p{Lu}|\bmás (?:bien|o)|(?:cuanto|mientras) más|tal vez|antes posible"
     r"|mucho gusto|mucha suerte|much[oa]s gracias|poco a poco|un poco|en alta|intent\p{L}+ vender",
-    "fr": r"de plus en (?:plus|moins)|(?:au|du|le|en) (?:plus|moins)\b|(?:plus|moins) de (?:la |l['’])"
+    "fr": r"(?:saison|temps|mois|ans?|année|semaine|jours?|nuit|fois|étape)s? (?:derni|premi)[eè]re?s?|fer[aio]\p{L}* des petits|en avant|en colère après"
+    r"|(?:après|avant) (?:(?:s[’']|l[’']|les? |la )?(?:avoir|être)|avoir|être)|au premier|tour puis|(?:l’|l'|un|d'|d’)(?:avant|après)|de plus en (?:plus|moins)|(?:au|du|le|en) (?:plus|moins)\b|(?:plus|moins) de (?:la |l['’])"
     r"|(?:ces|ce|cette|cet|celui|ces) (?:derniers?|dernières?|premiers?|premières?)|une première|première? ministre"
     r"|(?:commenc|début)\p{L}+ (?:à|par|d['’])|but (?:non|de|lucratif)|(?:haut|grand)-\p{L}+|après tout|peut-être"
     r"|(?:premier|dernier) (?:lieu|temps|plan)|petit à petit|bon matin|(?:hier|demain|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche) (?:soir|matin)"
@@ -174,11 +175,11 @@ SET_PHRASES = {
     r"|(?:я|ты|мы|вы)\b[^.,;]* (?:должен|должна|должны|могут)|(?:хорошо|плохо) бы|(?:лучше|хуже) (?:бы|не)|так лучше"
     r"|(?:выше|ниже) (?:указан|упомянут|перечислен|приведён|описан)\p{L}*|(?:с|в) открыт\p{L}* (?:чемпионат|море|космос)\p{L}*"
     r"|внешн\p{L}* вид\p{L}*|северн\p{L}* (?:коре|осети|ирланди|америк)\p{L}*|южн\p{L}* (?:коре|осети|африк|америк)\p{L}*"
-    r"|только что|не только|если только|как только|лишь бы|сейчас же|прямо сейчас|(?:тем )?не менее|более или менее|больше (?:не|никогда)|после того|может быть"
+    r"|(?:показал|продемонстрировал)\p{L}* себя|только это|только что|не только|если только|как только|лишь бы|сейчас же|прямо сейчас|(?:тем )?не менее|более или менее|больше (?:не|никогда)|после того|может быть"
     r"|(?:должен|должна|должны)(?: \p{L}+)? (?:был|была|были|будет|будут)|(?:был|была|были|будет|будут) долж\p{L}+"
     r"|не (?:нужно|надо)|(?:нужно|надо)(?! (?:\p{L}+ )?\p{L}+(?:ть|ти|чь)(?:ся|сь)?\b)",
-    "zh": "[不没有的尽太很变]可能|可能[性的和]|[不没让]可以|可以[了吗吧，。]|不(?:应该|必须)|必须要|^可能|必须[^，。]{1,12}才|让[^，。]{0,4}可以"
-    "|有(?:更多|很多)|[经經]过[^，。]*之后|自此之后|之后$|(?<=[？！，])可能|更[大小]的?趋势|现在(?:不|就)",
-    "zh-hant": "[不沒有的盡太很變]可能|可能[性的和]|[不沒讓]可以|可以[了嗎吧，。]|不(?:應該|必須)|必須要|^可能|必須[^，。]{1,12}才|讓[^，。]{0,4}可以"
-    "|有(?:更多|很多)|[经經]過[^，。]*之後|自此之後|之後$|(?<=[？！，])可能|更[大小]的?趨勢|現在(?:不|就)",
+    "zh": "[不没有的尽太很变]可能|可能(?![会會是有])|(?<![我你您他她们們人者员員户戶侶民])可以|可能[性的和]|[不没让]可以|可以[了吗吧，。]|不(?:应该|必须)|必须要|^可能|必须[^，。]{1,12}才|让[^，。]{0,4}可以"
+    "|[体出表呈发]现在|最多(?:可以|必须)|但可能|排除[^，。]*可能|已经可以|希望[^，。]{0,4}可以|可以(?:听|把[^，。]*看)|结果是可以|(?<=[所保])(?:必须|可以)|要求[^，。]{0,6}必须|可能最|可以[^，。]{0,3}看[到见]|有(?:更多|很多)|[经經]过[^，。]*之后|自此之后|之后$|(?<=[？！，])可能|更[大小]的?趋势|现在(?:不|就)",
+    "zh-hant": "[不沒有的盡太很變]可能|可能(?![会會是有])|(?<![我你您他她们們人者员員户戶侶民])可以|可能[性的和]|[不沒讓]可以|可以[了嗎吧，。]|不(?:應該|必須)|必須要|^可能|必須[^，。]{1,12}才|讓[^，。]{0,4}可以"
+    "|[體出表呈發]現在|最多(?:可以|必須)|但可能|排除[^，。]*可能|已經可以|希望[^，。]{0,4}可以|可以(?:聽|把[^，。]*看)|結果是可以|(?<=[所保])(?:必須|可以)|要求[^，。]{0,6}必須|可能最|可以[^，。]{0,3}看[到見]|有(?:更多|很多)|[经經]過[^，。]*之後|自此之後|之後$|(?<=[？！，])可能|更[大小]的?趨勢|現在(?:不|就)",
 }

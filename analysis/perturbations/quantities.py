@@ -114,6 +114,10 @@ def _named(item: Item, lists: list[tuple[list[str], regex.Pattern[str]]], rng: r
     old = item.text[start:end]
     if item.lang != "en" and len(words) == 12 and regex.search(r"\b(?:29|3[01])\.?(?: de)? $", item.text[:start]):
         words = [words[month] for month in (0, 2, 4, 6, 7, 9, 11)]
+    if item.lang == "ru" and regex.search(r"\bво $", item.text[:start]):
+        return None  # which only one weekday asks for
+    if item.lang == "fr" and regex.search(r"['’]$", item.text[:start]):
+        words = [word for word in words if word[0] in "ao"]
     new = rng.choice([word for word in words if word.lower() != old.lower()])
     new = new[0].upper() + new[1:] if old[0].isupper() else new
     return item.text[:start] + new + item.text[end:]
@@ -171,12 +175,17 @@ def _possible(item: Item, start: int, end: int, new: str) -> bool:
         now = regex.fullmatch(r"([0-2]?\d)([:.])([0-5]\d)", new)
         return hours is None or (now is not None and int(now[1]) < 24)
     was, value = int(old), int(new)
+    if regex.search(r"\d\s*[-–—~]+\s*$", before) or regex.match(r"\s*[-–—~]+\s*\d", after):
+        return False  # one end of a span
     if value == 0 or 1 in (was, value):
         return False
-    if len(old) == 4 and 1000 <= was <= 2029:  # a year, more often than not: its century gives it away
-        return value // 100 == was // 100 and value <= 2024
-    if item.lang in ("ru", "uk", "pl", "cs", "sk") and not regex.match(r"-|\.|\s*%", after):
-        return _counted(was) == _counted(value) and value % 10 != 1
+    if regex.match(r"-х\b|-tal|[年]代", after):
+        century = was < 1000 or not was % 100 or value // 100 == was // 100
+        return century and value % 10 == was % 10 and 9 < value <= 2024
+    if item.lang == "tr" and regex.match(r"['’]", after):
+        return False  # its ending follows the sound of the number
+    if len(old) == 4 and 1000 <= was <= 2100:  # a year, more often than not: its century gives it away
+        return value // 100 == was // 100 and (value <= 2024 or was > 2024)
     if item.lang in ("zh", "ja", "ko") and regex.match(r"\s*(?:月(?!球)|월)", after):
         return value <= 12
     if regex.match(r"\s*(?:[日号號]|일)", after) or regex.match(
@@ -185,9 +194,11 @@ def _possible(item: Item, start: int, end: int, new: str) -> bool:
         return value <= 28
     if regex.match(r"\s*(?:Uhr|heures?\b|h\b|часо?в?\b|[点點时時](?![代间間])|シ|時(?!代|間)|시(?! ?간))", after):
         return value <= 23
+    if item.lang in ("ru", "uk", "pl", "cs", "sk") and not regex.match(r"-|\.|\s*%", after):
+        return _counted(was) == _counted(value) and value % 10 != 1
     if regex.match(r"[年]代|s\b|er\b|-х\b", after):
         return value % 10 == was % 10 and value > 9
-    return not (before[-1:] in "-–/" and regex.search(r"\d[-–/]$", before))
+    return True
 
 
 def _counted(number: int) -> int:
