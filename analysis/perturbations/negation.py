@@ -46,16 +46,28 @@ _ES_NOT_VERB = (
     r"todos?|todas?|cabe|hay dudas?|es (?:que|sólo|solo|de)|del?|bien|fuera|sea|haya|hubiera|tener|ser)\s)"
 )
 _FR_NEGATIVE = r"(?!\s+(?:pas|jamais|plus|rien|personne|que|aucune?|point|guère|ni)\b)"
-_FR_FREE = r"(?<=\p{L}\s)(?<!\b(?:me|te|se|le|la|les|lui|leur|nous|vous|y|en|ne|à|de|du|vers|que?|dont|où|peu|mieux|autant|plus|moins)\s)"
-_ES_FREE = r"(?<=\p{L}\s)(?<!\b(?:me|te|se|le|les|lo|la|los|las|nos|os|no|nunca|ni|tampoco|jamás|nada|nadie|o sea|cómo|qué|cual|tal como|como|más|menos|así|o|cuando)\s)"
+_FR_FREE = (
+    r"(?<=\p{L}\s)(?<!\b(?:me|te|se|le|la|les|lui|leur|nous|vous|y|en|ne|à|de|du|vers|que?|dont|où|peu|mieux|"
+    r"autant|plus|moins)\s)"
+)
+_ES_FREE = (
+    r"(?<=\p{L}\s)(?<!\b(?:me|te|se|le|les|lo|la|los|las|nos|os|no|nunca|ni|tampoco|jamás|nada|nadie|o sea|"
+    r"cómo|qué|cual|tal como|como|más|menos|así|o|cuando)\s)"
+)
 _ZH_NOT_BEFORE_IS = "但可还還于於总總只要或凡正算乃老若不倒既先却都就也又便即如仅僅"
 
-_IT_VERBS = "è|sono|era|erano|fu|furono|sarà|saranno|ha|hanno|aveva|avevano|può|possono|poteva|potrebbe|deve|devono|vuole|vogliono"
+_IT_VERBS = (
+    "è|sono|era|erano|fu|furono|sarà|saranno|ha|hanno|aveva|avevano|può|possono|poteva|potrebbe|deve|devono|"
+    "vuole|vogliono"
+)
 _IT_CLITICS = "mi|ti|si|ci|vi|lo|la|li|le|ne|gli|che cosa|non|dove|come|quale|più|meno|cui|né|o|cioè"
 _IT_AFTER = (
     r"(?!\s+(?:già|ancora|anche|solo|stato già|più|sempre|quasi|pure|dei|degli|delle|del|qualche|alcun\p{L}|bisogno)\b)"
 )
-_PT_VERBS = "é|são|era|eram|foi|foram|será|serão|está|estão|estava|estavam|pode|podem|podia|poderia|deve|devem|deveria|quer|querem"
+_PT_VERBS = (
+    "é|são|era|eram|foi|foram|será|serão|está|estão|estava|estavam|pode|podem|podia|poderia|deve|devem|"
+    "deveria|quer|querem"
+)
 _PT_CLITICS = "só|me|te|se|lhe|lhes|o|a|os|as|nos|vos|não|como|onde|ou|isto|mais|menos|quanto"
 _PT_AFTER = r"(?!\s+(?:que|só|apenas|já|ainda|também|mais|sempre|quase|muito|alguns?|algumas?)\b)"
 _PL_VERBS = (
@@ -65,8 +77,9 @@ _PL_VERBS = (
 _PL_BEFORE = "nie|jak|co|tylko|być|ani|choć|niż|żeby|aby|by"
 _PL_AFTER = r"(?!\s+(?:też|także|jeszcze|już|tylko|nie|może|nawet)\b)"
 _CS_VERBS = {
-    "je": "není", "jsou": "nejsou", "byl": "nebyl", "byla": "nebyla", "bylo": "nebylo", "byli": "nebyli", "byly": "nebyly",
-    "bude": "nebude", "budou": "nebudou", "může": "nemůže", "mohou": "nemohou", "mohl": "nemohl", "mohla": "nemohla",
+    "je": "není", "jsou": "nejsou", "byl": "nebyl", "byla": "nebyla", "bylo": "nebylo", "byli": "nebyli",
+    "byly": "nebyly", "bude": "nebude", "budou": "nebudou", "může": "nemůže", "mohou": "nemohou", "mohl": "nemohl",
+    "mohla": "nemohla",
     "má": "nemá", "mají": "nemají", "měl": "neměl", "měla": "neměla", "chce": "nechce", "chtěl": "nechtěl",
 }  # fmt: skip
 _ID_VERBS = "bisa|dapat|akan|harus|mau|boleh|ingin|mampu|mungkin|perlu"
@@ -105,7 +118,8 @@ _REMOVE: dict[str, Sequence[Rule]] = {
     ),
     "ru": (
         (
-            r"(?<=\p{L} )(?<!\b(?:[Аа]|[Тт]ак и|бы|и|ли) )не (?=(?:был[аои]?|будет|будут|может|могут|мог|могл[аи]|явля[ею]тся|стал[аи]?|сможет|"
+            r"(?<=\p{L} )(?<!\b(?:[Аа]|[Тт]ак и|бы|и|ли) )не (?=(?:был[аои]?|будет|будут|может|могут|мог|могл[аи]|"
+            r"явля[ею]тся|стал[аи]?|сможет|"
             r"смогут|должен|должна|должны|знает|знают|знал[аи]?)\b)(?!\p{L}+ (?:бы|быть|не|более)\b)",
             "",
         ),
@@ -126,7 +140,8 @@ _REMOVE: dict[str, Sequence[Rule]] = {
     "pt": ((rf"(?<=\p{{L}},? )(?<!\b(?:se|e|ou|que) )não (?=(?:{_PT_VERBS})\b)", ""),),
     "nl": (
         (
-            r"(?<=\w)(?<!\bal dan)\s+niet\b(?!-|\s+(?:alleen|eens|meer|minder|zo|zozeer|waar|te|langer|eerder|dat|best)\b)",
+            r"(?<=\w)(?<!\bal dan)\s+niet\b(?!-|\s+(?:alleen|eens|meer|minder|zo|zozeer|waar|te|langer|eerder|dat|"
+            r"best)\b)",
             "",
         ),
     ),
@@ -170,7 +185,8 @@ _INSERT: dict[str, Sequence[Rule]] = {
     "de": (
         (rf"(?<=\w )(ist|sind|war|waren|wird|wurde|wurden|bin|bist)(?=\s\p{{Ll}})(?!\s{_DE_NOT_AFTER}\b)", r"\1 nicht"),
         (
-            rf"(?<!\b(?:nur|um|auch|was für|sondern|{_DE_BEFORE}) )(?<!, )\b([Ee])(in(?:e|en)?)\b(?!\s(?:paar|bisschen|wenig|Tages|"
+            rf"(?<!\b(?:nur|um|auch|was für|sondern|{_DE_BEFORE}) )(?<!, )\b([Ee])(in(?:e|en)?)\b(?!\s(?:paar|"
+            rf"bisschen|wenig|Tages|"
             r"Morgens|Abends|d\p{{Ll}}{{2}}|jede[rs]?|unser\p{{Ll}}*|meiner|seiner|ihrer|großer|Teil|gewisse\p{{Ll}}*|Stück|Jahr\p{{L}}*|Hälfte|"
             rf"Drittel|Mal|Weile|Reihe|Vielzahl|Gruppe|Ende|einzig\p{{Ll}}*|Beispiel|Dutzend|Sprecher\p{{L}}*|weitere\p{{Ll}}*)\b)"
             rf"(?=\s(?:\p{{Ll}}{{2,}}e[nrsm]?\s){{0,2}}\p{{Lu}}\p{{L}}+)",
@@ -200,8 +216,10 @@ _INSERT: dict[str, Sequence[Rule]] = {
     ),
     "ru": (
         (
-            r"(?<=\p{L} )(?<!\b(?:[Нн]е|[Нн]и|[Мм]ожно|[Нн]ужно|[Нн]адо|[Дд]олжен|[Дд]олжна|[Дд]олжны|[Тт]ак|[Дд]о|[Сс]|[Кк]|[Оо]|[Тт]акже|[Вв]с[её]|[Чч]то|[Кк]то|"
-            r"[Кк]оторых|[Оо]дин|[Уу]|[Нн]евозможно|[Тт]рудно|[Зз]десь|[Тт]ам|[Тт]ут|[Ее]сть|[Уу] \p{L}+|[Вв] \p{L}+|[Нн]а \p{L}+|г\.) )(был|была|было|были|будет|будут|может|могут|мог|могла|могли|должен|должна|должны|"
+            r"(?<=\p{L} )(?<!\b(?:[Нн]е|[Нн]и|[Мм]ожно|[Нн]ужно|[Нн]адо|[Дд]олжен|[Дд]олжна|[Дд]олжны|[Тт]ак|[Дд]о|"
+            r"[Сс]|[Кк]|[Оо]|[Тт]акже|[Вв]с[её]|[Чч]то|[Кк]то|"
+            r"[Кк]оторых|[Оо]дин|[Уу]|[Нн]евозможно|[Тт]рудно|[Зз]десь|[Тт]ам|[Тт]ут|[Ее]сть|[Уу] \p{L}+|[Вв] \p{L}+|"
+            r"[Нн]а \p{L}+|г\.) )(был|была|было|были|будет|будут|может|могут|мог|могла|могли|должен|должна|должны|"
             r"является|являются|хочет|хотят|знает)\b(?!\s+(?:быть|бы|не|более|ли|только|лишь|даже|всего|также|ещё|еще|у|в|и|два|две|три|четыре|пять|шесть|семь|восемь|девять|десять|так\p{L}+|две)\b)(?=\s+\p{Ll})",
             r"не \1",
         ),
@@ -218,7 +236,8 @@ _INSERT: dict[str, Sequence[Rule]] = {
     "pt": ((rf"(?<=\p{{L}} )(?<!\b(?:{_PT_CLITICS}) )({_PT_VERBS})\b(?=\s+\p{{L}}){_PT_AFTER}", r"não \1"),),
     "nl": (
         (
-            rf"^((?:{_NL_SUBJECTS}) (?:is|was|zijn|waren|wordt|werd|worden|werden))(?=\s(?:\p{{Ll}}+(?:isch|lijk|baar|ig|erd|eld|end)|"
+            rf"^((?:{_NL_SUBJECTS}) (?:is|was|zijn|waren|wordt|werd|worden|werden))(?=\s(?:\p{{Ll}}+(?:isch|lijk|"
+            rf"baar|ig|erd|eld|end)|"
             r"ge\p{Ll}+[dt]|ge\p{Ll}+en|groot|klein|goed|nieuw|waar|oud|bekend)\b)",
             r"\1 niet",
         ),
@@ -245,7 +264,8 @@ _INSERT: dict[str, Sequence[Rule]] = {
     ),
     "sv": (
         (
-            rf"^((?:{_SV_SUBJECTS}) (?:{_SV_VERBS}))(?=\s+\p{{Ll}})(?!\s+(?:sig|mig|dig|oss|honom|henne|dem|den|det|man|jag|han|hon|de|vi)\b)",
+            rf"^((?:{_SV_SUBJECTS}) (?:{_SV_VERBS}))(?=\s+\p{{Ll}})(?!\s+(?:sig|mig|dig|oss|honom|henne|dem|den|det|"
+            rf"man|jag|han|hon|de|vi)\b)",
             r"\1 inte",
         ),
     ),
@@ -253,20 +273,25 @@ _INSERT: dict[str, Sequence[Rule]] = {
 # Where such words stand, a negation belongs to something else in the sentence: it is not taken out.
 _TIED = {
     "de": r"(?i)\b(?:sondern|weder|ohne|bevor|bis|wenn nicht|falls|mehr denn)\b|\?",
-    "fr": r"(?i)\b(?:aucune?|rien|personne|ni|si je ne|d['’]autre|sans que|ne \p{L}+ pas que|moins que|pas encore)\b|[^ ] mais (?:plutôt|bien)|\?",
-    "zh": r"而[是不]|任何|好久|不是.{1,20}而是|[？?]|除非|不是.{1,10}就是|从来|從來|并没|並沒|之前|还没|還沒|要不|没有比|沒有比",
-    "it": r"(?i)\b(?:né|mai|nessun\p{L}*|niente|nulla|neanche|nemmeno|neppure|ma|bensì|più|ancora|finché|che non|meno che|solo|solamente)\b|\?",
+    "fr": r"(?i)\b(?:aucune?|rien|personne|ni|si je ne|d['’]autre|sans que|ne \p{L}+ pas que|moins que|pas encore)\b|"
+    r"[^ ] mais (?:plutôt|bien)|\?",
+    "zh": r"而[是不]|任何|好久|不是.{1,20}而是|[？?]|除非|不是.{1,10}就是|从来|從來|并没|並沒|之前|还没|還沒|要不|"
+    r"没有比|沒有比",
+    "it": r"(?i)\b(?:né|mai|nessun\p{L}*|niente|nulla|neanche|nemmeno|neppure|ma|bensì|più|ancora|finché|che non|"
+    r"meno che|solo|solamente)\b|\?",
     "pt": r"(?i)\b(?:nem|nunca|nenhum\p{L}*|ninguém|nada|mas|sequer|mais|ainda|só|apenas|senão|menos que|não só)\b|\?",
     "nl": r"(?i)\b(?:maar|niet alleen|niet meer|nog niet|noch|ook niet|geen enkele?|tenzij|zelfs|meer|niet eens)\b|\?",
     "pl": r"(?i)\b(?:ni\p{L}+|ani|lecz|ale|tylko|żad\p{L}+|już|jeszcze|dopóki|póki)\b|\?",
     "cs": r"(?i)\b(?:ni\p{L}+|žádn\p{L}+|ani|ale|nýbrž|dokud|už|ještě|jen)\b|\?",
     "tr": r"(?i)\b(?:hiç\p{L}*|asla|ne|sadece|yalnızca|kimse|henüz|artık)\b|\?",
     "hi": r"\?|कोई|कभी|कुछ|किसी|बल्कि|केवल|सिर्फ|लेकिन|अभी",
-    "id": r"(?i)\b(?:melainkan|tetapi|tapi|namun|siapa\p{L}*|apa\p{L}*|hanya|lagi|pernah|sama sekali|satu pun|juga|belum)\b|\?",
+    "id": r"(?i)\b(?:melainkan|tetapi|tapi|namun|siapa\p{L}*|apa\p{L}*|hanya|lagi|pernah|sama sekali|satu pun|juga|"
+    r"belum)\b|\?",
     "ko": r"\?|아무|전혀|밖에|조차|결코|더 이상|아직|누구도",
     "sv": r"(?i)\b(?:utan|bara|heller|längre|ens|än|förrän|någon\p{L}*|något|några|men)\b|\?",
     "es": r"(?i)\b(?:nada|nadie|nunca|jamás|ning[uú]n\p{L}*|tampoco|ni|sino)\b",
-    "ru": r"(?i)\bни\p{L}*\b|, а\b|терпеть|\b(?:пока|как бы|чтобы|разве|если|так и|вовсе|ещё|еще|отнюдь|больше|хочу|хочет|нужно)\b|\?",
+    "ru": r"(?i)\bни\p{L}*\b|, а\b|терпеть|\b(?:пока|как бы|чтобы|разве|если|так и|вовсе|ещё|еще|отнюдь|больше|хочу|"
+    r"хочет|нужно)\b|\?",
 }
 # Where such words stand, there is a negation already that could not be taken out: no second one is put in.
 _NEGATIVE = {
@@ -274,17 +299,21 @@ _NEGATIVE = {
     r"sondern|sowohl|entweder|zwar|eine?[rnms]? (?:oder|und)|was|wer|wann|warum|wieso)\b|\?",
     "es": _TIED["es"]
     + r"|\?|(?i:\b(?:no|poc[oa]s?|apenas|sin|a[uú]n|ya|todavía|cuanto|más bien|como si|a menos|cómo|qué)\b)",
-    "fr": r"(?i)\?|\b(?:si|s['’]il|peu|aucune?|rien|personne|jamais|ni|sans|ne|n['’]\p{L}+|quel\p{L}*|comment|pourquoi|non)\b",
+    "fr": r"(?i)\?|\b(?:si|s['’]il|peu|aucune?|rien|personne|jamais|ni|sans|ne|n['’]\p{L}+|quel\p{L}*|comment|"
+    r"pourquoi|non)\b",
     "ru": _TIED["ru"] + r"|\?|(?i:\b(?:не|нет|нельзя|едва|даже|лишь|пока|хотя|без|ли|как|что за)\b)",
-    "zh": r"[？?]|什[么麼]|[哪谁誰]|多少|怎[么麼样樣]|[几幾][个個]|如何|呢|还是|還是|是否|才|而是|或者|也許|也许|不|没|沒|无|無|除",
-    "it": r"(?i)\?|\b(?:non|né|mai|nessun\p{L}*|niente|nulla|neanche|nemmeno|senza|poc[oah]\p{L}?|appena|se|come|anche|ancora|già)\b",
+    "zh": r"[？?]|什[么麼]|[哪谁誰]|多少|怎[么麼样樣]|[几幾][个個]|如何|呢|还是|還是|是否|才|而是|或者|也許|也许|不|"
+    r"没|沒|无|無|除",
+    "it": r"(?i)\?|\b(?:non|né|mai|nessun\p{L}*|niente|nulla|neanche|nemmeno|senza|poc[oah]\p{L}?|appena|se|come|"
+    r"anche|ancora|già)\b",
     "pt": r"(?i)\?|\b(?:não|nem|nunca|nenhum\p{L}*|ninguém|nada|sem|pouc[oa]s?|apenas|se|como|também|ainda|já)\b",
     "nl": r"(?i)\?|\b(?:niet|geen|nooit|niemand|niets|noch|zonder|nauwelijks|als|of|ook|wel|nog|al)\b",
     "pl": r"(?i)\?|\b(?:nie|ni\p{L}+|ani|bez|jeśli|czy|jak|też|także|jeszcze|już|ledwo|mało)\b",
     "cs": r"(?i)\?|\b(?:ne\p{L}*|ni\p{L}+|žádn\p{L}+|ani|bez|jestli|zda|jak|také|ještě|už|již|sotva|málo)\b",
     "tr": r"(?i)\?|\b(?:değil\p{L}*|yok\p{L}*|ne|hiç|asla|henüz|eğer|m[ıiuü])\b|\p{L}+m[ae]z\b",
     "hi": r"\?|नहीं|न |मत |बिना|कोई|क्या|अगर|यदि|केवल|सिर्फ|ही ",
-    "id": r"(?i)\?|\b(?:tidak\p{L}*|bukan\p{L}*|belum|jangan|tanpa|tak|tiada|hanya|apa\p{L}*|jika|kalau|apakah|juga|masih|sudah)\b",
+    "id": r"(?i)\?|\b(?:tidak\p{L}*|bukan\p{L}*|belum|jangan|tanpa|tak|tiada|hanya|apa\p{L}*|jika|kalau|apakah|juga|"
+    r"masih|sudah)\b",
     "ko": r"\?|않|없|못|아니|안 |말[고지라]|밖에|조차|아무|누구|무엇|어떤|왜|만 ",
     "sv": r"(?i)\?|\b(?:inte|ej|icke|ingen|inget|inga|ingenting|aldrig|utan|knappt|om|också|ännu|redan|bara)\b",
 }

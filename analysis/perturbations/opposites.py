@@ -129,7 +129,8 @@ SYNONYMS = {
         часто/нередко почти/практически сейчас/теперь возможно/вероятно сразу/немедленно очень/весьма
         заявил>сообщил:-,а,о,и показал/продемонстрировал:-,а,о,и использует/применяет используют/применяют
         использовать/применять важн/значительн:ый,ого,ому,ым,ом,ая,ой,ую,ое,ые,ых,ыми врач/доктор:-,а,у,ом,е
-        огромн/громадн:ый,ого,ому,ым,ом,ая,ой,ую,ое,ые,ых,ыми фильм/кинофильм:-,а,у,ом,е,ы,ов однако/впрочем лишь/только внезапно/неожиданно примерно/приблизительно
+        огромн/громадн:ый,ого,ому,ым,ом,ая,ой,ую,ое,ые,ых,ыми фильм/кинофильм:-,а,у,ом,е,ы,ов
+        однако/впрочем лишь/только внезапно/неожиданно примерно/приблизительно
         """,
     "zh": """
         帮助/协助 购买/采购 经常/时常 几乎/差不多 也许/或许 立即/立刻 但是/可是 因为/由于 虽然/尽管
@@ -148,38 +149,53 @@ SET_PHRASES = {
     r"|(?:get|got|be|been|was|were|is|are) lost|(?:deal|to do) with|with (?:regard|respect) to"
     r"|(?:may|must)(?: \p{Ll}+ly)? not|an? must",
     "de": r"mehr oder weniger|früher oder später|niemand anders|zu guter Letzt|(?:Nahe|Mittlere|Ferne)[rn]? Osten"
-    r"|viele[nr]? (?:herzliche |liebe )?(?:Grüße|Dank)|(?:mehr|weniger) als (?:nur|bloß|genug)|(?:Leben|Faden) verl[oi]r\p{L}*"
+    r"|viele[nr]? (?:herzliche |liebe )?(?:Grüße|Dank)|(?:mehr|weniger) als (?:nur|bloß|genug)|(?:Leben|"
+    r"Faden) verl[oi]r\p{L}*"
     r"|(?:im|des|in den) (?:letzten|ersten) Jahre?n?|nicht (?:mehr|weniger) als|klein\p{L}* \p{Lu}\p{L}+(?:chen|lein)"
-    r"|(?:schlimmer|besser|mehr) als besser|zum (?:ersten|letzten) Mal|am (?:besten|schlechtesten)|(?-i:Jedoch)|kommt \p{L}+ zusammen|zusammen(?! mit\b)"
-    r"|gern[e]? (?:\p{L}+ )?(?:kann|können|könnte)\p{L}*|(?:kann|könn|konn)\p{L}* (?:\p{L}+ )?(?:gerne?|kaum|mühelos|leicht|nichts|nur)"
-    r"|nichts (?:dafür )?könn\p{L}*|gut(?:e[nrms]?)? (?:Tag|Morgen|Abend|Nacht)\p{L}*|so gut wie|recht(?:en|e)? (?:und|oder)",
+    r"|(?:schlimmer|besser|mehr) als besser|zum (?:ersten|letzten) Mal|am (?:besten|schlechtesten)|(?-i:Jedoch)|"
+    r"kommt \p{L}+ zusammen|zusammen(?! mit\b)"
+    r"|gern[e]? (?:\p{L}+ )?(?:kann|können|könnte)\p{L}*|(?:kann|könn|konn)\p{L}* (?:\p{L}+ )?(?:gerne?|kaum|mühelos|"
+    r"leicht|nichts|nur)"
+    r"|nichts (?:dafür )?könn\p{L}*|gut(?:e[nrms]?)? (?:Tag|Morgen|Abend|Nacht)\p{L}*|so gut wie|recht(?:en|"
+    r"e)? (?:und|oder)",
     "es": r"más o menos|más allá|(?:al|lo|a) menos|\bno\b[^.;]*? más|de nuevo|sin embargo"
     r"|sin que|sin \p{L}+[aei]r(?:se|l[aeo]s?)?|de acuerdo con|con respecto|un[oa]s poc[oa]s"
     r"|[Qq]ué más|dentro de (?:\d|un|dos|tres|poco)|se (?:deben?|debían?) a\b"
     r"|(?:deben?|debían?) de|pueden?(?: ser)? que|además de|volvi?[óe]\p{L}* a|volver a|regres\p{L}+ a ser|tras el"
     r"|(?:perd|gan)[ióa]\p{L}* (?:el|la) (?:conocimiento|vida|tiempo)|comp?uesto por"
-    r"|(?:en|hasta|de|durante) (?:los |estos |las |estas )?(?:últim|primer)[oa]s (?:\p{L}+ )?(?:años|días|meses|semanas|décadas)"
+    r"|(?:en|hasta|de|durante) (?:los |estos |las |estas )?(?:últim|primer)[oa]s (?:\p{L}+ )?(?:años|días|meses|"
+    r"semanas|décadas)"
     r"|por (?:último|primera vez|última vez)|cada vez más|(?:a|por) lo (?:más|mejor|peor)|alta mar|derechos? humanos?"
     r"|(?:el|la|al|del) (?:norte|sur) \p{Lu}|\bmás (?:bien|o)|(?:cuanto|mientras) más|tal vez|antes posible"
     r"|mucho gusto|mucha suerte|much[oa]s gracias|poco a poco|un poco|en alta|intent\p{L}+ vender",
-    "fr": r"(?:saison|temps|mois|ans?|année|semaine|jours?|nuit|fois|étape)s? (?:derni|premi)[eè]re?s?|fer[aio]\p{L}* des petits|en avant|en colère après"
-    r"|(?:après|avant) (?:(?:s[’']|l[’']|les? |la )?(?:avoir|être)|avoir|être)|au premier|tour puis|(?:l’|l'|un|d'|d’)(?:avant|après)|de plus en (?:plus|moins)|(?:au|du|le|en) (?:plus|moins)\b|(?:plus|moins) de (?:la |l['’])"
+    "fr": r"(?:saison|temps|mois|ans?|année|semaine|jours?|nuit|fois|étape)s? (?:derni|premi)[eè]re?s?|"
+    r"fer[aio]\p{L}* des petits|en avant|en colère après"
+    r"|(?:après|avant) (?:(?:s[’']|l[’']|les? |la )?(?:avoir|être)|avoir|être)|au premier|tour puis|(?:l’|l'|un|d'|"
+    r"d’)(?:avant|après)|de plus en (?:plus|moins)|(?:au|du|le|en) (?:plus|moins)\b|(?:plus|moins) de (?:la |l['’])"
     r"|(?:ces|ce|cette|cet|celui|ces) (?:derniers?|dernières?|premiers?|premières?)|une première|première? ministre"
     r"|(?:commenc|début)\p{L}+ (?:à|par|d['’])|but (?:non|de|lucratif)|(?:haut|grand)-\p{L}+|après tout|peut-être"
-    r"|(?:premier|dernier) (?:lieu|temps|plan)|petit à petit|bon matin|(?:hier|demain|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche) (?:soir|matin)"
-    r"|grande? partie|grand public|petits? (?:ami|déjeuner|pois|enfant|fils)\p{L}*|grande?s? (?:mère|père|parents|magasins?)|haute? (?:technologie|couture|définition)"
+    r"|(?:premier|dernier) (?:lieu|temps|plan)|petit à petit|bon matin|(?:hier|demain|lundi|mardi|mercredi|jeudi|"
+    r"vendredi|samedi|dimanche) (?:soir|matin)"
+    r"|grande? partie|grand public|petits? (?:ami|déjeuner|pois|enfant|fils)\p{L}*|grande?s? (?:mère|père|parents|"
+    r"magasins?)|haute? (?:technologie|couture|définition)"
     r"|(?:avant|après) (?:de\b|d['’]|que\b|qu['’])|d['’]avant|(?:ne|n['’])[^.;]*? plus (?:de|que)"
     r"|(?:de|à) nouveau|avec (?:du|de la|des)|à vrai dire|se p(?:eut|ouvait)"
     r"|(?:doit|doivent|devait|devaient) (?:\d|une?\b|des?\b|son|sa)",
-    "ru": r"больше и больше|не (?:было )?больше|(?:всё|все) (?:больше|меньше|выше|ниже)|(?:больше|меньше) всего|как можно больше"
+    "ru": r"больше и больше|не (?:было )?больше|(?:всё|все) (?:больше|меньше|выше|ниже)|(?:больше|меньше) всего|"
+    r"как можно больше"
     r"|(?:я|ты|мы|вы)\b[^.,;]* (?:должен|должна|должны|могут)|(?:хорошо|плохо) бы|(?:лучше|хуже) (?:бы|не)|так лучше"
-    r"|(?:выше|ниже) (?:указан|упомянут|перечислен|приведён|описан)\p{L}*|(?:с|в) открыт\p{L}* (?:чемпионат|море|космос)\p{L}*"
-    r"|внешн\p{L}* вид\p{L}*|северн\p{L}* (?:коре|осети|ирланди|америк)\p{L}*|южн\p{L}* (?:коре|осети|африк|америк)\p{L}*"
-    r"|(?:показал|продемонстрировал)\p{L}* себя|только это|только что|не только|если только|как только|лишь бы|сейчас же|прямо сейчас|(?:тем )?не менее|более или менее|больше (?:не|никогда)|после того|может быть"
+    r"|(?:выше|ниже) (?:указан|упомянут|перечислен|приведён|описан)\p{L}*|(?:с|в) открыт\p{L}* (?:чемпионат|море|"
+    r"космос)\p{L}*"
+    r"|внешн\p{L}* вид\p{L}*|северн\p{L}* (?:коре|осети|ирланди|америк)\p{L}*|южн\p{L}* (?:коре|осети|африк|"
+    r"америк)\p{L}*"
+    r"|(?:показал|продемонстрировал)\p{L}* себя|только это|только что|не только|если только|как только|лишь бы|"
+    r"сейчас же|прямо сейчас|(?:тем )?не менее|более или менее|больше (?:не|никогда)|после того|может быть"
     r"|(?:должен|должна|должны)(?: \p{L}+)? (?:был|была|были|будет|будут)|(?:был|была|были|будет|будут) долж\p{L}+"
     r"|не (?:нужно|надо)|(?:нужно|надо)(?! (?:\p{L}+ )?\p{L}+(?:ть|ти|чь)(?:ся|сь)?\b)",
-    "zh": "[不没有的尽太很变]可能|可能(?![会會是有])|(?<![我你您他她们們人者员員户戶侶民])可以|可能[性的和]|[不没让]可以|可以[了吗吧，。]|不(?:应该|必须)|必须要|^可能|必须[^，。]{1,12}才|让[^，。]{0,4}可以"
+    "zh": "[不没有的尽太很变]可能|可能(?![会會是有])|(?<![我你您他她们們人者员員户戶侶民])可以|可能[性的和]|"
+    "[不没让]可以|可以[了吗吧，。]|不(?:应该|必须)|必须要|^可能|必须[^，。]{1,12}才|让[^，。]{0,4}可以"
     "|[体出表呈发]现在|最多(?:可以|必须)|但可能|排除[^，。]*可能|已经可以|希望[^，。]{0,4}可以|可以(?:听|把[^，。]*看)|结果是可以|(?<=[所保])(?:必须|可以)|要求[^，。]{0,6}必须|可能最|可以[^，。]{0,3}看[到见]|有(?:更多|很多)|[经經]过[^，。]*之后|自此之后|之后$|(?<=[？！，])可能|更[大小]的?趋势|现在(?:不|就)",
-    "zh-hant": "[不沒有的盡太很變]可能|可能(?![会會是有])|(?<![我你您他她们們人者员員户戶侶民])可以|可能[性的和]|[不沒讓]可以|可以[了嗎吧，。]|不(?:應該|必須)|必須要|^可能|必須[^，。]{1,12}才|讓[^，。]{0,4}可以"
+    "zh-hant": "[不沒有的盡太很變]可能|可能(?![会會是有])|(?<![我你您他她们們人者员員户戶侶民])可以|可能[性的和]|"
+    "[不沒讓]可以|可以[了嗎吧，。]|不(?:應該|必須)|必須要|^可能|必須[^，。]{1,12}才|讓[^，。]{0,4}可以"
     "|[體出表呈發]現在|最多(?:可以|必須)|但可能|排除[^，。]*可能|已經可以|希望[^，。]{0,4}可以|可以(?:聽|把[^，。]*看)|結果是可以|(?<=[所保])(?:必須|可以)|要求[^，。]{0,6}必須|可能最|可以[^，。]{0,3}看[到見]|有(?:更多|很多)|[经經]過[^，。]*之後|自此之後|之後$|(?<=[？！，])可能|更[大小]的?趨勢|現在(?:不|就)",
 }

@@ -142,7 +142,7 @@ def _numbers(item: Item, strength: float, rng: random.Random) -> str | None:
 
 
 def _careful_numbers(item: Item, rng: random.Random) -> str | None:
-    """Change a digit so that the number can stand where it stands: no month 13, no day 50, no singular, no year ahead."""
+    """Change a digit so that the number can stand where it stands: no month 13, no singular, no year ahead."""
     html = [match.span() for match in _NOT_NUMBERS.finditer(item.text)]
     results = []
     for match in _NUMBER.finditer(item.text):

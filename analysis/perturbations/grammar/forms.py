@@ -85,9 +85,11 @@ def _tenses(item: Item, parse: Parse) -> Iterator[Edit]:
 
 # Where such words stand, the tense is said twice; "seit" and "hace" ask for one of the two.
 _WHEN = {
-    "de": r"heute|gestern|morgen|jetzt|derzeit|nun|künftig|voraussichtlich|bald|seit|bisher|damals|noch|schon|bereits|immer",
+    "de": r"heute|gestern|morgen|jetzt|derzeit|nun|künftig|voraussichtlich|bald|seit|bisher|damals|noch|schon|"
+    r"bereits|immer",
     "es": r"hoy|ayer|mañana|ahora|actualmente|hace|desde|todavía|aún|ya|siempre|pronto|entonces|cuando|si",
-    "fr": r"aujourd['’ ]?hui|hier|demain|maintenant|actuellement|depuis|encore|déjà|toujours|bientôt|désormais|quand|si|il y a",
+    "fr": r"aujourd['’ ]?hui|hier|demain|maintenant|actuellement|depuis|encore|déjà|toujours|bientôt|désormais|quand|"
+    r"si|il y a",
     "ru": r"сегодня|вчера|завтра|сейчас|теперь|давно|уже|ещё|еще|пока|обычно|тогда|когда|если|чтобы|бы|ранее",
 }
 _STATE = regex.compile(r"(?i)(?:se )?(?:encuentra|encontr|halla|hall[oó]|trata|trató|sitúa|ubica)\p{L}*")

@@ -52,7 +52,7 @@ _SHOWN = ("Gender", "Number", "Case", "Animacy")
 
 
 def _free(item: Item, parse: Parse, at: int) -> bool:
-    """Tell whether a noun stands alone with an article or adjective: no name, title, measure or part of a set phrase."""
+    """Tell whether a noun stands alone with an article or adjective: no name, title, measure, set phrase."""
     below = [i for i, head in enumerate(parse.heads) if head == at + 1]
     tags = ("DET",) if item.lang != "ru" else ("DET", "ADJ")
     if parse.deprels[at].startswith(_NAMELESS) or any(parse.deprels[i].startswith(_NAMELESS) for i in below):
