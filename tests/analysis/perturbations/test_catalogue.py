@@ -173,8 +173,8 @@ def changed(name: str, text: str, lang: str = "en", strength: float | None = Non
         ("small-nouns", "de", "Kennen Sie Ihre EU?", None),
         ("small-nouns", "de", "Er sagt: „Das Haus.“", "Er sagt: „Das haus.“"),
         ("function-words", "en", "The dog bit a man.", "The dog bit man."),
-        ("function-words", "zh", "我的书很好。", "我书很好。"),
-        ("function-words", "zh", "他的目的很明确。", "他目的很明确。"),
+        ("function-words", "zh", "我的爸爸很好。", "我爸爸很好。"),
+        ("function-words", "zh", "他的目的很明确。", None),
         ("numbers", "en", "Exactly twenty-one.", None),
         ("numbers", "es", "Treinta y cinco años.", None),
         ("numbers", "fr", "Dix-sept ans.", None),
@@ -236,7 +236,7 @@ def test_order_and_company_do_not_matter(one: object, lang: str) -> None:
     assert isinstance(one, Perturbation)
     texts = TEXTS[lang]
     if one.lacks(lang, source=False, parse=False):
-        with pytest.raises(InputError, match=f"perturbation {one.name} is for "):
+        with pytest.raises(InputError, match=f"perturbation {one.name} is (for|withdrawn for) "):
             one.apply(texts, lang=lang)
         return
     whole = one.apply(texts, lang=lang, seed=7)
