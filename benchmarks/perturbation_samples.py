@@ -186,7 +186,7 @@ def main() -> None:
         for number, ((name, old, _), new) in enumerate(drawn, start=1):
             changes = changed_words(old, new)
             sheet.append(f"{number} {shown(old, new, options.around)}")
-            before, after = (" … ".join(change[i].strip() for change in changes[:6]) for i in (0, 3))
+            before, after = (" … ".join(str(change[i]).strip() for change in changes[:6]) for i in (0, 3))
             table_rows.append((rule, str(options.seed), name, before, after, "", ""))
     options.out.mkdir(parents=True, exist_ok=True)
     write_verdicts(options.out / f"{lang}.tsv", table_rows)

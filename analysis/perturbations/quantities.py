@@ -162,7 +162,7 @@ def _careful_numbers(item: Item, rng: random.Random) -> str | None:
         return _named(item, _WORD_LISTS.get(item.lang, []), rng)
     span = rng.choice(sorted({(start, end) for start, end, _ in results}))
     start, end, new = rng.choice([result for result in results if result[:2] == span])
-    return item.text[:start] + new + item.text[end:]
+    return f"{item.text[:start]}{new}{item.text[end:]}"
 
 
 def _possible(item: Item, start: int, end: int, new: str) -> bool:
