@@ -168,6 +168,7 @@ def perturbations() -> str:
     needs = {"parse": "with parses", "source": "with sources", "inflections": "beyond English with a treebank"}
     for one in PERTURBATIONS.values():
         languages = "any" if one.languages is None else " ".join(one.languages)
+        languages += f", not {' '.join(one.withdrawn)}" if one.withdrawn else ""
         asked = "".join(f", {words}" for need, words in needs.items() if need in one.needs)
         name, meaning = f"`{one.name}`{' *' if one.graded else ''}", "stays" if one.preserves else "changes"
         lines.append(f"| {name} | {cell(one.description)} | {meaning} | {languages}{asked} | {cell(one.acts_on)} |")

@@ -92,10 +92,20 @@ def perturbed_scores(
             f"control_perturbation {settings.control_perturbation!r}: use one that keeps the meaning and has no "
             f"strength: {fit}"
         )
-    given = {"source": sources is not None, "parse": parses is not None}
+    forms = settings.inflections
+    given = {"source": sources is not None, "parse": parses is not None, "inflections": forms is not None}
     chosen, left_out = _choose(settings.perturbations, base, lang, **given)
     cases = [
-        perturb(clean, perturbation, strength=strength, seed=seed, lang=lang, sources=sources, parses=parses)
+        perturb(
+            clean,
+            perturbation,
+            strength=strength,
+            seed=seed,
+            lang=lang,
+            sources=sources,
+            parses=parses,
+            inflections=forms,
+        )
         for perturbation in chosen
         for strength in (dict.fromkeys(settings.strengths) if perturbation.graded else (None,))
     ]
@@ -232,13 +242,13 @@ def told_apart(scored: PerturbedScores, metric: str, *, confidence: float = 0.95
 
 
 def _choose(
-    names: Iterable[str] | None, base: Perturbation, lang: str | None, *, source: bool, parse: bool
+    names: Iterable[str] | None, base: Perturbation, lang: str | None, **given: bool
 ) -> tuple[list[Perturbation], dict[str, str]]:
     """Return the perturbations to apply, the control among them, and why others were left out."""
     wanted = [get_perturbation(name) for name in (PERTURBATIONS if names is None else dict.fromkeys(names))]
     if base not in wanted:
         wanted.insert(0, base)
-    lacking = {item.name: why for item in wanted if (why := item.lacks(lang, source=source, parse=parse)) is not None}
+    lacking = {item.name: why for item in wanted if (why := item.lacks(lang, **given)) is not None}
     if lacking and (names is not None or base.name in lacking):
         name = base.name if base.name in lacking else next(iter(lacking))
         raise InputError(f"perturbation {name} {lacking[name]}")

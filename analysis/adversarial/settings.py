@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, SkipValidation
 
 from bsx.analysis.datasets.triples import Triple
 from bsx.analysis.factors.parses import Parse
+from bsx.analysis.perturbations.grammar.inflections import Inflections
 from bsx.analysis.perturbations.perturb import DEFAULT_CONTROL
 from bsx.analysis.stats.clusters import Correction
 from bsx.data.cells import finite
@@ -160,6 +161,11 @@ class ChangedTexts(ChangeSettings):
         Option(python=True),
     ] = None
     lang: Annotated[str | None, Field(description="Language of the clean texts.")] = None
+    inflections: Annotated[
+        SkipValidation[Inflections | None],
+        Field(description="Forms of words from treebanks; English ones are known by rule."),
+        Option(python=True),
+    ] = None
     nan: Annotated[NanPolicy, Field(description="Refuse missing scores, or leave such rows out and count them.")] = (
         "error"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, ParamSpec
 
@@ -63,6 +63,7 @@ class Perturbation:
         aim: the one factor that it is to move, or ``surface`` for the writing alone; None if there is no such one.
         related: whether the changed text has anything to do with the text.
         place: where it stands in lists, among those that keep the meaning or those that change it: mild ones first.
+        withdrawn: languages that its rules do not do justice to, by primary subtag, and why.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Perturbation:
     aim: Aim | None = None
     related: bool = True
     place: int = 1000
+    withdrawn: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def lacks(self, lang: str | None, *, source: bool, parse: bool, inflections: bool = False) -> str | None:
         """Return why it cannot be applied to such texts, in words; None if it can.
@@ -86,6 +88,8 @@ class Perturbation:
             parse: whether there are parses.
             inflections: whether there are forms of words from treebanks; English ones are known by rule.
         """
+        if primary(lang) in self.withdrawn:
+            return f"is withdrawn for {lang}: {self.withdrawn[primary(lang)]}"
         if self.languages is not None and primary(lang) not in self.languages:
             other = f", not {lang}" if lang else ": say which it is (lang)"
             return f"is for {', '.join(self.languages)}{other}"
@@ -94,7 +98,7 @@ class Perturbation:
         if "parse" in self.needs and not parse:
             return "needs parses of the texts (parses, or parser and lang)"
         if "inflections" in self.needs and not inflections and primary(lang) != "en":
-            return "needs a treebank with lemmas and features of the language: bsx intervene takes one"
+            return "needs a treebank with lemmas and features of the language (treebank)"
         return None
 
     def apply(

@@ -78,7 +78,8 @@ def _typos(item: Item, strength: float, rng: random.Random) -> str | None:
     for start, end in units(item.text):
         letters = characters(item.text[start:end])
         if item.lang == "zh" and letters[0] in HOMOPHONES:
-            words.append((start, end, letters, []))
+            if letters[0] != "地":  # more often a noun, the ground, than the particle
+                words.append((start, end, letters, []))
             continue
         places = [at for at, letter in enumerate(letters) if _key(letter, keys)]
         if len(letters) > 2 and len(places) > 1:

@@ -41,6 +41,31 @@ CALENDAR = {
         "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
         "понедельник вторник четверг воскресенье",
     ),
+    "pl": (
+        "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia",
+        "poniedziałek wtorek czwartek piątek",
+    ),
+    "cs": (
+        "ledna února března dubna května června července srpna září října listopadu prosince",
+        "pondělí úterý",
+    ),
+    "sv": (
+        "januari februari mars april juni juli augusti september oktober november december",
+        "måndag tisdag onsdag torsdag fredag lördag söndag",
+    ),
+    "tr": (
+        "Ocak Şubat Nisan Mayıs Haziran Temmuz Ağustos Eylül Ekim Kasım Aralık",
+        "Pazartesi Salı Çarşamba Perşembe",
+    ),
+    "id": (
+        "Januari Februari Maret April Mei Juni Juli Agustus September Oktober November Desember",
+        "Senin Selasa Rabu Kamis Jumat Sabtu",
+    ),
+    "hi": (
+        "जनवरी फरवरी मार्च अप्रैल जून जुलाई अगस्त सितंबर अक्टूबर नवंबर दिसंबर",
+        "सोमवार मंगलवार बुधवार गुरुवार शुक्रवार शनिवार रविवार",
+    ),
+    "ko": ("", "월요일 화요일 수요일 목요일 금요일 토요일 일요일"),
     "zh": ("十二月 十一月 十月 二月 三月 四月 五月 六月 七月 八月 九月", "星期一 星期二 星期三 星期四 星期五 星期六"),
 }
 """Language -> months, then weekdays; those that are nothing else besides."""

@@ -78,9 +78,24 @@ def _quotes(item: Item, strength: float, rng: random.Random) -> str | None:
     if not any(mark in item.text for mark in "\"'"):
         return None
     double_open, double_close, single_open, single_close = tuple(_QUOTES.get(item.lang, _QUOTES["en"]))
-    text = regex.sub(r"(?<![^\s\p{Ps}\p{Pd}])\"(?=\S)", double_open, item.text).replace('"', double_close)
+    text = item.text
+    if item.lang != "en":
+        if not _paired(text):
+            return None
+        text = regex.sub(r"``|''", '"', text)
+        text = regex.sub(r"(?<=\p{L})'(?=\s|$)", "’", text) if text.count("'") == 1 else text
+    text = regex.sub(r"(?<![^\s\p{Ps}\p{Pd}])\"(?=\S)", double_open, text).replace('"', double_close)
     text = regex.sub(r"(?<=\p{L})'(?=\p{L})", "’", text)
     return str(regex.sub(r"(?<![^\s\p{Ps}\p{Pd}])'(?=\S)", single_open, text).replace("'", single_close))
+
+
+def _paired(text: str) -> bool:
+    """Tell whether straight quotation marks open and close in turn: none stands alone or between two spaces."""
+    marks = list(regex.finditer(r"``|''|\"", text))
+    opens = [
+        text[: mark.start()][-1:] in (*" (-–—[«„“‘", "") and not text[mark.end() :][:1].isspace() for mark in marks
+    ]
+    return opens == [at % 2 == 0 for at in range(len(marks))] and len(marks) % 2 == 0
 
 
 def _spacing(item: Item, strength: float, rng: random.Random) -> str | None:

@@ -16,6 +16,8 @@ _NUMBER = regex.compile(
     r"(?<![\p{Latin}\p{Cyrillic}\p{Greek}\p{Nd}])\p{Nd}+(?:[.,:]\p{Nd}+)*(?![\p{Latin}\p{Nd}])|\p{Nd}+(?=(?:st|nd|rd|th|s)\b)"
 )
 _YEAR = regex.compile(r"(?:1[0-9]|20)[0-9]{2}")
+_MONTHS = {lang: "|".join(months.split()) for lang, (months, _) in CALENDAR.items()}
+_NOT_NUMBERS = regex.compile(r"&#\p{Nd}+;")  # an apostrophe written as in HTML
 # Number words that are nothing else besides, in groups that can stand for one another.
 _WORDS = {
     "en": (
@@ -47,12 +49,33 @@ _WORDS = {
         "пяти шести семи восьми девяти",
     ),
     "zh": ("三 四 五 六 七 八 九",),
+    "pt": ("três quatro cinco seis sete oito nove dez onze doze", "vinte trinta quarenta cinquenta sessenta setenta"),
+    "sv": ("två tre fyra fem sex sju åtta nio tio elva tolv", "tjugo trettio fyrtio femtio sextio sjuttio"),
+    "tr": ("üç dört beş altı yedi sekiz dokuz", "yirmi otuz kırk elli altmış yetmiş"),
+    "id": ("dua tiga empat lima enam tujuh delapan sembilan",),
+    "hi": ("तीन चार पांच छह सात आठ नौ दस",),
+    "pl": ("trzy cztery", "pięć sześć siedem osiem dziewięć", "dwadzieścia trzydzieści czterdzieści"),
+    "cs": ("tři čtyři", "pět šest sedm osm devět", "dvacet třicet čtyřicet padesát"),
 }
 # Parts of compound numbers stay, as there is no twenty-eleven; a Chinese number stands before a measure.
 _AROUND = {
     "en": (r"\b(?<!ty-)", r"\b(?!-(?:one|two|three|four|five|six|seven|eight|nine)\b)"),
     "es": (r"\b(?<!ta y )", r"\b(?! y (?:un|dos|tres|cuatro|cinco|seis|siete|ocho|nueve))"),
     "fr": (r"\b(?<!\p{L}-)(?<!\bet )", r"\b(?!-\p{L}| et une?\b)"),
+    "pt": (
+        r"\b(?<!\p{L}-)(?<!ta e )(?<!te e )(?<!mil e )",
+        r"\b(?!-| e (?:um|dois|três|quatro|cinco|seis|sete|oito|nove)\b)",
+    ),
+    "tr": (
+        r"\b(?<!(?:on|yirmi|otuz|kırk|elli|altmış|yetmiş|seksen|doksan|yüz|bin) )",
+        r"\b(?! (?:bir|iki|üç|dört|beş|altı|yedi|sekiz|dokuz|yüz)\b)",
+    ),
+    "id": (r"\b", r"\b(?! (?:belas|puluh))"),
+    "pl": (
+        r"\b(?<!(?:dzieścia|dzieści|dziesiąt|sto|set) )",
+        r"\b(?! (?:jeden|dwa|dwie|trzy|cztery|pięć|sześć|siedem|osiem|dziewięć)\b)",
+    ),
+    "cs": (r"\b(?<!(?:cet|desát|sto|set) )", r"\b(?! (?:jedna|dva|dvě|tři|čtyři|pět|šest|sedm|osm|devět)\b)"),
     "zh": ("(?<![一二两兩三四五六七八九十百千万萬零第])", "(?=[个個名位次年天本家人岁歲元种種条條座辆輛周週倍块塊])"),
 }
 # "May" and "March" are a month only where the words around them say so.
@@ -64,7 +87,7 @@ _AMBIGUOUS = {month: rf"(?:{_BEFORE}{month}|{month}(?=,? \d))" for month in ("Ma
 
 def _pattern(lang: str, words: list[str], *, numbers: bool) -> regex.Pattern[str]:
     spelled = "|".join(_AMBIGUOUS.get(word, word) if lang == "en" else word for word in words)
-    if lang == "zh" and not numbers:
+    if lang in ("zh", "ja", "ko") and not numbers:
         return regex.compile(f"(?<![一二三四五六七八九十])(?:{spelled})")
     before, after = _AROUND.get(lang, (r"\b", r"\b")) if numbers else (r"\b", r"\b")
     return regex.compile(f"{before}(?:{spelled}){after}", regex.IGNORECASE if numbers else 0)
@@ -74,7 +97,7 @@ def _lists(
     table: Mapping[str, tuple[str, ...]], *, numbers: bool
 ) -> dict[str, list[tuple[list[str], regex.Pattern[str]]]]:
     return {
-        lang: [(words.split(), _pattern(lang, words.split(), numbers=numbers)) for words in groups]
+        lang: [(words.split(), _pattern(lang, words.split(), numbers=numbers)) for words in groups if words]
         for lang, groups in table.items()
     }
 
@@ -89,12 +112,20 @@ def _named(item: Item, lists: list[tuple[list[str], regex.Pattern[str]]], rng: r
         return None
     (start, end), words = rng.choice(sorted(results))
     old = item.text[start:end]
+    if item.lang != "en" and len(words) == 12 and regex.search(r"\b(?:29|3[01])\.?(?: de)? $", item.text[:start]):
+        words = [words[month] for month in (0, 2, 4, 6, 7, 9, 11)]
+    if item.lang == "ru" and regex.search(r"\bво $", item.text[:start]):
+        return None  # which only one weekday asks for
+    if item.lang == "fr" and regex.search(r"['’]$", item.text[:start]):
+        words = [word for word in words if word[0] in "ao"]
     new = rng.choice([word for word in words if word.lower() != old.lower()])
     new = new[0].upper() + new[1:] if old[0].isupper() else new
     return item.text[:start] + new + item.text[end:]
 
 
 def _numbers(item: Item, strength: float, rng: random.Random) -> str | None:
+    if item.lang not in ("", "en"):
+        return _careful_numbers(item, rng)
     results = [match.span() for match in _NUMBER.finditer(item.text)]
     if not results:
         return _named(item, _WORD_LISTS.get(item.lang, []), rng)
@@ -110,7 +141,88 @@ def _numbers(item: Item, strength: float, rng: random.Random) -> str | None:
     return item.text[:start] + number[:at] + digit + number[at + 1 :] + item.text[end:]
 
 
+def _careful_numbers(item: Item, rng: random.Random) -> str | None:
+    """Change a digit so that the number can stand where it stands: no month 13, no singular, no year ahead."""
+    html = [match.span() for match in _NOT_NUMBERS.finditer(item.text)]
+    results = []
+    for match in _NUMBER.finditer(item.text):
+        start, end = match.span()
+        if any(first <= start < last for first, last in html):
+            continue
+        number = match[0]
+        for at, character in enumerate(number):
+            if not character.isdecimal():
+                continue
+            value = unicodedata.decimal(character)
+            for digit in range(10):
+                new = number[:at] + chr(ord(character) - value + digit) + number[at + 1 :]
+                if digit != value and _possible(item, start, end, new):
+                    results.append((start, end, new))
+    if not results:
+        return _named(item, _WORD_LISTS.get(item.lang, []), rng)
+    span = rng.choice(sorted({(start, end) for start, end, _ in results}))
+    start, end, new = rng.choice([result for result in results if result[:2] == span])
+    return f"{item.text[:start]}{new}{item.text[end:]}"
+
+
+def _possible(item: Item, start: int, end: int, new: str) -> bool:
+    """Tell whether a number may stand in the place of another one."""
+    old, before, after = item.text[start:end], item.text[:start], item.text[end:]
+    if len(old) > 1 and old[0] not in "0٠०" and unicodedata.decimal(new[0]) == 0:
+        return False
+    if not old.isdecimal():
+        hours = regex.fullmatch(r"([0-2]?\d)([:.])([0-5]\d)", old)
+        now = regex.fullmatch(r"([0-2]?\d)([:.])([0-5]\d)", new)
+        return hours is None or (now is not None and int(now[1]) < 24)
+    was, value = int(old), int(new)
+    if regex.search(r"\d\s*[-–—~]+\s*$", before) or regex.match(r"\s*[-–—~]+\s*\d", after):
+        return False  # one end of a span
+    if value == 0 or 1 in (was, value):
+        return False
+    if regex.match(r"-х\b|-tal|[年]代", after):
+        century = was < 1000 or not was % 100 or value // 100 == was // 100
+        return century and value % 10 == was % 10 and 9 < value <= 2024
+    if item.lang == "tr" and regex.match(r"['’]", after):
+        return False  # its ending follows the sound of the number
+    if len(old) == 4 and 1000 <= was <= 2100:  # a year, more often than not: its century gives it away
+        return value // 100 == was // 100 and (value <= 2024 or was > 2024)
+    if item.lang in ("zh", "ja", "ko") and regex.match(r"\s*(?:月(?!球)|월)", after):
+        return value <= 12
+    if regex.match(r"\s*(?:[日号號]|일)", after) or regex.match(
+        rf"\.?(?:º|er)? (?:de )?(?:{_MONTHS.get(item.lang) or '(?!)'})\b", after
+    ):
+        return value <= 28
+    if regex.match(r"\s*(?:Uhr|heures?\b|h\b|часо?в?\b|[点點时時](?![代间間])|シ|時(?!代|間)|시(?! ?간))", after):
+        return value <= 23
+    if item.lang in ("ru", "uk", "pl", "cs", "sk") and not regex.match(r"-|\.|\s*%", after):
+        return _counted(was) == _counted(value) and value % 10 != 1
+    if regex.match(r"[年]代|s\b|er\b|-х\b", after):
+        return value % 10 == was % 10 and value > 9
+    return True
+
+
+def _counted(number: int) -> int:
+    """Return which form of a noun a number asks for in Slavic languages: 1, 2 to 4, or more."""
+    if number % 100 in range(11, 20):
+        return 5
+    return {1: 1, 2: 2, 3: 2, 4: 2}.get(number % 10, 5)
+
+
+_ZH_DAY = regex.compile(r"(?<=(?:星期|[周週]|[礼禮]拜))[一二三四五六日天](?![年月个個次天到至]|[一二三四五六七八九十])")
+_ZH_MONTH = regex.compile(r"(?<![\p{Nd}第.\-–—~至到])(1[0-2]|[1-9]|１[０-２]|[１-９])(?=月(?!球|餅|饼|29|3[01]))")
+
+
 def _dates(item: Item, strength: float, rng: random.Random) -> str | None:
+    if item.lang == "zh":
+        places = [match.span() for pattern in (_ZH_DAY, _ZH_MONTH) for match in pattern.finditer(item.text)]
+        if places:
+            start, end = rng.choice(sorted(places))
+            old = item.text[start:end]
+            group = "一二三四五六" if old in "一二三四五六日天" else [str(month) for month in range(1, 13)]
+            wide = old[0] in "１２３４５６７８９"
+            full = str.maketrans("0123456789", "０１２３４５６７８９")
+            new = rng.choice([each for each in group if (each.translate(full) if wide else each) != old])
+            return item.text[:start] + (new.translate(full) if wide else new) + item.text[end:]
     return _named(item, _DATE_LISTS[item.lang], rng)
 
 

@@ -15,7 +15,10 @@ Group = Sequence[tuple[str, str]]
 _SPELLINGS: Mapping[str, Sequence[Group]] = {
     "de": (  # Swiss spelling; letters for keyboards without umlauts
         (("ß", "ss"),),
-        (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("Ä", "Ae"), ("Ö", "Oe"), ("Ü", "Ue")),
+        (
+            *((rf"{old}(?=\p{{Lu}})|(?<=\p{{Lu}}){old}", new) for old, new in (("Ä", "AE"), ("Ö", "OE"), ("Ü", "UE"))),
+            *(("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("Ä", "Ae"), ("Ö", "Oe"), ("Ü", "Ue")),
+        ),
     ),
     "en": (  # British, then American
         (
@@ -86,17 +89,21 @@ _CONTRACT = [
 ]
 _RULES = [[(f"(?i){pattern}", to) for pattern, to in rules] for rules in (_EXPAND, _CONTRACT)]
 
-# Articles, and in Chinese the particle of attributes. Where a pronoun is spelled like an article, only those that a
-# preposition in front of them gives away.
+# Articles, and in Chinese the particle of attributes behind adjectives and persons that do without it. German, French
+# and Spanish nouns do not: their telegrams lose inflections and set phrases with the article.
+_ZH_CLOSE = (
+    "父|母|爸|妈|媽|妻|丈夫|儿子|兒子|女儿|女兒|孩子|哥|弟|姐|妹|朋友|老师|老師|同学|同學|同事|家|房间|房間|手机|手機|"
+    "肩膀|头发|頭髮|眼睛|身体|身體|名字|生日|学校|學校|公司"
+)
+_ZH_ADJECTIVES = (
+    "(?:特殊|重要|主要|健康|丰富|豐富|传统|傳統|现代|現代|基本|正式|完整|独立|獨立|美丽|美麗|著名|巨大|"
+    "严重|嚴重|普通|优秀|優秀|不同|大型|小型|新型|年轻|年輕|强大|強大|真正|最新|具体|具體)"
+)
 _FUNCTION_WORDS = {
-    "de": r"(?<=(?<!, )\b(?:in|an|auf|aus|bei|mit|nach|von|zu|für|durch|gegen|über|unter|vor|seit|während|wegen) )"
-    r"(?:der|die|das|den|dem|des) (?=(?:\p{Ll}+e[nrsm]? ){0,2}\p{Lu})",
     "en": r"(?<![\p{L}\p{N}'’-])(?:the|a|an) (?=[\p{L}\p{N}])",
-    "es": r"(?<=\b(?:en|con|por|para|sobre|entre|desde|hasta|contra|hacia|según|durante|tras|de|a) )"
-    r"(?:el|la|los|las|unos|unas|un|una) (?=(?!que\b|cual)\p{L})",
-    "fr": r"(?<=\b(?:dans|sur|sous|avec|chez|entre|vers|contre|pendant|devant|derrière) )"
-    r"(?:(?:les|le|la|des|une|un) |l['’])(?=(?!quel)\p{L})",
-    "zh": r"(?<=\p{Script=Han})(?<![目标標是])的(?=\p{Script=Han})(?![确確士话話时時])",
+    "zh": f"(?<={_ZH_ADJECTIVES}|(?<![和与與跟对對給给为為把被向讓让])(?:[我你您他她]|[我你他她]们|"
+    f"[我你他她]們))的(?:(?={_ZH_CLOSE})|(?<={_ZH_ADJECTIVES}的))"
+    r"(?=\p{Script=Han}{2})(?![是了也都就在不很确確士话話时時，。第一那这這][^，。]|那|这|這|一|第)",
 }
 _PATTERNS = {lang: regex.compile(pattern) for lang, pattern in _FUNCTION_WORDS.items()}
 
@@ -174,7 +181,8 @@ register(
     True,
     _function_words,
     languages=tuple(_PATTERNS),
-    acts_on="texts with such a word inside; German, French and Spanish articles behind a preposition",
+    acts_on="texts with such a word inside; in Chinese, behind adjectives and persons that do without it",
     aim="lex",
+    withdrawn=dict.fromkeys(("de", "es", "fr"), "without articles, inflections and set phrases break"),
     place=110,
 )

@@ -63,6 +63,8 @@ def _substitution(tables: Mapping[str, str]) -> Change:
             word = match[0]
             new = listed[lang].get(word) or _capitalised(listed[lang][word[0].lower() + word[1:]])
             free = not any(start < after and before < end for before, after in taken)
+            # "the left and the right": one of two opposites would stand there twice.
+            free = free and (lang == "en" or new.lower() not in text.lower())
             if free and (lang != "fr" or _fits(text[:start], word, new)):
                 results.append((start, end, new))
         if not results:

@@ -18,7 +18,7 @@ from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
 
 _OFTEN_PERTURB = """
-    table candidate reference source perturbations strengths edits_out parses parser model lang metrics
+    table candidate reference source perturbations strengths edits_out parses parser treebank model lang metrics
 """
 _OFTEN_CHALLENGE = """
     table good bad reference source phenomenon columns lower model lang metrics
@@ -107,7 +107,7 @@ def perturb(
         return
     with progress_bar() as report:
         result = perturbing.perturb(**set_fields(settings), progress=report)
-    files = [name for name in (settings.table, settings.parses) if name is not None]
+    files = [name for name in (settings.table, settings.parses, settings.treebank) if name is not None]
     write_shown(result, files, format, output, full=full)
 
 
@@ -123,6 +123,7 @@ def _listing(format: str) -> str:
             "strength": item.graded,
             "needs": sorted(item.needs),
             "languages": list(item.languages) if item.languages is not None else None,
+            "withdrawn": dict(item.withdrawn),
             "description": item.description,
             "acts_on": item.acts_on,
         }
@@ -137,9 +138,15 @@ def _listing(format: str) -> str:
             "keeps" if item.preserves else "changes",
             "yes" if item.graded else "",
             ", ".join(sorted(item.needs)),
-            "any" if item.languages is None else " ".join(item.languages),
+            ("any" if item.languages is None else " ".join(item.languages))
+            + (f", not {' '.join(item.withdrawn)}" if item.withdrawn else ""),
             item.description,
         )
         for item in PERTURBATIONS.values()
     ]
-    return text_table(lines, "l")
+    gone = [
+        f"{item.name} is withdrawn for {' '.join(lang for lang, told in item.withdrawn.items() if told == why)}: {why}"
+        for item in PERTURBATIONS.values()
+        for why in dict.fromkeys(item.withdrawn.values())
+    ]
+    return "\n".join([text_table(lines, "l").rstrip("\n"), "", *gone])

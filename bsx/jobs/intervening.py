@@ -16,19 +16,18 @@ from bsx.analysis.intervening.edits import PAIR_COLUMNS, EditedText, save_pairs
 from bsx.analysis.intervening.result import Interventions
 from bsx.analysis.intervening.run import intervene as run
 from bsx.analysis.intervening.settings import InterveneSettings
-from bsx.analysis.perturbations.grammar.inflections import Inflections
 from bsx.data.columns import read_columns
 from bsx.data.long import systems_together
 from bsx.data.output import check_table, refuse_taken
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.perturbing import MetricFunctions, Texts, find_parses
+from bsx.jobs.perturbing import MetricFunctions, Texts, WordForms, find_parses
 from bsx.jobs.tables import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, open_distinct
 from bsx.support.progress import told
 from bsx.support.settings import Option, part, refuse_idle, settled
 
 
-class InterveneRun(InterveneSettings, Watched, Skipping, ParseSettings, MetricSettings):
+class InterveneRun(InterveneSettings, Watched, Skipping, WordForms, ParseSettings, MetricSettings):
     """Which texts of a table are edited, what else they are compared with, and how big edits are."""
 
     table: Annotated[Path | str, Field(description=f"Table of texts: {FORMATS}."), Option(argument=True)]
@@ -43,10 +42,6 @@ class InterveneRun(InterveneSettings, Watched, Skipping, ParseSettings, MetricSe
     reference: Annotated[str, Field(description="Column of references.")] = "reference"
     source: Annotated[str | None, Field(description="Column of sources, for metrics that read them.")] = None
     human: Annotated[str | None, Field(description="Column of human scores of the candidates: the factor sem.")] = None
-    treebank: Annotated[
-        Path | str | None,
-        Field(description="CoNLL-U treebank with lemmas and features: word forms, for other languages."),
-    ] = None
     vectors: Annotated[Path | str | None, Field(description="Word vectors, .vec or .bin, for mor.")] = None
     lexicon: Annotated[
         Path | str | None, Field(description="Morphological lexicon, for mor; built from tags otherwise.")
@@ -123,7 +118,7 @@ def intervene(settings: InterveneRun) -> Interventions:
         human=None if human is None else np.asarray(table[human], dtype=np.float64).tolist(),
         parses=parses,
         lang=settings.lang,
-        inflections=None if settings.treebank is None else Inflections.from_treebanks([Path(settings.treebank)]),
+        inflections=settings.inflections(),
         resources=resources,
         nan="omit" if settings.skip_errors else "error",
         keep=pairs.extend,

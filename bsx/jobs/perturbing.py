@@ -26,6 +26,7 @@ from bsx.support.settings import BaseSettings, Option, part, refuse_idle, settle
 
 if TYPE_CHECKING:
     from bsx.analysis.factors.parses import Parse
+    from bsx.analysis.perturbations.grammar.inflections import Inflections
     from bsx.metrics.base import Metric
 
 _SAVED = ("row", "perturbation", "strength", "seed", "preserves", "reference", "original", "perturbed")
@@ -201,6 +202,21 @@ class PerturbColumns(BaseSettings):
     source: Annotated[str | None, Field(description="Column of sources, for the perturbation source.")] = None
 
 
+class WordForms(BaseSettings):
+    """Where the forms of words are from, other than English ones."""
+
+    treebank: Annotated[
+        Path | str | None,
+        Field(description="CoNLL-U treebank with lemmas and features: word forms, for other languages."),
+    ] = None
+
+    def inflections(self) -> Inflections | None:
+        """Return the forms of the treebank; None without one."""
+        from bsx.analysis.perturbations.grammar.inflections import Inflections
+
+        return None if self.treebank is None else Inflections.from_treebanks([Path(self.treebank)])
+
+
 class ChangedRows(BaseSettings):
     """Where changed texts are kept."""
 
@@ -212,7 +228,15 @@ class ChangedRows(BaseSettings):
 
 
 class PerturbRun(
-    Watched, MetricSettings, ParseSettings, ChangedRows, Skipping, FallSettings, ChangeSettings, PerturbColumns
+    Watched,
+    MetricSettings,
+    WordForms,
+    ParseSettings,
+    ChangedRows,
+    Skipping,
+    FallSettings,
+    ChangeSettings,
+    PerturbColumns,
 ):
     """Everything that `perturb` takes."""
 
@@ -256,6 +280,7 @@ def perturb(settings: PerturbRun) -> Robustness:
         sources=texts.sources,
         parses=parses,
         lang=settings.lang,
+        inflections=settings.inflections(),
         nan="omit" if settings.skip_errors else "error",
         progress=progress,
     )

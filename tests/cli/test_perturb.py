@@ -93,7 +93,30 @@ def test_listing(cli: Callable[..., Outcome]) -> None:
     listed = json.loads(cli("adversarial", "perturb", "--list", "--format", "json").out)["perturbations"]
     assert [one["name"] for one in listed] == list(PERTURBATIONS)
     text = cli("adversarial", "perturb", "--list").out.splitlines()
-    assert len(text) == len(PERTURBATIONS) + 1
+    assert text.index("") == len(PERTURBATIONS) + 1  # then what is withdrawn, and why
+    assert sum(" is withdrawn for " in line for line in text) == len(text) - text.index("") - 1 > 5
+    assert next(one for one in listed if one["name"] == "entities")["withdrawn"]["zh"]
+
+
+def test_a_treebank_gives_forms(cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    finite = "Mood=Ind|Number={}|Person=3|Tense=Pres|VerbForm=Fin"
+    (tmp_path / "t.tsv").write_text("reference\nHunde bellen\n", encoding="utf-8")
+    lines = [
+        f"1\tHunde\tHund\tNOUN\t_\tNumber=Plur\t2\tnsubj\t_\t_\n2\tbellen\tbellen\tVERB\t_\t{finite.format('Plur')}\t0\troot\t_\t_",
+        f"1\tbellt\tbellen\tVERB\t_\t{finite.format('Sing')}\t0\troot\t_\t_",
+    ]
+    (tmp_path / "parses.conllu").write_text(lines[0] + "\n\n", encoding="utf-8")
+    (tmp_path / "forms.conllu").write_text("\n\n".join(lines) + "\n\n", encoding="utf-8")
+    command = ["adversarial", "perturb", tmp_path / "t.tsv", "--metrics", "chrf", "--lang", "de", "--format", "json"]
+    command += ["--parses", tmp_path / "parses.conllu", "--perturbations", "agreement"]
+    done = cli(*command, "--treebank", tmp_path / "forms.conllu")
+    assert done.status == 0, done.err
+    content = json.loads(done.out)
+    assert {one["perturbed"] for one in content["worst"] if one["perturbation"] == "agreement"} == {"Hunde bellt"}
+    assert "forms.conllu" in [file["name"] for file in content["provenance"]["files"]]
+    done = cli(*command)
+    assert done.status == 2
+    assert "needs a treebank with lemmas and features" in done.err
 
 
 def test_parses_from_a_file(cli: Callable[..., Outcome], tmp_path: Path) -> None:

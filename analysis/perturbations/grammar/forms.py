@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 
+import regex
+
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import Change, Item, Need, register
 from bsx.analysis.perturbations.grammar.inflections import as_features, inflected
-from bsx.analysis.perturbations.grammar.swaps import OBJECT_FORM
+from bsx.analysis.perturbations.grammar.swaps import OBJECT_FORM, opens
 from bsx.analysis.perturbations.names import word_spans
 
 _OTHER_NUMBER = {"Sing": "Plur", "Plur": "Sing"}
@@ -57,7 +59,7 @@ def _changed(item: Item, parse: Parse, at: int, changes: dict[str, str]) -> Iter
     new = inflected(
         parse.words[at], parse.upos[at], parse.feats[at], changes, lang=item.lang, treebanks=item.inflections
     )
-    if new is not None:
+    if new is not None and (item.lang != "fr" or opens(new) == opens(parse.words[at])):
         yield at, new
 
 
@@ -72,9 +74,67 @@ def _tenses(item: Item, parse: Parse) -> Iterator[Edit]:
     for at, has in _finite(parse):
         if has.get("Tense") not in _OTHER_TENSE:
             continue
+        if item.lang != "en":
+            changes = _other_tense(item, parse, at, has)
+            yield from _changed(item, parse, at, changes) if changes else ()
+            continue
         agreeing = {} if "Number" in has or item.lang != "en" else _subject(parse, at)
         if agreeing is not None:
             yield from _changed(item, parse, at, {**agreeing, "Tense": _OTHER_TENSE[has["Tense"]]})
+
+
+# Where such words stand, the tense is said twice; "seit" and "hace" ask for one of the two.
+_WHEN = {
+    "de": r"heute|gestern|morgen|jetzt|derzeit|nun|künftig|voraussichtlich|bald|seit|bisher|damals|noch|schon|"
+    r"bereits|immer",
+    "es": r"hoy|ayer|mañana|ahora|actualmente|hace|desde|todavía|aún|ya|siempre|pronto|entonces|cuando|si",
+    "fr": r"aujourd['’ ]?hui|hier|demain|maintenant|actuellement|depuis|encore|déjà|toujours|bientôt|désormais|quand|"
+    r"si|il y a",
+    "ru": r"сегодня|вчера|завтра|сейчас|теперь|давно|уже|ещё|еще|пока|обычно|тогда|когда|если|чтобы|бы|ранее",
+}
+_STATE = regex.compile(r"(?i)(?:se )?(?:encuentra|encontr|halla|hall[oó]|trata|trató|sitúa|ubica)\p{L}*")
+
+
+def _other_tense(item: Item, parse: Parse, at: int, has: dict[str, str]) -> dict[str, str] | None:
+    """Return the features of the other tense outside English; None where it would not be said so."""
+    auxiliary = parse.upos[at] == "AUX"
+    relation = parse.deprels[at]
+    if (
+        has.get("VerbForm") != "Fin"
+        or has.get("Mood") != "Ind"
+        or regex.search(rf"(?i)\b(?:{_WHEN.get(item.lang, '(?!)')})\b", item.text)
+    ):
+        return None
+    if auxiliary and (item.lang == "ru" or relation not in ("cop", "aux:pass")):
+        return None
+    if _STATE.fullmatch(parse.words[at]) and item.lang == "es":
+        return None
+    if auxiliary is False and any(
+        parse.deprels[i].startswith("aux") for i, head in enumerate(parse.heads) if head == at + 1
+    ):
+        return None
+    other = _OTHER_TENSE[has["Tense"]]
+    if item.lang != "ru":
+        return {"Tense": other}
+    subject = overt_subject(parse, at)
+    if subject is None or parse.upos[subject] not in ("NOUN", "PROPN"):
+        return None
+    if other == "Pres":
+        return {"Tense": other, "Person": "3", "Gender": ""}
+    gender = as_features(parse.feats[subject]).get("Gender", "")
+    plural = has.get("Number") == "Plur"
+    return {"Tense": other, "Person": "", "Gender": "" if plural else gender} if plural or gender else None
+
+
+def overt_subject(parse: Parse, at: int) -> int | None:
+    """Return the subject of a verb or auxiliary, by index; None if it has none of its own, or joined ones."""
+    verb = parse.heads[at] - 1 if parse.upos[at] == "AUX" and parse.heads[at] else at
+    subjects = [i for i, head in enumerate(parse.heads) if head == verb + 1 and parse.deprels[i].startswith("nsubj")]
+    if len(subjects) != 1 or any(
+        head == subjects[0] + 1 and parse.deprels[i] == "conj" for i, head in enumerate(parse.heads)
+    ):
+        return None
+    return subjects[0]
 
 
 def _subject(parse: Parse, at: int) -> dict[str, str] | None:
@@ -92,7 +152,25 @@ def _subject(parse: Parse, at: int) -> dict[str, str] | None:
 def _agreements(item: Item, parse: Parse) -> Iterator[Edit]:
     for at, has in _finite(parse):
         if has.get("Number") in _OTHER_NUMBER and has.get("Person", "3") == "3":
+            if item.lang != "en" and not _clear(parse, at, has["Number"]):
+                continue
             yield from _changed(item, parse, at, {"Number": _OTHER_NUMBER[has["Number"]]})
+
+
+_GROUPS = regex.compile(
+    r"(?i)teil|reihe|hälfte|mehrheit|anzahl|drittel|grupo|mayoría|mitad|parte|número|total|resto|groupe|majorité|moitié|"
+    r"plupart|nombre|reste|dizaine|centaine|millier|ряд|часть|большинство|половина|множество|количество|кто|что|which|who|"
+    r"quien(?:es)?|que|qui|es|ce|c['’]|это|prozent"
+)
+
+
+def _clear(parse: Parse, at: int, number: str) -> bool:
+    """Tell whether a verb has a subject of its own that says the verb's number, alone and not as a group of many."""
+    subject = overt_subject(parse, at)
+    if subject is None or _GROUPS.fullmatch(parse.words[subject]):
+        return False
+    counted = any(head == subject + 1 and parse.deprels[i].startswith("nummod") for i, head in enumerate(parse.heads))
+    return as_features(parse.feats[subject]).get("Number") == number and not counted
 
 
 def _cases(item: Item, parse: Parse) -> Iterator[Edit]:
@@ -127,6 +205,7 @@ register(
     acts_on="texts with a noun whose number shows in no other word",
     needs=_NEEDS,
     aim="mor",
+    withdrawn=dict.fromkeys(("de", "es", "fr", "ru"), "bare nouns there belong to set phrases, or need an article"),
     place=10,
 )
 register(
@@ -157,5 +236,9 @@ register(
     acts_on="texts with an English personal pronoun, or a word of which a treebank has another case",
     needs=_NEEDS,
     aim="mor",
+    withdrawn={
+        "es": "only pronouns have case, and le for lo is good usage in places",
+        "fr": "only pronouns have case",
+    },
     place=200,
 )

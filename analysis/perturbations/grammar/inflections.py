@@ -11,6 +11,8 @@ from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
 Features = Mapping[str, str]
+_FIRM = ("VerbForm", "Mood", "Tense", "Person")
+"""What a treebank may leave out of some forms, which are then others: a participle without its tense."""
 
 
 def as_features(feats: str) -> dict[str, str]:
@@ -63,14 +65,18 @@ class Inflections:
             word: the form at hand.
             tag: its part of speech.
             feats: its features.
-            changes: features to change, and to what.
+            changes: features to change, and to what; those that the form must not have, to nothing.
         """
         wanted = as_features(feats) | dict(changes)
+        absent = [name for name, value in wanted.items() if not value]
+        wanted = {name: value for name, value in wanted.items() if value}
+        firm = [name for name in _FIRM if name in wanted]
         results: list[tuple[int, int, str]] = []
         for lemma in self._lemmas.get((word.lower(), tag), ()):
             for (form, spelled), count in self._forms[lemma, tag].items():
                 has = as_features(spelled)
-                fits = all(has.get(name) == value for name, value in changes.items())
+                fits = all(has.get(name, "") == value for name, value in changes.items())
+                fits = fits and all(name in has for name in firm) and not any(name in has for name in absent)
                 if fits and all(has.get(name, value) == value for name, value in wanted.items()):
                     results.append((sum(name in has for name in wanted), count, form))
         return max(results)[2] if results else None

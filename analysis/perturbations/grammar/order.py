@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import random
 
+import regex
+
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import Item, register
 from bsx.analysis.perturbations.grammar.inflections import as_features, inflected
-from bsx.analysis.perturbations.grammar.swaps import BREAK, clause_forms, keeps_capital, phrase, phrase_of, swapped
+from bsx.analysis.perturbations.grammar.swaps import (
+    BREAK,
+    clause_forms,
+    keeps_capital,
+    opens,
+    phrase,
+    phrase_of,
+    swapped,
+)
 from bsx.analysis.perturbations.names import Span, word_spans
 
-_FRONTING = ("en", "es", "fr", "it", "pt")  # the verb stays where it is behind what is put in front
+_FRONTING = ("en",)  # elsewhere what is put in front is too often what the verb cannot do without
+_EACH = regex.compile(r"(?i)分[别別]|各|jeweils|respecti[vf]|соответственно|beziehungsweise")
 _MOVES = ("obl", "obl:tmod", "obl:unmarked", "obl:npmod", "advcl")
 _STATE_TEXT = "have has had lack lacks lacked mean means meant cost costs become becomes became resemble"
 _STATES = frozenset(_STATE_TEXT.split())
@@ -39,6 +50,8 @@ def _coordinated(item: Item, parse: Parse, spans: list[Span | None]) -> list[str
             governor == head + 1 and place < head for place, governor in enumerate(parse.heads)
         )  # what stands in front of the first belongs to both, if to either
         first, second = spans[head], spans[last]
+        if item.lang != "en" and not _equal(item, parse, head, last):
+            continue
         if joined and alike and alone and first is not None and second is not None and head > 0:
             shared = [place for place, governor in enumerate(parse.heads) if governor == head + 1 and place < head]
             if all(
@@ -47,6 +60,35 @@ def _coordinated(item: Item, parse: Parse, spans: list[Span | None]) -> list[str
             ):
                 results.append(swapped(item, first, second))
     return results
+
+
+def _equal(item: Item, parse: Parse, first: int, last: int) -> bool:
+    """Tell whether two joined words fit each other's places outside English: no names of one thing, nothing "each"."""
+    words = parse.words[first], parse.words[last]
+    governor = parse.heads[first] - 1
+    around = [parse.upos[at] for at in (first - 1, last + 1, governor) if 0 <= at < len(parse.upos)]
+    if _EACH.search(item.text) or not all(word.isalpha() for word in words):
+        return False
+    if item.lang in ("es", "it") and any(regex.match(r"(?i)h?[ioe]|y", word) for word in words):
+        return False
+    if item.lang in ("fr", "it") and opens(words[0]) != opens(words[1]):
+        return False
+    if "PROPN" in (parse.upos[first], *around) and parse.upos[last + 1 : last + 2] in (("NOUN",), ("PROPN",)):
+        return False
+    if parse.upos[first] == "PROPN" and (
+        "PROPN" in around or any(parse.upos[i] == "DET" for i in _below(parse, first))
+    ):
+        return False
+    if item.lang == "zh" and (parse.upos.count("CCONJ") > 1 or {"NOUN", "PART", "PROPN"} & set(around[:2])):
+        return False
+    if any(parse.upos[i] == "DET" for i in _below(parse, first)):
+        has, other = (as_features(parse.feats[at]) for at in (first, last))
+        return all(has.get(name) == other.get(name) for name in ("Gender", "Number"))
+    return words[0][0].isupper() == words[1][0].isupper()
+
+
+def _below(parse: Parse, at: int) -> list[int]:
+    return [i for i, head in enumerate(parse.heads) if head == at + 1]
 
 
 def _fronted(item: Item, parse: Parse, spans: list[Span | None]) -> list[str]:
@@ -133,7 +175,7 @@ register(
     "an adverbial moves from the end to the front, or two words joined by and change places",
     True,
     _reorder,
-    acts_on="texts with two such words; in en, es, fr, it and pt those with an adverbial at the end",
+    acts_on="texts with two such words; in English those with an adverbial at the end",
     needs=frozenset({"parse"}),
     aim="syn",
     place=170,

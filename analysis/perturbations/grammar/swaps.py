@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import random
+import unicodedata
 from itertools import combinations
+
+import regex
 
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import Item, register
+from bsx.analysis.perturbations.grammar.inflections import as_features
 from bsx.analysis.perturbations.names import Span, named, word_spans
 
 # Where a noun's form or article tells subject from object, their order does not: a swap would keep the meaning.
-_NO_CASE = ("da", "en", "es", "fr", "it", "nb", "nl", "nn", "no", "pt", "sv", "zh")
+_NO_CASE = ("da", "en", "it", "nb", "nl", "nn", "no", "pt", "sv")
 OBJECT_FORM = {"I": "me", "he": "him", "she": "her", "we": "us", "they": "them"}
 _SUBJECT_FORM = {form: subject for subject, form in OBJECT_FORM.items()}
 _SUBJECT, _OBJECT = ("nsubj",), ("obj", "dobj")  # dobj: as spaCy's English models call it
@@ -25,6 +29,14 @@ def _noun_swap(item: Item, strength: float, rng: random.Random) -> str | None:
     spans = word_spans(item.text, parse)
     nouns = [at for at, tag in enumerate(parse.upos) if tag == "NOUN" and spans[at] is not None]
     pairs = [(a, b) for a, b in combinations(nouns, 2) if parse.words[a].lower() != parse.words[b].lower()]
+    if item.lang != "en":
+        if not parse.deprels:
+            return None
+        pairs = [
+            (a, b)
+            for a, b in pairs
+            if _free(item, parse, a) and _free(item, parse, b) and _same_form(item, parse, a, b)
+        ]
     alike = [(a, b) for a, b in pairs if _number(parse, a) == _number(parse, b)]
     if not pairs:
         return None
@@ -33,6 +45,48 @@ def _noun_swap(item: Item, strength: float, rng: random.Random) -> str | None:
     if first is None or second is None:
         return None
     return swapped(item, first, second)
+
+
+_NAMELESS = ("flat", "appos", "compound", "fixed", "nummod", "goeswith")
+_SHOWN = ("Gender", "Number", "Case", "Animacy")
+
+
+def _free(item: Item, parse: Parse, at: int) -> bool:
+    """Tell whether a noun stands alone with an article or adjective: no name, title, measure, set phrase."""
+    below = [i for i, head in enumerate(parse.heads) if head == at + 1]
+    tags = ("DET",) if item.lang != "ru" else ("DET", "ADJ")
+    if parse.deprels[at].startswith(_NAMELESS) or any(parse.deprels[i].startswith(_NAMELESS) for i in below):
+        return False
+    if parse.deprels[at] == "conj" or any(parse.deprels[i] in ("conj", "acl:relcl", "fixed") for i in below):
+        return False
+    dated = item.lang == "ru" and regex.match(
+        r"(?i)год|лет|век|раз|\p{L}+(?:аря|вря|бря|преля|юня|юля|рта|густа|мая)$", parse.words[at]
+    )
+    return (
+        parse.words[at].isalpha()
+        and not dated
+        and any(
+            parse.upos[i] in tags
+            and not parse.words[i][0].isdecimal()
+            and i < at
+            and parse.deprels[i].startswith(("det", "amod"))
+            for i in below
+        )
+    )
+
+
+def _same_form(item: Item, parse: Parse, a: int, b: int) -> bool:
+    """Tell whether two nouns fit each other's articles and adjectives, and in French what is shortened before them."""
+    first, second = (as_features(parse.feats[at]) for at in (a, b))
+    if not first.get("Number") or any(first.get(name) != second.get(name) for name in _SHOWN):
+        return False
+    return item.lang not in ("fr", "it") or opens(parse.words[a]) == opens(parse.words[b])
+
+
+def opens(word: str) -> str:
+    """Return how a French or Italian word begins, for what stands before it: vowel, h, or consonant."""
+    letter = unicodedata.normalize("NFD", word.lower())[:1]
+    return "vowel" if letter in "aeiouœæ" else "h" if letter == "h" else "consonant"
 
 
 def _number(parse: Parse, at: int) -> str:
@@ -82,6 +136,8 @@ def _subject_object(item: Item, strength: float, rng: random.Random) -> str | No
         subject, thing = (phrase(parse, verb, relations, spans) for relations in (_SUBJECT, _OBJECT))
         if subject is None or thing is None:
             continue
+        if item.lang != "en" and not _exchangeable(item, parse, verb, subject, thing):
+            continue
         forms = clause_forms(item, subject, thing)
         apart = subject[0][1] <= thing[0][0] or thing[0][1] <= subject[0][0]
         if forms is not None and apart and forms[0].lower() != forms[1].lower():
@@ -92,6 +148,23 @@ def _subject_object(item: Item, strength: float, rng: random.Random) -> str | No
     if first > second:
         first, second, forms = second, first, (forms[1], forms[0])
     return swapped(item, first, second, forms)
+
+
+def _exchangeable(item: Item, parse: Parse, verb: int, subject: Phrase, thing: Phrase) -> bool:
+    """Tell whether subject and object fit each other's places: the same number, articles, no relative clause."""
+    if parse.deprels[verb - 1].startswith("acl") or "PronType=Rel" in " ".join(parse.feats):
+        return False
+    first, second = subject[1], thing[1]
+    if _number(parse, first) != _number(parse, second) or subject[0] > thing[0]:
+        return False
+    below = {at: [i for i, head in enumerate(parse.heads) if head == at + 1] for at in (first, second)}
+    determined = all(
+        parse.upos[at] == "NOUN" and any(parse.deprels[i].startswith("det") for i in below[at]) for at in below
+    )
+    opened = [item.text[start : start + 1] for (start, _), *_ in (subject, thing)]
+    same = item.lang not in ("fr", "it") or opens(opened[0]) == opens(opened[1])
+    gender = as_features(parse.feats[first]).get("Gender") == as_features(parse.feats[second]).get("Gender")
+    return determined and same and gender and not any("conj" in parse.deprels[i] for at in below for i in below[at])
 
 
 Phrase = tuple[Span, int, int]  # where it stands, its head's index, how many words it has
@@ -174,9 +247,13 @@ register(
     "two nouns, of the same number if there are such, change places",
     False,
     _noun_swap,
-    acts_on="texts with two different nouns",
+    acts_on="texts with two different nouns; outside English, nouns with articles, of one gender, number and case",
     needs=frozenset({"parse"}),
     aim="syn",
+    withdrawn={
+        "ru": "nouns in set phrases and names cannot be told from others",
+        "zh": "measure words and fixed compounds do not let nouns change places",
+    },
     place=30,
 )
 register(
@@ -185,9 +262,14 @@ register(
     False,
     _subject_object,
     languages=_NO_CASE,
-    acts_on="texts with a verb that has both, each in one piece",
+    acts_on="texts with a verb that has both, each in one piece; outside English, nouns with articles, of one form",
     needs=frozenset({"parse"}),
     aim="syn",
+    withdrawn={
+        "es": "an object may stand before the verb, so that the swap can keep the meaning",
+        "fr": "verbs with fixed objects and clauses that turn their order around leave no sentence",
+        "zh": "the swap leaves fragments in clauses without their own subject",
+    },
     place=40,
 )
 register(
@@ -198,5 +280,10 @@ register(
     acts_on="texts with a proper noun, if other texts have others of its kind: person, weekday, month, number, acronym",
     needs=frozenset({"parse", "corpus"}),
     aim="sem",
+    withdrawn={
+        **dict.fromkeys(("de", "es", "fr"), "parses do not tell names of persons, places and things apart"),
+        "ru": "names have cases, which parses without lemmas do not let it change",
+        "zh": "names of persons, places and works look alike",
+    },
     place=100,
 )

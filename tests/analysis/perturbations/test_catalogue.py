@@ -124,11 +124,11 @@ def changed(name: str, text: str, lang: str = "en", strength: float | None = Non
         ("opposites", "fr", "Le premier train arrive.", "Le dernier train arrive."),
         ("opposites", "fr", "Cette fenêtre est fermée.", "Cette fenêtre est ouverte."),
         ("opposites", "fr", "L'ancien directeur parle.", None),
-        ("opposites", "fr", "Son ancien directeur parle.", "Son nouveau directeur parle."),
+        ("opposites", "fr", "Son ancien directeur parle.", None),
         ("opposites", "fr", "Le nouveau directeur parle.", None),
         ("opposites", "fr", "Il n'a plus de pain.", None),
         ("opposites", "fr", "Sa grand-mère dort.", None),
-        ("opposites", "ru", "Он живёт в новом доме.", "Он живёт в старом доме."),
+        ("opposites", "ru", "Он живёт в богатом доме.", "Он живёт в бедном доме."),
         ("opposites", "ru", "Цены выросли.", "Цены упали."),
         ("opposites", "ru", "Тем не менее он пришёл.", None),
         ("opposites", "ru", "Он больше не придёт.", None),
@@ -173,14 +173,8 @@ def changed(name: str, text: str, lang: str = "en", strength: float | None = Non
         ("small-nouns", "de", "Kennen Sie Ihre EU?", None),
         ("small-nouns", "de", "Er sagt: „Das Haus.“", "Er sagt: „Das haus.“"),
         ("function-words", "en", "The dog bit a man.", "The dog bit man."),
-        ("function-words", "de", "Er wohnt in der alten Stadt.", "Er wohnt in alten Stadt."),
-        ("function-words", "de", "Das Haus, in dem Hans wohnt.", None),
-        ("function-words", "es", "Está en la casa.", "Está en casa."),
-        ("function-words", "es", "La vio ayer.", None),
-        ("function-words", "fr", "Il dort dans l'eau.", "Il dort dans eau."),
-        ("function-words", "fr", "Je la vois.", None),
-        ("function-words", "zh", "我的书很好。", "我书很好。"),
-        ("function-words", "zh", "他的目的很明确。", "他目的很明确。"),
+        ("function-words", "zh", "我的爸爸很好。", "我爸爸很好。"),
+        ("function-words", "zh", "他的目的很明确。", None),
         ("numbers", "en", "Exactly twenty-one.", None),
         ("numbers", "es", "Treinta y cinco años.", None),
         ("numbers", "fr", "Dix-sept ans.", None),
@@ -242,7 +236,7 @@ def test_order_and_company_do_not_matter(one: object, lang: str) -> None:
     assert isinstance(one, Perturbation)
     texts = TEXTS[lang]
     if one.lacks(lang, source=False, parse=False):
-        with pytest.raises(InputError, match=f"perturbation {one.name} is for "):
+        with pytest.raises(InputError, match=f"perturbation {one.name} is (for|withdrawn for) "):
             one.apply(texts, lang=lang)
         return
     whole = one.apply(texts, lang=lang, seed=7)
@@ -388,7 +382,8 @@ def test_strengths_seeds_and_needs() -> None:
         ("lower", {"strength": 0.5}, "perturbation lower has no strength"),
         ("source", {}, "perturbation source needs the sources"),
         ("noun-swap", {}, "perturbation noun-swap needs parses"),
-        ("negation", {}, "perturbation negation is for de, en.*: say which it is"),
+        ("negation", {}, "perturbation negation is for cs, de, en.*: say which it is"),
+        ("function-words", {"lang": "de"}, "perturbation function-words is withdrawn for de: without articles"),
         ("negation", {"lang": "ja"}, "perturbation negation is for .*, not ja"),
         ("lower", {"sources": ["a", "b"]}, "1 texts, 2 sources"),
     ]:

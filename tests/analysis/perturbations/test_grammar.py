@@ -94,10 +94,10 @@ def test_a_treebank_knows_forms(tmp_path: Path) -> None:
     tree = parse(
         ("Er", 2, "PRON", "nsubj"), ("sah", 0, "VERB", "root"), ("Hunde", 2, "NOUN", "obj", "Case=Nom|Number=Plur")
     )
-    found = perturb(["Er sah Hunde"], "noun-number", lang="de", parses=[tree], inflections=known)
+    found = perturb(["Er sah Hunde"], "noun-number", lang="nl", parses=[tree], inflections=known)
     assert found.texts == ("Er sah Hund",)
     with pytest.raises(InputError, match="noun-number needs a treebank"):
-        perturb(["Er sah Hunde"], "noun-number", lang="de", parses=[tree])
+        perturb(["Er sah Hunde"], "noun-number", lang="nl", parses=[tree])
     file.write_text("1\tHunde\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n", encoding="utf-8")
     with pytest.raises(InputError, match="no words with lemmas and features"):
         Inflections.from_treebanks([file])

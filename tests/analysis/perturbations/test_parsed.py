@@ -77,7 +77,7 @@ def test_names_keep_their_capital_and_others_lose_it() -> None:
 def test_nouns_change_places() -> None:
     assert one("The dog bit the old man in Rome.", "noun-swap", DOG) == "The man bit the old dog in Rome."
     tree = parse(("Hunde", 2, "NOUN", "nsubj"), ("jagen", 0, "VERB", "root"), ("Katzen", 2, "NOUN", "obj"))
-    assert one("Hunde jagen Katzen", "noun-swap", tree, "de") == "Katzen jagen Hunde"
+    assert one("Hunde jagen Katzen", "noun-swap", tree, "de") is None  # no articles that tell their form
     assert one("I saw him.", "noun-swap", I_SAW) is None
 
 
@@ -105,7 +105,7 @@ def test_a_name_becomes_one_of_its_own_kind_or_stays() -> None:
     assert one("EU", "entities", tagged("EU"), others=others) == "NATO"
     assert one("%", "entities", tagged("%"), others=others) is None
     assert one("nightfall", "entities", tagged("nightfall"), others=others | {"Rome": tagged("Rome")}) is None
-    assert one("罗马", "entities", tagged("罗马"), "zh", {"巴黎": tagged("巴黎")}) == "巴黎"
+    assert one("ローマ", "entities", tagged("ローマ"), "ja", {"パリ": tagged("パリ")}) == "パリ"
     assert one("Rome", "entities", tagged("Rome"), others=others) is None
 
 
@@ -147,10 +147,10 @@ def test_real_treebanks(shared: Path, folder: str, lang: str, least: int | None)
         line[len(marked) :] for line in files[0].read_text(encoding="utf-8").split("\n") if line.startswith(marked)
     ]
     assert len(texts) == len(parses)
-    for name in ("noun-swap", "entities", *(["subject-object"] if least else [])):
+    for name in ("noun-swap", *(["entities", "subject-object"] if least else [])):
         result = perturb(texts, name, lang=lang, parses=parses)
         rows = result.changed.nonzero()[0]
-        assert len(rows) > (least or 300), name
+        assert len(rows) > (least or 100), name
         for row in rows if name != "entities" else ():
             # Nothing is lost or made up: the same letters in another order, but for capitals and pronouns.
             old, new = texts[row].lower(), result.texts[row].lower()
