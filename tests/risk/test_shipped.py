@@ -75,3 +75,22 @@ def test_trained_risks_find_marked_words_of_real_translations(shared: Path) -> N
     assert found.calibrated == {"candidate": False, "source": False}
     assert found.marks["candidate"].auc.estimate > 0.75
     assert found.baselines["candidate"]["match"].low > 0
+
+
+def test_the_page_claims_what_pairs_left_out_show() -> None:
+    entry = bsx.load_registry().explainer("me5-small-q4")
+    assert entry is not None
+    assert entry.trained is not None
+    found = [one for kind in entry.trained.kinds for one in kind.pairs]
+    gains = [round(one.trained - max(one.match, one.length, one.frequency), 4) for one in found]
+    ranked = [round(one.ranks - max(one.match, one.length, one.frequency), 4) for one in found]
+    page = (Path(__file__).parent.parent.parent / "docs/explain/words.md").read_text(encoding="utf-8")
+    said = " ".join(page.split())
+    for claim in (
+        f"{len({one.pair for one in found})} pairs",
+        f"from {min(gains):+.3f} to {max(gains):+.3f}",
+        f"at least .02 in {sum(gain >= 0.02 for gain in gains)} of {len(found)}",
+        f"from {min(ranked):+.3f} to {max(ranked):+.3f}",
+        f"wrong by {min(one.error for one in found):.2f} to {max(one.error for one in found):.2f}",
+    ):
+        assert claim in said, claim
