@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from itertools import islice
 from pathlib import Path
 
@@ -86,9 +87,13 @@ def test_the_page_claims_what_pairs_left_out_show() -> None:
     ranked = [round(one.ranks - max(one.match, one.length, one.frequency), 4) for one in found]
     page = (Path(__file__).parent.parent.parent / "docs/explain/words.md").read_text(encoding="utf-8")
     said = " ".join(page.split())
+    lines = (Path(__file__).parent.parent.parent / "benchmarks/agreement/explanations.md").read_text(encoding="utf-8")
+    lows = [float(low) for low in re.findall(r"[+-][.\d]+ \[([+-][.\d]+), [+-][.\d]+\]", lines)]
+    assert len(lows) == len(found)
     for claim in (
         f"{len({one.pair for one in found})} pairs",
         f"from {min(gains):+.3f} to {max(gains):+.3f}",
+        f"above 0 in {sum(low > 0 for low in lows)} of {len(found)}",
         f"at least .02 in {sum(gain >= 0.02 for gain in gains)} of {len(found)}",
         f"from {min(ranked):+.3f} to {max(ranked):+.3f}",
         f"wrong by {min(one.error for one in found):.2f} to {max(one.error for one in found):.2f}",
