@@ -50,7 +50,7 @@ class ExplainSettings(RunConfig, Watched):
         Literal["auto", "trained", "ranks", "match", "erasure", "shapley"],
         Field(
             description="trained, ranks or match: from an encoder's vectors; erasure or shapley: from a metric's "
-            "scores. auto: erasure with a metric; beside a reference match; else trained for pairs where it was "
+            "scores. auto: erasure with a metric; match with a reference; else trained for pairs where it was "
             "measured to help, ranks for others.",
         ),
     ] = "auto"
