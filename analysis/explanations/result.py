@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from bsx.analysis.explanations.calibration import Calibration
 from bsx.analysis.explanations.marks import MarkAgreement
+from bsx.analysis.stats.results import Comparison
 from bsx.support.result import Notice, Number, Result
 
 
@@ -37,10 +38,12 @@ class Explanations(Result):
 
     Attributes:
         by: the encoder or metric behind them.
-        method: of each side: ``trained``, ``match``, ``erasure`` or ``shapley``.
+        method: of each side: ``trained``, ``ranks``, ``match``, ``erasure`` or ``shapley``.
         calibrated: of each side, whether a risk is the probability that a human marks the word as an error.
         rows: one for each candidate.
         marks: of each side that was held against human marks, how well they agree.
+        baselines: of each of these, the mean AUC of a sentence compared with what needs no training, by name:
+            ``match``, ``length`` in characters, ``frequency`` (how rare it is among the run's texts of its side).
         calibration: of each of these whose risks are calibrated, how far they are from the shares of marked words.
         warnings: those of `bsx.metrics.learned.seen.seen_notices`, where risks were held against marks.
     """
@@ -52,6 +55,7 @@ class Explanations(Result):
     calibrated: dict[str, bool]
     rows: tuple[ExplainedRow, ...]
     marks: dict[str, MarkAgreement] = field(default_factory=dict)
+    baselines: dict[str, dict[str, Comparison]] = field(default_factory=dict)
     calibration: dict[str, Calibration] = field(default_factory=dict)
     warnings: tuple[Notice, ...] = ()
 

@@ -6,15 +6,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from bsx.analysis.explanations.attribution import Kept, erasure, shapley
 from bsx.analysis.explanations.calibration import Calibration, calibration
-from bsx.analysis.explanations.marks import MarkAgreement, mark_agreement
+from bsx.analysis.explanations.marks import MarkAgreement, compare_marks, mark_agreement
 from bsx.analysis.explanations.result import ExplainedRow, Explanations
+from bsx.analysis.stats.results import Comparison
 from bsx.data.cells import spelled
 from bsx.data.corpus import as_texts
 from bsx.data.files import TableFile
@@ -43,13 +44,14 @@ Risks = dict[Side, list[Array]]
 
 
 class ExplainSettings(RunConfig, Watched):
-    """How the risk of each word, the probability that it is wrong, is told, and what it is held against."""
+    """How the risk of each word, higher for a word that is likelier wrong, is told, and what it is held against."""
 
     method: Annotated[
-        Literal["auto", "trained", "match", "erasure", "shapley"],
+        Literal["auto", "trained", "ranks", "match", "erasure", "shapley"],
         Field(
-            description="trained or match: from an encoder's vectors; erasure or shapley: from a metric's scores. "
-            "auto: erasure with a metric, else trained where the registry can and there is no reference, else match.",
+            description="trained, ranks or match: from an encoder's vectors; erasure or shapley: from a metric's "
+            "scores. auto: erasure with a metric; match with a reference; else trained for pairs where it was "
+            "measured to help, ranks for others.",
         ),
     ] = "auto"
     metrics: Annotated[Sequence[str], Field(description="Metric whose score is explained: NAME[:field=value,…].")] = ()
@@ -77,7 +79,7 @@ class ExplainSettings(RunConfig, Watched):
             raise ValueError(f"method {self.method} explains the score of a metric: name it with metrics")
         if not by_scores and self.metrics:
             raise ValueError(f"method {self.method} reads vectors and no scores: leave metrics out, or use erasure")
-        if (by_scores or self.method == "trained") and (self.idf or self.layer is not None):
+        if (by_scores or self.method in ("trained", "ranks")) and (self.idf or self.layer is not None):
             own = "; the metric has settings of its own" if by_scores else ""
             raise ValueError(f"idf and layer belong to method match{own}")
         return self
@@ -126,9 +128,9 @@ def explain(candidates: object, settings: ExplainTextsSettings) -> Explanations:
         settings: see `ExplainTextsSettings`.
 
     Returns:
-        One number for each word that white space parts, higher for a likelier error. By ``match`` and ``trained`` it
-        lies between 0 and 1, and is a probability where ``calibrated`` says so; by ``erasure`` and ``shapley`` it is
-        how much the word lowers the metric's score.
+        One number for each word that white space parts, higher for a likelier error. By ``match``, ``ranks`` and
+        ``trained`` it lies between 0 and 1, and is a probability where ``calibrated`` says so; by ``erasure`` and
+        ``shapley`` it is how much the word lowers the metric's score.
 
     Raises:
         InputError: if numbers differ, there is neither reference nor source, or settings do not fit together.
@@ -257,13 +259,15 @@ def _explained(
             refuse_idle(given, ExplainSettings, f"with method {method} and without marks", "seed")
     encoders = Encoders(model=settings.model, lang=settings.lang, **part(settings, RunConfig))
     if settings.metrics:
+        untrained: list[Mapping[Side, Mapping[str, Array]]] = []
         result, risks = _by_scores(rows, get_metric(settings.metrics[0], encoders=encoders), method, settings, progress)
     else:
-        result, risks = _by_vectors(rows, encoders, method, settings, progress)
+        result, risks, untrained = _by_vectors(rows, encoders, method, settings, progress)
     if not marks:
         return result
     agreement: dict[str, MarkAgreement] = {}
     shares: dict[str, Calibration] = {}
+    baselines: dict[str, dict[str, Comparison]] = {}
     draws: dict[str, Any] = {
         "seed": settings.seed,
         "resamples": settings.resamples,
@@ -273,6 +277,12 @@ def _explained(
         if side not in risks:
             raise InputError(f"there are no risks of the {side} to hold against its marks")
         agreement[side] = mark_agreement(risks[side], marked, **draws)
+        if untrained:
+            names = [name for name in untrained[0][side] if name != result.method[side]]
+            given = {name: [row[side][name] for row in untrained] for name in names}
+            baselines[side] = {
+                name: compare_marks(risks[side], values, marked, **draws)["auc"] for name, values in given.items()
+            }
         if result.calibrated[side]:
             shares[side] = calibration(risks[side], marked, **draws)
     texts = RowTexts(
@@ -284,14 +294,19 @@ def _explained(
     learned = learned_by(settings.metrics[0], catalog) if settings.metrics else _learned(encoders, result)
     warnings = notices_of(result.by, learned, lambda: texts)
     return replace(
-        result, marks=agreement, calibration=shares, settings={**result.settings, **draws}, warnings=warnings
+        result,
+        marks=agreement,
+        baselines=baselines,
+        calibration=shares,
+        settings={**result.settings, **draws},
+        warnings=warnings,
     )
 
 
 def _learned(encoders: Encoders, result: Explanations) -> list[Learned]:
     """Return what the networks and curves behind risks were fitted to."""
     entry = encoders.catalog.explainer(result.by)
-    if entry is None or not any(result.calibrated.values()):
+    if entry is None or not ("trained" in result.method.values() or any(result.calibrated.values())):
         return []
     file = encoders.catalog.origins["explainer", entry.model]
     return [Learned("networks", SeenRows.read(beside_entry(file), entry.seen))]
@@ -299,16 +314,16 @@ def _learned(encoders: Encoders, result: Explanations) -> list[Learned]:
 
 def _by_vectors(
     rows: list[TextRow], encoders: Encoders, method: str, settings: ExplainSettings, progress: Progress | None
-) -> tuple[Explanations, Risks]:
-    how: RiskMethod | None = "trained" if method == "trained" else "match" if method == "match" else None
+) -> tuple[Explanations, Risks, list[Mapping[Side, Mapping[str, Array]]]]:
+    how: RiskMethod | None = next((name for name in get_args(RiskMethod) if name == method), None)
     weights: dict[Side, Mapping[str, float]] | None = None
     if settings.idf:
         sides: tuple[Side, ...] = ("candidate", "source")
         weights = {side: idf_weights(_texts(rows, side)) for side in sides}
     maker = WordRisks(encoders, method=how, layer=settings.layer, weights=weights)
     reference, source = bool(rows[0].references), rows[0].source is not None
-    if method == "trained" and reference:
-        raise InputError("method trained holds candidates against their sources: use reference_free")
+    if method in ("trained", "ranks") and reference:
+        raise InputError(f"method {method} holds candidates against their sources: use reference_free")
     by_row = list(maker.risks(rows, progress))
     risks: Risks = {"candidate": [row.candidate for row in by_row]}
     known = [row.source for row in by_row if row.source is not None]
@@ -322,6 +337,7 @@ def _by_vectors(
             "of the others"
         )
     by = maker.located.choice.name
+    notes += _of_kind(maker, method) if source and not reference else []
     result = Explanations(
         by,
         {side: maker.method(side, reference=reference) for side in present},
@@ -331,7 +347,32 @@ def _by_vectors(
         signatures={by: str(maker.signature(reference=reference, source=source))},
         notes=tuple(notes),
     )
-    return result, risks
+    return result, risks, [row.untrained for row in by_row]
+
+
+def _of_kind(maker: WordRisks, method: str) -> list[str]:
+    """Say what the default is without a reference, and on which pairs it was measured."""
+    if method != "auto" or maker.pair is None:
+        return []
+    pair = " to ".join("English" if one == "en" else f"{one} script" for one in maker.pair)
+    used, kind = maker.method("candidate", reference=False), maker.kind
+    order = "risks order the words of a row and are not probabilities"
+    if used == "match":
+        return []
+    if maker.entry.trained is None:
+        return [f"there are no networks for {maker.located.choice.name}: ranks of match, length and frequency; {order}"]
+    if kind is None:
+        return [
+            f"no pair like this one ({pair}) was measured: ranks of match, length and frequency instead of the "
+            f"networks; {order}"
+        ]
+    known = ", ".join(dict.fromkeys(one.pair for one in kind.pairs))
+    if used == "ranks":
+        return [
+            f"on pairs like this one ({pair}: {known}) networks did not find more than ranks of match, length and "
+            f"frequency, which are used; {order}"
+        ]
+    return [f"networks, for they found more on pairs like this one ({pair}: {known}); {order}"]
 
 
 def _by_scores(

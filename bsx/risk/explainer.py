@@ -1,6 +1,6 @@
-"""One risk for each word of a candidate, and of its source: the probability that the word is wrong.
+"""One risk for each word of a candidate, and of its source: higher for a word that is likelier wrong.
 
-By the best match of its pieces in another text, or by trained networks that read the word's vector and its matches.
+By the best match of its pieces in another text, by ranks of match, length and rarity, or by trained networks.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.catalog.entries.risks import ExplainerEntry, MatchedRisks, RiskCurve
+from bsx.catalog.entries.risks import ExplainerEntry, MatchedRisks, PairKind, RiskCurve
+from bsx.data.detect import other_script
 from bsx.encode.rows import normalise
 from bsx.encode.session import Encoders
 from bsx.encode.shared import LayerView
@@ -31,11 +32,17 @@ from bsx.support.tensors import load_arrays
 
 Floats = NDArray[np.float64]
 Floats32 = NDArray[np.float32]
-RiskMethod = Literal["trained", "match"]
+RiskMethod = Literal["trained", "ranks", "match"]
 Side = Literal["candidate", "source"]
 _BLOCK = 64  # rows encoded at once
 _OF_A_LAYER = 6
 _OF_A_WORD = 10
+_FUNCTION_WORDS = (
+    "a an and are as at be by for from had has have he in is it not of on or that the they this to was were which will "
+    "with you"
+)
+_ENGLISH = frozenset(_FUNCTION_WORDS.split())
+_SHARE = 0.15  # of the words of English texts are at least such
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,70 @@ def worst_piece(values: Floats, text: ReadText) -> Floats:
     return np.where(text.seen, lowest, np.nan)
 
 
+@lru_cache(maxsize=1 << 16)
+def bare(word: str) -> str:
+    """Return a word as it is counted: in lower case, without the punctuation around it; only punctuation as it is.
+
+    >>> bare("«Haus»,"), bare("...")
+    ('haus', '...')
+    """
+    lower = word.casefold()
+    kept = [place for place, character in enumerate(lower) if unicodedata.category(character)[0] not in "PSZ"]
+    return lower[kept[0] : kept[-1] + 1] if kept else lower
+
+
+def rarities(texts: Iterable[str]) -> dict[str, float]:
+    """Return how rare each word is: log((N + 1) / (n + 1)), n of the N words of the texts being this word.
+
+    Args:
+        texts: of one side and one run; nothing else is counted.
+    """
+    counts = Counter(bare(word) for text in texts for word in text.split())
+    most = counts.total() + 1
+    return {word: math.log(most / (count + 1)) for word, count in counts.items()}
+
+
+def rarity_of(words: Sequence[str], rarity: Mapping[str, float]) -> Floats:
+    """Return the rarity of each word (words,); one that was not counted is as rare as the rarest."""
+    rarest = max(rarity.values(), default=0.0)
+    return np.array([rarity.get(bare(word), rarest) for word in words], dtype=np.float64)
+
+
+def ranks(values: Floats) -> Floats:
+    """Return the share of a text's words that have a lower value, a tie and the word itself counting half (words,)."""
+    order = np.sort(values)
+    below, up_to = np.searchsorted(order, values, "left"), np.searchsorted(order, values, "right")
+    return (below + up_to) / (2 * max(len(values), 1))
+
+
+def mean_rank(matched: Floats, words: Sequence[str], rarity: Mapping[str, float]) -> Floats:
+    """Return the mean of each word's ranks by match, length in characters and rarity, all rounded to nine decimals.
+
+    Args:
+        matched: 1 less the best match of each word (words,).
+        words: of one text.
+        rarity: of the words of its side; see `rarities`.
+    """
+    known = [np.round(matched, 9), np.array([float(len(word)) for word in words]), rarity_of(words, rarity)]
+    return np.mean([ranks(values) for values in known], axis=0) if words else np.zeros(0)
+
+
+def trained_rank(mean: Floats, logits: Floats) -> Floats:
+    """Return the mean rank of words to a third, and their rank by networks, rounded to six decimals, to two thirds."""
+    return (mean + 2 * ranks(np.round(logits, 6))) / 3
+
+
+def written_in(texts: Iterable[str]) -> str:
+    """Return ``en`` for texts that are English by their function words, else the script of most of their letters.
+
+    >>> written_in(["The cat is on the mat."]), written_in(["Die Katze ist auf der Matte."]), written_in(["बिल्ली"])
+    ('en', 'Latn', 'Deva')
+    """
+    words = [bare(word) for text in texts for word in text.split()]
+    script = other_script(" ".join(words), "Latn") or "Latn"
+    return "en" if script == "Latn" and sum(word in _ENGLISH for word in words) >= _SHARE * len(words) > 0 else script
+
+
 def word_features(text: ReadText, other: ReadText, layers: Sequence[int]) -> Floats:
     """Return what is known of each word of a text beside another text (words, features).
 
@@ -138,6 +209,15 @@ def word_features(text: ReadText, other: ReadText, layers: Sequence[int]) -> Flo
     pieces = np.bincount(text.owner, minlength=words)[:, None]
     surface = np.array(of_words, dtype=np.float64).reshape(words, _OF_A_WORD - 1)
     return np.concatenate([matched, matched - mean, np.repeat(mean, words, axis=0), surface, pieces], axis=1)
+
+
+def rarity_features(words: Sequence[str], rarity: Mapping[str, float]) -> Floats:
+    """Return each word's rarity, and by how much it is rarer, and longer, than the mean of its text (words, 3)."""
+    rare = rarity_of(words, rarity)
+    if not words:
+        return np.zeros((0, 3))
+    long = np.log([len(word) for word in words])
+    return np.stack([rare, rare - rare.mean(), long - long.mean()], axis=1)
 
 
 def _of_layer(text: ReadText, other: ReadText, layer: int) -> list[Floats]:
@@ -218,16 +298,17 @@ class TrainedNetwork:
         return logits
 
 
-def word_inputs(vectors: Floats32, features: NDArray[np.float64]) -> Floats32:
-    """Return what the network takes of each word (words, dim + features): its vector, normalised by itself, first.
+def word_inputs(vectors: Floats32, features: Floats, rare: Floats) -> Floats32:
+    """Return what the network takes of each word (words, dim + features + 3): its vector, normalised by itself, first.
 
     Args:
         vectors: of the words (words, dim).
         features: see `word_features` (words, features).
+        rare: see `rarity_features` (words, 3).
     """
     centred = vectors - vectors.mean(axis=-1, keepdims=True)
     own = centred / (vectors.std(axis=-1, ddof=1, keepdims=True) + np.float32(1e-5))
-    return np.concatenate([own, features], axis=-1).astype(np.float32)
+    return np.concatenate([own, features, rare], axis=-1).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -253,27 +334,33 @@ class RowRisks:
         candidate: of the candidate (words,).
         source: of the source, or None if there is none.
         cut: whether the model's limit cut off some of a text.
+        untrained: side -> name -> what needs no training: ``match``, ``length`` in characters and ``frequency``, whose
+            risk is the word's rarity; see `rarities`.
     """
 
     candidate: Floats
     source: Floats | None
     cut: bool
+    untrained: Mapping[Side, Mapping[str, Floats]]
 
 
 class WordRisks:
     """Tells risks of words from one encoder's vectors.
 
     A word's risk by ``match`` is 1 less the cosine of its worst piece's best match among the pieces of the other text,
-    on one layer: the reference (the best of several), or the source. ``trained`` networks read the word's vector, its
-    matches on several layers, and its neighbours. Where the registry has a curve, what comes out is the probability
-    that a person marks the word as an error. A word that the encoder does not see, because the model's limit cut it
-    off or the tokenizer drops it, gets the mean of the words that it sees.
+    on one layer: the reference (the best of several), or the source. By ``ranks`` it is the mean of the word's ranks in
+    its text by match, by length and by rarity. By ``trained`` it is that to a third, and to two thirds its
+    rank by networks, which read the word's vector, its matches on several layers, length and rarity, and its
+    neighbours. Beside a reference,
+    where the registry has a curve, it is the probability that a person marks the word as an error. A word that the
+    encoder does not see, because the model's limit cut it off or the tokenizer drops it, gets the mean of the words
+    that it sees.
 
     Args:
         encoders: with the model.
         model: the encoder; the run's unless given.
-        method: ``trained`` or ``match``; unless given, trained where there is no reference and the registry has
-            networks for the model.
+        method: ``trained``, ``ranks`` or ``match``; unless given, match beside a reference or with ``layer`` or
+            ``weights``, else trained for pairs where the registry says that networks find more than ranks, else ranks.
         layer: of ``match``, instead of the registry's; such risks are not calibrated.
         weights: word -> factor of its risk, for each side; such risks are not calibrated.
 
@@ -299,7 +386,8 @@ class WordRisks:
         if method == "trained" and self.entry.trained is None:
             raise InputError(f"there are no trained networks for {self.located.choice.name}: use method match")
         plain = layer is not None or weights is not None
-        self._trained = self.entry.trained if method == "trained" or (method is None and not plain) else None
+        self._asked = "match" if method is None and plain else method
+        self._pair: tuple[str, str] | None = None
         best = known.layer if known is not None else None
         usual = best if isinstance(best, int) else self.located.architecture.depth
         self._beside = {
@@ -311,25 +399,39 @@ class WordRisks:
         self._weights = weights or {}
         self.tokenizer = self.located.tokenizer()
 
+    @property
+    def pair(self) -> tuple[str, str] | None:
+        """What sources and candidates are written in (see `written_in`), if there are sources; known after `risks`."""
+        return self._pair
+
+    @property
+    def kind(self) -> PairKind | None:
+        """What the registry says of pairs like this one; None where no pair like it was left out of training."""
+        kinds = self.entry.trained.kinds if self.entry.trained is not None else []
+        return next((kind for kind in kinds if (kind.source, kind.candidate) == self._pair), None)
+
     def method(self, side: Side, *, reference: bool) -> RiskMethod:
-        """Return how the risks of a side are told: beside a reference, the candidate's are matched."""
-        return "match" if self._trained is None or (reference and side == "candidate") else "trained"
+        """Return how the risks of a side are told; asked for after `risks`."""
+        if reference and side == "candidate":
+            return "match"
+        return self._asked or (self.kind.methods[side] if self.kind is not None else "ranks")
 
     def calibrated(self, side: Side, *, reference: bool) -> bool:
-        """Return whether the risks of a side are probabilities of an error."""
-        return self.method(side, reference=reference) == "trained" or self._curve(side, reference) is not None
-
-    def _curve(self, side: Side, reference: bool) -> RiskCurve | None:
-        kind = "reference" if reference and side == "candidate" else "free"
-        return getattr(self._beside[kind], side)  # type: ignore[no-any-return]
+        """Return whether the risks of a side are probabilities of an error: beside a reference with a curve only."""
+        return reference and side == "candidate" and self._beside["reference"].candidate is not None
 
     def _layers(self, *, reference: bool, source: bool) -> list[int]:
         wanted = {self._beside["reference"].layer} if reference else set()
-        if source and self._trained is not None:
-            wanted |= {self._trained.vectors, *self._trained.layers}
-        elif source:
+        if source:
             wanted.add(self._beside["free"].layer)
+            trained = self.entry.trained
+            if trained is not None and "trained" in self._methods(reference=reference, source=True):
+                wanted |= {trained.vectors, *trained.layers}
         return sorted(wanted)
+
+    def _methods(self, *, reference: bool, source: bool) -> set[RiskMethod]:
+        sides: tuple[Side, ...] = ("candidate", "source") if source else ("candidate",)
+        return {self.method(side, reference=reference) for side in sides}
 
     def risks(self, rows: Sequence[TextRow], progress: Progress | None = None) -> Iterator[RowRisks]:
         """Yield the risks of each row.
@@ -345,6 +447,12 @@ class WordRisks:
             if not row.references and row.source is None:
                 raise InputError(f"row {number}: has neither reference nor source to hold the candidate against")
         reference, source = any(row.references for row in rows), any(row.source is not None for row in rows)
+        texts_of: dict[Side, list[str]] = {
+            "candidate": [row.candidate for row in rows],
+            "source": [row.source for row in rows if row.source is not None],
+        }
+        self._rarity = {side: rarities(texts) for side, texts in texts_of.items()}
+        self._pair = (written_in(texts_of["source"]), written_in(texts_of["candidate"])) if source else None
         self._places = self._layers(reference=reference, source=source)
         view = self._encoders.encoder(self.located).view(self._places)
         self.tokenizer.token_bytes = 8 * len(self._places) * view.dimensions
@@ -360,29 +468,43 @@ class WordRisks:
     def _row(self, row: TextRow, read: Mapping[str, ReadText]) -> RowRisks:
         candidate = read[row.candidate]
         source = read[row.source] if row.source is not None else None
+        untrained: dict[Side, Mapping[str, Floats]] = {}
         if row.references:
             given = self._beside["reference"]
             of_each = [self._matched(candidate, read[other], given.layer, "candidate") for other in row.references]
-            risks = self._called(np.min(of_each, axis=0), candidate, given.candidate)
+            matched = np.min(of_each, axis=0)
+            risks = self._called(matched, candidate, given.candidate)
+            untrained["candidate"] = self._untrained(matched, candidate, "candidate")
         elif source is not None:
-            risks = self._beside_source(candidate, source, "candidate")
-        of_source = None if source is None else self._beside_source(source, candidate, "source")
+            risks, untrained["candidate"] = self._beside_source(candidate, source, "candidate")
+        of_source = None
+        if source is not None:
+            of_source, untrained["source"] = self._beside_source(source, candidate, "source")
         cut = any(read[text].cut for text in (row.candidate, *row.references, row.source) if text is not None)
-        return RowRisks(risks, of_source, cut)
+        return RowRisks(risks, of_source, cut, untrained)
 
-    def _beside_source(self, text: ReadText, other: ReadText, side: Side) -> Floats:
-        if self._trained is None:
-            given = self._beside["free"]
-            matched = self._matched(text, other, given.layer, side)
-            return self._called(matched, text, given.candidate if side == "candidate" else given.source)
-        if not text.words:
-            return np.zeros(0)
-        layers = [self._places.index(layer) for layer in self._trained.layers]
-        features = word_features(text, other, layers)
-        inputs = word_inputs(text.vectors[self._places.index(self._trained.vectors)], features)
-        of_members = np.array([network.logits(inputs) for network in self._networks[side]], dtype=np.float64)
-        logits: Floats = of_members.mean(axis=0)
-        return self._called(logits, text, getattr(self._trained, side))
+    def _beside_source(self, text: ReadText, other: ReadText, side: Side) -> tuple[Floats, Mapping[str, Floats]]:
+        matched = self._matched(text, other, self._beside["free"].layer, side)
+        untrained = self._untrained(matched, text, side)
+        method = self.method(side, reference=False)
+        if method == "match" or not text.words:
+            return untrained["match"], untrained
+        risks = mean_rank(untrained["match"], text.words, self._rarity[side])
+        if method == "trained" and self.entry.trained is not None:
+            layers = [self._places.index(layer) for layer in self.entry.trained.layers]
+            features = word_features(text, other, layers)
+            vectors = text.vectors[self._places.index(self.entry.trained.vectors)]
+            inputs = word_inputs(vectors, features, rarity_features(text.words, self._rarity[side]))
+            logits = np.mean([network.logits(inputs) for network in self._networks[side]], axis=0, dtype=np.float64)
+            risks = trained_rank(risks, logits)
+        return self._called(risks, text, None), untrained
+
+    def _untrained(self, matched: Floats, text: ReadText, side: Side) -> Mapping[str, Floats]:
+        return {
+            "match": self._called(matched, text, None),
+            "length": np.array([len(word) for word in text.words], dtype=np.float64),
+            "frequency": rarity_of(text.words, self._rarity[side]),
+        }
 
     def _matched(self, text: ReadText, other: ReadText, layer: int, side: Side) -> Floats:
         best, _ = best_matches(text, other, self._places.index(layer))
@@ -401,10 +523,11 @@ class WordRisks:
 
     @cached_property
     def _networks(self) -> dict[Side, list[TrainedNetwork]]:
-        if self._trained is None:
+        trained = self.entry.trained
+        if trained is None:
             return {}
-        file = self._encoders.catalog.origins["explainer", self.entry.model].with_name(self._trained.weights)
-        if not file.is_file() or file_digest(file) != self._trained.sha256:
+        file = self._encoders.catalog.origins["explainer", self.entry.model].with_name(trained.weights)
+        if not file.is_file() or file_digest(file) != trained.sha256:
             raise RegistryError("is missing, or is not the file that its entry describes", file=file)
         tensors, _ = load_arrays(file)
         loaded: dict[Side, list[TrainedNetwork]] = {"candidate": [], "source": []}
@@ -418,11 +541,14 @@ class WordRisks:
     def signature(self, *, reference: bool, source: bool) -> Signature:
         """Return what the risks were computed with; asked for after `risks`."""
         fields: dict[str, object] = {"model": self.located.identity, "dtype": self._encoders.dtype}
-        if reference or self._trained is None:
-            kind = "reference" if reference else "free"
-            fields["match_layer"] = self._beside[kind].layer
-        if source and self._trained is not None:
-            fields["networks"] = self._trained.sha256[:12]
+        methods = self._methods(reference=reference, source=source)
+        if reference or not source:
+            fields["match_layer"] = self._beside["reference"].layer
+        if source:
+            fields["match_layer_of_sources"] = self._beside["free"].layer
+            fields["method"] = "+".join(sorted(methods))
+        if "trained" in methods and self.entry.trained is not None:
+            fields["networks"] = self.entry.trained.sha256[:12]
         fields["calibrated"] = self.calibrated("candidate", reference=reference)
         fields["idf"] = bool(self._weights)
         fields["tokenizer"] = f"{self.tokenizer.backend}@{self.located.checkpoint.tokenizer_digest[:8]}"

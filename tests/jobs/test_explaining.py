@@ -60,6 +60,8 @@ def test_there_is_a_number_for_each_word(tiny: str, way: str) -> None:
             assert row.source_risk is not None
             assert len(row.source_risk) == len((row.source or "").split())
     assert found.calibrated["candidate"] is False
+    assert set(found.method.values()) == {"match" if way == "reference" else "ranks"}
+    assert bool(found.notes) == (way == "source")  # no networks for this model
     texts = [*CANDIDATES, *(REFERENCES if way == "source" else [])]
     assert len(found.to_pandas()) == sum(len(text.split()) for text in texts)
 
@@ -173,6 +175,37 @@ def test_a_report_shows_words(tiny: str, table: Path) -> None:
         riskiest in cell.text for block in section.blocks if isinstance(block, TablePart) for cell in block.rows[0]
     )
     assert section.lead
+
+
+def test_marks_are_found_beside_what_needs_no_training(tiny: str, table: Path) -> None:
+    found = explain_table(table=table, reference_free=True, marks="marks", model=tiny, resamples=20)
+    assert set(found.baselines["candidate"]) == {"match", "length", "frequency"}
+    assert {one.n for one in found.baselines["candidate"].values()} == {found.marks["candidate"].auc.n}
+    same = explain_table(table=table, reference_free=True, marks="marks", model=tiny, resamples=20, method="match")
+    assert set(same.baselines["candidate"]) == {"length", "frequency"}
+    assert same.marks["candidate"].auc.estimate == found.baselines["candidate"]["match"].b
+    beside = explain_table(table=table, marks="marks", model=tiny, resamples=20)
+    assert set(beside.baselines["candidate"]) == {"length", "frequency"}
+    by_scores = explain_table(table=table, marks="marks", metrics=["chrf"], resamples=20)
+    assert by_scores.baselines == {}
+
+
+@pytest.mark.parametrize(
+    ("candidate", "source", "method"),
+    [
+        ("Ta den boken .", "Take that book , it is on the table .", None),
+        ("他拿走了这本书 。", "Возьми эту книгу .", "ranks"),  # no pair like it was left out of training
+    ],
+)
+def test_the_default_of_a_pair_is_what_pairs_like_it_say(candidate: str, source: str, method: str | None) -> None:
+    entry = bsx.load_registry().explainer("me5-small-q4")
+    assert entry is not None
+    assert entry.trained is not None
+    kinds = {(kind.source, kind.candidate): kind for kind in entry.trained.kinds}
+    found = bsx.explain([candidate], sources=[source], model="me5-small-q4")
+    assert found.method["candidate"] == (method or kinds["en", "Latn"].methods["candidate"])
+    assert not any(found.calibrated.values())
+    assert found.notes
 
 
 @pytest.mark.parametrize("low", [0.4, 0.6])

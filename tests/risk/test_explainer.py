@@ -15,9 +15,16 @@ from bsx.risk.explainer import (
     TrainedNetwork,
     best_matches,
     idf_weights,
+    mean_rank,
+    ranks,
+    rarities,
+    rarity_features,
+    rarity_of,
     read_texts,
+    trained_rank,
     word_features,
     worst_piece,
+    written_in,
 )
 from bsx.risk.network import RiskNetwork
 
@@ -73,3 +80,38 @@ def test_words_of_every_text_have_no_weight() -> None:
     assert weights["the"] == 0
     assert weights["cat"] == pytest.approx(0.5)  # log(4 / 2) / log(4)
     assert weights["dog"] < weights["cat"]
+
+
+def test_a_word_is_rare_among_the_texts_given_alone() -> None:
+    rarity = rarities(["The cat, the dog", "the «dog»"])
+    assert rarity["the"] == pytest.approx(np.log(7 / 4))  # 3 of 6 words
+    assert rarity["dog"] == pytest.approx(np.log(7 / 3))
+    assert rarity_of(["DOG!", "unseen"], rarity).tolist() == [rarity["dog"], rarity["cat"]]
+    features = rarity_features(["the", "dog"], rarity)
+    np.testing.assert_allclose(features.sum(axis=0)[1:], 0, atol=1e-12)
+    assert rarity_features([], rarity).shape == (0, 3)
+    assert rarities([]) == {}
+
+
+def test_ranks_say_nothing_of_how_many_words_are_errors() -> None:
+    assert ranks(np.array([3.0, 1.0, 1.0, 9.0])).tolist() == [0.625, 0.25, 0.25, 0.875]
+    rarity = rarities(["a long sentence"])
+    found = mean_rank(np.array([0.1, 0.2, 0.3]), ["a", "long", "sentence"], rarity)
+    np.testing.assert_allclose(found, [(1 / 6 + 1 / 6 + 1 / 2) / 3, 0.5, (5 / 6 + 5 / 6 + 1 / 2) / 3])
+    np.testing.assert_allclose(trained_rank(found, np.array([5.0, -5.0, 0.0])).mean(), 0.5)
+    assert mean_rank(np.zeros(0), [], rarity).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("She returned the book to him.", "en"),
+        ("Sie gab ihm das Buch in der Stadt zurück.", "Latn"),
+        ("वह किताब है", "Deva"),
+        ("这是一本书", "Hani"),
+        ("12 %", "Latn"),
+        ("", "Latn"),
+    ],
+)
+def test_pairs_are_told_by_english_and_script(text: str, kind: str) -> None:
+    assert written_in([text]) == kind

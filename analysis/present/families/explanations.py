@@ -15,7 +15,7 @@ from bsx.analysis.present.cells import FEWEST, estimate, heat, number, percent, 
 from bsx.analysis.present.forms import lists, pages, presents
 from bsx.analysis.present.notices import seen_rows
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Passages, Run, TablePart
-from bsx.analysis.stats.results import Estimate
+from bsx.analysis.stats.results import Comparison, Estimate
 
 _WORD = re.compile(r"\S+\s*|\s+")
 _PROBABLE = 0.5
@@ -86,6 +86,8 @@ def parts(result: Explanations) -> Iterator[Part]:
     yield Answer(" ".join(_finding(result)))
     if result.marks:
         yield _marks(result.marks)
+    if any(result.baselines.values()):
+        yield _baselines(result.baselines)
     if result.calibration:
         yield _shares(result.calibration)
     order = sorted(range(len(result.rows)), key=lambda place: -_mean(result.rows[place]))
@@ -169,8 +171,10 @@ def attribution_rows(result: Attribution) -> Iterator[Mapping[str, object]]:
 
 
 def _finding(result: Explanations) -> Iterator[str]:
-    for found in _held(result):
-        yield _found(*found)
+    for side, found in result.marks.items():
+        yield _found(found.auc, f"Risks of the {side}'s words by {result.by}")
+        if found.auc.n >= FEWEST and (against := result.baselines.get(side)):
+            yield _against(against)
     risks = [risk for row in result.rows for risk in row.risk if math.isfinite(risk)]
     if not risks:
         yield "There is no word to explain."
@@ -213,6 +217,38 @@ def _found(auc: Estimate, risks: str) -> str:
     if auc.high < _CHANCE:
         return f"{risks} are lower for the words that humans marked ({where})."
     return f"{risks} find the words that humans marked not significantly better than chance ({where})."
+
+
+def _against(baselines: Mapping[str, Comparison]) -> str:
+    """Say which baselines the risks are better than, by whether the interval of the difference holds 0."""
+    better = [name for name, one in baselines.items() if one.low > 0]
+    worse = [name for name, one in baselines.items() if one.high < 0]
+    alike = [name for name in baselines if name not in better and name not in worse]
+    said = [
+        f"{how} {' and '.join(names)} alone"
+        for how, names in (
+            ("better than", better),
+            ("worse than", worse),
+            ("neither better nor worse, significantly, than", alike),
+        )
+        if names
+    ]
+    return f"They do {'; '.join(said)}."
+
+
+def _baselines(of_sides: Mapping[str, Mapping[str, Comparison]]) -> TablePart:
+    results = [
+        [text(side), text(name), number(one.b, 3), estimate(one.difference, (one.low, one.high))]
+        for side, of in of_sides.items()
+        for name, one in of.items()
+    ]
+    level = 100 * next(one for of in of_sides.values() for one in of.values()).confidence
+    caption = f"AUC without training; differences with {level:g} % intervals of a paired bootstrap over sentences"
+    note = (
+        "Length: characters of the word. Frequency: how rare the word is among the texts of its side in this run, "
+        "log((N + 1) / (n + 1)) of n in N words."
+    )
+    return table(caption, ["side", "by", "AUC", "risks less this"], results, note=note)
 
 
 def _figures(named: Mapping[str, Estimate], title: str, note: str) -> Iterator[Part]:

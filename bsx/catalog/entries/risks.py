@@ -19,27 +19,58 @@ class RiskCurve(Entry):
 class MatchedRisks(Entry):
     """Risks by the best match of a word's pieces on one ``layer``; x is 1 less its cosine.
 
-    ``candidate`` and ``source`` are the curves of the two sides; without one, the risk is x itself.
+    ``candidate`` is the curve of candidates beside a reference; without one, the risk is x itself.
     """
 
     layer: Annotated[int, Field(ge=0)]
     candidate: RiskCurve | None = None
-    source: RiskCurve | None = None
+
+
+class LeftOutPair(Entry):
+    """What was found on one side of a pair by networks that learned the others only: mean AUC of a sentence, by method.
+
+    ``ranks`` is the mean rank of match, length and frequency, ``trained`` that and the networks' rank.
+    ``error`` is the expected calibration error that the networks' probabilities would have had.
+    """
+
+    pair: str
+    dataset: str
+    side: Literal["candidate", "source"]
+    sentences: int
+    trained: float
+    ranks: float
+    match: float
+    length: float
+    frequency: float
+    error: float
+
+
+class PairKind(Entry):
+    """The default ``methods`` of both sides for pairs of one kind, by the ``pairs`` of it that were left out.
+
+    ``source`` and ``candidate`` are ``en`` or an ISO 15924 script.
+    """
+
+    source: str
+    candidate: str
+    methods: dict[Literal["candidate", "source"], Literal["trained", "ranks"]]
+    pairs: Annotated[list[LeftOutPair], Field(min_length=1)]
 
 
 class TrainedRisks(Entry):
     """Risks by small networks on a word's vector of layer ``vectors`` and its matches on several ``layers``.
 
-    ``weights`` is a safetensors file beside the entry, with its ``sha256``; ``data`` says what the networks learned.
+    ``weights`` is a safetensors file beside the entry, with its ``sha256``; ``data`` says what the networks learned,
+    and ``measured`` from what and when the figures of ``kinds`` are.
     """
 
     weights: Annotated[str, Field(pattern=r"^[\w.-]+\.safetensors$")]
     sha256: Sha256
     vectors: Annotated[int, Field(ge=0)]
     layers: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
-    candidate: RiskCurve
-    source: RiskCurve
+    kinds: list[PairKind]
     data: str
+    measured: str
 
 
 class WordEvidence(Entry):
