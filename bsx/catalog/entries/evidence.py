@@ -11,6 +11,8 @@ from bsx.support.checks import FEWEST_ITEMS
 
 Aspect = Literal["agreement", "robustness", "semantics", "speed"]
 """What a figure of a metric card speaks for."""
+Judged = Literal["human-translation", "human-summary", "similarity"]
+"""What people judged: translations, summaries, or how alike two sentences are."""
 Test = tuple[str, str | None, str, str, int | None]
 """What a figure measures: data, direction, level, statistic, items."""
 
@@ -22,7 +24,8 @@ class Evidence(Entry):
     and ``level`` what was judged: segments or whole systems. ``layer`` is the layer, if not the entry's; ``called`` is
     the name that the source has for the model or metric. Of figures from metric cards, ``aspect`` says what they speak
     for, with the number of items, the interval, the signature and the versions; those of ``speed`` say how many times
-    as long as chrF it takes on the same machine.
+    as long as chrF it takes on the same machine. ``kind`` is what people judged, ``year`` that of their judgments, and
+    ``chrf`` the same statistic of chrF on the same rows.
     """
 
     dataset: str
@@ -35,6 +38,9 @@ class Evidence(Entry):
     called: str | None = None
     source: str
     aspect: Aspect | None = None
+    kind: Judged | None = None
+    year: Annotated[int, Field(ge=1990, le=2100)] | None = None
+    chrf: Annotated[float, Field(ge=-1, le=1)] | None = None
     n: int | None = Field(default=None, ge=1)
     interval: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
     signature: str | None = None
