@@ -71,14 +71,22 @@ def figure(one: Set, name: str, *, interval: bool = False) -> str:
     return number(found["value"]) + ends
 
 
-def against(one: Set, name: str, other: str) -> str:
-    """Return what a metric's test against another says."""
-    test = one["figures"].get(name, {}).get(f"against_{other}")
-    if test is None:
-        return ""
-    if test[1] >= 0.05:
-        return "not told apart"
-    return "better" if test[0] > 0 else "worse"
+def verdicts(sets: list[Set], name: str, other: str) -> list[str]:
+    """Return what a metric's tests against another say, set by set; false discoveries over all sets are kept below .05.
+
+    Benjamini & Hochberg 1995. An empty cell says that there is no test.
+    """
+    tests = [one["figures"].get(name, {}).get(f"against_{other}") for one in sets]
+    p = sorted(test[1] for test in tests if test is not None)
+    below = [x for rank, x in enumerate(p, 1) if x <= 0.05 * rank / len(p)]
+    most = max(below, default=-1.0)
+
+    def said(test: list[float] | None) -> str:
+        if test is None:
+            return ""
+        return "not told apart" if test[1] > most else "better" if test[0] > 0 else "worse"
+
+    return [said(test) for test in tests]
 
 
 def table(head: list[str], rows: Iterator[list[str]]) -> str:
@@ -105,17 +113,18 @@ def referenced(sets: list[Set], catalog: Catalog) -> str:
     """Return the table of metrics that read a reference."""
     head = [*START, "chrF", "BLEU", "TER", "BERTScore, me5", "than chrF", "than sentinels"]
     head += ["sentence, me5", "mUSE", "BERTScore, MiniLM", "sentinel"]
+    shown = [one for one in ordered(sets, catalog) if "bertscore" in one["figures"]]
+    said = zip(*(verdicts(shown, "bertscore", other) for other in ("chrf", "sentinel")), strict=True)
     rows = (
         [
             *start(one, catalog),
             *(figure(one, name) for name in ("chrf", "bleu", "ter")),
             figure(one, "bertscore", interval=True),
-            *(against(one, "bertscore", other) for other in ("chrf", "sentinel")),
+            *words,
             *(figure(one, name) for name in ("sentence", "muse-v3", "bertscore-minilm")),
             f"{one['sentinel']} {figure(one, one['sentinel'])}",
         ]
-        for one in ordered(sets, catalog)
-        if "bertscore" in one["figures"]
+        for one, words in zip(shown, said, strict=True)
     )
     return table(head, rows)
 
@@ -131,15 +140,15 @@ def free(sets: list[Set], catalog: Catalog) -> str:
         "length-qe",
         "chrF, with a reference",
     ]
+    shown = [one for one in ordered(sets, catalog) if "sentence-qe" in one["figures"]]
     rows = (
         [
             *start(one, catalog),
             figure(one, "sentence-qe", interval=True),
-            against(one, "sentence-qe", "sentinel"),
+            word,
             *(figure(one, name) for name in ("xmoverscore", "muse-v3-qe", "length-qe", "chrf")),
         ]
-        for one in ordered(sets, catalog)
-        if "sentence-qe" in one["figures"]
+        for one, word in zip(shown, verdicts(shown, "sentence-qe", "sentinel"), strict=True)
     )
     return table(head, rows)
 
@@ -198,7 +207,7 @@ def summary(sets: list[Set], catalog: Catalog) -> str:
         if one.source != SOURCE and one.kind != "similarity" and not one.dataset.startswith("STS")
     } - everything
     unmeasured = set(catalog.models[MODEL].languages) - everything - known - {"no"}
-    tests = [against(one, "bertscore", "chrf") for one in sets if one["kind"] != "similarity"]
+    tests = verdicts([one for one in sets if "bertscore" in one["figures"]], "bertscore", "chrf")
     counts = {word: tests.count(word) for word in ("better", "worse", "not told apart")}
     lines = [
         f"**{len(everything)} languages have human judgments here:** {len(into)} as the language of the judged texts, "
