@@ -3,11 +3,11 @@
 Run: python benchmarks/languages.py --data DATA --work WORK [--only id,kk-en] scores, kept in WORK by set
      python benchmarks/languages.py --data DATA --work WORK --write          the results
 
-DATA holds the folders named in SETS. Of each set at most 150 rows are drawn, of languages with several sets 100, with
-seed 1; texts are scored in NFC.
-A set that is in WORK is not scored again; with ``--only``, those of some pairs alone are.
-``--write`` makes benchmarks/agreement/languages.json of what is in WORK; tools/language_evidence.py makes the page and
-the registry's evidence of that.
+DATA holds the folders named in SETS; wmt-qe-2023-data/ has the dev sets of task_1 of the repository of that name
+(WMT-QE-Task, commit 74efc0840000), and without them two sets are left out. Of each set at most 150 rows are drawn, of
+languages with several sets 100, with seed 1; texts are scored in NFC. What is in WORK is not scored again; ``--only``
+names pairs and ``--metrics`` metrics to score first. ``--write`` makes benchmarks/agreement/languages.json of what is
+in WORK; tools/language_evidence.py makes the page and the registry's evidence of that.
 """
 
 from __future__ import annotations
@@ -111,6 +111,11 @@ class Judged:
         return f"{self.data} {self.pair}"
 
     @property
+    def human_columns(self) -> tuple[str, ...]:
+        """Columns of human scores; preferences have none."""
+        return () if self.data == "WMT19 DARR" else (self.human, *self.also)
+
+    @property
     def target(self) -> str:
         """Language of the judged texts."""
         return self.pair.rpartition("-")[2]
@@ -158,6 +163,20 @@ SETS = (
         )
         for pair, year in (("en-mr", 22), ("en-yo", 22), ("km-en", 22), ("ps-en", 22), ("ne-en", 21))
         for raw in [("source_raw", "candidate_raw")]
+    ),
+    *(
+        Judged(
+            "WMT23 quality estimation DA",
+            2023,
+            pair,
+            f"wmt-qe-2023-data/dev.{pair.replace('-', '')}.df.short.tsv",
+            human="z_mean",
+            reference=(),
+            source="original",
+            candidate="translation",
+            system=None,
+        )
+        for pair in ("en-gu", "en-te")
     ),
     *(
         Judged("Eval4NLP DA", 2021, pair, f"eval4nlp/{pair}-test21.tsv", human="da", reference=(), system=None)
@@ -222,7 +241,8 @@ def read(file: Path) -> Iterator[Row]:
     """Yield the rows of an unquoted table, gzipped or not."""
     opened = gzip.open if file.suffix == ".gz" else open
     with opened(file, "rt", encoding="utf-8", newline="") as stream:
-        yield from csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+        quoting = csv.QUOTE_MINIMAL if file.parent.name == "wmt-qe-2023-data" else csv.QUOTE_NONE
+        yield from csv.DictReader(stream, delimiter="\t", quoting=quoting)
 
 
 def _read_wmt23(data: Path, judged: Judged) -> Iterator[Row]:
@@ -243,7 +263,7 @@ def _read_wmt23(data: Path, judged: Judged) -> Iterator[Row]:
 
 def rows_of(judged: Judged, data: Path, count: int | None = None) -> list[Row]:
     """Return the rows of a set, as they are drawn: so many, or as many as the set says."""
-    if judged.data.startswith("WMT23"):
+    if judged.data in ("WMT23 MQM", "WMT23 ESA"):
         found: Iterable[Row] = _read_wmt23(data, judged)
     else:
         found = read(data / judged.file)
@@ -282,11 +302,13 @@ def nfc(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-def score(
-    judged: Judged, encoders: Encoders, candidates: list[str], references: list[list[str]], sources: list[str] | None
-) -> tuple[dict[str, list[float]], dict[str, str]]:
-    """Return the scores of every metric of a set, and their signatures."""
-    wanted = specs(judged)
+Texts = tuple[list[str], list[list[str]] | None, list[str] | None]
+"""Candidates, their references, their sources."""
+
+
+def score(wanted: dict[str, str], encoders: Encoders, texts: Texts) -> tuple[dict[str, list[float]], dict[str, str]]:
+    """Return the scores of metrics, and their signatures."""
+    candidates, references, sources = texts
     metrics = dict(zip(wanted, get_metrics(list(wanted.values()), encoders=encoders), strict=True))
     scores: dict[str, list[float]] = {name: [] for name in wanted}
     signatures: dict[str, str] = {}
@@ -294,7 +316,7 @@ def score(
         part = slice(start, start + BLOCK)
         corpus = MemoryCorpus(
             {"candidate": candidates[part]},
-            references[part] if references else None,
+            references[part] if references is not None else None,
             sources[part] if sources is not None else None,
         )
         found = score_corpus(list(metrics.values()), corpus)
@@ -306,57 +328,64 @@ def score(
     return scores, signatures
 
 
-def measure(judged: Judged, data: Path, encoders: Encoders) -> dict[str, Any]:
-    """Return the scores of one set, with what agreement needs."""
-    if judged.data == "WMT19 DARR":
-        return _preferences(judged, data, encoders)
-    rows = rows_of(judged, data)
-    kept: dict[str, Any] = {
-        "human": {name: [float(row[name]) for row in rows] for name in (judged.human, *judged.also)}
-    }
+def measure(judged: Judged, data: Path, encoders: Encoders, kept: dict[str, Any], names: Sequence[str]) -> bool:
+    """Add what is missing of these metrics to what is kept of a set; return whether anything was."""
+    if judged.scores and kept:
+        return False
+    rows, texts = drawn(judged, data, len(kept["human"][judged.human]) if kept.get("human") else None)
+    if judged.scores:
+        kept["scores"] = {name: [float(row[name]) for row in rows] for name in judged.scores}
+    kept["human"] = {name: [float(row[name]) for row in rows] for name in judged.human_columns}
     for name in ("segment", "document", "system"):
         column = getattr(judged, name)
         if column is not None and rows and column in rows[0]:
             kept[name] = [row[column] or "?" for row in rows]
     if judged.scores:
-        return {**kept, "scores": {name: [float(row[name]) for row in rows] for name in judged.scores}}
-    texts = [nfc(row[judged.candidate]) for row in rows]
-    references = (
-        [[nfc(row[name]) for name in judged.reference if row[name]] for row in rows] if judged.reference else []
-    )
+        return True
+    there = kept.setdefault("scores", {})
+    wanted = {name: spec for name, spec in specs(judged).items() if name in names and name not in there}
+    if not wanted:
+        return False
+    scores, signatures = score(wanted, encoders, texts)
+    there.update(scores)
+    kept.setdefault("signatures", {}).update(signatures)
+    return True
+
+
+def drawn(judged: Judged, data: Path, count: int | None) -> tuple[list[Row], Texts]:
+    """Return the rows of a set, and their texts; of preferences, first all that are better, then all that are worse."""
+    if judged.data == "WMT19 DARR":
+        return _preferences(judged, data)
+    rows = rows_of(judged, data, count)
+    if judged.scores:
+        return rows, ([], None, None)
+    references = [[nfc(row[name]) for name in judged.reference if row[name]] for row in rows]
     sources = [nfc(row[judged.source]) for row in rows] if judged.source is not None else None
-    kept["scores"], kept["signatures"] = score(judged, encoders, texts, references, sources)
-    return kept
+    return rows, ([nfc(row[judged.candidate]) for row in rows], references if judged.reference else None, sources)
 
 
-def _preferences(judged: Judged, data: Path, encoders: Encoders) -> dict[str, Any]:
-    """The same for preferences: of each drawn pair the scores of the better and of the worse translation."""
+def _preferences(judged: Judged, data: Path) -> tuple[list[Row], Texts]:
     start = data / judged.file
     outputs = {(row["system"], row["sid"]): row["candidate"] for row in read(Path(f"{start}.systems.tsv"))}
     sides = {row["sid"]: row for row in read(Path(f"{start}.ref.tsv"))}
     pairs = [row for row in read(data / "wmt/darr-wmt19-kk-lt-gu.tsv") if row["lp"] == judged.pair]
     there = [row for row in pairs if all((row[side], row["sid"]) in outputs for side in ("better", "worse"))]
-    drawn = _drawn(there, judged.rows)
-    shown = list(dict.fromkeys((row[side], row["sid"]) for row in drawn for side in ("better", "worse")))
-    scores, signatures = score(
-        judged,
-        encoders,
-        [nfc(outputs[one]) for one in shown],
-        [[nfc(sides[sid]["reference"])] for _, sid in shown],
-        [nfc(sides[sid]["source"]) for _, sid in shown],
-    )
-    at = {one: i for i, one in enumerate(shown)}
-    gaps = {
-        name: [values[at[row["better"], row["sid"]]] - values[at[row["worse"], row["sid"]]] for row in drawn]
-        for name, values in scores.items()
-    }
-    return {"preferences": gaps, "segment": [row["sid"] for row in drawn], "signatures": signatures}
+    rows = _drawn(there, judged.rows)
+    both = [(row[side], row["sid"]) for side in ("better", "worse") for row in rows]
+    texts = [nfc(outputs[one]) for one in both]
+    return rows, (texts, *([f(nfc(sides[sid][c])) for _, sid in both] for c, f in _SIDES))  # type: ignore[return-value]
+
+
+_SIDES: tuple[tuple[str, Callable[[str], Any]], ...] = (("reference", lambda text: [text]), ("source", str))
 
 
 def agreement(judged: Judged, human: str, kept: dict[str, Any], units: dict[str, list[str]]) -> dict[str, Any]:
     """Return how well each metric agrees with one column of human scores, with tests against chrF and the sentinels."""
-    if "preferences" in kept:
-        statistic, figures, tests = "Kendall tau (preferences)", *_preferred(kept["preferences"], kept["segment"])
+    preferences = not judged.human_columns
+    if preferences:
+        half = len(kept["segment"])
+        gaps = {name: [a - b for a, b in zip(x[:half], x[half:], strict=True)] for name, x in kept["scores"].items()}
+        statistic, (figures, tests) = "Kendall tau (preferences)", _preferred(gaps, kept["segment"])
     else:
         statistic = "Pearson r"
         scores = kept["scores"]
@@ -384,19 +413,17 @@ def agreement(judged: Judged, human: str, kept: dict[str, Any], units: dict[str,
         "year": judged.year,
         "pair": judged.pair,
         "kind": judged.kind,
-        "n": len(kept.get("segment", kept.get("human", {}).get(human, ()))),
+        "n": len(kept["segment"] if preferences else kept["human"][human]),
         "units": len(set(units.get("segment", kept.get("segment", ())))),
         "statistic": statistic,
         "chosen_on": judged.chosen_on,
         "published": bool(judged.scores),
         "figures": {},
     }
-    if "human" in kept:
-        result["n"] = len(kept["human"][human])
     controls = [name for name in SENTINELS if name in figures]
     best = max(controls, key=lambda name: abs(figures[name][0])) if controls else None
     for name, (value, low, high) in figures.items():
-        if "preferences" not in kept and signs.get(name, 1) < 0:  # as it is, after tests of it as it would agree
+        if not preferences and signs.get(name, 1) < 0:  # as it is, after tests of it as it would agree
             value, low, high = -value, -high, -low
         one: dict[str, Any] = {"value": _round(value), "interval": [_round(low), _round(high)]}
         for label, other in (("chrf", "chrf"), ("sentinel", best)):
@@ -441,7 +468,7 @@ def _round(value: float) -> float | None:
 
 def units_of(judged: Judged, data: Path, kept: dict[str, Any]) -> dict[str, list[str]]:
     """Return what is drawn whole: rows of one segment, which is one source (or reference), and of one document."""
-    if "preferences" in kept:
+    if not judged.human_columns:
         return {}
     if judged.scores:
         return {"segment": kept["segment"]}
@@ -536,7 +563,7 @@ def results(data: Path, work: Path) -> dict[str, Any]:
             continue
         kept = json.loads(file.read_text(encoding="utf-8"))
         units = units_of(judged, data, kept)
-        for human in (judged.human, *judged.also):
+        for human in judged.human_columns or ("",):
             one = agreement(judged, human, kept, units)
             for name, figure in one["figures"].items():
                 if name in kept.get("signatures", {}):
@@ -551,6 +578,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--only", help="pairs, in the order in which they are scored")
+    parser.add_argument("--metrics", help="names of the results")
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     asked.work.mkdir(parents=True, exist_ok=True)
@@ -560,16 +588,18 @@ def main() -> None:
         return
     encoders = Encoders(model=MODEL)
     wanted = [one for pair in asked.only.split(",") for one in SETS if one.pair == pair] if asked.only else SETS
+    names = asked.metrics.split(",") if asked.metrics else [*WITH_REFERENCE, *WITH_SOURCE]
     for judged in wanted:
         file = asked.work / f"{judged.name.replace(' ', '_')}.json"
-        if file.exists():
+        if judged.file.startswith("wmt-qe") and not (asked.data / judged.file).exists():
             continue
+        kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
         start = time.monotonic()
         known = judged.target in encoders.catalog.languages
-        found = measure(judged, asked.data, encoders.in_language(judged.target) if known else encoders)
-        with atomic_text(file) as stream:
-            json.dump(found, stream)
-        print(f"{time.strftime('%H:%M:%S')} {judged.name}: {time.monotonic() - start:.0f} s", flush=True)
+        if measure(judged, asked.data, encoders.in_language(judged.target) if known else encoders, kept, names):
+            with atomic_text(file) as stream:
+                json.dump(kept, stream)
+            print(f"{time.strftime('%H:%M:%S')} {judged.name}: {time.monotonic() - start:.0f} s", flush=True)
 
 
 if __name__ == "__main__":
