@@ -388,9 +388,12 @@ def agreement(judged: Judged, human: str, kept: dict[str, Any], units: dict[str,
         statistic, (figures, tests) = "Kendall tau (preferences)", _preferred(gaps, kept["segment"])
     else:
         statistic = "Pearson r"
-        scores = kept["scores"]
+        scores = {name: values for name, values in kept["scores"].items() if np.ptp(values) > 0}
+        for name in kept["scores"]:
+            if name not in scores:
+                print(f"{judged.name}: {name} is the same everywhere", flush=True)
         controls = [name for name in SENTINELS if name in scores]
-        metrics = [name for name in scores if name not in controls]
+        metrics = [name for name in scores if name not in controls] or controls
         signs = {name: np.sign(np.corrcoef(scores[name], kept["human"][human])[0, 1]) for name in controls}
         upright = {name: sign * np.array(scores[name]) for name, sign in signs.items()}
         found = meta_evaluate(
@@ -398,7 +401,7 @@ def agreement(judged: Judged, human: str, kept: dict[str, Any], units: dict[str,
             metrics=metrics,
             human="human",
             lower=[name for name in LOWER if name in metrics],
-            sentinels=controls,
+            sentinels=[name for name in controls if name not in metrics],
             test="bootstrap",
             resamples=2000,
             **{name: name for name in units},

@@ -113,7 +113,7 @@ def referenced(sets: list[Set], catalog: Catalog) -> str:
     """Return the table of metrics that read a reference."""
     head = [*START, "chrF", "BLEU", "TER", "BERTScore, me5", "than chrF", "than sentinels"]
     head += ["sentence, me5", "mUSE", "BERTScore, MiniLM", "sentinel"]
-    shown = [one for one in ordered(sets, catalog) if "bertscore" in one["figures"]]
+    shown = [one for one in ordered(sets, catalog) if "chrf" in one["figures"]]
     said = zip(*(verdicts(shown, "bertscore", other) for other in ("chrf", "sentinel")), strict=True)
     rows = (
         [
@@ -140,7 +140,7 @@ def free(sets: list[Set], catalog: Catalog) -> str:
         "length-qe",
         "chrF, with a reference",
     ]
-    shown = [one for one in ordered(sets, catalog) if "sentence-qe" in one["figures"]]
+    shown = [one for one in ordered(sets, catalog) if "length-qe" in one["figures"]]
     rows = (
         [
             *start(one, catalog),
@@ -213,7 +213,7 @@ def summary(sets: list[Set], catalog: Catalog) -> str:
         f"**{len(everything)} languages have human judgments here:** {len(into)} as the language of the judged texts, "
         f"{len(out_of)} more as the language of sources only, with translations into English, and {len(other)} with "
         f"published scores only. In {sum(counts.values())} sets, BERTScore with `{MODEL}` agrees significantly "
-        f" better with human judgments than chrF in {counts['better']}, worse in "
+        f"better with human judgments than chrF in {counts['better']}, worse in "
         f"{counts['worse']}, and the two are not told apart in {counts['not told apart']}.",
         "",
         f"- **Judged texts:** {listed(into, catalog)}.",
