@@ -1,10 +1,11 @@
-"""Write what was measured in which language: the tables of docs/models/languages.md, and evidence of the registry.
+"""Write what was measured in which language: the tables of docs/models/languages.md, all figures, and evidence.
 
 Run: python tools/language_evidence.py            (rewrites what is between the markers, and the evidence)
      python tools/language_evidence.py --check    (fails if that would change anything)
 
-All figures are those of benchmarks/agreement/languages.json, which benchmarks/languages.py writes. Markers, each on a
-line of its own: ``<!-- NAME -->`` … ``<!-- /NAME -->``.
+All figures are those of benchmarks/agreement/languages.json, which benchmarks/languages.py writes; languages.md next to
+it has all of them, and the registry's entries in ENTRIES those that speak for a model or metric. Markers of the page,
+each on a line of its own: ``<!-- NAME -->`` … ``<!-- /NAME -->``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from bsx.catalog.catalog import Catalog, shipped
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "models" / "languages.md"
 RESULTS = ROOT / "benchmarks" / "agreement" / "languages.json"
-SOURCE = "measured here: benchmarks/agreement/languages.json"
+FIGURES = ROOT / "benchmarks" / "agreement" / "languages.md"
+SOURCE = f"measured here: benchmarks/agreement/{FIGURES.name}"
 MODEL = "me5-small-q4"
 ENTRIES = {
     "bertscore": ("models/me5-small-q4", " of F1"),
@@ -248,6 +250,34 @@ def page(found: Set, catalog: Catalog) -> str:
     return text
 
 
+def figures(found: Set, catalog: Catalog) -> str:
+    """Return all figures with intervals, and signatures."""
+    sets = ordered(found["sets"], catalog)
+    names = list(dict.fromkeys(name for one in sets for name in one["figures"]))
+    head = ["data", "pair", "year", "n", "sources", "statistic", *names]
+    rows = (
+        [
+            f"{one['data']}{' †' * one['chosen_on']}",
+            *(str(one[name]) for name in ("pair", "year", "n", "units", "statistic")),
+            *(figure(one, name, interval=True) for name in names),
+        ]
+        for one in sets
+    )
+    used = {one["signature"] for each in sets for one in each["figures"].values() if "signature" in one}
+    signatures = "".join(f"- `{text}`\n" for i, text in enumerate(found["signatures"]) if i in used)
+    return f"""# Agreement with human judgments, by language
+
+`benchmarks/languages.py` computes the scores and languages.json, and `tools/language_evidence.py` makes this page of
+that; [What is known in which language](../../docs/models/languages.md) says what it means. † marks rows that the layer
+of BERTScore was chosen on. bertscore, sentence, sentence-qe and xmoverscore ran on `{MODEL}`, bertscore-minilm on
+`minilm`. Sentinels (length, length-qe, overlap) are shown with their own sign.
+
+{table(head, rows)}
+## Signatures
+
+{signatures}"""
+
+
 def evidence(sets: list[Set], metric: str, catalog: Catalog) -> Iterator[str]:
     """Yield the lines of a metric's evidence, but for rows that its layer was chosen on."""
     for one in ordered(sets, catalog):
@@ -290,14 +320,14 @@ def entry(file: Path, lines: list[str]) -> str:
 def main() -> None:
     """Write, or check."""
     found, catalog = json.loads(RESULTS.read_text(encoding="utf-8")), shipped()
-    files = {PAGE: page(found, catalog)}
+    files = {PAGE: page(found, catalog), FIGURES: figures(found, catalog)}
     for metric, (name, _) in ENTRIES.items():
         file = ROOT / "registry" / f"{name}.yaml"
         files[file] = entry(file, list(evidence(found["sets"], metric, catalog)))
     for file, text in files.items():
         if "--check" not in sys.argv[1:]:
             file.write_text(text, encoding="utf-8")
-        elif file.read_text(encoding="utf-8") != text:
+        elif not file.exists() or file.read_text(encoding="utf-8") != text:
             sys.exit(f"{file}: is not what {RESULTS.name} says: run python tools/language_evidence.py")
 
 
