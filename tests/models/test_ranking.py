@@ -69,7 +69,7 @@ FALLBACKS = {
         "those of Slavic first",
         "Russian, also Slavic: en-ru segment r .653, ",
     ),
-    "it": ("those of Indo-European first", "also Indo-European: "),
+    "it": ("those of Romance first", "also Romance: "),
     "hu": ("those of Uralic first", "also Uralic: en-fi segment tau "),
     "vi": ("those of Vietnamese's script first", "in the same script: "),
     "ka": ("no figure for Georgian, its family or its script", "in another family and script: "),
