@@ -1,6 +1,6 @@
 """Rescaling baselines of me5-small-q4 from texts of news length, in as many languages as there is text for.
 
-Run: python benchmarks/baselines.py --data DATA --work WORK
+Run: python -m benchmarks.baselines --data DATA --work WORK [--write]
 
 Of each language 300 distinct texts are drawn with seed 1 (all, if there are fewer), and 1,500 random pairs of them
 scored with every layer by `bsx registry baseline`. The entries go to registry/baselines, and what is kept in WORK is
@@ -199,12 +199,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--write", action="store_true", help="compute nothing: write what WORK has")
     asked = parser.parse_args()
     (asked.work / "registry").mkdir(parents=True, exist_ok=True)
     scorer = bsx.Scorer(model=MODEL)
     found = {}
     for language in SOURCES:
         file = asked.work / f"{language}.json"
+        if not file.exists() and asked.write:
+            continue
         if not file.exists():
             with atomic_text(file) as stream:
                 json.dump(compute(language, asked.data, asked.work, scorer), stream)

@@ -108,7 +108,7 @@ def test_it_is_tuned_and_has_baselines(tmp_path: Path) -> None:
 
 def test_scores_are_rescaled_by_baselines_of_news_length(me5: bsx.Scorer) -> None:
     languages = shipped().baseline_languages("me5-small-q4")
-    assert set(languages) >= {*NINE, "am", "bn", "et", "gu", "ha", "he", "hi", "kk", "km", "lt", "mr", "ro", "sw", "ta"}
+    assert set(languages) >= {*NINE, "gu", "kk", "lt", "lv", "ro"}
     for language in languages:
         baseline = shipped().baseline(language, "me5-small-q4")
         assert baseline is not None
@@ -125,7 +125,7 @@ def test_scores_are_rescaled_by_baselines_of_news_length(me5: bsx.Scorer) -> Non
 
 
 def test_unrelated_news_of_another_year_is_about_0(shared: Path) -> None:
-    """The English baseline is from newstest2013; one from short sentences gives -.05 to -.1 here."""
+    """The English baseline is from newstest2013: news of other years, of fewer articles, are a little more alike."""
     rows = [row for row in _rows(shared / "data/wmt/daseg-wmt17.tsv") if row["lp"].endswith("-en")]
     texts = list(dict.fromkeys(row["reference"] for row in rows))[::11][:80]
     scorer = bsx.Scorer(model="me5-small-q4", lang="en", rescale=True, backend="torch")
