@@ -62,7 +62,7 @@ WITH_SOURCE = {
 }
 """Name in the results -> what is computed."""
 SENTINELS = ("length", "overlap", "length-qe")
-LOWER = ("ter", "TER")
+LOWER = ("ter",)
 MUSE = {"ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"}
 NO_SPACES = {"zh", "km"}
 
