@@ -16,6 +16,7 @@ from tests.conftest import REPOSITORY
         "alignment_picture.py",
         "carry_models.py",
         "carry_baselines.py",
+        "language_evidence.py",
         "language_table.py",
         "make_languages.py",
         "metric_checks.py",

@@ -137,17 +137,20 @@ class BaselineRun:
         result: np.ndarray = np.sqrt(variance / max(self.pairs - 1, 1))
         return result
 
-    def result(self, language: str, corpus: str) -> Baseline:
+    def result(self, language: str, corpus: str, domain: str | None = None) -> Baseline:
         """Return the registry entry.
 
         Args:
             language: code of the sentences' language.
-            corpus: what the sentences are, for the record; digest, number of pairs and seed are added.
+            corpus: where the sentences are from, for the record; digest, number of pairs and seed are added.
+            domain: what they are, such as news.
         """
         mean = self.mean()
         return Baseline(
             language=language,
             model=self._scorer.model,
+            domain=domain,
+            tokens=round(self._tokens(), 1),
             precision=[round(float(value), 8) for value in mean[:, 0]],
             recall=[round(float(value), 8) for value in mean[:, 1]],
             f1=[round(float(value), 8) for value in mean[:, 2]],
@@ -157,6 +160,12 @@ class BaselineRun:
                 f"random pairs, seed {self._seed}, largest standard error {float(self.standard_error().max()):.2g}"
             ),
         )
+
+    def _tokens(self) -> float:
+        """Return the mean number of tokens of a sentence, without special tokens."""
+        tokenizer = self._scorer.metric.tokenizer
+        counts = [int((~tokenizer.is_special[text.ids]).sum()) for text in tokenizer.tokenize(self._sentences)]
+        return float(np.mean(counts))
 
     def finish(self) -> None:
         """Remove the state file: the run is complete."""

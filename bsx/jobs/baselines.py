@@ -27,6 +27,9 @@ class BaselineSettings(OnEveryLayer, Reported):
     """Settings of `baseline`: how it is computed, and where it is kept."""
 
     corpus: Annotated[str | Path, Field(description="Sentences of the language, one per line.")]
+    domain: Annotated[
+        str | None, Field(description="What the sentences are, such as news; kept with the baseline.")
+    ] = None
     pairs: Annotated[int, Field(ge=2, description="Random pairs to score.")] = 1_000_000
     seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
     tolerance: Annotated[float | None, Field(ge=0, description="Stop when every standard error is at most this.")] = (
@@ -72,10 +75,12 @@ class ComputedBaseline:
         for layer, figures in enumerate(zip(*(getattr(self.entry, name) for name in FIGURES), strict=True)):
             error = f"{self.standard_error[layer, 2]:.5f}"
             rows.append([str(layer), *(f"{value:.4f}" for value in figures), error])
-        low, high, largest = min(self.entry.f1), max(self.entry.f1), float(np.max(self.standard_error[:, 2]))
+        entry, largest = self.entry, float(np.max(self.standard_error[:, 2]))
+        of = "" if entry.domain is None else f" of {entry.domain}, {entry.tokens} tokens a text"
         said = (
-            f"Pairs of sentences that have nothing to do with each other score F1 from {low:.4f} to {high:.4f} by "
-            f"layer ({self.model}, {self.language}; {self.pairs:,} random pairs, standard errors up to {largest:.5f})."
+            f"Pairs of sentences that have nothing to do with each other score F1 from {min(entry.f1):.4f} to "
+            f"{max(entry.f1):.4f} by layer ({self.model}, {self.language}{of}; {self.pairs:,} random pairs, standard errors up "
+            f"to {largest:.5f})."
         )
         return f"{said}\n\n{text_table(rows, 'r')}"
 
@@ -105,7 +110,7 @@ def baseline(settings: BaselineSettings) -> ComputedBaseline:
     for note in (*scorer.notes, *([f"going on after {run.pairs} pairs ({state})"] if run.pairs else [])):
         settings.say(note)
     run.run(settings.pairs, tolerance=settings.tolerance, progress=told(settings.progress))
-    result = run.result(language.code, Path(settings.corpus).name)
+    result = run.result(language.code, Path(settings.corpus).name, settings.domain)
     file = None
     if settings.write:
         file = write_baseline(result, settings.registry)

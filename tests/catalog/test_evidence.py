@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -133,3 +134,26 @@ def test_every_language_that_an_entry_names_is_known() -> None:
     assert all(find_language(code, catalog).code in catalog.languages for code in named)
     assert {find_language(code, catalog).code for code in ("no", "nb", "Norwegian")} == {"nb"}
     assert "no" not in catalog.languages
+
+
+def test_judgments_in_thirty_languages_are_evidence() -> None:
+    """Figures by language pair say what was judged, when, on how many items, how sure they are, and chrF's figure."""
+    found = [one for _, one in figures() if one.source.endswith("benchmarks/agreement/languages.md")]
+    assert found
+    languages = set()
+    for one in found:
+        languages |= {one.language, *(one.direction or "").split("-")}
+        assert one.aspect == "agreement"
+        assert (one.kind == "human-translation") == (one.direction is not None)
+        assert one.year is not None
+        assert one.n is not None
+        assert one.interval is not None
+        assert one.interval[0] <= one.value <= one.interval[1]
+    languages -= {""}
+    results = json.loads((REPOSITORY / "benchmarks/agreement/languages.json").read_text(encoding="utf-8"))
+    judged = {code for one in results["sets"] for code in one["pair"].split("-")}
+    assert len(judged) >= 30
+    assert judged >= languages
+    swahili = [one for _, one in figures() if one.language == "sw" and one.statistic == "Pearson r of F1"]
+    assert [(one.dataset, one.year, one.direction, one.n) for one in swahili] == [("AfriMTE DA", 2024, "en-sw", 157)]
+    assert swahili[0].chrf == pytest.approx(0.648, abs=5e-4)

@@ -164,9 +164,12 @@ def test_a_baseline_is_the_mean_of_random_pairs(tiny_model: Callable[[str], str]
     for j, name in enumerate(("precision", "recall", "f1")):
         exact = getattr(scores, name).mean(axis=1)
         assert (np.abs(run.mean()[:, j] - exact) < 5 * error[:, j]).all()
-    entry = run.result("en", "toy")
+    entry = run.result("en", "toy", "furniture")
     assert "12 distinct sentences" in entry.corpus
     assert "seed 3" in entry.corpus
+    assert entry.domain == "furniture"
+    pieces = [len(scorer.tokenizer.tokenize([text])[0].ids) - 2 for text in SENTENCES]  # but for CLS and SEP
+    assert entry.tokens == pytest.approx(np.mean(pieces), abs=0.05)
 
 
 def test_an_interrupted_baseline_goes_on_where_it_was(
@@ -217,10 +220,12 @@ def test_baseline_command_makes_rescaling_work(cli: Cli, tmp_path: Path) -> None
     corpus, mine = tmp_path / "mono.txt", tmp_path / "mine"
     corpus.write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
     command = ("registry", "baseline", "minilm", "--corpus", corpus, "-l", "en", "--pairs", 60, "--registry", mine)
-    result = cli(*command, "--write", "--format", "json")
+    result = cli(*command, "--domain", "examples", "--write", "--format", "json")
     assert result.status == 0, result.err
     content = json.loads(result.out)
     assert content["pairs"] == 60
+    assert content["domain"] == "examples"
+    assert content["tokens"] > 5
     assert not list(mine.glob(".*state.json"))
     raw = bsx.Scorer(model="minilm").score(["a cat"], ["the dog"]).f1[0]
     rescaled = bsx.Scorer(model="minilm", rescale=True, registry=mine).score(["a cat"], ["the dog"]).f1[0]

@@ -77,7 +77,7 @@ FALLBACKS = {
         "those of Slavic first",
         "Russian, also Slavic: WMT17 en-ru segment r .653, me5-small-q4 .636, chrF .605; ",
     ),
-    "it": ("those of Indo-European first", "also Indo-European: "),
+    "it": ("those of Romance first", "also Romance: "),
     "hu": ("those of Uralic first", "also Uralic: WMT18 en-et segment tau "),
     "vi": ("those of Vietnamese's script first", "in the same script: "),
     "ka": ("no figure for its family or its script either", "in another family and script: "),
@@ -214,9 +214,9 @@ def test_pairs_choose_by_their_target(cli: Cli) -> None:
 
 def test_the_papers_choice_gives_way_where_it_was_not_trained_on_the_language() -> None:
     amharic = select_model("am", registry=shipped())
-    assert amharic.name == "xlm-roberta-large"
-    assert "the best model that was trained on Amharic; English, in another family and script: " in amharic.reason
-    papers = "the papers' choice, bert-base-multilingual-cased, was not trained on Amharic; xlm-roberta-large was"
+    assert amharic.name == "me5-small-q4"
+    assert "the best model that was trained on Amharic; Hausa, also Afro-Asiatic: " in amharic.reason
+    papers = "the papers' choice, bert-base-multilingual-cased, was not trained on Amharic; me5-small-q4 was"
     assert amharic.notes[0] == papers
     catalog = shipped()
     for language in catalog.languages.values():

@@ -136,10 +136,16 @@ class LanguageEntry(Entry):
 
 
 class Baseline(Entry):
-    """Mean scores of unrelated sentence pairs, one figure a layer (index 0 is the embedding layer)."""
+    """Mean scores of unrelated sentence pairs, one figure a layer (index 0 is the embedding layer).
+
+    ``domain`` says what the sentences are (news), and ``tokens`` how many of the model's tokens they have, on average:
+    scores of unrelated texts depend on both, most on their length.
+    """
 
     language: str
     model: str
+    domain: str | None = None
+    tokens: float | None = Field(default=None, gt=0)
     precision: list[float]
     recall: list[float]
     f1: list[float]

@@ -306,8 +306,7 @@ def _chosen(
 
 
 def _spelled(evidence: Evidence) -> str:
-    n = "" if evidence.n is None or evidence.aspect is not None else f" (n {evidence.n})"
-    return spelled_figure(evidence) + n
+    return spelled_figure(evidence)
 
 
 def _write_long(corpus: Corpus, path: Path, human: Sequence[str]) -> _Rows:
