@@ -179,7 +179,9 @@ class Lexical(Factor[LexicalConfig]):
         compare = self._comparison(name)
         values = np.array([compare(a, b) for a, b in zip(first, second, strict=True)], dtype=np.float64)
         blank = sum(not a.strip() or not b.strip() for a, b in zip(first, second, strict=True))
-        notes = (f"lex: {blank} of {len(pairs)} pairs have a blank side; they score 0",) if blank else ()
+        notes: tuple[str, ...] = (
+            (f"lex: {blank} of {len(pairs)} pairs have a blank side; they score 0",) if blank else ()
+        )
         if config.tokenize is None and name != default_tokenizer(lang):
             notes += (f"lex: the texts are cut into words by sacreBLEU's tokenizer {name}, as their script asks for",)
         details: dict[str, object] = {**config.model_dump(), "tokenize": name, "first_sentences": origin}

@@ -496,7 +496,7 @@ class WordRisks:
             vectors = text.vectors[self._places.index(self.entry.trained.vectors)]
             inputs = word_inputs(vectors, features, rarity_features(text.words, self._rarity[side]))
             logits = np.mean([network.logits(inputs) for network in self._networks[side]], axis=0, dtype=np.float64)
-            risks = trained_rank(risks, logits)
+            risks = trained_rank(risks, np.asarray(logits, dtype=np.float64))
         return self._called(risks, text, None), untrained
 
     def _untrained(self, matched: Floats, text: ReadText, side: Side) -> Mapping[str, Floats]:

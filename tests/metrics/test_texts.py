@@ -57,7 +57,7 @@ def test_texts_in_nfc_score_the_same_and_are_not_noted(form: str) -> None:
         assert not [note for note in metric.encoders.notes if "Unicode form" in note] or form == "nfc"
     texts = [unicodedata.normalize("NFC", text) for text in TEXTS]
     values = [made("bertscore", normalize=name).score(texts[::-1], texts).values for name in ("none", form)]
-    np.testing.assert_array_equal(*values)
+    np.testing.assert_array_equal(values[0], values[1])
 
 
 def test_idf_alignments_decisions_and_losses_read_one_form() -> None:
@@ -68,7 +68,7 @@ def test_idf_alignments_decisions_and_losses_read_one_form() -> None:
     assert plain.score(TEXTS, TEXTS).signature["normalize"] == "none"
     lists = [[cut(TEXTS)[2], TEXTS[2], "a cat"]]
     for method in ("exact", "aggregate"):
-        (chosen,) = bsx.mbr(lists, metric="chrf", method=method)  # type: ignore[arg-type]
+        (chosen,) = bsx.mbr(lists, metric="chrf", method=method)
         assert chosen.candidate in (TEXTS[2], cut(TEXTS)[2])  # as it was given
         assert chosen.expected > 66
 
@@ -233,7 +233,7 @@ def test_a_card_finds_that_the_unicode_form_changes_nothing() -> None:
     texts = SegmentTexts(TEXTS[::-1], [(text,) for text in TEXTS], None)
     for form, holds in (("nfc", True), ("none", False)):
         metric = made("chrf", normalize=form)
-        rows = checks(lambda some: metric.score(some.candidates, some.references).values, texts)  # noqa: B023
+        rows = checks(lambda some: metric.score(some.candidates or [], some.references).values, texts)  # noqa: B023
         assert {row["name"]: row["holds"] for row in rows}["unicode"] is holds
 
 
@@ -244,7 +244,7 @@ def test_what_is_written_keeps_texts_as_they_were_given(tmp_path: Path) -> None:
     given = cut(TEXTS)
     rows = [f"{a}\t{b}\t{b}" for a, b in zip(given, TEXTS, strict=True)]
     table.write_text("\n".join(["one\ttwo\treference", *rows]) + "\n", encoding="utf-8")
-    scored = score_files(table=table, candidate=["one", "two"], metrics=["chrf"], output=output)
+    scored = score_files(table=str(table), candidate=["one", "two"], metrics=["chrf"], output=output)
     assert [row["candidate"] for row in rows_of(tmp_path, "out.tsv", system="one")] == given
     assert any("Unicode form" in note for note in scored.notes())
     by_name = {row["system"]: row["score"] for row in scored.to_dict()["metrics"][0]["scores"]}

@@ -124,7 +124,8 @@ class Bleu(Metric[BleuConfig]):
                 file=self.name,
             )
         language = self.encoders.language
-        self._chosen = "none" if as_they_are else config.tokenize or (language and language.sacrebleu)
+        by_language = None if language is None else language.sacrebleu
+        self._chosen = "none" if as_they_are else config.tokenize or by_language
         if self._chosen is None and not self.looks_at_script:
             self._chosen = "13a"
         self._scorers: dict[str, Untyped] = {}

@@ -68,7 +68,7 @@ class _Characters:
     """White-space tokens in lower case, of which characters of scripts without spaces stand singly."""
 
     def tokenize(self, text: str) -> list[str]:
-        return _unspaced().sub(r" \g<0> ", text.lower()).split()
+        return str(_unspaced().sub(r" \g<0> ", text.lower())).split()
 
 
 @cache
