@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from bsx.analysis.adversarial.challenge import Accuracy, Challenged, ChallengeResult
+from bsx.analysis.adversarial.challenge import BASE, Accuracy, Challenged, ChallengeResult
 from bsx.analysis.adversarial.pairs import DetectionTest, HarderSet, PairDetection, PairsResult
 from bsx.analysis.adversarial.result import CaseResult, DropExample, Robustness
 from bsx.analysis.adversarial.triples import PairedTest, TripleExample, TriplePreference, TriplesResult
@@ -709,7 +709,7 @@ def _weakest(name: str, overall: Accuracy, one: Challenged) -> list[str]:
     results = [
         (part.rate, phenomenon, part)
         for phenomenon, part in one.phenomena.items()
-        if part.n >= FEWEST and part.ci[1] < overall.ci[0]
+        if part.severity != BASE and part.n >= FEWEST and part.ci[1] < overall.ci[0]
     ]
     if not results:
         return []

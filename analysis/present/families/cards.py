@@ -152,7 +152,7 @@ def _finding(card: Card) -> str:
     rivals = [test for test in tests if test.b in card.against]
     left = sum(len(part.tests) for part in made.values()) - len(tests)
     if sentinels:
-        said.append(f"Compared with sentinels, which cannot know anything: {_won(sentinels, family.alpha)}.")
+        said.append(f"Compared with controls, which cannot measure quality: {_won(sentinels, family.alpha)}.")
     for name in card.against:
         own = [test for test in rivals if test.b == name]
         if own:
@@ -165,15 +165,23 @@ def _finding(card: Card) -> str:
         failed = f"; broken: {listed(broken)}" if broken else ""
         said.append(f"{sum(bool(item.holds) for item in tried)} of {len(tried)} checks of invariance hold{failed}.")
     if left:
-        said.append(f"Of fewer than {FEW_ITEMS} items are {left} tests, which are not counted here.")
+        said.append(_few_left(left, "test"))
     if family.tests:
         said.append(
             f"The card's {family.tests} tests are corrected together ({family.correction.capitalize()}): "
             f"{family.significant} {'is' if family.significant == 1 else 'are'} below {family.alpha:g}."
         )
     else:
-        said.append("No test compares it with another metric or a sentinel.")
+        said.append("No test compares it with another metric or a control.")
     return " ".join(said)
+
+
+def _few_left(count: int, what: str) -> str:
+    """Return that so many tests or figures rest on too few items to count."""
+    counted = (
+        f"{what} of fewer than {FEW_ITEMS} items is" if count == 1 else f"{what}s of fewer than {FEW_ITEMS} items are"
+    )
+    return f"{count} {counted} not counted here."
 
 
 def _won(tests: Sequence[CardTest], alpha: float) -> str:
@@ -204,7 +212,7 @@ def _front(result: Leaderboard) -> str:
             rest = f"; in the other {left} the best are not told apart" if left else ""
             said.append(f"In {alone.total()} of {len(found)} {what} one metric is alone in front: {told}{rest}.")
     if small:
-        said.append(f"Of fewer than {FEW_ITEMS} items are {small} figures, which are not counted here.")
+        said.append(_few_left(small, "figure"))
     tables = len({figure.data for figure in result.figures if figure.data})
     return f"{len(result.metrics)} metrics on {tables} table{'s' * (tables != 1)}. {' '.join(said)}"
 
@@ -295,7 +303,7 @@ def _figures(cards: Sequence[Card]) -> Iterator[TablePart]:
             where = [text(at.part), text(at.data), _where(at), text(at.figure), text(n or NONE)]
             rows.append([*where, *own, _trivial(cards, at)])
         caption = f"Figures of the card{'s' * (len(cards) > 1)}; {level}"
-        heads = ["part", "table", "where", "figure", "n", *(card.metric for card in cards), "best sentinel"]
+        heads = ["part", "table", "where", "figure", "n", *(card.metric for card in cards), "best control"]
         agreed = [card.parts.agreement for card in cards if card.parts.agreement is not None]
         about = _about(dict.fromkeys(at.part for at in shown), (_at_level(row) for part in agreed for row in part.rows))
         yield table(caption, heads, rows, note=about + few_note(rows), names=4, full=full)
@@ -596,7 +604,7 @@ def _sentinels(part: SentinelsPart) -> Iterator[Part]:
         ]
         for row in part.rows
     ]
-    heads = ["sentinel", "table", "level", "group", "figure", "reaches", "interval", "this metric", "note"]
+    heads = ["control", "table", "level", "group", "figure", "reaches", "interval", "this metric", "note"]
     note = f"Intervals speak about what those of this metric on the same rows do.{few_note(rows)}"
     yield table("What metrics reach that cannot know anything", heads, rows, note=note)
 

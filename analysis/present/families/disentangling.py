@@ -70,7 +70,8 @@ def parts(result: DisentangleResult) -> Iterator[Part]:
     """Yield the finding, the coefficients, and everything that they rest on."""
     yield Answer(_finding(result))
     two = result.comparison is not None and len(result.results) == 2
-    yield from compared(result.comparison) if result.comparison is not None else ()
+    if result.comparison is not None:
+        yield _compared(result.comparison)
     yield replace(_main(result), full=two)
     yield from _notes(result)
     yield _coefficient_chart(result)
@@ -107,8 +108,14 @@ def _matters(result: DisentangleResult) -> Iterator[TablePart]:
 
 
 @presents(CoefficientComparison)
-def compared(result: CoefficientComparison) -> Iterator[TablePart]:
-    """Yield two metrics' coefficients side by side."""
+def compared(result: CoefficientComparison) -> Iterator[Part]:
+    """Yield which coefficients of two metrics differ, then all side by side."""
+    yield Answer(_told_apart(result))
+    yield _compared(result)
+
+
+def _compared(result: CoefficientComparison) -> TablePart:
+    """Return two metrics' coefficients side by side."""
     first = next(iter(result.by.values()))
     rows = []
     for name, c in result.by.items():
@@ -127,7 +134,7 @@ def compared(result: CoefficientComparison) -> Iterator[TablePart]:
     if result.margin is not None:
         heads += ["p of equivalence", "verdict"]
         note += " " + EQUIVALENT.format(f"{result.margin:g}")
-    yield table(caption, heads, rows, note=note)
+    return table(caption, heads, rows, note=note)
 
 
 @presents(Residuals)

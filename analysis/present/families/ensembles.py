@@ -142,6 +142,8 @@ def _finding(result: EnsembleResult) -> str:
     on_average = " on average over the groups" if several else ""
     if result.average_p < ALPHA and result.average_gain > 0:
         results = "agree significantly better"
+        if result.average_ci[0] <= 0:
+            results = "agree better by a one-sided test, though not by the two-sided interval,"
         gain += f", one-sided p {p_text(result.average_p)}"
     else:
         results = "agree significantly worse" if _loses(result) else "agree neither significantly better nor worse"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -618,6 +619,18 @@ def test_an_ensemble_is_called_better_only_if_it_is_significantly() -> None:
     alike = ensemble({**half, "b": half["a"] + 0.1 * rng.normal(size=200)}, ["a", "b"], "human", resamples=100)
     assert alike.average_p > 0.05
     assert "neither significantly better nor worse" in first_line(alike)
+
+
+def test_a_two_sided_interval_that_holds_0_is_no_significant_gain() -> None:
+    rng = np.random.default_rng(9)
+    human = rng.normal(size=200)
+    table = {"a": human + rng.normal(size=200), "b": human + rng.normal(size=200), "human": human}
+    result = ensemble(table, ["a", "b"], "human", resamples=100)
+    assert result.average_ci[0] > 0
+    held = replace(result, average_p=0.04, average_ci=(-0.01, 0.2))
+    assert "significantly better" in first_line(result)
+    assert "significantly" not in first_line(held)
+    assert "one-sided test" in first_line(held)
 
 
 def first_line(result: EnsembleResult) -> str:

@@ -123,7 +123,7 @@ def answer(result: Result) -> str:
 
 def test_a_metric_is_better_only_where_a_test_says_so() -> None:
     clear, unclear = answer(card("m_1", p=0.001)), answer(card("m_1", p=0.3))
-    assert clear.count("significantly better in 1 of 1 test") == 2  # than the sentinel, and than the other metric
+    assert clear.count("significantly better in 1 of 1 test") == 2  # than the control, and than the other metric
     assert "better" not in unclear
     assert unclear.count("no significant difference in 1 test") == 2
     one = card("m_1", p=0.001)
@@ -131,6 +131,16 @@ def test_a_metric_is_better_only_where_a_test_says_so() -> None:
     lost = replace(one.parts.sentinels, tests=tuple(replace(t, difference=-0.2) for t in one.parts.sentinels.tests))
     worse = replace(one, parts=replace(one.parts, sentinels=lost))
     assert "significantly worse in 1 of 1 test" in answer(worse)
+
+
+def test_what_is_no_figure_to_go_by_is_counted_in_words() -> None:
+    one = card("m_1", p=0.001)
+    assert one.parts.sentinels is not None
+    (test,) = one.parts.sentinels.tests
+    for tests, said in (((replace(test, n=12),), "1 test of"), ((replace(test, n=12),) * 2, "2 tests of")):
+        small = replace(one.parts.sentinels, tests=tests)
+        told = answer(replace(one, parts=replace(one.parts, sentinels=small)))
+        assert f"{said} fewer than" in told
 
 
 def test_a_property_is_no_check_and_what_is_broken_is_named() -> None:

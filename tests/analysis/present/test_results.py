@@ -136,8 +136,8 @@ def _side_by_side() -> analysis.SideBySide:
     return analysis.probe_with_agreement([made("ProbeResult")], made("LayerAgreement"))
 
 
-ELSEWHERE = {"Card", "CardRun", "Leaderboard", "Reproduced", "Reproduction"}
-"""Results that test_cards, test_published and test_kaster2021 build."""
+ELSEWHERE = {"Card", "CardRun", "EvaluationResult", "Leaderboard", "Reproduced", "Reproduction"}
+"""Results that test_cards, test_answer, test_published and test_kaster2021 build."""
 BUILDERS: dict[str, Callable[[], object]] = {
     "Alignment": lambda: bsx.Scorer(model="minilm").align("a cat", "the cat"),
     "Attribution": lambda: analysis.erasure(lambda kept: kept @ np.array([0.1, 0.4]), 2),
@@ -394,3 +394,17 @@ def test_scores_are_frames_too() -> None:
     assert chrf["chrf"][0] == 100
     scores = bsx.score(["a cat", "a dog"], ["a cat", "the dog"], model="minilm")
     assert scores.to_pandas().to_dict("records") == list(scores.rows())
+
+
+def test_an_answer_on_a_challenge_set_names_no_anchor_as_a_weakness() -> None:
+    kinds = [("reference", "base", 0)] * 40 + [("negation", "major", 1)] * 40
+    pairs = [
+        MinimalPair(f"good {i}", f"bad {i}", "ref", None, name, severity, "en", f"i{i}", f"row {i}")
+        for i, (name, severity, _) in enumerate(kinds)
+    ]
+    good = np.array([float(right) for *_, right in kinds])
+    result = analysis.challenge(pairs, {"m": (good, np.full(80, 0.5))})
+    assert result.metrics["m"].phenomena["reference"].rate == 0
+    first = parts_of(result)[0]
+    assert isinstance(first, Answer)
+    assert "reference" not in first.text

@@ -49,6 +49,9 @@ def test_a_comparison_of_two_metrics_is_what_was_asked() -> None:
     answer = parts_of(asked)[0]
     assert isinstance(answer, Answer)
     assert answer.text.startswith("m and k differ significantly in ")
+    assert asked.comparison is not None
+    alone = [part for part in parts_of(asked.comparison) if isinstance(part, Answer)]  # compared without regressions
+    assert [part.text.partition(" (")[0] for part in alone] == [answer.text.partition(" (")[0]]
 
 
 def test_one_factor_explains_r2_and_nothing_in_addition() -> None:
