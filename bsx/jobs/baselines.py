@@ -79,8 +79,8 @@ class ComputedBaseline:
         of = "" if entry.domain is None else f" of {entry.domain}, {entry.tokens} tokens a text"
         said = (
             f"Pairs of sentences that have nothing to do with each other score F1 from {min(entry.f1):.4f} to "
-            f"{max(entry.f1):.4f} by layer ({self.model}, {self.language}{of}; {self.pairs:,} random pairs, standard errors "
-            f"up to {largest:.5f})."
+            f"{max(entry.f1):.4f} by layer ({self.model}, {self.language}{of}; {self.pairs:,} random pairs, standard "
+            f"errors up to {largest:.5f})."
         )
         return f"{said}\n\n{text_table(rows, 'r')}"
 
