@@ -207,3 +207,17 @@ def test_a_column_with_a_comma_in_its_name_gets_no_command_that_cannot_run(tmp_p
         table=str(table), candidate=["atlas", "brook,2"], lang="en", metrics=["chrf"], output=tmp_path / "out"
     )
     assert not any(choice.command.startswith("bsx ") for choice in result.choices)
+
+
+def test_columns_called_reference_something_are_references_and_named(tmp_path: Path) -> None:
+    own = rows()[:9]
+    lines = ["id\tsource\treference_refA\treference_refB\tref_length\tatlas\tbrook"]
+    for row in own:
+        a = row["reference"]
+        lines.append("\t".join([row["id"], a, a, f"{a} too", str(len(a)), row["atlas"], row["brook"]]))
+    table = tmp_path / "t.tsv"
+    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    result = evaluate(table=str(table), lang="en", metrics=["chrf"], output=tmp_path / "out")
+    assert {one.system for one in result.scores} == {"atlas", "brook"}
+    (chosen,) = (one.chosen for one in result.choices if one.about == "references")
+    assert chosen == "reference_refA, reference_refB"

@@ -227,7 +227,8 @@ def _texts(settings: EvaluateRun) -> Input:
     roles = ("system", "segment", "document", "candidate", "reference", "source")
     found = find_columns(table.columns, {name: getattr(settings, name) for name in roles}, *roles)
     if not found["reference"]:
-        found["reference"] = [name for name in table.columns if re.fullmatch(r"ref(erence)?[-_ ]?\w?", name)]
+        found["reference"] = [name for name in table.columns if re.fullmatch(r"ref(erence)?(\w|[-_ ]\w+)?", name)]
+        found["reference"] = _text_columns(table, found["reference"], repeated=True)
     if not (found["reference"] or found["source"]):
         there = ", ".join(table.columns)
         raise InputError(
@@ -236,7 +237,9 @@ def _texts(settings: EvaluateRun) -> Input:
     if not found["candidate"]:
         taken = {*(name for names in found.values() for name in names), *settings.human}
         taken |= {name for names in USUAL.values() for name in names}
-        found["candidate"] = _text_columns(table, [name for name in table.columns if name not in taken])
+        found["candidate"] = _text_columns(
+            table, [name for name in table.columns if name not in taken and not re.match(r"(ref|src|source)", name)]
+        )
         if not found["candidate"]:
             raise InputError(
                 f"no column of candidates is found: candidate names them; it has {', '.join(table.columns)}",
@@ -252,8 +255,8 @@ def _texts(settings: EvaluateRun) -> Input:
     return build_config({name: value for name, value in made.items() if value not in (None, [])}, Input)
 
 
-def _text_columns(table: Table, columns: Sequence[str]) -> list[str]:
-    """Return the columns that hold texts: not numbers, most of them different, none like a reference's name."""
+def _text_columns(table: Table, columns: Sequence[str], *, repeated: bool = False) -> list[str]:
+    """Return the columns that hold texts: not numbers, most of them different unless they may be repeated."""
     cells: dict[str, list[str]] = {name: [] for name in columns}
     for place, row in enumerate(table.rows(*columns, only=True) if columns else ()):
         if place == _TEXT:
@@ -263,8 +266,7 @@ def _text_columns(table: Table, columns: Sequence[str]) -> list[str]:
     return [
         name
         for name, values in cells.items()
-        if not re.match(r"(ref|src|source)", name)
-        and len({*values}) > len(values) / 2
+        if (repeated or len({*values}) > len(values) / 2)
         and sum(_is_number(value) for value in values) < len(values) / 2
     ]
 
@@ -578,6 +580,8 @@ def _choices(
     if model is not None:
         result.append(Chosen("model", model, f"--model NAME; bsx models --lang {language.code} lists them"))
     result.append(Chosen("systems", ", ".join(names), "--candidate NAME,…" if wide else "--system COLUMN"))
+    if "reference" in wants and len(texts.reference) > 1:
+        result.append(Chosen("references", ", ".join(texts.reference), "--reference NAME,…"))
     if human:
         result.append(Chosen("judged by", ", ".join(human), "--human NAME,…"))
     if any("," in name for name in (*texts.candidate, *texts.reference, *human)):
