@@ -101,7 +101,7 @@ class Journal:
             if begun.get(name) != wanted.get(name):
                 raise InputError(
                     f"was begun with another {name}: {_difference(begun.get(name), wanted.get(name))}; "
-                    "give what it was begun with, or start over without resume",
+                    "give what it was begun with, delete this folder, or start over without resume",
                     file=self.folder,
                 )
         self._open = True

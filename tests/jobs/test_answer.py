@@ -135,3 +135,89 @@ def test_tables_that_cannot_be_compared_are_refused_before_anything_is_written(
     with pytest.raises(InputError, match=match):
         evaluate(table=str(table), lang="en", metrics=["chrf"], output=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def _table(path: Path, extra: dict[str, Callable[[int], str]], count: int | None = None) -> str:
+    with path.open("w", encoding="utf-8") as stream:
+        print("id", "reference", *SYSTEMS, *extra, sep="\t", file=stream)
+        for place, row in enumerate(rows()[:count]):
+            own = [row[name] for name in ("id", "reference", *SYSTEMS)]
+            print(*own, *(value(place) for value in extra.values()), sep="\t", file=stream)
+    return str(path)
+
+
+def test_human_scores_that_are_partly_missing_leave_rows_out(tmp_path: Path, cli: Callable[..., Outcome]) -> None:
+    grades: dict[str, Callable[[int], str]] = {
+        f"{system}_human": lambda place: "" if place % 3 == 0 else str(place % 7) for system in SYSTEMS
+    }
+    table = _table(tmp_path / "t.tsv", grades)
+    result = evaluate(table=table, lang="en", metrics=["chrf"], output=tmp_path / "out")
+    assert result.meta is not None
+    (command,) = (shlex.split(choice.command) for choice in result.choices if choice.about == "correlation")
+    told = json.loads(cli(*command[1:], "--format", "json").out)
+    assert told["groups"] == json.loads(to_json(result.meta.to_dict()))["groups"]
+
+
+@pytest.mark.parametrize("value", ["", "3"])
+def test_human_scores_that_rank_nothing_are_left_out_unless_they_were_asked_for(value: str, tmp_path: Path) -> None:
+    names = [f"{system}_human" for system in SYSTEMS]
+    table = _table(tmp_path / "t.tsv", {name: lambda _: value for name in names})
+    named: Any = {"table": table, "lang": "en", "metrics": ["chrf"], "candidate": SYSTEMS}
+    result = evaluate(**named, output=tmp_path / "a")
+    assert result.meta is None
+    assert "correlation" not in {choice.about for choice in result.choices}
+    with pytest.raises(InputError, match="human"):
+        evaluate(**named, human=names, output=tmp_path / "b")
+    assert not (tmp_path / "b").exists()
+
+
+def test_one_segment_of_several_systems_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    table = _table(tmp_path / "t.tsv", {}, 1)
+    with pytest.raises(InputError, match="segment"):
+        evaluate(table=table, lang="en", metrics=["chrf"], output=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_a_killed_run_left_does_not_block_the_next(tmp_path: Path) -> None:
+    (tmp_path / f".scores.tsv.bsx-{'0' * 16}.tmp").touch()
+    result = evaluate(table=TABLE, candidate=["brook"], lang="en", metrics=["chrf"], output=tmp_path)
+    assert {*result.files} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_results_of_an_earlier_run_do_not_stand_beside_other_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named: Any = {"lang": "en", "metrics": ["chrf"], "candidate": SYSTEMS, "output": tmp_path / "out"}
+    evaluate(table=TABLE, **named)
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bsx.jobs.scoring.answer._compare", stop)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(table=_table(tmp_path / "t.tsv", {}, 9), **named)
+    left = {path.name for path in (tmp_path / "out").iterdir()}
+    assert not left & {"evaluation.json", "report.html", "table.tex", "compare.json", "meta.json"}
+
+
+def test_a_column_with_a_comma_in_its_name_gets_no_command_that_cannot_run(tmp_path: Path) -> None:
+    table = tmp_path / "t.tsv"
+    table.write_text(Path(TABLE).read_text("utf-8").replace("\tbrook\t", "\tbrook,2\t", 1), encoding="utf-8")
+    result = evaluate(
+        table=str(table), candidate=["atlas", "brook,2"], lang="en", metrics=["chrf"], output=tmp_path / "out"
+    )
+    assert not any(choice.command.startswith("bsx ") for choice in result.choices)
+
+
+def test_columns_called_reference_something_are_references_and_named(tmp_path: Path) -> None:
+    own = rows()[:9]
+    lines = ["id\tsource\treference_refA\treference_refB\tref_length\tatlas\tbrook"]
+    for row in own:
+        a = row["reference"]
+        lines.append("\t".join([row["id"], a, a, f"{a} too", str(len(a)), row["atlas"], row["brook"]]))
+    table = tmp_path / "t.tsv"
+    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    result = evaluate(table=str(table), lang="en", metrics=["chrf"], output=tmp_path / "out")
+    assert {one.system for one in result.scores} == {"atlas", "brook"}
+    (chosen,) = (one.chosen for one in result.choices if one.about == "references")
+    assert chosen == "reference_refA, reference_refB"

@@ -58,9 +58,11 @@ from bsx.support.json_text import to_json
 from bsx.support.provenance import Provenance, provenance
 from bsx.support.settings import Option, build_config, part, settled
 
+_LEFT = re.compile(r"\..+\.bsx-[0-9a-f]{16}\.tmp")  # what a killed run leaves
 _TEXT = 200  # rows by which a column of texts is known
 _LOOK = 2  # segments to look at of each kind
-_SCORES, _RESULT = "scores.tsv", "evaluation.json"
+_SCORES, _RESULT, _REPORT, _TABLE = "scores.tsv", "evaluation.json", "report.html", "table.tex"
+_OTHERS = (_REPORT, _TABLE, "compare.json", "meta.json")
 
 
 class EvaluateRun(Reported, DocumentColumn, HumanColumns, TextColumns, TextFiles, MetricSettings, TableSettings):
@@ -128,12 +130,17 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         specs, model, evidence = _chosen(settings, language, catalog, sides)
         long = Path(temporary) / "texts.jsonl"
         rows = _write_long(corpus, long, human)
+        notes += _unranked(rows, human, required=bool(settings.human))
         names = list(dict.fromkeys(rows.systems))
         places = rows_by_system(str(settings.table or "texts"), rows.systems, rows.segments, (), rows.texts)
+        if len(names) > 1 and len(rows.systems) < 2 * len(names):
+            raise InputError("1 segment is too few to compare systems: at least 2 are needed", file=settings.table)
         controls = (["length", "overlap"] if "reference" in sides else ["length-qe"]) if rows.human else []
         controls = [name for name in controls if name not in specs]
         own = {**part(settings, MetricSettings), "lang": language.code, "model": model, "metrics": [*specs, *controls]}
         scored, columns = _score(long, rows, own, make_folder(folder) / _SCORES, settings, controls)
+        for name in (_RESULT, *_OTHERS):  # those of an earlier run never stand beside other scores
+            (folder / name).unlink(missing_ok=True)
         notes += scored.notes()[1 if len(names) > 1 else 0 :]
         compare = _compare(scored, columns, rows, places, specs) if len(names) > 1 else None
         meta = _judge(columns, own, controls, rows) if rows.human else None
@@ -153,7 +160,7 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
             origin = Provenance.read(provenance(kind, texts.files(), columns.signatures))
             return {"signatures": columns.signatures, "provenance": origin}
 
-        written = [_SCORES, _RESULT, "report.html", "table.tex"]
+        written = [_SCORES, _RESULT, _REPORT, _TABLE]
         written += [f"{name}.json" for name, one in (("compare", compare), ("meta", meta)) if one is not None]
         result = EvaluationResult(
             language=language.code,
@@ -166,7 +173,9 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
             compare=compare if compare is None else replace(compare, **known("compare")),
             meta=meta if meta is None else replace(meta, **known("meta")),
             segments=segments,
-            choices=tuple(_choices(settings, texts, human, language, specs, model, names, controls)),
+            choices=tuple(
+                _choices(settings, texts, human if rows.human else (), language, specs, model, names, controls, rows)
+            ),
             files=tuple(sorted(written)),
             given=bool(settings.metrics) or settings.model is not None,
             notes=tuple(dict.fromkeys(notes)),
@@ -178,12 +187,29 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
 
 def _refuse_foreign(folder: Path) -> None:
     """Refuse a folder that holds something, unless an evaluation wrote into it or was stopped there."""
-    if folder.is_dir() and any(folder.iterdir()):
+    if folder.is_dir() and any(not _LEFT.fullmatch(path.name) for path in folder.iterdir()):
         ours = (_RESULT, f"{_SCORES}.partial", f"{_SCORES}.signatures.json")
         if not any((folder / name).exists() for name in ours):
             raise InputError("holds files of something else: name a new folder (output)", file=folder)
     elif folder.exists() and not folder.is_dir():
         raise InputError("is no folder: name a new one (output)", file=folder)
+
+
+def _unranked(rows: _Rows, human: Sequence[str], *, required: bool) -> list[str]:
+    """Drop human scores that rank nothing, and return what is said of it.
+
+    Raises:
+        InputError: if they are required.
+    """
+    judged = {value for value in rows.human if not np.isnan(value)}
+    if not rows.human or len(judged) > 1:
+        return []
+    holds = f"the value {judged.pop():g} in every row" if judged else "no value"
+    said = f"human scores ({', '.join(human)}) have {holds}: nothing can be correlated with them"
+    if required:
+        raise InputError(said)
+    rows.human = []
+    return [said]
 
 
 def _has_source(texts: Input) -> bool:
@@ -201,7 +227,8 @@ def _texts(settings: EvaluateRun) -> Input:
     roles = ("system", "segment", "document", "candidate", "reference", "source")
     found = find_columns(table.columns, {name: getattr(settings, name) for name in roles}, *roles)
     if not found["reference"]:
-        found["reference"] = [name for name in table.columns if re.fullmatch(r"ref(erence)?[-_ ]?\w?", name)]
+        found["reference"] = [name for name in table.columns if re.fullmatch(r"ref(erence)?(\w|[-_ ]\w+)?", name)]
+        found["reference"] = _text_columns(table, found["reference"], repeated=True)
     if not (found["reference"] or found["source"]):
         there = ", ".join(table.columns)
         raise InputError(
@@ -210,7 +237,9 @@ def _texts(settings: EvaluateRun) -> Input:
     if not found["candidate"]:
         taken = {*(name for names in found.values() for name in names), *settings.human}
         taken |= {name for names in USUAL.values() for name in names}
-        found["candidate"] = _text_columns(table, [name for name in table.columns if name not in taken])
+        found["candidate"] = _text_columns(
+            table, [name for name in table.columns if name not in taken and not re.match(r"(ref|src|source)", name)]
+        )
         if not found["candidate"]:
             raise InputError(
                 f"no column of candidates is found: candidate names them; it has {', '.join(table.columns)}",
@@ -226,8 +255,8 @@ def _texts(settings: EvaluateRun) -> Input:
     return build_config({name: value for name, value in made.items() if value not in (None, [])}, Input)
 
 
-def _text_columns(table: Table, columns: Sequence[str]) -> list[str]:
-    """Return the columns that hold texts: not numbers, most of them different, none like a reference's name."""
+def _text_columns(table: Table, columns: Sequence[str], *, repeated: bool = False) -> list[str]:
+    """Return the columns that hold texts: not numbers, most of them different unless they may be repeated."""
     cells: dict[str, list[str]] = {name: [] for name in columns}
     for place, row in enumerate(table.rows(*columns, only=True) if columns else ()):
         if place == _TEXT:
@@ -237,8 +266,7 @@ def _text_columns(table: Table, columns: Sequence[str]) -> list[str]:
     return [
         name
         for name, values in cells.items()
-        if not re.match(r"(ref|src|source)", name)
-        and len({*values}) > len(values) / 2
+        if (repeated or len({*values}) > len(values) / 2)
         and sum(_is_number(value) for value in values) < len(values) / 2
     ]
 
@@ -436,6 +464,8 @@ def _compare(
 def _judge(columns: Columns, own: Mapping[str, object], controls: Sequence[str], rows: _Rows) -> MetaResult:
     """Correlate the scores with human scores, as ``bsx meta`` does."""
     settings = build_config({"metrics": own["metrics"], "sentinels": list(controls), "human": [rows.name]}, MetaRun)
+    if np.isnan(rows.human).any():
+        settings = settings.model_copy(update={"nan": "omit"})
     roles, notes = told_apart(columns.roles, settings, columns.values)
     result = judged(replace(columns, roles=roles), settings, notes)
     assert isinstance(result, MetaResult)  # noqa: S101 - for the type checker; there is one column
@@ -519,6 +549,7 @@ def _choices(
     model: str | None,
     names: Sequence[str],
     controls: Sequence[str],
+    rows: _Rows,
 ) -> list[Chosen]:
     """Return each choice with the option that changes it, and the commands that give the same figures."""
     wants = wanted_sides(specs, build_config(part(settings, MetricSettings), MetricSettings))
@@ -548,12 +579,17 @@ def _choices(
     if model is not None:
         result.append(Chosen("model", model, f"--model NAME; bsx models --lang {language.code} lists them"))
     result.append(Chosen("systems", ", ".join(names), "--candidate NAME,…" if wide else "--system COLUMN"))
+    if "reference" in wants and len(texts.reference) > 1:
+        result.append(Chosen("references", ", ".join(texts.reference), "--reference NAME,…"))
     if human:
         result.append(Chosen("judged by", ", ".join(human), "--human NAME,…"))
+    if any("," in name for name in (*texts.candidate, *texts.reference, *human)):
+        return result  # a command line cannot name such a column
     if len(names) > 1:
         result.append(Chosen("tests", "all pairs, Holm", shlex.join(["bsx", "compare", *shown, *run, "--all-pairs"])))
     if human:
         asked = ["--human", ",".join(human), *(["--sentinels", ",".join(controls)] if controls else [])]
+        asked += ["--nan", "omit"] if np.isnan(rows.human).any() else []
         result.append(Chosen("correlation", "Pearson's r", shlex.join(["bsx", "meta", *shown, *run, *asked])))
     return result
 
@@ -566,15 +602,14 @@ def _write(result: EvaluationResult, folder: Path) -> None:
     tables = []
     for name, one in (("compare", result.compare), ("meta", result.meta)):
         if one is None:
-            (folder / f"{name}.json").unlink(missing_ok=True)
             continue
         with atomic_text(folder / f"{name}.json", own=True) as stream:
             stream.write(to_json(one.to_dict()) + "\n")
         documents.append(folder / f"{name}.json")
         tables.append(in_form(one, "latex", full=False))
-    with atomic_text(folder / "table.tex", own=True) as stream:
+    with atomic_text(folder / _TABLE, own=True) as stream:
         stream.write("\n".join(tables or [in_form(result, "latex", full=False)]).rstrip("\n") + "\n")
     human = None if result.meta is None else result.meta.human
-    report(files=documents, output=folder / "report.html", human=human)
+    report(files=documents, output=folder / _REPORT, human=human)
     with atomic_text(folder / _RESULT, own=True) as stream:
         stream.write(to_json(result.to_dict()) + "\n")
