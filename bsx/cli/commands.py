@@ -19,7 +19,7 @@ from bsx.support.environment import keep_together
 
 # name -> (module that holds the command, one line of help). Modules are imported when their command runs.
 COMMANDS = {
-    "evaluate": ("bsx.cli.score", "Evaluate systems: scores, tests, segments to look at and a report, in one command."),
+    "evaluate": ("bsx.cli.meta", "Evaluate systems: scores, tests, segments to look at and a report, in one command."),
     "score": ("bsx.cli.score", "Score candidates with BERTScore, or with any metrics of the zoo."),
     "train": ("bsx.cli.train", "Train a metric on human scores; measure what more of them would bring."),
     "metrics": ("bsx.cli.metrics", "List metrics, show one, fit an alignment, run the ablation of matching."),

@@ -1,18 +1,22 @@
-"""``bsx meta``: does a metric agree with people? ``bsx compare``: do systems differ? ``bsx plan``: what it takes."""
+"""``bsx evaluate`` and ``bsx compare``: systems; ``bsx meta``: metrics; ``bsx plan``: what a study takes."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bsx.cli.options import Full, Output, TableFormat, command
-from bsx.cli.output import group, progress_bar, write_shown
+from bsx.cli.options import Format, Full, Output, TableFormat, command
+from bsx.cli.output import group, progress_bar, say, write_shown
 from bsx.jobs import comparing, evaluating, planning
 from bsx.jobs.comparing import CompareRun
 from bsx.jobs.evaluating import MetaRun
 from bsx.jobs.planning import PlanCompareRun, PlanDisentangleRun, PlanMetaRun
+from bsx.jobs.scoring.answer import EvaluateRun
+from bsx.jobs.scoring.answer import evaluate as run_evaluation
+from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
 
 _OFTEN_COMPARE = """
@@ -24,6 +28,18 @@ _OFTEN_META = """
     statistic correction margin model lang metrics
 """
 _PICTURE = ".png, .svg or .pdf"
+_OFTEN_EVALUATE = (
+    "table candidates references sources segment document human candidate reference model lang metrics output"
+)
+
+
+@command(EvaluateRun, often=_OFTEN_EVALUATE)
+def evaluate(settings: EvaluateRun, format: Format = "text", full: Full = False) -> None:
+    """Evaluate systems: metrics chosen for the language, scores, tests, human scores, segments to look at, a report."""
+    with progress_bar() as report:
+        result = run_evaluation(**{**set_fields(settings), "progress": report, "say": lambda note: say([note])})
+    print(to_json(result.to_dict()) if format == "json" else result.to_text(full=full))
+    print(f"bsx: wrote {', '.join(result.files)} in {settings.output}", file=sys.stderr)
 
 
 @command(MetaRun, often=_OFTEN_META)

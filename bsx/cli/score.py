@@ -1,8 +1,7 @@
-"""``bsx evaluate``: the answer; ``bsx score``: candidates against references; ``bsx match``: which tokens match."""
+"""``bsx score``: candidates against references; ``bsx match``: which tokens match."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,28 +11,12 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.options import Format, Full, command
 from bsx.cli.output import progress_bar, say
 from bsx.errors import InputError
-from bsx.jobs.scoring.answer import EvaluateRun
-from bsx.jobs.scoring.answer import evaluate as run_evaluation
 from bsx.jobs.scoring.run import ScoredFiles, ScoreRun, score_files
 from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
 
 if TYPE_CHECKING:
     from bsx.jobs.scoring.by_language import ScoredLanguages
-
-
-_OFTEN_EVALUATE = (
-    "table candidates references sources segment document human candidate reference model lang metrics output"
-)
-
-
-@command(EvaluateRun, often=_OFTEN_EVALUATE)
-def evaluate(settings: EvaluateRun, format: Format = "text", full: Full = False) -> None:
-    """Evaluate systems: metrics chosen for the language, scores, tests, human scores, segments to look at, a report."""
-    with progress_bar() as report:
-        result = run_evaluation(**{**set_fields(settings), "progress": report, "say": lambda note: say([note])})
-    print(to_json(result.to_dict()) if format == "json" else result.to_text(full=full))
-    print(f"bsx: wrote {', '.join(result.files)} in {settings.output}", file=sys.stderr)
 
 
 _OFTEN_SCORE = """

