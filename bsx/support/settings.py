@@ -159,7 +159,6 @@ RANGES: dict[str, tuple[float, float]] = {
     "seed": (0, 2**32 - 1),
     **dict.fromkeys(("alpha", "confidence", "dropout", "tolerance"), (0, 1)),
     **dict.fromkeys(("resamples", "hybrids", "sample"), (1, _DRAWS)),
-    "bootstrap": (0, _DRAWS),
     **dict.fromkeys(("threshold", "penalty", "clip", "learning_rate"), (0, _LARGE)),
     **dict.fromkeys(("human_ties", "temperature", "meaning", "margin"), (0, _LARGE)),
     "document_size": (1, _MANY),
@@ -223,7 +222,7 @@ def enough_draws(resamples: int, confidence: float) -> None:
 
 def _check_draws(given: Mapping[str, object]) -> None:
     """Apply `enough_draws` to settings that have a confidence; 0 is no bootstrap at all."""
-    draws, confidence = given.get("resamples") or given.get("bootstrap"), given.get("confidence")
+    draws, confidence = given.get("resamples"), given.get("confidence")
     if isinstance(draws, int) and draws and isinstance(confidence, float):
         enough_draws(draws, confidence)
 
