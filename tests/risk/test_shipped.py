@@ -64,7 +64,7 @@ def test_an_entry_for_another_model_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_trained_risks_find_marked_words_of_real_translations(shared: Path) -> None:
     with (shared / "data/eval4nlp/ro-en-dev.tsv").open(encoding="utf-8", newline="") as stream:
-        rows = list(islice(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE), 60))
+        rows = list(islice(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE), 300))
     marks = [[int(mark) for mark in row["target_tags"].split()] for row in rows]
     found = bsx.explain(
         [row["candidate"] for row in rows],
