@@ -489,7 +489,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "one cluster": ({"d": ["a"] * 200}, {"se": "cluster", "cluster": "d"}, r"at least 2 clusters, 'a' is the only one"),
     "label": ({"lp": [None] * 200}, {"group": "lp"}, r"column 'lp', row 1 is empty"),
     "confidence": ({}, {"confidence": 95}, r"between 0 and 1"),
-    "bootstrap": ({}, {"bootstrap": -1}, r"bootstrap\b.*got -1"),
+    "resamples": ({}, {"resamples": -1}, r"resamples\b.*got -1"),
     "leverage": (
         {"flag": [0.0] * 199 + [1.0]},
         {"factors": ["sem", "flag"], "se": "hc3", "intercept": True},
