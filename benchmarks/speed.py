@@ -189,9 +189,10 @@ def machine() -> dict[str, Any]:
     if info.exists():
         names = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line]
         model = names[0] if names else model
-    packages = ["bert-score", "torch", "transformers", "tokenizers", "numpy"]
-    if find_spec("onnxruntime") is not None:
-        packages.append("onnxruntime")
+    # What measures something else runs in environments without these two.
+    others = {"bert_score": "bert-score", "onnxruntime": "onnxruntime"}
+    packages = ["torch", "transformers", "tokenizers", "numpy"]
+    packages += [package for module, package in others.items() if find_spec(module) is not None]
     return {
         "processor": model,
         "cores": os.cpu_count(),

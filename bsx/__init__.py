@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bsx.catalog.overlay import write_baseline as write_baseline, write_ensemble as write_ensemble
     from bsx.catalog.overlay import write_model as write_model
     from bsx.cluster.dataset import score_dataset as score_dataset
+    from bsx.cluster.scorer import BatchScorer as BatchScorer, CorpusResult as CorpusResult
     from bsx.data.columns import read_columns as read_columns
     from bsx.data.corpus import MemoryCorpus as MemoryCorpus
     from bsx.data.detect import detect_language as detect_language

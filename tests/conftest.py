@@ -37,6 +37,7 @@ LONG = (
     "train/test_run.py",
     "analysis/report/test_page.py",
     "encode/test_onnx.py",
+    "ui/test_browser.py",
     "cli/test_ends.py",
     "test_packaging.py",
 )

@@ -96,7 +96,8 @@ def test_the_recipe_needs_what_the_container_has_and_bounds_the_rest() -> None:
     assert sorted(requirements["run"]) == sorted({"python >=${{ python_min }}", *inside})
     # Conda has no models as Python packages (`offline`); `dev` is for contributors, `all` is made of the others.
     rest = set(EXTRAS) - {*chosen, "offline", "dev", "all"}
-    bounded = {normal(one) for extra in rest for one in EXTRAS[extra]} - inside
+    asked = {one for extra in rest for one in EXTRAS[extra] if Requirement(one).name != PROJECT["name"]}
+    bounded = {normal(one) for one in asked} - inside
     assert sorted(requirements["run_constraints"]) == sorted(bounded)
 
 

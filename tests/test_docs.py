@@ -148,8 +148,9 @@ LACKING = re.compile(
 # Not run here: what sets up an environment or downloads from a publisher, clusters (tests/cluster), and a model whose
 # conversion takes long (tests/models/test_me5.py).
 ELSEWHERE = re.compile(
-    r"(pip|make|python3?(\.\d+)?|[a-z]+-env/bin/pip) |bsx data get |bsx reproduce |.* --engine ray |"
-    r".* me5-small-q4$|.* sentence-qe |.* judge-qe:|bsx (spans en-de\.spans|meta --protocol)"
+    r"(pip|make|ssh|python3?(\.\d+)?|[a-z]+-env/bin/pip) |bsx data get |bsx ui\b|bsx convert (scores|compare)\.json|"
+    r"bsx reproduce |.* --engine ray |.* me5-small-q4$|.* sentence-qe |.* judge-qe:|"
+    r"bsx (spans en-de\.spans|meta --protocol)"
 )
 
 

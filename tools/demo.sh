@@ -20,3 +20,8 @@ if "$python" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("
 fi
 echo
 echo "The report: $out/evaluation/report.html; the alignment as a page: $out/alignment.html"
+if [ -n "${UI:-}" ]; then
+  echo
+  echo "The page in the browser, with the same three systems (Ctrl-C ends it):"
+  "$bsx" ui "$data/en-systems.tsv" --folder $out/runs
+fi

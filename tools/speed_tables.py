@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 PAGES = (
     ROOT / "README.md",
-    *(ROOT / "docs" / "scale" / f"{name}.md" for name in ("speed", "cache", "large-corpora", "cluster")),
+    *(ROOT / "docs" / "scale" / f"{name}.md" for name in ("speed", "cache", "large-corpora", "cluster", "engines")),
 )
 PEER = "bert-score"
 OPERATORS = {
@@ -113,6 +113,24 @@ def me5(results: dict[str, Any]) -> str:
     return speed({"cpu": results["cpu-me5"]})
 
 
+def int8_scores(results: dict[str, Any]) -> str:
+    """Return how far int8 moves the scores of each metric, by language."""
+    rows = [
+        [
+            row["model"],
+            row["language"],
+            row["metric"],
+            f"{row['segments']:,}",
+            *(f"{row[name]:.4f}" for name in ("largest", "percentile_99")),
+            f"{row['mean']:+.4f}",
+            f"{row['sd_of_scores']:.2f}",
+        ]
+        for row in results["int8"]["rows"]
+    ]
+    head = ["model", "language", "metric", "segments", "largest", "99% are below", "mean change", "sd of the scores"]
+    return table(head, rows)
+
+
 def int8_me5(results: dict[str, Any]) -> str:
     """Return what int8 costs by language pair, the mean over the years that have it."""
     every = results["cpu-me5"]["agreement"]["rows"]
@@ -164,20 +182,63 @@ def matrix(results: dict[str, Any]) -> str:
     )
 
 
-def million(results: dict[str, Any]) -> str:
-    part = results["million"]
+def million(results: dict[str, Any], name: str = "million") -> str:
+    part = results[name]
     rows = [
         [f"{int(size):,}", f"{run['seconds']:,.0f}", f"{run['pairs_per_second']:,.0f}", f"{run['peak_mib']:,}"]
         for size, run in part["runs"].items()
     ]
-    killed = part["killed_and_resumed"]
-    same = "the same bytes as" if killed["same_bytes"] else "other bytes than"
-    tenths = part["runs"][str(killed["size"])].get("mib_by_tenth", [])
-    flat = f"MiB in each tenth of the last run: {', '.join(f'{mib:,}' for mib in tenths)}.\n\n" if tenths else ""
+    last = list(part["runs"].values())[-1]
+    lines = []
+    if tenths := last.get("mib_by_tenth"):
+        lines.append(f"MiB in each tenth of the last run: {', '.join(f'{mib:,}' for mib in tenths)}.\n\n")
+    for size, run in part["runs"].items():
+        if left := run.get("left_after_a_tenth"):
+            lines.append(
+                f"After a tenth of {int(size):,} pairs, the bar said {left['said']:,.0f} seconds were left; "
+                f"{left['was']:,.0f} were. "
+            )
+    if killed := part.get("killed_and_resumed"):
+        times = len(killed["blocks_left_by_each_kill"])
+        same = "the same bytes as" if killed["same_bytes"] else "other bytes than"
+        lines.append(
+            f"Killed {'once at a random moment' if times == 1 else f'{times} times at random moments'} and resumed, "
+            f"{killed['size']:,} pairs gave {same} the run that was left alone. "
+        )
     return (
         f"{table(['pairs', 'seconds', 'pairs a second', 'peak MiB'], rows)}\n\n"
-        f"{flat}Killed {len(killed['blocks_left_by_each_kill'])} times at random moments and resumed, "
-        f"{killed['size']:,} pairs gave {same} the run that was left alone. {part['model']}; {machine(part['machine'])}"
+        f"{''.join(lines)}{part['model']}; {machine(part['machine'])}"
+    )
+
+
+def million_chrf(results: dict[str, Any]) -> str:
+    return million(results, "million-chrf")
+
+
+def lexical(results: dict[str, Any]) -> str:
+    part = results["lexical"]
+    facts = part["machine"]
+    busy = facts["load_average"] > facts["cores"] + 1
+    clock = "cpu" if busy else "wall"
+    rows = [
+        [
+            f"`{name}`",
+            f"{one['pairs']:,}",
+            f"{one[clock]['peer_us']:,.0f} ({'rouge-score' if name == 'rouge-l' else 'sacreBLEU'})",
+            f"{one[clock]['bsx_us']:,.0f}",
+            f"{one[clock]['ratio']:.1f}x",
+            f"{one[clock]['least']:.1f}x to {one[clock]['greatest']:.1f}x",
+        ]
+        for name, one in part["metrics"].items()
+    ]
+    same = all(one["same_digits"] for one in part["metrics"].values())
+    versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
+    load = f"Other work ran on it (load average {facts['load_average']:.1f})." if busy else ""
+    return (
+        f"{table(['metric', 'pairs', 'package, µs a pair', 'bsx, µs a pair', 'ratio', 'in single turns'], rows)}\n\n"
+        f"{'CPU time of all threads' if busy else 'Time'}; sums over {part['turns']} turns. "
+        f"{'All scores are the same to the last bit.' if same else 'Scores differ.'} "
+        f"{facts['processor']}, {facts['cores']} cores; {versions}. {load}".rstrip()
     )
 
 
@@ -234,6 +295,17 @@ def ray(results: dict[str, Any]) -> str:
     return f"{table(['workers', 'pairs a second', 'efficiency'], rows)}\n\n{machine(facts)} Ray {facts['ray']}."
 
 
+def engines(results: dict[str, Any]) -> str:
+    part = results["engines"]
+    names = {"local": "two processes, no engine", "ray": "Ray", "spark": "Spark", "daft": "Daft", "dask": "Dask"}
+    ratios = part["ratio_to_local"]
+    rows = [[names[one], f"{rate:,}", f"{ratios[one]:.2f}"] for one, rate in part["rows_per_second"].items()]
+    facts = part["machine"]
+    packages = ", ".join(f"{name} {facts['versions'][name]}" for name in ("ray", "pyspark", "daft", "distributed"))
+    head = table(["engine", "rows a second", "ratio to two processes"], rows)
+    return f"{head}\n\n{machine(facts)} {packages}."
+
+
 def simulation(results: dict[str, Any]) -> str:
     part = results["cluster_simulation"]
     rows = [
@@ -256,13 +328,17 @@ SECTIONS = {
     "speed-int8": int8,
     "speed-me5": me5,
     "speed-int8-me5": int8_me5,
+    "speed-int8-scores": int8_scores,
     "speed-start": start,
     "speed-systems": systems,
     "speed-matrix": matrix,
     "speed-million": million,
+    "speed-million-chrf": million_chrf,
+    "speed-lexical": lexical,
     "speed-analysis": analysis,
     "speed-transport": transport,
     "speed-ray": ray,
+    "speed-engines": engines,
     "speed-simulation": simulation,
 }
 

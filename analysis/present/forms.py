@@ -16,7 +16,7 @@ from bsx.analysis.present.cells import number, plain_table, table
 from bsx.analysis.present.cells import text as word
 from bsx.analysis.present.parts import Answer, Chart, Part
 from bsx.analysis.present.pictures import Picture, picture
-from bsx.data.output import atomic_text, make_folder
+from bsx.data.output import atomic_path, atomic_text, make_folder
 from bsx.data.run import check_outputs
 from bsx.errors import UnknownNameError
 from bsx.support.json_text import to_json
@@ -146,10 +146,8 @@ def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", labe
     if form == "answer":
         return next((part.text for part in every if isinstance(part, Answer)), "")
     shown = [part for part in every if full or not part.full]
-    origin = result.provenance if isinstance(result, Result) else None
-    data = data or ", ".join(file.name for file in (origin.files if origin is not None else ()))
-    signatures: Mapping[str, str] = result.signatures if isinstance(result, Result) else {}
-    signatures = signatures or (origin.signatures if origin is not None else {})
+    names, signatures = _origin(result)
+    data = data or names
     if form == "text":
         return text.text(every, full=full)
     if form == "latex":
@@ -161,6 +159,23 @@ def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", labe
         below = (f"{name}: {signature}" for name, signature in signatures.items())
         return html.page(shown, title, data=data, signatures=below)
     return html.piece(shown)
+
+
+def write_xlsx(result: Shown, path: Path) -> None:
+    """Write all tables of a result as a spreadsheet, see `bsx.analysis.present.sheets`; it appears when it is whole."""
+    from bsx.analysis.present.sheets import write_workbook
+
+    data, signatures = _origin(result)
+    with atomic_path(path) as temporary:
+        write_workbook(parts_of(result), temporary, path, data=data, signatures=signatures)
+
+
+def _origin(result: Shown) -> tuple[str, Mapping[str, str]]:
+    """Return what a result is of, and the signatures behind it."""
+    origin = result.provenance if isinstance(result, Result) else None
+    signatures: Mapping[str, str] = result.signatures if isinstance(result, Result) else {}
+    names = ", ".join(file.name for file in (origin.files if origin is not None else ()))
+    return names, signatures or (origin.signatures if origin is not None else {})
 
 
 ENDINGS = {"text": "txt", "json": "json", "csv": "csv", "latex": "tex", "markdown": "md", "html": "html"}

@@ -17,9 +17,9 @@ from bsx.analysis.present.parts import (
     Part,
     Passages,
     Prose,
-    Run,
     Segments,
     TablePart,
+    TextRun,
 )
 from bsx.analysis.present.pictures import svg
 
@@ -169,12 +169,12 @@ def _cell(cell: Cell, numeric: bool, *, head: bool) -> str:
     return f"<{tag}{' class=n' if numeric else ''}>{shown}{escape(cell.mark)}</{tag[:2]}>"
 
 
-def _texts(texts: Iterable[tuple[str, tuple[Run, ...]]]) -> str:
+def _texts(texts: Iterable[tuple[str, tuple[TextRun, ...]]]) -> str:
     lines = (f"<dt>{escape(label)}</dt><dd dir=auto>{''.join(map(_run, runs))}</dd>" for label, runs in texts)
     return f"<dl>{''.join(lines)}</dl>"
 
 
-def _run(run: Run) -> str:
+def _run(run: TextRun) -> str:
     if run.heat is not None:
         look = f'class="word heat{" risky" * run.differs}" style="--heat:{run.heat}"'
         return f'<span {look} title="{escape(run.hint)}">{escape(run.text)}</span>'

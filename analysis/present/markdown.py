@@ -20,9 +20,9 @@ from bsx.analysis.present.parts import (
     Part,
     Passages,
     Prose,
-    Run,
     Segments,
     TablePart,
+    TextRun,
 )
 
 _ROWS = 100  # of a table of segments; the HTML page holds all
@@ -127,7 +127,7 @@ def _cell(cell: Cell) -> str:
     return (f"**{shown}**" if cell.strong and shown else shown) + escape(cell.mark)
 
 
-def _runs(runs: tuple[Run, ...]) -> str:
+def _runs(runs: tuple[TextRun, ...]) -> str:
     return "".join(f"**{escape(run.text)}**" if run.differs else escape(run.text) for run in runs) or "*(empty)*"
 
 

@@ -155,7 +155,7 @@ class Commands:
 
 
 @dataclass(frozen=True)
-class Run:
+class TextRun:
     """A piece of a text.
 
     Attributes:
@@ -210,7 +210,7 @@ class Example:
     """
 
     title: str
-    texts: tuple[tuple[str, tuple[Run, ...]], ...]
+    texts: tuple[tuple[str, tuple[TextRun, ...]], ...]
     scores: TablePart
     alignments: tuple[AlignmentGrid, ...] = ()
     remark: str = ""
@@ -230,7 +230,7 @@ class Passages:
     """
 
     caption: str
-    rows: tuple[tuple[str, tuple[tuple[str, tuple[Run, ...]], ...]], ...]
+    rows: tuple[tuple[str, tuple[tuple[str, tuple[TextRun, ...]], ...]], ...]
     full: bool = True
 
 

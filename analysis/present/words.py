@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 
-from bsx.analysis.present.parts import Run
+from bsx.analysis.present.parts import TextRun
 
 # Scripts without spaces between words are compared character by character.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -13,12 +13,12 @@ _PIECE = re.compile(rf"\s*(?:[{_UNSPACED}]|[^\W{_UNSPACED}]+(?:['’][^\W{_UNSPA
 _LONG = 1000  # pieces from which difflib may take its shortcut; without it the time grows with the square
 
 
-def plain(text: str) -> tuple[Run, ...]:
+def plain(text: str) -> tuple[TextRun, ...]:
     """Return a text in which nothing is marked."""
-    return (Run(text, False),)
+    return (TextRun(text, False),)
 
 
-def differing(text: str, base: str) -> tuple[Run, ...]:
+def differing(text: str, base: str) -> tuple[TextRun, ...]:
     """Return a text in pieces, with those marked that a shortest edit of ``base`` has to put in.
 
     Args:
@@ -32,7 +32,7 @@ def differing(text: str, base: str) -> tuple[Run, ...]:
     ours, theirs = [piece.strip() for piece in pieces], [piece.strip() for piece in other]
     matcher = SequenceMatcher(None, theirs, ours, autojunk=len(pieces) > _LONG)
     kept = {place for block in matcher.get_matching_blocks() for place in range(block.b, block.b + block.size)}
-    runs: list[Run] = []
+    runs: list[TextRun] = []
     for place, piece in enumerate(pieces):
         differs = place not in kept
         if differs:  # white space round a marked word is not marked
@@ -45,7 +45,7 @@ def differing(text: str, base: str) -> tuple[Run, ...]:
             if not part:
                 continue
             if runs and runs[-1].differs == mark:
-                runs[-1] = Run(runs[-1].text + part, mark)
+                runs[-1] = TextRun(runs[-1].text + part, mark)
             else:
-                runs.append(Run(part, mark))
+                runs.append(TextRun(part, mark))
     return tuple(runs)

@@ -103,6 +103,17 @@ def build_report(documents: Sequence[Document], settings: ReportParts) -> Report
     return Report(settings.title, tuple(section for section in results if section is not None))
 
 
+def findings(documents: Sequence[Document], examples: int) -> list[Section]:
+    """Return the sections of a report that say what was found, without its rows and without how to repeat it.
+
+    Args:
+        documents: from `bsx.analysis.read_document`.
+        examples: how many of each document.
+    """
+    what = scored(documents)
+    return [*_presented(documents, Aligner(None), examples), *([what] if what is not None else [])]
+
+
 def _one_reproduction(documents: Sequence[Document]) -> list[Document]:
     """Return the documents with the published tables of all of them as one."""
     several = [document.content for document in documents if isinstance(document.content, Reproduced)]

@@ -17,6 +17,7 @@ from bsx.data.output import atomic_text
 from bsx.errors import InputError
 from bsx.support.optional import need
 from bsx.support.provenance import VERSION
+from bsx.support.untyped import Untyped
 
 
 @dataclass(frozen=True)
@@ -78,22 +79,24 @@ def page(report: Page) -> str:
         MissingExtraError: if jinja2, or vl-convert for a report with charts, is missing.
     """
     jinja2 = need("jinja2", "writing an HTML report")
+    loader = jinja2.FunctionLoader(shipped)
+    templates = prepared(
+        jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, loader=loader)
+    )
     blocks = [block for section in report.sections for block in section.blocks]
     charts = [block for block in blocks if isinstance(block, Chart)]
     tables = [block for block in blocks if isinstance(block, Segments)]
-    style = _part("report.css")
-    scripts = ["\n".join(_part(name) for name in _SCRIPTS)]
+    style = shipped("report.css")
+    scripts = ["\n".join(shipped(name) for name in _SCRIPTS)]
     if charts:
-        scripts.insert(0, _chart_library())
+        scripts.insert(0, chart_library())
     scripts = [_inert(script) for script in scripts]
     policy = (
         f"default-src 'none'; script-src {' '.join(map(_digest, scripts))}; style-src {_digest(style)}; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types default"
     )
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters["unbroken"] = _unbroken
     safe = need("markupsafe", "writing an HTML report").Markup
-    content: str = environment.from_string(_part("report.html.jinja")).render(
+    content: str = templates.get_template("report.html.jinja").render(
         report=report,
         policy=policy,
         style=safe(style),
@@ -101,22 +104,27 @@ def page(report: Page) -> str:
         charts=charts,
         tables=tables,
         version=VERSION,
-        licences=_part("LICENCES.txt"),
-        long=_LONG,
-        colours=COLOURS,
-        shapes=SHAPES,
+        licences=shipped("LICENCES.txt"),
         segments_data=safe(_json([_segments(table) for table in tables])),
         charts_data=safe(_json([[spec for _, spec in chart.panels] for chart in charts])),
     )
     return content
 
 
-def _part(name: str) -> str:
+def prepared(environment: Untyped) -> Untyped:
+    """Return an environment of templates with what ``parts.html.jinja`` needs, which shows parts of results."""
+    environment.filters["unbroken"] = _unbroken
+    environment.globals.update(long=_LONG, colours=COLOURS, shapes=SHAPES)
+    return environment
+
+
+def shipped(name: str) -> str:
+    """Return a file of the page's, such as its style sheet."""
     return resources.files("bsx.analysis.report").joinpath("page", name).read_text(encoding="utf-8")
 
 
 @cache
-def _chart_library() -> str:
+def chart_library() -> str:
     """Return Vega, Vega-Lite and Vega-Embed, whose interpreter of expressions needs no eval."""
     library = need("vl_convert", "drawing the charts of an HTML report")
     bundle: str = library.javascript_bundle("window.vegaEmbed = vegaEmbed;")

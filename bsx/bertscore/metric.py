@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -169,7 +169,7 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
             **self.spelled_context(),
             "long": f"{settings.long}@{self.tokenizer.max_tokens or 'unlimited'}",
             "norm": "final" if self._norm else "residual",
-            "dtype": self.encoders.dtype,
+            "dtype": self.encoders.signed_dtype,
             "tokenizer": f"{self.tokenizer.backend}@{self.located.checkpoint.tokenizer_digest[:8]}",
             **self.entry_fields(),
             "normalize": self.encoders.config.normalize,
@@ -185,14 +185,24 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
 
     def fit(self, corpus: Corpus) -> Idf | None:
         """Count idf weights on the references, if they are wanted and not given."""
+        return self.fit_counted(corpus, iter(self.count(corpus)))
+
+    def count(self, corpus: Corpus) -> list[IdfCounter]:
+        """Count the tokens of references; see `Metric.count`."""
         if self.counts is None:
-            return self.given_idf
+            return []
         counter = IdfCounter()
         segments = iter(corpus)
         while block := list(islice(segments, _COUNTED)):
             texts = [without_context(text) for segment in block for text in segment.references]
             counter.add(texts, self.tokenizer.tokenize(texts))
-        return counter.result(self.located.checkpoint.tokenizer_digest)
+        return [counter]
+
+    def fit_counted(self, corpus: Corpus, counted: Iterator[IdfCounter]) -> Idf | None:
+        """Return the weights of counted tokens; see `Metric.fit_counted`."""
+        if self.counts is None:
+            return self.given_idf
+        return next(counted).result(self.located.checkpoint.tokenizer_digest)
 
     def look_ahead(self, block: Block) -> Window:
         """Tokenise a block's texts; see `Metric.look_ahead`."""

@@ -119,7 +119,7 @@ class Scores(Shown):
         return frame
 
     def save(self, path: str | Path) -> None:
-        """Write one row a segment to a .tsv, .csv, .jsonl or .parquet file, all or nothing.
+        """Write one row a segment to a .tsv, .csv, .jsonl, .parquet or .xlsx file, all or nothing.
 
         The signature goes beside it as ``<path>.signature.txt``.
         """

@@ -9,6 +9,7 @@ import typer
 
 from bsx.cli.options import Format, Full, Output, TableFormat, command
 from bsx.cli.output import form_of, group, progress_bar, refuse_beside, show, write_result, write_shown
+from bsx.errors import InputError
 from bsx.jobs import adversarial as jobs
 from bsx.jobs import perturbing
 from bsx.jobs.adversarial import BuildTriplesRun, ChallengeRun, PairsRun, TriplesRun
@@ -103,7 +104,9 @@ def perturb(
     """Change texts on purpose: how far does each metric's score fall, compared with a change that keeps the meaning?"""
     if list_all:
         refuse_beside(context, "list_all", "format", "output")
-        write_result(_listing(form_of(format, output)), output)
+        if (form := form_of(format, output)) == "xlsx":
+            raise InputError("format: the list is text or json", setting="format")
+        write_result(_listing(form), output)
         return
     with progress_bar() as report:
         result = perturbing.perturb(**set_fields(settings), progress=report)

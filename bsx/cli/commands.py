@@ -27,7 +27,7 @@ COMMANDS = {
     "metrics": ("bsx.cli.metrics", "List metrics, show one, fit an alignment, run the ablation of matching."),
     "meta": ("bsx.cli.meta", "Measure how well metrics agree with human judgments, and which agrees better."),
     "card": ("bsx.cli.report", "Measure all that can be measured of a metric: one card, step by step; compare cards."),
-    "spans": ("bsx.cli.spans", "Measure how well predicted error spans find those that people marked."),
+    "spans": ("bsx.cli.explain", "Measure how well predicted error spans find those that people marked."),
     "plan": ("bsx.cli.meta", "Plan a study: how many segments, systems and judgments it needs."),
     "select": ("bsx.cli.meta", "Choose segments to have judged; hand them out blinded, and read what comes back."),
     "error-free": ("bsx.cli.meta", "Find segments without an error: how many can go out unread, at which error rate?"),
@@ -53,19 +53,21 @@ COMMANDS = {
     ),
     "ensemble": ("bsx.cli.disentangle", "Combine metrics and measure what that gains over the best of them."),
     "report": ("bsx.cli.report", "Write one HTML page, or Markdown, from scores and results."),
+    "convert": ("bsx.cli.report", "Write a table or a result in another format; of a table, chosen segments."),
     "reproduce": ("bsx.cli.report", "Recompute published tables and compare."),
+    "ui": ("bsx.cli.ui", "Open a page in the browser: files in, metrics chosen, results read."),
     "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),
 }
 
 # How ``bsx --help`` lists them.
 HEADINGS = {
-    "Score texts": ("evaluate", "score", "align", "merge", "compare", "explain", "match", "mbr"),
+    "Score texts": ("ui", "evaluate", "score", "align", "merge", "compare", "explain", "match", "mbr"),
     "Choose a model or metric": ("models", "metrics", "registry"),
     "Evaluate metrics": ("meta", "spans", "error-free", "plan", "select", "card", "data"),
     "Explain metrics and models": ("factors", "disentangle", "intervene", "probe"),
     "Attack metrics": ("adversarial",),
     "Combine and train metrics": ("ensemble", "train"),
-    "Report and reproduce": ("report", "reproduce"),
+    "Report and reproduce": ("report", "convert", "reproduce"),
 }
 
 _COMPLETE = "_BSX_COMPLETE"

@@ -140,7 +140,8 @@ def table(
     settings: LoaderSettings,
     name: Annotated[str, typer.Argument(help="Name of the data set; with a loader, a file or folder.")],
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Table to write: .tsv, .csv, .jsonl or .parquet.", writable=True)
+        Path,
+        typer.Option("-o", "--output", help="Table to write: .tsv, .csv, .jsonl, .parquet or .xlsx.", writable=True),
     ],
 ) -> None:
     """Write a data set as one table, a row a judgment, for meta, tune, train and the others."""

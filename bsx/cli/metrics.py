@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from bsx.catalog.published import PublishedEntry
 
 Output = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Write a table: .tsv, .csv, .jsonl or .parquet.", writable=True)
+    Path | None,
+    typer.Option("-o", "--output", help="Write a table: .tsv, .csv, .jsonl, .parquet or .xlsx.", writable=True),
 ]
 
 

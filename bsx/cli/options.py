@@ -21,7 +21,7 @@ from bsx.support.settings import BaseSettings, Option, build_config, read_spelle
 # Options that several commands have.
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
 TableFormat = Annotated[
-    Literal["text", "csv", "json", "latex", "markdown", "html"] | None,
+    Literal["text", "csv", "json", "latex", "markdown", "html", "xlsx"] | None,
     typer.Option("--format", help="How to print the tables. [what the name of -o ends in; text]"),
 ]
 Full = Annotated[bool, typer.Option("--full", help="Print all tables, instead of those that answer the question.")]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import functools
 import inspect
+import os
 import re
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +24,7 @@ from bsx.data.run import check_folder, check_outputs, is_stream, keep_out, named
 from bsx.errors import InputError, shortened
 from bsx.support.folders import cache_folder, user_folder
 from bsx.support.json_text import to_json
+from bsx.support.progress import FOLLOWED
 from bsx.support.result import Result
 from bsx.support.streams import printable
 
@@ -29,7 +34,7 @@ if TYPE_CHECKING:  # Typer carries its own copy of click
 
 FORMS = {
     **{".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv"},
-    **{".json": "json", ".html": "html", ".htm": "html", ".jsonl": "jsonl"},
+    **{".json": "json", ".html": "html", ".htm": "html", ".jsonl": "jsonl", ".xlsx": "xlsx"},
 }
 """What the name of an output ends in -> the form that it is written in; a command may have some of them only."""
 FILE_OR_FOLDER = "FILE|FOLDER"
@@ -174,7 +179,7 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def run(**given: Any) -> Any:
-        with one_run():
+        with one_run(lambda note: say([note])):
             for folder in (user_folder(), cache_folder() / "models", cache_folder() / "onnx"):
                 keep_out(folder)
             for name in [name for name in given if not getattr(options[name], "writable", False)]:
@@ -193,6 +198,8 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             for name in written:
                 if not files[name]:
                     check_folder(given[name])
+            if given.get("format") == "xlsx" and not any(isinstance(given.get(n), Path) for n in written):
+                raise InputError("format: a spreadsheet is not printed: name a file (output)", setting="format")
             for name, option in written.items():
                 if option.help == RESULT or option.metavar == FILE_OR_FOLDER:
                     check_ending(Path(given[name]), forms, given["format"], is_file=files[name])
@@ -285,7 +292,7 @@ def write_shown(
     Args:
         result: what came out.
         files: what was read; None of a result that says where it comes from.
-        format: text, csv, json, latex, markdown or html, or None; see `form_of`.
+        format: text, csv, json, latex, markdown, html or xlsx, or None; see `form_of`.
         output: where it is written.
         full: all tables.
     """
@@ -296,11 +303,16 @@ def write_shown(
     form = form_of(format, output)
     if files is not None:
         result = replace(result, provenance=Provenance.read(provenance(result.kind, files, result.signatures)))
-    if form in ("json", "csv", "latex"):
+    if form in ("json", "csv", "latex", "xlsx"):
         for part in parts_of(result):
             say(part.items if isinstance(part, Notes) and not part.full else ())
     if form == "json":
         write_result(to_json(result.to_dict()), output)
+        return
+    if form == "xlsx":
+        from bsx.analysis.present.forms import write_xlsx
+
+        write_xlsx(result, Path(str(output)))
         return
     title = " ".join(["bsx", *sys.argv[1:2]])
     write_result(in_form(result, form, full=full or form != "text" or output is not None, title=title), output)
@@ -334,22 +346,60 @@ def names(setting: str, parts: Iterable[str] | None) -> list[str]:
 
 
 class _Lines:
-    """Progress for a log: a line on standard error whenever some seconds have passed."""
+    """Progress for a log: a line on standard error whenever some seconds have passed, with the time that is left."""
 
     seconds = 10.0
 
     def __init__(self) -> None:
         self._said = time.monotonic()
+        self._phase: tuple[str, float, int] = ("", self._said, 0)
 
     def report(self, phase: str, done: int, total: int) -> None:
-        if (now := time.monotonic()) - self._said >= self.seconds and done != total:
+        now = time.monotonic()
+        if phase != self._phase[0]:
+            self._phase = (phase, now, done)
+        if now - self._said >= self.seconds and done != total:
             self._said = now
-            print(f"bsx: {phase}: {done:,}{f' of {total:,}' if total else ''}", file=sys.stderr)
+            _, began, before = self._phase
+            left = ""
+            if total and done > before:
+                seconds = round((total - done) * (now - began) / (done - before))
+                left = f", about {datetime.timedelta(seconds=seconds)} left"
+            print(f"bsx: {phase}: {done:,}{f' of {total:,}' if total else ''}{left}", file=sys.stderr)
+
+
+class _Followed:
+    """Progress for a program that started this one, in lines of JSON; when that program is gone, this one ends."""
+
+    seconds = 0.2
+
+    def __init__(self) -> None:
+        self._said = ("", 0.0)
+        threading.Thread(target=self._end_with_starter, daemon=True).start()
+
+    def report(self, phase: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if phase != self._said[0] or done == total or now - self._said[1] >= self.seconds:
+            self._said = (phase, now)
+            print(to_json({"phase": phase, "done": done, "total": total}), file=sys.stderr, flush=True)
+
+    @staticmethod
+    def _end_with_starter() -> None:
+        while os.read(0, 1 << 16):  # it holds the other end of our standard input, however it ends
+            pass
+        os.kill(os.getpid(), signal.SIGINT)
 
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """Yield a function (phase, done, total) that draws a bar with the remaining time; off a terminal, it says lines."""
+    """Yield a function (phase, done, total) that draws a bar with the remaining time; off a terminal, it says lines.
+
+    Where ``BSX_PROGRESS`` is ``json``, the lines are JSON for the program that started this one, and this one ends, as
+    by Ctrl-C, when its standard input does.
+    """
+    if os.environ.get(FOLLOWED) == "json":
+        yield _Followed().report
+        return
     if not sys.stderr.isatty():
         yield _Lines().report
         return

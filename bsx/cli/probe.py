@@ -26,25 +26,25 @@ def probe(
         typer.Option(
             "-o",
             "--output",
-            help="Write a row a task and layer: .tsv .csv .jsonl .parquet; or the tables: .txt .md .tex .json .html.",
+            help="Write a row a task and layer: .tsv .csv .jsonl .parquet .xlsx; or the tables: .txt .md .tex .json "
+            ".html.",
             writable=True,
         ),
     ] = None,
     full: Full = False,
 ) -> None:
     """Fit probes on every layer's frozen vectors: what does it know, and does it know more than a control task?"""
-    from bsx.data.output import PICTURES
+    from bsx.data.output import FORMATS, PICTURES
     from bsx.errors import InputError
 
-    rows = (".tsv", ".csv", ".jsonl", ".parquet")
-    for path, suffixes in ((plot, PICTURES), (output, tuple(dict.fromkeys((*rows, *FORMS))))):
+    for path, suffixes in ((plot, PICTURES), (output, tuple(dict.fromkeys((*FORMATS, *FORMS))))):
         if path is not None and path.suffix not in suffixes:
             raise InputError(f"the name must end in {', '.join(suffixes)}", file=path)
     with progress_bar() as report:
         probed = probing.probe(**set_fields(settings), progress=report)
     if plot is not None:
         probed.plot(plot)
-    if output is not None and output.suffix in rows:
+    if output is not None and output.suffix in FORMATS:
         probing.save_rows(probed, output)
         output = None
     read = [*settings.tasks, *settings.test_data, *([settings.judged] if settings.judged is not None else [])]

@@ -1,4 +1,4 @@
-"""``bsx card``, ``bsx report`` and ``bsx reproduce``: what people read of a metric, of results, of published tables."""
+"""``bsx card``, ``report``, ``convert``, ``reproduce``: what people read of a metric, results, published tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bsx.cli.options import Full, Output, TableFormat, command
 from bsx.cli.output import FORMS, check_ending, progress_bar, say, write_shown
 from bsx.errors import InputError
 from bsx.jobs.cards.inputs import CardSettings
-from bsx.jobs.reporting import ReportRun, ReproduceRun, reproduce_kaster2021
+from bsx.jobs.reporting import ConvertRun, ReportRun, ReproduceRun, reproduce_kaster2021
 from bsx.support.settings import set_fields
 
 _OFTEN_CARD = """
@@ -86,6 +86,14 @@ def report(
     write_shown(made, None, format, output, full=full)
     if output is not None:
         print(f"bsx: wrote {output}", file=sys.stderr)
+
+
+@command(ConvertRun)
+def convert(settings: ConvertRun) -> None:
+    """Write a table in another format, or what a command printed as JSON in another form."""
+    written = jobs.convert(**set_fields(settings))
+    what = "" if settings.file.endswith(".json") else f", {written:,} row{'s' * (written != 1)}"
+    print(f"bsx: wrote {settings.output}{what}", file=sys.stderr)
 
 
 @command(ReproduceRun)

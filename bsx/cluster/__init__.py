@@ -1,1 +1,1 @@
-"""The same scoring on Ray Data."""
+"""The same scoring by other processes: of a cluster, of an engine, one a device."""

@@ -7,13 +7,13 @@ from itertools import islice
 
 import numpy as np
 
-from bsx.cluster.dataset import ROW, ROWS, DatasetColumns, connect, map_workers
+from bsx.cluster.dataset import ROWS, connect, map_workers
+from bsx.cluster.scorer import ROW, BatchScorer, DatasetColumns
 from bsx.data.corpus import Segment
 from bsx.errors import BsxError, InputError
 from bsx.metrics.blocks import BlockScores
 from bsx.metrics.core import MetricCore
 from bsx.metrics.run import Prepared, ScoredBlock
-from bsx.metrics.zoo import recipe
 from bsx.support.optional import need
 from bsx.support.progress import Progress
 from bsx.support.untyped import Untyped
@@ -50,8 +50,7 @@ def stream(
         ("references",) if "reference" in prepared.corpus.has else (),
         "source" if "source" in prepared.corpus.has else None,
     )
-    run = prepared.metrics[0].encoders.settings()
-    recipes = [recipe(metric) for metric in prepared.metrics]
+    scorer = BatchScorer.of(prepared.metrics, prepared.fitted, columns)
     started = connect(address, workers)
     try:
         encodes = any(metric.bytes_per_token for metric in prepared.metrics)
@@ -63,7 +62,7 @@ def stream(
         data.DataContext.get_current().enable_progress_bars = False  # bsx has its own
         dataset = data.from_arrow_refs(parts)
         busy = min(workers, len(parts))
-        scored = map_workers(dataset, prepared.fitted, recipes, run, columns, None, busy, 1, cards, ROWS)
+        scored = map_workers(dataset, scorer.figures, busy, 1, cards, ROWS)
         done = start
         for block in _ordered(scored, prepared, start):
             done += len(block.segments)

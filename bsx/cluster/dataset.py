@@ -1,33 +1,20 @@
-"""The flow of `bsx.metrics.run` on Ray Data: workers that load the metrics once and score batches of rows."""
+"""`BatchScorer` on Ray Data: workers that open the metrics once and score batches of rows."""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from typing import Annotated
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
-from bsx.catalog.specs import split_specs
-from bsx.data.cells import text as check_text
-from bsx.data.corpus import Segment
-from bsx.data.forms import InForm
-from bsx.encode.run_config import EncoderSettings, RunConfig
-from bsx.encode.session import Encoders
+from bsx.cluster.scorer import BatchScorer, BatchSettings
 from bsx.errors import InputError
-from bsx.metrics.core import Fitted
-from bsx.metrics.run import ScoredBlock, block_tokens, blocks_of, check_needs, score_segments
-from bsx.metrics.zoo import Recipe, get_metrics, make_again, recipe
 from bsx.support.optional import need
 from bsx.support.settings import part, settled
 from bsx.support.untyped import Settings, Untyped
-
-ROW = "bsx row"
-Chosen = TypeVar("Chosen", bound=RunConfig)
 
 ROWS = 512  # of a batch: some seconds of an encoder's work, and little to do again after a failure
 
@@ -45,101 +32,9 @@ class ScoredDataset:
     signatures: dict[str, str]
 
 
-@dataclass(frozen=True)
-class DatasetColumns:
-    """Which columns of a data set hold what.
-
-    Attributes:
-        candidates: candidates, one column a system.
-        references: references, each a text or a list of texts; empty if there are none.
-        source: sources, or None.
-    """
-
-    candidates: tuple[str, ...]
-    references: tuple[str, ...] = ()
-    source: str | None = None
-
-    @property
-    def names(self) -> list[str]:
-        """All of them."""
-        return [*self.candidates, *self.references, *([self.source] if self.source is not None else [])]
-
-    def segments(self, table: Untyped) -> Iterator[Segment]:
-        """Yield the rows of an Arrow table.
-
-        Raises:
-            InputError: for a cell that is not a text.
-        """
-        read = {name: table.column(name).to_pylist() for name in self.names}
-        for row in range(table.num_rows):
-            cells = {name: values[row] for name, values in read.items()}
-            several: list[str] = []
-            for name in self.references:
-                texts = cells[name] if isinstance(cells[name], list) else [cells[name]]
-                several += [check_text(text, f"column {name!r}") for text in texts]
-            if self.references and not several:
-                raise InputError(f"column {self.references[0]!r} holds an empty list: a row needs a reference")
-            yield Segment(
-                str(row + 1),
-                tuple(check_text(cells[name], f"column {name!r}") for name in self.candidates),
-                tuple(several),
-                check_text(cells[self.source], f"column {self.source!r}") if self.source is not None else None,
-            )
-
-
-class ClusterWorker:
-    """One process of the cluster: it builds the metrics once and scores every batch it is given.
-
-    Args:
-        recipes: the metrics; see `bsx.metrics.zoo.make_again`.
-        run: settings of their encoders; see `bsx.encode.session.Encoders.settings`.
-        fitted: what their `fit` returned for the whole data set.
-        columns: which columns to read.
-        names: the columns of scores to append, one a metric (of one system); None for every figure of every system
-            under names of its own, in place of the columns that were read.
-    """
-
-    def __init__(
-        self,
-        recipes: Sequence[Recipe],
-        run: Settings,
-        fitted: Sequence[Fitted],
-        columns: DatasetColumns,
-        names: list[str] | None,
-    ) -> None:
-        self._metrics = make_again(recipes, Encoders(**run))
-        self._fitted = fitted
-        self._columns = columns
-        self._names = names
-
-    def __call__(self, table: Untyped) -> Untyped:
-        """Score the rows of an Arrow table."""
-        arrow = need("pyarrow", "a worker")
-        blocks = [
-            score_segments(self._metrics, self._fitted, segments)
-            for segments in blocks_of(self._columns.segments(table), block_tokens(self._metrics))
-        ]
-        if self._names is None:
-            figures = {ROW: table.column(ROW)}
-            for i in range(len(self._metrics)):
-                figures |= _figures(blocks, i, len(self._columns.candidates))
-            return arrow.table(figures)
-        for i, name in enumerate(self._names):
-            values = np.concatenate([np.zeros(0), *(block.scores[i].values for block in blocks)])
-            table = table.append_column(name, arrow.array(values))
-        return table
-
-
-class DatasetSettings(EncoderSettings):
+class DatasetSettings(BatchSettings):
     """Which columns of a data set hold what, and how many processes score it."""
 
-    candidate: Annotated[str, Field(description="Its column of candidates.")] = "candidate"
-    reference: Annotated[
-        str | Sequence[str] | None,
-        Field(description="Its columns of references, a text or a list of texts in each cell; None if there are none."),
-    ] = "reference"
-    source: Annotated[str | None, Field(description="Its column of sources, for metrics that need them.")] = None
-    prefix: Annotated[str, Field(description="Put before the names of the new columns.")] = ""
     workers: Annotated[
         int | tuple[int, int], Field(description="Processes that score, or the least and greatest number of them.")
     ] = 1
@@ -154,9 +49,9 @@ class DatasetSettings(EncoderSettings):
 def score_dataset(dataset: Untyped, metrics: str | Sequence[str], settings: DatasetSettings) -> ScoredDataset:
     """Score a Ray data set with metrics, on as many machines as its cluster has.
 
-    Each worker is a process that loads the metrics once. A worker that dies is started again and its batch is scored
-    by another one. A metric that learns from the whole data set (idf) reads it once before, on the driver; what it
-    learnt is sent to every worker. Scores are those of `bsx.get_metrics` within 1e-5: batches are cut differently.
+    Each worker is a process that opens the metrics once. A worker that dies is started again and its batch is scored
+    by another one. What a metric must know of the whole data set (idf, the script, the number of references) is counted
+    by the workers in a pass of its own. Scores are those of `bsx.get_metrics` within 1e-5: batches are cut differently.
 
     >>> import ray, bsx.cluster.dataset  # doctest: +SKIP
     >>> pairs = ray.data.read_parquet("pairs/")  # doctest: +SKIP
@@ -176,40 +71,21 @@ def score_dataset(dataset: Untyped, metrics: str | Sequence[str], settings: Data
             own error around the InputError of a worker.
         MissingExtraError: if Ray is not installed.
     """
-    specs = split_specs(metrics) if isinstance(metrics, str) else list(metrics)
-    reference, source = settings.reference, settings.source
-    several = [reference] if isinstance(reference, str) else list(reference or [])
-    columns = DatasetColumns((settings.candidate,), tuple(several), source)
+    scorer = BatchScorer(metrics, **part(settings, BatchSettings))
     if not hasattr(dataset, "schema"):
         raise InputError(f"score_dataset reads a ray.data.Dataset, not {type(dataset).__name__}")
     schema = dataset.schema()
-    present = list(schema.names) if schema is not None else []
-    for name in columns.names:
-        if name not in present:
-            raise InputError(f"the data set has no column {name!r}; it has {', '.join(present) or 'none'}")
-    made = get_metrics(specs, **part(alike(settings), EncoderSettings))
-    kinds = {"reference": bool(several), "source": source is not None}
-    check_needs(made, frozenset(kind for kind, given in kinds.items() if given))
-    names = [settings.prefix + metric.spec for metric in made]
-    for name in names:
-        if name in present:
-            raise InputError(f"the data set has a column {name!r} already: choose another name with prefix")
-    dataset.context.execution_options.preserve_order = True  # an idf corpus is told by its texts in their order
-    rows = _DatasetCorpus(dataset.select_columns(columns.names), columns)
-    corpus = InForm(rows, settings.normalize)
-    fitted = tuple(metric.fit(corpus) for metric in made)
-    is_text = str(dict(zip(schema.names, schema.types, strict=True)).get(several[0])) == "string" if several else True
-    references = (1, 1) if len(several) == 1 and is_text else rows.references() if several else None
-    recipes, shared = [recipe(metric) for metric in made], made[0].encoders.settings()
+    fields = need("pyarrow", "scoring on a cluster").schema([] if schema is None else schema.base_schema)
+    scorer.schema(fields)
     size = (settings.workers, settings.cpus, settings.gpus, settings.batch_rows)
-    scored = map_workers(dataset, fitted, recipes, shared, columns, names, *size)
-    signatures = [str(metric.signature(learnt, references)) for metric, learnt in zip(made, fitted, strict=True)]
-    return ScoredDataset(scored, dict(zip(names, signatures, strict=True)))
-
-
-def alike(run: Chosen) -> Chosen:
-    """Return a run's settings without those that each machine would read in its own way: ``auto`` is PyTorch."""
-    return run.model_copy(update={"backend": "torch"}) if run.backend == "auto" else run
+    reference = settings.reference
+    if reference is None or (isinstance(reference, str) and "list" not in str(fields.field(reference).type)):
+        scorer = scorer.with_references(1, 1)
+    if scorer.learns is not None or scorer.references is None:
+        texts = dataset.select_columns(scorer.columns)
+        counted = map_workers(texts, scorer.count, *size)
+        scorer = scorer.learn(counted.iter_batches(batch_format="pyarrow", batch_size=None))
+    return ScoredDataset(map_workers(dataset, scorer, *size), scorer.signatures)
 
 
 def connect(address: str | None, workers: int) -> bool:
@@ -236,73 +112,39 @@ def connect(address: str | None, workers: int) -> bool:
     return True
 
 
+class ClusterWorker:
+    """One process of the cluster: what Ray starts as an actor must be a class.
+
+    Args:
+        work: what it does with a table.
+    """
+
+    def __init__(self, work: Callable[[Untyped], Untyped]) -> None:
+        self._work = work
+
+    def __call__(self, table: Untyped) -> Untyped:
+        """Do it."""
+        return self._work(table)
+
+
 def map_workers(
     dataset: Untyped,
-    fitted: Sequence[Fitted],
-    recipes: Sequence[Recipe],
-    run: Settings,
-    columns: DatasetColumns,
-    names: list[str] | None,
+    work: Callable[[Untyped], Untyped],
     workers: int | tuple[int, int],
     cpus: float,
     gpus: float,
     batch_rows: int,
 ) -> Untyped:
-    """Return the data set with scores; the one place that tells Ray Data what to do."""
+    """Return what workers make of a data set's batches; the one place that tells Ray Data what to do."""
     data = need("ray.data", "scoring on a cluster")
     dataset.context.execution_options.preserve_order = True
     strategy = {"size": workers} if isinstance(workers, int) else {"min_size": workers[0], "max_size": workers[1]}
     return dataset.map_batches(
         ClusterWorker,
-        fn_constructor_args=[recipes, run, fitted, columns, names],
+        fn_constructor_args=[work],
         batch_format="pyarrow",
         batch_size=batch_rows,
         compute=data.ActorPoolStrategy(**strategy),
         num_cpus=cpus,
         num_gpus=gpus,  # Ray Data starts dead actors again and repeats their tasks, without end
     )
-
-
-class _DatasetCorpus:
-    """A data set as a corpus, read batch by batch; see `bsx.data.corpus.Corpus`."""
-
-    def __init__(self, dataset: Untyped, columns: DatasetColumns) -> None:
-        self._dataset = dataset
-        self._columns = columns
-        self.systems = columns.candidates
-        has = {"reference": bool(columns.references), "source": columns.source is not None}
-        self.has = frozenset(kind for kind, given in has.items() if given)
-
-    def __iter__(self) -> Iterator[Segment]:
-        for table in self._dataset.iter_batches(batch_format="pyarrow", batch_size=4096):
-            yield from self._columns.segments(table)
-
-    def references(self) -> tuple[int, int]:
-        """Return the least and greatest number of references of a row, as a survey of the corpus counts them."""
-        counts = {max(1, sum(bool(text.strip()) for text in segment.references)) for segment in self}
-        return min(counts, default=1), max(counts, default=1)
-
-
-def _figures(blocks: Sequence[ScoredBlock], metric: int, systems: int) -> dict[str, list[object]]:
-    """Return one metric's figures of every row of a batch: for each, a list over systems."""
-    scores = [block.scores[metric] for block in blocks]
-    columns: dict[str, list[NDArray[np.generic]]] = {
-        "values": [score.values for score in scores],
-        "empty": [score.empty for score in scores],
-        "lost": [score.lost for score in scores],
-        "undefined": [block.undefined[metric] for block in blocks],
-    }
-    if scores and scores[0].statistics is not None:
-        columns["statistics"] = [score.statistics for score in scores if score.statistics is not None]
-    if scores and (first := scores[0].figures) is not None:
-        layout = (len(first), first.shape[2])
-        columns["figures"] = [score.all_figures().transpose(1, 0, 2).reshape(len(score.values), -1) for score in scores]
-        columns["layout"] = [np.tile(layout, (len(score.values), 1)) for score in scores]
-    return {
-        f"{metric} {name}": [list(row) for row in np.concatenate(parts).reshape(-1, systems * _width(parts[0]))]
-        for name, parts in columns.items()
-    }
-
-
-def _width(array: NDArray[np.generic]) -> int:
-    return int(array.shape[1]) if array.ndim > 1 else 1

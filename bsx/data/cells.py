@@ -1,7 +1,7 @@
 """What a cell of a table means: one rule for every file that bsx reads.
 
-A table is TSV, CSV, JSON lines or Parquet; the first two hold texts only, the others also numbers and null. A cell is
-read as what its column is for:
+A table is TSV, CSV, JSON lines, Parquet, a spreadsheet, XLIFF or TMX; TSV, CSV, XLIFF and TMX hold texts only, the
+others also numbers and null. A cell is read as what its column is for:
 
 number
     Whole, decimal or with an exponent (``7``, ``-0.5``, ``1e-3``), with ASCII digits; blanks around it do not count.
@@ -15,7 +15,8 @@ name
     Parquet, just as it is spelled. What would be a missing number is a missing name, and refused; so are two names of
     a column that look the same, see `bsx.data.pairing`.
 text
-    Any text as it stands, also an empty one, and also ``NA``. Null and numbers are refused.
+    Any text as it stands, also an empty one, and also ``NA``. Null and numbers are refused, but for a whole number in
+    a spreadsheet, which makes one of every text of digits, and for an empty cell there, which is an empty text.
 
 Whether a missing number may stay is for the caller to say; a text or name never is missing in silence.
 
@@ -42,6 +43,12 @@ LARGEST = 1e100
 
 LONGEST_NUMBER = 4300
 """Characters of a number; Python converts no longer ones."""
+
+
+class Typed(int):
+    """A whole number that a spreadsheet holds where somebody typed digits: it may be meant as a number or as a text."""
+
+    __slots__ = ()
 
 
 class Spelled(float):
@@ -122,7 +129,10 @@ def number(value: object, where: str) -> float:
         with contextlib.suppress(OverflowError):
             result = float(value)
     if math.isinf(result):
-        raise InputError(f"{where} is {str(value)[:40]!r}, not a finite number")
+        plain = str(value).replace(",", ".").rstrip("% ")
+        odd = plain != str(value) and re.fullmatch(r"-?\d+\.?\d*", plain)
+        hint = "; write it with a point, and no percent sign" if odd else ""
+        raise InputError(f"{where} is {str(value)[:40]!r}, not a finite number{hint}")
     if abs(result) > LARGEST:
         raise InputError(f"{where} is {str(value)[:40]!r}, too large to compute with: scale the column")
     return result
@@ -186,10 +196,12 @@ def text(value: object, where: str) -> str:
     Raises:
         InputError: saying where and what it is instead (a number, None, NaN, …).
     """
-    if isinstance(value, str):
+    if isinstance(value, str | Typed):
         return str(value)
     advice = "empty texts are written ''" if is_missing(value) else "make it one first"
-    raise InputError(f"{where} is {repr(value)[:40]} ({type(value).__name__}), not a text; {advice}")
+    kind = "number" if isinstance(value, Spelled) else type(value).__name__
+    shown = str(value) if kind in ("date", "datetime", "time") else repr(value)
+    raise InputError(f"{where} is {shown[:40]} ({kind}), not a text; {advice}")
 
 
 def texts(value: object, where: str) -> list[str]:

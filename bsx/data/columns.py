@@ -82,7 +82,7 @@ def read_columns(
                 words.append(printed(key) if name in alike else key)
                 continue
             read = cells.text if name in texts else cells.name
-            words.append(read(row[name], f"{row.where}, column {name!r}"))
+            words.append(read(row[name], row.place(name)))
     if row is None:
         raise InputError("has no rows", file=table.name)
     for name in (*labels, *keys):

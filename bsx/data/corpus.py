@@ -175,6 +175,7 @@ class SomeRows:
     def __init__(self, corpus: Corpus, start: int, stop: int) -> None:
         self._corpus, self._start, self._stop = corpus, start, stop
         self.systems, self.has = corpus.systems, corpus.has
+        self.table = getattr(corpus, "table", None)
 
     def __iter__(self) -> Iterator[Segment]:
         """Read them from the start."""

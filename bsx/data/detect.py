@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -143,8 +143,17 @@ def script_of(texts: Iterable[str]) -> str | None:
     >>> script_of(["在下雨 (rain)"]), script_of(["雨が降っている"]), script_of(["비가 온다"]), script_of(["12 %"])
     ('Hani', 'Hira', 'Hang', None)
     """
+    return script_of_letters(Counter("".join(texts)))
+
+
+def script_of_letters(letters: Mapping[str, int]) -> str | None:
+    """Return the script of most letters; see `script_of`.
+
+    Args:
+        letters: how often each stands in the texts; what is no letter does not count.
+    """
     counts = Counter[str]()
-    for letter, count in Counter("".join(texts)).items():
+    for letter, count in letters.items():
         if (script := _script(letter)) is not None:
             counts[script] += count
     kana = counts["Hira"] + counts["Kana"]

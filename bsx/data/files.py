@@ -95,6 +95,11 @@ class Tables(Table):
         first, keys = self._parts[0]
         self.name, self.file = first.name, first.file
         self.columns = [*first.columns, *keys]
+        self.languages = {
+            name: code
+            for name, code in first.languages.items()
+            if all(table.languages.get(name) == code for table, _ in self._parts)
+        }
         for table, own in self._parts:
             for name in own:
                 if name in table.columns:

@@ -90,6 +90,8 @@ class InForm:
 
 def segment_in_form(segment: Segment, form: Form) -> Segment:
     """Return a segment with its texts in a form."""
+    if "".join((*segment.candidates, *segment.references, segment.source or "")).isascii():
+        return segment
     candidates = tuple([in_form(text, form) for text in segment.candidates])
     references = tuple([in_form(text, form) for text in segment.references])
     source = None if segment.source is None else in_form(segment.source, form)

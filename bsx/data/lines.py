@@ -12,7 +12,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
@@ -20,6 +20,7 @@ from typing import BinaryIO
 from bsx.data.run import reading
 from bsx.data.spool import STDIN, SpoolReader, spooled
 from bsx.errors import InputError
+from bsx.support.folders import without_sheet
 from bsx.support.memory import free_memory, show_bytes
 from bsx.support.untyped import Untyped
 
@@ -72,13 +73,15 @@ class NamedFile:
     A file whose name ends in ``.gz`` is uncompressed while it is read.
 
     Args:
-        path: where it is; ``-`` and ``/dev/stdin`` are standard input.
+        path: where it is; ``-`` and ``/dev/stdin`` are standard input. The name of a spreadsheet may be followed by
+            ``#`` and that of one of its sheets.
         found: it was found in a folder, so that nobody may be writing to it if it is a pipe, which is then refused.
 
     Attributes:
         path: what the user called it.
         name: what to call it in messages.
         suffix: the end of its name that tells the format, in lower case and without ``.gz``.
+        sheet: the sheet of a spreadsheet that the user named.
         spool: what it reads, if that could be read but once and was copied; one object for all who name it.
 
     Raises:
@@ -86,8 +89,8 @@ class NamedFile:
     """
 
     def __init__(self, path: Path | str, *, found: bool = False) -> None:
-        self.path = Path(path)
-        self.name = "standard input" if str(path) in (STDIN, "/dev/stdin") else str(path)
+        self.path, self.sheet = without_sheet(path)
+        self.name = "standard input" if str(path) in (STDIN, "/dev/stdin") else str(self.path)
         self._packed = self.path.suffix.lower() == ".gz"
         self.suffix = (self.path.with_suffix("") if self._packed else self.path).suffix.lower()
         self._facts: tuple[int, int] | None = None
@@ -95,7 +98,7 @@ class NamedFile:
         try:
             if found and self.path.exists() and not (self.path.is_file() or self.path.is_dir()):
                 raise InputError("is a pipe, a device or a socket, not a file", file=self.name)
-            self.spool = spooled(path)
+            self.spool = spooled(path if self.sheet is None else self.path)
             if str(path) == "":
                 raise InputError("the name of a file to read is empty")
             if self.spool is None and self.path.is_dir():
@@ -145,7 +148,12 @@ class NamedFile:
             return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
 
     @contextlib.contextmanager
-    def _reading(self) -> Iterator[BinaryIO | gzip.GzipFile | io.BufferedReader]:
+    def reading(self) -> Iterator[BinaryIO | gzip.GzipFile | io.BufferedReader]:
+        """Open its bytes, uncompressed, as a context manager in which whatever goes wrong is an error with its name.
+
+        Raises:
+            InputError: if it cannot be read.
+        """
         try:
             with self.open() as stream:
                 yield stream
@@ -158,33 +166,47 @@ class NamedFile:
         r"""Yield the lines with their numbers.
 
         A line ends at ``\n`` (or ``\r\n``) and nowhere else: the other characters that Unicode calls line breaks stay
-        part of the text. A byte-order mark at the start is dropped. There is one encoding, UTF-8, without NUL.
+        part of the text. A byte-order mark at the start is dropped. The encoding is UTF-8, or UTF-16 where such a mark
+        says so, as in the "Unicode text" of spreadsheet programs; without NUL.
 
         Args:
-            problems: where a line that is not UTF-8 goes; an error unless given.
+            problems: where a line that is not in the encoding goes; an error unless given.
             ends: leave the ends of lines where they are.
 
         Raises:
-            InputError: naming the line, if it is not UTF-8, or longer than any text is.
+            InputError: naming the line, if it is not in the encoding, or longer than any text is.
         """
         problems = problems if problems is not None else Problems()
-        with self._reading() as stream:
+        with self.reading() as stream, contextlib.ExitStack() as held:
+            mark = stream.read(4)
+            stream.seek(0)
+            if mark == b"PK\x03\x04":
+                raise InputError(
+                    "is a spreadsheet or another packed file, not text; a spreadsheet is a table, named .xlsx",
+                    file=self.name,
+                )
             # Never more than that of a file whose few compressed bytes may stand for any number.
-            pieces = iter(functools.partial(stream.readline, LONGEST_LINE + 1), b"")
+            pieces: Iterator[bytes] = iter(functools.partial(stream.readline, LONGEST_LINE + 1), b"")
+            wide = mark.startswith(_WIDE) and mark != codecs.BOM_UTF32_LE
+            if wide:
+                pieces = held.enter_context(contextlib.closing(self._narrow(stream)))
             for number, raw in enumerate(pieces, start=1):
                 if len(raw) > LONGEST_LINE:
                     raise InputError(f"{self.name}: line {number} is longer than {show_bytes(LONGEST_LINE)}: split it")
                 line = raw if ends else raw.removesuffix(b"\n").removesuffix(b"\r")
                 if number == 1:
                     line = line.removeprefix(codecs.BOM_UTF8)
-                    for encoding, mark in _MARKS:
-                        if line.startswith(mark):
-                            raise InputError(f"{self.name}: line 1 says {encoding}; convert the file to UTF-8")
+                    if line.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+                        raise InputError(
+                            f"{self.name}: line 1 says UTF-32; convert the file to UTF-8 (in Excel: save as CSV UTF-8)"
+                        )
                 try:
                     decoded = line.decode("utf-8")
                 except UnicodeDecodeError as error:
                     problems.report(
-                        f"{self.name}: line {number} is not UTF-8 (byte {line[error.start]:#04x} at position "
+                        f"{self.name}: line {number} holds half a surrogate pair, which is no character: mend the text"
+                        if wide
+                        else f"{self.name}: line {number} is not UTF-8 (byte {line[error.start]:#04x} at position "
                         f"{error.start + 1}); convert the file to UTF-8"
                     )
                     continue
@@ -196,6 +218,21 @@ class NamedFile:
                     continue
                 yield number, decoded
 
+    def _narrow(self, stream: Untyped) -> Generator[bytes, None, None]:
+        """Yield the lines of a file in UTF-16 as UTF-8, in which half a surrogate pair is still none."""
+        text = io.TextIOWrapper(stream, "utf-16", "surrogatepass", newline="\n")
+        number = 0
+        try:
+            while line := text.readline(LONGEST_LINE + 1):
+                number += 1
+                yield line.encode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{self.name}: line {number + 1} is cut off in the middle of a character of UTF-16: save the file again"
+            ) from error
+        finally:
+            text.detach()
+
     def lines(self) -> Iterator[str]:
         """Yield the lines without their numbers; see `numbered`."""
         return (line for _, line in self.numbered())
@@ -206,8 +243,8 @@ class NamedFile:
         Raises:
             InputError: if it cannot be read, or is too large to hold in memory.
         """
-        most = _may_hold()
-        with self._reading() as stream:
+        most = may_hold()
+        with self.reading() as stream:
             content = stream.read(most + 1)
         if len(content) > most:
             raise self._too_large(most)
@@ -226,7 +263,7 @@ class NamedFile:
         for _, line in self.numbered(ends=True):
             size += len(line)
             if size > most:  # few files are: the system is not asked for each
-                most = _may_hold()
+                most = may_hold()
                 if size > most:
                     raise self._too_large(most)
             parts.append(line)
@@ -253,7 +290,7 @@ class NamedFile:
         import yaml
 
         loader = _yaml_loader()
-        with self._reading() as stream:
+        with self.reading() as stream:
             if len(stream.read(_MOST_YAML + 1)) > _MOST_YAML:
                 raise InputError(f"has more than {_MOST_YAML:,} bytes, which no file of facts needs", file=self.name)
         content = self.text()
@@ -272,7 +309,7 @@ class NamedFile:
             raise InputError(f"not readable as YAML: {' '.join(str(error).split())}", file=self.name) from error
 
 
-def _may_hold() -> int:
+def may_hold() -> int:
     """Return how many bytes may be read at once."""
     return max(LONGEST_LINE, free_memory() // _COPIES)
 
@@ -321,13 +358,7 @@ def _depth(events: Iterable[object]) -> int:
     return deepest
 
 
-# The longer marks first: that of UTF-16 begins that of UTF-32.
-_MARKS = (
-    ("UTF-32", codecs.BOM_UTF32_LE),
-    ("UTF-32", codecs.BOM_UTF32_BE),
-    ("UTF-16", codecs.BOM_UTF16_LE),
-    ("UTF-16", codecs.BOM_UTF16_BE),
-)
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def line_list(path: Path) -> list[str]:

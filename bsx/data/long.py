@@ -20,6 +20,17 @@ SEGMENTS = ("segment", "sid", "id")
 """The usual columns of segments; the first that is there counts."""
 HUMAN = ("human", "human_z", "z")
 """The usual columns of human scores; the first that is there counts."""
+USUAL: dict[str, tuple[str, ...]] = {
+    "system": (SYSTEM,),
+    "segment": SEGMENTS,
+    "document": ("document", "doc", "doc_id"),
+    "candidate": ("candidate",),
+    "reference": ("reference",),
+    "source": ("source",),
+    "human": HUMAN,
+    "label": ("label", "noisy_label", "is_duplicate"),
+}
+"""What a column is called where nobody says: role -> names, the first that is there counts."""
 _JUDGED = frozenset(
     ["human", "humans", "z", "raw", "da", "mqm", "esa", "sqm", "darr", "hter", "likert", "adequacy", "fluency"]
 ) | {"judgment", "judgments", "judgement", "judgements", "rating", "ratings", "rater", "annotator", "assessment"}

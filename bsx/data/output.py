@@ -32,7 +32,7 @@ from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
 _Value = TypeVar("_Value")
-FORMATS = (".tsv", ".csv", ".jsonl", ".parquet")
+FORMATS = (".tsv", ".csv", ".jsonl", ".parquet", ".xlsx")
 
 
 class Commit:
@@ -215,10 +215,17 @@ def _encodable(value: _Value) -> _Value:
     return value
 
 
+def _rounded(row: Mapping[str, object]) -> dict[str, object]:
+    """Return the numbers of a row that bsx computed, rounded as `cells.spelled` does."""
+    return {n: float(spelled(v)) for n, v in row.items() if isinstance(v, float) and not isinstance(v, Spelled)}
+
+
 def _fitted(value: object, kind: str) -> object:
     """Return a value as a column of an Arrow type takes it: all of mixed kinds as text, whole numbers as such."""
     if value is not None and kind == "string":
         return spelled(value)
+    if value == "":  # an empty cell of a spreadsheet
+        return None
     return int(value.text) if isinstance(value, Spelled) and kind == "int64" else value
 
 
@@ -245,7 +252,7 @@ class ScoreTable:
     """A table file written row by row; use it as a context manager.
 
     Args:
-        path: .tsv (unquoted), .csv, .jsonl, .parquet, or a name of standard output, which gets TSV.
+        path: .tsv (unquoted), .csv, .jsonl, .parquet, .xlsx, or a name of standard output, which gets TSV.
         types: Arrow types of columns of a Parquet file; others are taken from the rows.
 
     Attributes:
@@ -274,11 +281,26 @@ class ScoreTable:
         with contextlib.ExitStack() as opened:
             commit = opened.enter_context(self._commit)
             self._temporary = commit.new()
-            if self._arrow is None:
+            if self._kind == ".xlsx":
+                from bsx.data.formats.workbook import Workbook
+
+                self._writer = opened.enter_context(Workbook(self._temporary, self._path))
+            elif self._arrow is None:
                 stream = self._temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="")
                 self._stream = opened.enter_context(stream)
             self._exits = opened.pop_all()
         return self
+
+    def expect(self, rows: int) -> None:
+        """Refuse more rows than the format holds, before they are computed.
+
+        Raises:
+            InputError: with both numbers.
+        """
+        if self._kind == ".xlsx":
+            from bsx.data.formats.workbook import check_size
+
+            check_size(rows, self._path)
 
     def write(self, row: dict[str, object]) -> None:
         """Append one row; the first one sets the columns."""
@@ -286,12 +308,10 @@ class ScoreTable:
             self._columns = list(row)
             self._start(row)
         if self._kind == ".jsonl":
-            own = {
-                name: float(spelled(v))
-                for name, v in row.items()
-                if isinstance(v, float) and not isinstance(v, Spelled)
-            }
-            self._stream.write(spelled_json(row | own) + "\n")
+            self._stream.write(spelled_json(row | _rounded(row)) + "\n")
+        elif self._kind == ".xlsx":
+            whole = row | _rounded(row)
+            self._writer.row(whole[name] for name in self._columns)
         elif self._kind == ".tsv":
             self._stream.write("\t".join(cell(row[name]) for name in self._columns) + "\n")
         elif self._kind == ".csv":
@@ -302,7 +322,9 @@ class ScoreTable:
                 self._flush()
 
     def _start(self, row: dict[str, object]) -> None:
-        if self._kind == ".tsv":
+        if self._kind == ".xlsx":
+            self._writer.begin("scores", list(row))
+        elif self._kind == ".tsv":
             self._stream.write("\t".join(row) + "\n")
         elif self._kind == ".csv":
             self._write_csv(row)

@@ -34,18 +34,26 @@ class _Run:
         self.written: set[_Key] = set()
         self.settings: list[tuple[str, Path]] = []
         self.stdout = sys.stdout
+        self.say: Callable[[str], None] = lambda note: None
+        self.said: set[str] = set()
 
 
 _RUN: ContextVar[_Run | None] = ContextVar("run", default=None)
 
 
 @contextlib.contextmanager
-def one_run() -> Iterator[None]:
-    """Remember until the end what is read and written; a run within a run is part of it."""
+def one_run(say: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Remember until the end what is read and written; a run within a run is part of it.
+
+    Args:
+        say: called with what the readers of files have to tell, a line each; see `tell`.
+    """
     if _RUN.get() is not None:
         yield
         return
-    token = _RUN.set(_Run())
+    run = _Run()
+    run.say = say or run.say
+    token = _RUN.set(run)
     try:
         yield
     finally:
@@ -57,10 +65,18 @@ def as_one_run(job: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Resu
 
     @functools.wraps(job)
     def run(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
-        with one_run():
+        with one_run(kwargs.get("say")):  # type: ignore[arg-type]  # of the settings that are `Reported`
             return job(*args, **kwargs)
 
     return run
+
+
+def tell(note: str) -> None:
+    """Tell the user of the run what a file turned out to be, once; outside of a run, the reader of a file keeps it."""
+    run = _RUN.get()
+    if run is not None and note not in run.said:
+        run.said.add(note)
+        run.say(note)
 
 
 def is_stream(path: Path | str) -> bool:

@@ -1,4 +1,7 @@
-"""The one reader of tables with named columns: TSV (unquoted), CSV, JSON lines and Parquet, each row with its place."""
+"""The one reader of tables with named columns, each row with its place.
+
+TSV (unquoted), CSV, JSON lines and Parquet are read here; spreadsheets, XLIFF and TMX in `bsx.data.formats`.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,16 @@ import numpy as np
 
 from bsx.data import cells
 from bsx.data.cells import Spelled
+from bsx.data.formats.opening import open_source
+from bsx.data.formats.source import INSTEAD, OFFICE, RowSource, kind_of
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
+from bsx.data.run import tell
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
-TABLE_FORMATS = (".tsv", ".csv", ".jsonl", ".parquet")
+TABLE_FORMATS = (".tsv", ".csv", ".jsonl", ".parquet", *OFFICE)
 
 Cells = dict[str, object]
 
@@ -31,37 +37,52 @@ class Row(Cells):
 
     Attributes:
         where: its place, such as ``scores.tsv: line 3``.
+        order: which row it is, from 1, where that is not what the end of ``where`` says.
+        letters: column -> what a spreadsheet program calls it; None of other formats.
     """
 
-    __slots__ = ("where",)
+    __slots__ = ("letters", "order", "where")
 
-    def __init__(self, where: str, content: Iterable[tuple[str, object]] | Mapping[str, object]) -> None:
+    def __init__(
+        self,
+        where: str,
+        content: Iterable[tuple[str, object]] | Mapping[str, object],
+        order: int | None = None,
+        letters: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(content)
         self.where = where
+        self.order = order
+        self.letters = letters
+
+    def place(self, column: str) -> str:
+        """Return where one of its cells stands, for messages."""
+        letter = self.letters.get(column) if self.letters else None
+        return f"{self.where}, column {column!r}" if letter is None else f"{self.where}, column {letter} ({column!r})"
 
     def number(self, column: str) -> float:
         """Return a number; NaN if it is missing."""
-        return cells.number(self[column], f"{self.where}, column {column!r}")
+        return cells.number(self[column], self.place(column))
 
     def finite(self, column: str) -> float:
         """Return a number that may not be missing."""
-        return cells.finite(self[column], f"{self.where}, column {column!r}")
+        return cells.finite(self[column], self.place(column))
 
     def name(self, column: str) -> str:
         """Return what something is called."""
-        return cells.name(self[column], f"{self.where}, column {column!r}")
+        return cells.name(self[column], self.place(column))
 
     def label(self, column: str) -> int:
         """Return a label, 0 or 1."""
-        return cells.label(self[column], f"{self.where}, column {column!r}")
+        return cells.label(self[column], self.place(column))
 
     def text(self, column: str) -> str:
         """Return a text."""
-        return cells.text(self[column], f"{self.where}, column {column!r}")
+        return cells.text(self[column], self.place(column))
 
     def texts(self, column: str) -> list[str]:
         """Return the texts of a cell that may hold a list of them."""
-        return cells.texts(self[column], f"{self.where}, column {column!r}")
+        return cells.texts(self[column], self.place(column))
 
 
 def delimited(
@@ -102,9 +123,10 @@ def delimited(
 
 
 class Table:
-    """A file with named columns: TSV, CSV, JSON lines or Parquet, told by the end of its name.
+    """A file with named columns, in one of `TABLE_FORMATS`, told by the end of its name.
 
-    Of standard input or a pipe without such a name, the first line tells whether it is JSON lines or TSV.
+    Of standard input or a pipe without such a name, the first bytes tell what it is. A CSV file whose first line has
+    no comma but semicolons or tabs, as spreadsheet programs write it in some countries, is divided by those.
 
     Args:
         file: the file; ``-`` is standard input.
@@ -117,10 +139,16 @@ class Table:
     Attributes:
         name: the file's name in messages.
         columns: names of the columns; of a JSON-lines file, those that any row has (a row without one has None there).
+        languages: column -> the code of its language, as far as the file says so (XLIFF, TMX).
+        notes: what a reader should know, such as which sheet was read or what was left out; said once in a run.
 
     Raises:
         InputError: if the file is missing, empty, of an unknown format, or names a column twice.
     """
+
+    languages: Mapping[str, str] = {}
+    notes: Sequence[str] = ()
+    source: RowSource | None = None
 
     def __init__(
         self,
@@ -136,10 +164,15 @@ class Table:
         self.name = self.file.name
         self._problems = problems if problems is not None else Problems()
         self._kind = self._format() if separator is None else ".txt"
-        self._separator = {".tsv": "\t", ".csv": ","}.get(self._kind, separator or None)
         self._quoted = self._kind == ".csv" if quoted is None else quoted
+        self._separator = {".tsv": "\t", ".csv": ","}.get(self._kind, separator or None)
         self._header = None if header is None else list(header)
         self._first_line = first_line
+        if self._kind in OFFICE:
+            self.source = open_source(self._kind, self.file)
+            self.languages, self.notes = self.source.languages, self.source.notes
+        elif self._kind == ".csv":
+            self._separator = self._csv_separator()
         self.columns = self._columns()
         for name, count in Counter(self.columns).items():
             if count > 1:
@@ -148,6 +181,8 @@ class Table:
                 raise InputError(
                     f"the name of the column {name!r} holds a tab or line break: take it out", file=self.name
                 )
+        for note in self.notes:
+            tell(note)
 
     def _format(self) -> str:
         if self.file.suffix in TABLE_FORMATS:
@@ -156,12 +191,25 @@ class Table:
             with self.file.open() as stream:
                 if stream.read(4) == b"PAR1":
                     return ".parquet"
+            if (kind := kind_of(self.file)) is not None:
+                return kind
             return ".jsonl" if next(self.file.lines(), "").lstrip().startswith("{") else ".tsv"
+        if self.file.suffix in INSTEAD:
+            raise InputError(f"is in a format that is not read: {INSTEAD[self.file.suffix]}", file=self.name)
         raise InputError(f"cannot tell the format; the name must end in {', '.join(TABLE_FORMATS)}", file=self.name)
+
+    def _csv_separator(self) -> str:
+        """Return what divides the fields of a CSV file, by its first line."""
+        first = next(self.file.lines(), "")
+        if "," in first:
+            return ","
+        return max(";\t", key=first.count) if ";" in first or "\t" in first else ","
 
     def _columns(self) -> list[str]:
         if self._header is not None:
             return self._header
+        if self.source is not None:
+            return self.source.columns
         if self._kind == ".parquet":
             return list(self._parquet().schema_arrow.names)
         if self._kind == ".jsonl":
@@ -174,6 +222,11 @@ class Table:
         if header in ([], [""]):
             raise InputError(f"{self.name}: line 1 is empty; it must name the columns")
         return header
+
+    @property
+    def kind(self) -> str:
+        """The format, as the end of a name: what the file's name says, or its first bytes."""
+        return self._kind
 
     def require(self, *names: str) -> None:
         """Check that columns exist.
@@ -195,11 +248,15 @@ class Table:
 
     def row_number(self, row: Row) -> str:
         """Return the number of a row from 1, the header not counted."""
+        if row.order is not None:
+            return str(row.order)
         in_file = int(row.where.rpartition(" ")[2])
         return str(in_file - (self._header is None and self._kind not in (".parquet", ".jsonl")))
 
     def count(self) -> int:
         """Return how many rows it has; of Parquet, its own word is taken for it."""
+        if self.source is not None and self.source.total is not None:
+            return self.source.total
         return int(self._parquet().metadata.num_rows) if self._kind == ".parquet" else sum(1 for _ in self.rows())
 
     def types(self) -> dict[str, object]:
@@ -210,12 +267,12 @@ class Table:
         if self._kind == ".parquet":
             return {field.name: field.type for field in self._parquet().schema_arrow}
         arrow = need("pyarrow", "writing Parquet files")
-        if self._kind != ".jsonl":
+        if self._kind != ".jsonl" and self.source is None:
             return dict.fromkeys(self.columns, arrow.string())
         kinds: dict[str, set[str]] = {name: set() for name in self.columns}
-        for _, row in self._json_rows(self._problems):
+        for row in self.rows() if self.source is not None else (row for _, row in self._json_rows(self._problems)):
             for name, value in row.items():
-                if value is not None and name in kinds:
+                if value is not None and name in kinds and not (value == "" and self.source is not None):
                     kinds[name].add(_arrow_kind(value))
         fitting = {"bool": {"bool"}, "int64": {"int", "int64"}, "float64": {"int", "float64"}}
         results = {
@@ -229,9 +286,10 @@ class Table:
             # By its path where it has one: Arrow is quicker than a stream of Python's.
             plain = self.file.spool is None and self.file.path.suffix.lower() == ".parquet"
             if not plain:
-                return parquet.ParquetFile(io.BytesIO(self.file.all_bytes()))
+                return parquet.ParquetFile(io.BytesIO(self.file.all_bytes()), pre_buffer=False)
             self.file.open().close()  # it is still what it was
-            return parquet.ParquetFile(self.file.path)
+            # Buffered ahead, it would keep in memory what it has read, to the end of the file.
+            return parquet.ParquetFile(self.file.path, pre_buffer=False)
         except InputError:
             raise
         except Exception as error:  # damaged files make Arrow raise errors of many classes
@@ -281,7 +339,15 @@ class Table:
             needed: columns that every line of a JSON-lines file must have, if the first names them all.
             only: read no other columns than those, where that is faster; the rows may lack others then.
         """
-        if self._kind == ".parquet":
+        if self.source is not None:
+            for where, number, found in self.source.rows(self._problems, needed):
+                row = {name: found[name] for name in needed} if only and needed else found
+                for problem in _unfit(row):
+                    self._problems.report(f"{where}: {problem}")
+                    break
+                else:
+                    yield Row(where, row, number, self.source.letters)
+        elif self._kind == ".parquet":
             yield from self._parquet_rows(list(needed) if only else None)
         elif self._kind == ".jsonl":
             for where, row in self._json_rows(self._problems):

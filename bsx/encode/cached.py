@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bsx.encode.architecture import Architecture
 from bsx.encode.batching import Batcher, plan_batches
+from bsx.encode.devices import Precision, signed
 from bsx.encode.vector_cache import KEY_BYTES, CachedVectors, CacheFile, VectorCache
 from bsx.support.arrays import Array, device_type, put
 from bsx.support.tensors import FORMATS, as_stored
@@ -30,7 +31,7 @@ def encoder_fields(
     weights: str,
     architecture: Architecture,
     *,
-    dtype: str,
+    dtype: Precision,
     device: str,
     final_norm: bool,
     backend: str,
@@ -58,7 +59,7 @@ def encoder_fields(
         "config": hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest(),
         "code": [hashlib.sha256(file.read_bytes()).hexdigest() for file in own_code],
         "family": repr(architecture.family),
-        "dtype": dtype,
+        "dtype": signed(dtype),
         "device": device_type(device),
         "final_norm": final_norm,
         "backend": backend,

@@ -15,6 +15,8 @@ from bsx.support.untyped import Untyped
 
 Dtype = Literal["auto", "fp32", "tf32", "bf16", "fp16", "int8"]
 Precision = Literal["fp32", "tf32", "bf16", "fp16", "int8"]
+# In signatures and caches: a step for each row and token. Mere "int8" was another kernel, in blocks of 128.
+_INT8 = "int8-rows"
 # What Linux has where there is a graphics card: NVIDIA's, the same under Windows' Linux, AMD's.
 _CARDS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
 
@@ -61,6 +63,22 @@ def choose_device(name: str) -> str:
     return str(device)
 
 
+def choose_devices(names: str) -> list[str]:
+    """Return the devices for names such as ``cuda:0,cuda:1``, or ``cuda:all`` for all cards; see `choose_device`.
+
+    Raises:
+        InputError: if one of them is not here, or they are of several kinds, which round in several ways.
+    """
+    if names == "cuda:all":
+        torch: Untyped = need("torch", "The device cuda:all")
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        return [choose_device(f"cuda:{number}") for number in range(max(1, count))]
+    chosen = [choose_device(name.strip()) for name in names.split(",")]
+    if len({device_type(device) for device in chosen}) > 1:
+        raise InputError(f"the devices {names} are of several kinds, whose scores differ by rounding: name one kind")
+    return chosen
+
+
 def choose_dtype(name: Dtype, device: str) -> Precision:
     """Return the number format to compute in.
 
@@ -94,6 +112,15 @@ def choose_dtype(name: Dtype, device: str) -> Precision:
     if not supported:
         raise InputError(f"this {kind} has no {name} arithmetic (it would be slower, not faster): use fp32")
     return name
+
+
+def signed(dtype: Precision) -> str:
+    """Return a number format's name in signatures and caches, which tells kernels of other numbers apart.
+
+    >>> signed("fp32"), signed("int8")
+    ('fp32', 'int8-rows')
+    """
+    return _INT8 if dtype == "int8" else dtype
 
 
 def threads() -> int:

@@ -34,7 +34,8 @@ class Idf:
         weights: id -> weight.
         unseen: weight of every other id.
         documents: M, the number of texts counted.
-        digest: sha256 of the counted texts, each as UTF-8 followed by a newline, in order.
+        digest: sha256 of the number of documents and of how many hold each token: equal weights have equal digests, in
+            whatever order and in however many parts the documents were counted.
         tokenizer_digest: which tokenizer's ids these are; empty if not known.
     """
 
@@ -77,21 +78,27 @@ class Idf:
 
 
 class IdfCounter:
-    """Counts documents one block at a time, so that the corpus need not fit in memory."""
+    """Counts documents one block at a time, so that the corpus need not fit in memory.
 
-    def __init__(self) -> None:
-        self._frequency: Counter[int] = Counter()
-        self.documents = 0
-        """How many texts were counted."""
-        self._hash = hashlib.sha256()
+    Args:
+        documents: how many texts were counted elsewhere.
+        frequency: id -> how many of these hold it.
+
+    Attributes:
+        documents: how many texts were counted.
+        frequency: id -> how many of them hold it.
+    """
+
+    def __init__(self, documents: int = 0, frequency: Mapping[int, int] | None = None) -> None:
+        self.documents = documents
+        self.frequency = Counter(frequency)
 
     def add(self, texts: Sequence[str], tokenized: Iterable[TokenizedText]) -> None:
         """Count one block of documents, given as texts and as token ids; blank texts are not documents."""
         for text, tokens in zip(texts, tokenized, strict=True):
             if not text.strip():
                 continue
-            self._hash.update(text.encode("utf-8", "surrogatepass") + b"\n")
-            self._frequency.update(set(tokens.ids.tolist()))
+            self.frequency.update(set(tokens.ids.tolist()))
             self.documents += 1
 
     def result(self, tokenizer_digest: str = "") -> Idf:
@@ -99,8 +106,10 @@ class IdfCounter:
         if self.documents == 0:
             raise InputError("idf needs at least one reference to count on")
         smoothed = self.documents + 1
-        weights = {i: math.log(smoothed / (df + 1)) for i, df in self._frequency.items()}
-        return Idf(weights, math.log(smoothed), self.documents, self._hash.hexdigest(), tokenizer_digest)
+        weights = {i: math.log(smoothed / (df + 1)) for i, df in self.frequency.items()}
+        counted = np.array([(0, self.documents), *sorted(self.frequency.items())], dtype="<i8")
+        digest = hashlib.sha256(counted.tobytes()).hexdigest()
+        return Idf(weights, math.log(smoothed), self.documents, digest, tokenizer_digest)
 
 
 def count_idf(texts: Sequence[str], tokenizer: Tokenizer, tokenizer_digest: str = "") -> Idf:

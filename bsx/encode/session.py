@@ -16,7 +16,7 @@ from pydantic import Field
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_languages
 from bsx.data.forms import in_form
-from bsx.encode.devices import Precision, choose_device, choose_dtype
+from bsx.encode.devices import Precision, choose_device, choose_dtype, signed
 from bsx.encode.run_config import EncoderSettings, RunConfig
 from bsx.errors import InputError, LanguageError
 from bsx.support.arrays import device_type
@@ -115,6 +115,11 @@ class Encoders:
             InputError: if the device has no arithmetic for the format that was asked for.
         """
         return choose_dtype(self.config.dtype, self.device)
+
+    @property
+    def signed_dtype(self) -> str:
+        """The number format's name in signatures."""
+        return signed(self.dtype)
 
     @functools.cached_property
     def budget(self) -> int:

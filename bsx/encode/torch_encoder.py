@@ -61,6 +61,27 @@ def _multiplying(how: Literal["highest", "high"]) -> Iterator[None]:
         torch.set_float32_matmul_precision(before)
 
 
+class _Padded(torch.Tensor):
+    """A mask that holds padding, as its maker knows.
+
+    transformers asks every mask whether it is all ones, to do without it. The answer of a graphics card comes when it
+    has done all that it was given before, so that it would idle until the next batch is given to it. This mask knows.
+    """
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable[..., Untyped], types: Untyped, args: tuple[Untyped, ...] = (), kwargs: Untyped = None
+    ) -> Untyped:
+        """Answer that question; do anything else with a plain tensor, but for moves and changes of its format."""
+        if func is torch.Tensor.all and len(args) == 1 and not kwargs:
+            return False
+        with torch._C.DisableTorchFunctionSubclass():
+            result = func(*args, **(kwargs or {}))
+        if not isinstance(result, torch.Tensor) or func is torch.Tensor.as_subclass:
+            return result
+        return result.as_subclass(cls if func is torch.Tensor.to and isinstance(args[0], cls) else torch.Tensor)
+
+
 class TransformerEmbedder:
     """A transformers encoder that holds and runs no layer above the highest wanted one.
 
@@ -153,7 +174,7 @@ class TransformerEmbedder:
 
         def work() -> None:
             with torch.inference_mode(), _multiplying(self._multiplies):
-                states = self.hidden_states(tensor(ids), None if mask is None else tensor(mask))
+                states = self.hidden_states(tensor(ids), None if mask is None else tensor(mask).as_subclass(_Padded))
                 vectors = fetch(states) if device_type(self.device) == "cpu" else states
                 done.append((vectors, finite_later(vectors)))
 
@@ -172,6 +193,7 @@ class TransformerEmbedder:
         """Compute what `encode` returns, as a tensor.
 
         Without a mask nothing is padded: transformers would have to wait for a graphics card to find that out of one.
+        A mask that holds padding says so without waiting, as `_Padded`.
         """
         wants_states = self.layers != [self._built]
         output = self._encoder(input_ids=ids, attention_mask=mask, output_hidden_states=wants_states)

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from bsx.analysis.adversarial.build_triples import Tagger
     from bsx.metrics.base import Metric
 
-_LAYOUT = ".tsv (unquoted), .csv, .jsonl, .parquet"
+_LAYOUT = ".tsv (unquoted), .csv, .jsonl, .parquet, .xlsx"
 _NO_SCORES = "name columns of scores (columns), or metrics to compute them (metrics)"
 
 
@@ -94,7 +94,10 @@ class PairColumns(BaseSettings):
     ] = None
     curves: Annotated[
         Path | str | None,
-        Field(description="Write precision and recall by threshold on the first table: .tsv, .csv, .jsonl, .parquet."),
+        Field(
+            description="Write precision and recall by threshold on the first table: .tsv, .csv, .jsonl, .parquet or "
+            ".xlsx."
+        ),
         Option(writable=True),
     ] = None
 
@@ -524,7 +527,7 @@ class BuildTriplesRun(BaseSettings):
     ]
     output: Annotated[
         Path | str,
-        Field(description="Table to write: .tsv, .csv, .jsonl or .parquet."),
+        Field(description="Table to write: .tsv, .csv, .jsonl, .parquet or .xlsx."),
         Option(("-o",), writable=True),
     ]
     recipe: Annotated[

@@ -83,8 +83,8 @@ class EnsembleRun(EnsembleSettings, EnsembleColumns, Watched, ScoreColumns, Comp
     scores_out: Annotated[
         Path | str | None,
         Field(
-            description="Write the table with the column ensemble: .tsv, .csv, .jsonl, .parquet. Where weights are "
-            "learnt, its scores are those of rows held out."
+            description="Write the table with the column ensemble: .tsv, .csv, .jsonl, .parquet, .xlsx. Where weights "
+            "are learnt, its scores are those of rows held out."
         ),
         Option(writable=True),
     ] = None

@@ -37,10 +37,26 @@ _CHOICES = (
         "method",
         "proposer",
         "prune_to",
+        "centroids",
+        "centroid_weights",
+        "reduction",
+        "matrix_rank",
+        "regularisation",
+        "rounds",
         "check",
     ),
     "seed",
 )
+_METHODS: dict[str, tuple[str, ...]] = {
+    "proposer": ("prune",),
+    "prune_to": ("prune",),
+    "centroids": ("centroid",),
+    "centroid_weights": ("centroid",),
+    "reduction": ("probabilistic",),
+    "matrix_rank": ("probabilistic",),
+    "regularisation": ("probabilistic",),
+    "rounds": ("centroid", "probabilistic"),
+}
 _BLOCK = 8  # lists that a run which is stopped may lose
 
 
@@ -125,8 +141,8 @@ class MbrRun(Reported, MetricSettings, MbrSettings):
     table: Annotated[
         str,
         Field(
-            description="Lists of candidates, a row each: .tsv (unquoted), .csv, .jsonl, .parquet, or Moses' n-best "
-            "format (id ||| text ||| features ||| score)."
+            description="Lists of candidates, a row each: .tsv (unquoted), .csv, .jsonl, .parquet, .xlsx, or Moses' "
+            "n-best format (id ||| text ||| features ||| score)."
         ),
         Option(argument=True),
     ]
@@ -153,7 +169,7 @@ class MbrRun(Reported, MetricSettings, MbrSettings):
     check: Annotated[int, Field(ge=0, description="Decide so many lists exactly too, to state what is lost.")] = 10
     output: Annotated[
         Path | str | None,
-        Field(description="Decisions, one row a list: .tsv, .csv, .jsonl, .parquet."),
+        Field(description="Decisions, one row a list: .tsv, .csv, .jsonl, .parquet, .xlsx."),
         Option(("-o",), writable=True),
     ] = None
     matrix_out: Annotated[
@@ -190,8 +206,9 @@ def mbr(settings: MbrRun) -> Decided:
         check_table(output)
     _check_outputs(output, matrix_out, resume, method)
     asked = {name: getattr(settings, name) for name in _CHOICES}
-    if method != "prune":
-        refuse_idle(asked, MbrRun, f"with the method {method}", "proposer", "prune_to")
+    for name in _CHOICES:
+        if method not in _METHODS.get(name, (method,)):
+            refuse_idle(asked, MbrRun, f"with the method {method}", name)
     if method == "exact":
         refuse_idle(asked, MbrRun, "with the method exact, which decides every list so", "check", "seed")
     names = NBestColumns(settings.segment, settings.candidate, settings.model_score, settings.weight, settings.source)
@@ -210,13 +227,7 @@ def mbr(settings: MbrRun) -> Decided:
     if others:
         raise InputError(f"metrics: one metric decides, not {len(settings.metrics)}")
     made = get_metrics([metric, *([settings.proposer] if pruning else [])], **run)
-    decoder = Decoder(
-        made[0],
-        method,
-        proposer=made[1] if pruning else None,
-        prune_to=settings.prune_to,
-        temperature=settings.temperature,
-    )
+    decoder = Decoder(made[0], settings, proposer=made[1] if pruning else None)
     checked = set[int]() if method == "exact" else drawn(total, settings.check, settings.seed)
     signatures = {one.spec: str(one.signature()) for one in made}
     named = {**asked, "metric": metric, **{name: str(value) for name, value in run.items()}}
@@ -274,8 +285,8 @@ def _check_outputs(output: Path | None, matrix: Path | None, resume: bool, metho
         if matrix.suffix != ".jsonl" and not is_stream(matrix):
             raise InputError(f"{matrix}: the scores are written as JSON lines; the name must end in .jsonl")
         check_output(matrix)
-        if method == "aggregate":
-            raise InputError("matrix_out writes the scores of all pairs, and the method aggregate has none")
+        if method not in ("exact", "prune"):
+            raise InputError(f"matrix_out writes the scores of all pairs, and the method {method} has none")
     if resume and (output is None or is_stream(output)):
         raise InputError("resume goes on with the file of output: name it")
     if resume and matrix is not None:

@@ -92,7 +92,7 @@ class MetaRun(
     ] = ()
     scores_out: Annotated[
         Path | str | None,
-        Field(description="Keep the computed scores: .tsv, .csv, .jsonl or .parquet."),
+        Field(description="Keep the computed scores: .tsv, .csv, .jsonl, .parquet or .xlsx."),
         Option(writable=True),
     ] = None
 

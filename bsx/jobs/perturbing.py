@@ -222,7 +222,10 @@ class ChangedRows(BaseSettings):
 
     edits_out: Annotated[
         Path | str | None,
-        Field(description="Keep changed texts and scores, with the table's columns: .tsv, .csv, .jsonl or .parquet."),
+        Field(
+            description="Keep changed texts and scores, with the table's columns: .tsv, .csv, .jsonl, .parquet or "
+            ".xlsx."
+        ),
         Option(writable=True),
     ] = None
 

@@ -219,7 +219,7 @@ def _run(
         agreement, signature = _agreement(scorer, judged, settings.statistic, progress)
         beside = replace(probe_with_agreement(results, agreement), data=judged.names[0], signature=signature)
         notes += [*judged.notes, *agreement.notes]
-    fields = _fields(settings, encoders.dtype, located.identity, tokenizer, chosen, depth, tasks[0])
+    fields = _fields(settings, encoders.signed_dtype, located.identity, tokenizer, chosen, depth, tasks[0])
     model, notes = located.choice.name, [*notes, *encoders.notes]
     signatures = {model: str(Signature.of(fields))}
     return ProbedModel(model, settings.probe, tuple(results), beside, signatures=signatures, notes=tuple(notes))

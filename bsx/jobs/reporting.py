@@ -14,26 +14,30 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from bsx.analysis.checklist import Checklist
+from bsx.analysis.present.forms import ENDINGS, in_form
 from bsx.analysis.published import Reproduced
 from bsx.analysis.report.build import ReportSettings, build_report, has_examples
 from bsx.analysis.report.checklist import check
-from bsx.analysis.report.documents import TableColumns, read_document
+from bsx.analysis.report.documents import TableColumns, parse_document, read_document
 from bsx.analysis.report.result import which_format
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.specs import split_specs
-from bsx.data.output import atomic_path
+from bsx.data.lines import NamedFile
+from bsx.data.output import ScoreTable, atomic_path, atomic_text, check_table, refuse_taken
 from bsx.data.run import as_one_run
+from bsx.data.sidecar import beside
+from bsx.data.tables import Table
 from bsx.encode.run_config import EncoderSettings, RunConfig
 from bsx.errors import DataUnavailableError, InputError
 from bsx.jobs.metrics import open_metrics
-from bsx.jobs.tables import Watched
+from bsx.jobs.tables import Watched, find_columns
 from bsx.metrics.base import Metric
 from bsx.metrics.results import MetricScores
 from bsx.support.folders import data_folder
 from bsx.support.progress import told
 from bsx.support.provenance import Provenance, provenance
 from bsx.support.result import Result
-from bsx.support.settings import Option, part, settled
+from bsx.support.settings import BaseSettings, Option, part, set_fields, settled
 
 
 class ReportRun(TableColumns, ReportSettings):
@@ -53,6 +57,28 @@ class ReportRun(TableColumns, ReportSettings):
     format: Annotated[
         Literal["html", "markdown"] | None, Field(description="For a name that ends in neither .html nor .md.")
     ] = None
+
+
+class ConvertRun(BaseSettings):
+    """A table or a document of results, and the file that it is written into in another form."""
+
+    file: Annotated[
+        str,
+        Field(description="Table, or .json document of --format json."),
+        Option(argument=True),
+    ]
+    output: Annotated[
+        Path | str,
+        Field(
+            description="What to write: a table under another name, or of a document .tex, .md, .html, .csv or .txt."
+        ),
+        Option(("-o",), writable=True),
+    ]
+    segments: Annotated[
+        Path | str | None,
+        Field(description="Keep these segments of a table only: selection.json of bsx ui, with its notes."),
+    ] = None
+    segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
 
 
 class ChecklistRun(TableColumns):
@@ -111,6 +137,76 @@ def _results(path: Path) -> list[Path]:
 
 
 _BESIDE = ".signatures.json"
+
+
+@settled(ConvertRun)
+@as_one_run
+def convert(settings: ConvertRun) -> int:
+    """Write a table in another format, what lies beside it too, or a document of results in another form.
+
+    Args:
+        settings: see `ConvertRun`.
+
+    Returns:
+        How many rows were written; of a document, 1.
+
+    Raises:
+        InputError: for a file that cannot be read, a name whose format is not known, or segments that are not there.
+    """
+    output = Path(settings.output)
+    if settings.file.endswith(".json"):
+        for name in set_fields(settings, "file", "output"):
+            raise InputError(f"{name} has no effect on a document: leave it out", setting=name)
+        forms = {f".{ending}": form for form, ending in ENDINGS.items() if form != "json"}
+        if output.suffix not in forms:
+            raise InputError(f"cannot tell the format; the name must end in {', '.join(forms)}", file=output)
+        with atomic_text(output) as stream:
+            result = parse_document(NamedFile(settings.file).json(), settings.file)
+            stream.write(in_form(result, forms[output.suffix], title=f"bsx {result.kind}").rstrip("\n") + "\n")
+        return 1
+    check_table(output)
+    notes = None if settings.segments is None else kept_segments(settings.segments)
+    table = Table(settings.file)
+    if notes is not None:
+        refuse_taken(table.columns, ["note"])
+    column = find_columns(table.columns, {"segment": settings.segment}, "segment")["segment"][:1]
+    if (notes is None and settings.segment is not None) or (notes is not None and not column):
+        there = ", ".join(table.columns)
+        why = "has no effect without segments" if notes is None else f"names the column of segments; it has {there}"
+        raise InputError(f"segment {why}", file=table.name, setting="segment")
+    table.require(*column)
+    beside_it, line = beside(settings.file, ".signatures.json"), beside(settings.file, ".signature.txt")
+    types = table.types() if output.suffix == ".parquet" else None
+    written, found = 0, set()
+    with ScoreTable(output, types) as made:
+        for row in table.rows():
+            name = "" if notes is None else row.name(column[0])
+            if notes is None or name in notes:
+                made.write({**row, **({} if notes is None else {"note": notes[name]})})
+                written += 1
+                found.add(name)
+        if missing := next((name for name in notes or () if name not in found), None):
+            raise InputError(f"has no segment {missing!r}, which {settings.segments} names", file=table.name)
+        if not written:
+            raise InputError("has no rows to write", file=table.name)
+        made.sidecar = NamedFile(beside_it).json() if beside_it.is_file() else None
+        made.signature = "\n".join(NamedFile(line).lines()).strip() if line.is_file() else None
+    return written
+
+
+def kept_segments(file: Path | str) -> dict[str, str]:
+    """Return the segments of a selection with their notes.
+
+    Raises:
+        InputError: if the file is none.
+    """
+    content = NamedFile(file).json()
+    segments = content.get("segments") if isinstance(content, dict) else None
+    if not isinstance(segments, dict) or not all(isinstance(one, dict) for one in segments.values()):
+        raise InputError("is no selection: it has no segments with their notes", file=file)
+    if not segments:
+        raise InputError("holds no segment: keep some first", file=file)
+    return {name: str(one.get("note") or "") for name, one in segments.items()}
 
 
 @settled(ReportRun)

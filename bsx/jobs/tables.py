@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
+from bsx.data.long import USUAL
 from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -24,19 +25,7 @@ if TYPE_CHECKING:
     from bsx.data.tables import Table
     from bsx.metrics.base import Metric
 
-FORMATS = ".tsv (unquoted), .csv, .jsonl or .parquet; - is standard input"
-
-USUAL: dict[str, tuple[str, ...]] = {
-    "system": ("system",),
-    "segment": ("segment", "sid", "id"),
-    "document": ("document", "doc", "doc_id"),
-    "candidate": ("candidate",),
-    "reference": ("reference",),
-    "source": ("source",),
-    "human": ("human", "human_z", "z"),
-    "label": ("label", "noisy_label", "is_duplicate"),
-}
-"""What a column is called where nobody says: role -> names, the first that is there counts."""
+FORMATS = ".tsv (unquoted), .csv, .jsonl, .parquet, .xlsx, .xlf or .tmx; - is standard input"
 
 
 class TableSettings(BaseSettings):

@@ -176,8 +176,18 @@ def match_product(
         for layer in range(layers):
             band[layer][:, places] = _match(window, layer, left, right)
 
+    held: list[tuple[NDArray[np.int64], Array]] = []
+
+    def copy_back() -> None:
+        scores[:, np.concatenate([rows for rows, _ in held])] = fetch(
+            namespace(held[0][1]).concatenate([band for _, band in held], axis=1)
+        )
+        held.clear()
+
     for rows in _groups(window.lengths[candidates], tokens):
-        # Some candidates' results stay on the device until all are there: a copy back would wait for each product.
+        # Results stay on the device until they are many: a copy back would wait for each product.
+        if held and layers * (sum(len(some) for some, _ in held) + len(rows)) * len(references) * 3 > numbers:
+            copy_back()
         band = zeros((layers, len(rows), len(references), 3), device)
         for columns in _groups(window.lengths[references], tokens):
             if short_of_memory(partial(match, band, rows, columns)) is not None:
@@ -185,13 +195,15 @@ def match_product(
                 figures = match_pairs(window, *one_by_one).reshape(layers, len(rows), len(columns), 3)
                 for layer in range(layers):
                     band[layer][:, put(columns, device)] = beside(figures[layer], band)
-        scores[:, rows] = fetch(band)
+        held.append((rows, band))
+    if held:
+        copy_back()
     return scores
 
 
 def _groups(lengths: NDArray[np.int64], tokens: int) -> Iterator[NDArray[np.int64]]:
     """Yield indices of texts of similar length, each group with about ``tokens`` padded tokens at most."""
-    order = np.argsort(lengths, kind="stable")[::-1]
+    order = np.argsort(lengths, kind="stable")[::-1].copy()  # PyTorch takes no array that runs backwards
     start = 0
     while start < len(order):
         count = max(1, tokens // max(1, int(lengths[order[start]])))

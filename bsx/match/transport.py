@@ -162,17 +162,25 @@ def _batched(
 ) -> Iterator[tuple[NDArray[np.int64], Distances]]:
     """Multiply pairs of similar sizes at once, where a device wants large products and few transfers."""
     budget = BATCH_NUMBERS.get(device_type(sources.vectors.device), 2_000_000)
-    done: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
+    done: list[tuple[NDArray[np.int64], Array]] = []
 
     def multiply(pairs: NDArray[np.int64]) -> None:
         x, y = sources.vectors[_rows(sources, left[pairs])], targets.vectors[_rows(targets, right[pairs])]
-        done.append((pairs, fetch(x @ y.mT)))
+        done.append((pairs, x @ y.mT))
+
+    def fetched() -> Iterator[tuple[NDArray[np.int64], Distances]]:
+        ready = [(chosen, fetch(products)) for chosen, products in done]
+        done.clear()
+        return (
+            (chosen, partial(_cut, products, sources.lengths[left[chosen]], targets.lengths[right[chosen]], cost))
+            for chosen, products in ready
+        )
 
     for batch in batches(sources.lengths[left], targets.lengths[right], sources.vectors.shape[-1], budget):
-        halving(multiply, batch)
-        while done:
-            chosen, products = done.pop()
-            yield chosen, partial(_cut, products, sources.lengths[left[chosen]], targets.lengths[right[chosen]], cost)
+        before = fetched()
+        halving(multiply, batch)  # a card does it while those before are solved
+        yield from before
+    yield from fetched()
 
 
 def _cut(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +35,7 @@ BY_SCRIPT = "script"
 
 if TYPE_CHECKING:
     from bsx.catalog.catalog import Catalog
+    from bsx.encode.idf import IdfCounter
     from bsx.encode.session import Encoders
 
 
@@ -110,12 +111,14 @@ class MetricCore(ABC, Generic[ConfigT]):
         shares_model: whether it runs the model of all metrics unless it was given one of its own.
         takes_context: whether it can read the sentences before a text, of which it scores nothing.
         keeps_missing: whether a row for which it is not defined has no score, NaN, instead of that of an empty text.
+        encodes: whether it runs texts through an encoder, which keeps the vectors of those that come again.
     """
 
     Config: ClassVar[type[MetricConfig]]
     shares_model: ClassVar[bool] = True
     takes_context: ClassVar[bool] = False
     keeps_missing: ClassVar[bool] = False
+    encodes: ClassVar[bool] = True
 
     def __init__(self, entry: MetricEntry, config: ConfigT, encoders: Encoders, spec: str | None = None) -> None:
         self.entry = entry
@@ -285,6 +288,19 @@ class MetricCore(ABC, Generic[ConfigT]):
         """Read the corpus once before scoring, if the metric needs it (idf); return what was learnt."""
         return None
 
+    def count(self, corpus: Corpus) -> list[IdfCounter]:
+        """Count what `fit` needs of a part of a corpus, for a metric that ``counts``; counts of parts add up."""
+        return []
+
+    def fit_counted(self, corpus: Corpus, counted: Iterator[IdfCounter]) -> Fitted:
+        """Return what `fit` would, of counts instead of texts.
+
+        Args:
+            corpus: without segments; it knows systems and scripts.
+            counted: the counters that `count` returns, of which this takes as many.
+        """
+        return self.fit(corpus)
+
     def learn(self, corpus: Corpus, progress: Progress | None = None, say: Say | None = None) -> Fitted:
         """Read the corpus once, as `fit`, for a metric whose reading takes long.
 
@@ -323,6 +339,17 @@ class MetricCore(ABC, Generic[ConfigT]):
             weights: how much each reference counts; they add up to 1 (m,).
         """
         return None
+
+    def text_vectors(self, texts: Sequence[str]) -> Values | None:
+        """Return one vector a text (texts, dim), none of them blank, which `score_vectors` compares; None: it has none.
+
+        The method ``centroid`` of minimum Bayes risk decoding needs both.
+        """
+        return None
+
+    def score_vectors(self, candidates: Values, references: Values) -> Values:
+        """Return the scores of n vectors of candidates (n, dim) against k of references or their means: (n, k)."""
+        raise NotImplementedError(f"{self.name} makes no vectors of texts")
 
     def system_score(self, statistics: Values) -> float:
         """Return the score of a whole system from the sum of its rows' statistics (k,)."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, fsum
-from typing import Annotated, Literal, get_args
+from math import ceil, exp, fsum
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, SkipValidation
@@ -18,11 +18,12 @@ from bsx.errors import InputError
 from bsx.metrics.base import matrix
 from bsx.metrics.blocks import Values
 from bsx.metrics.core import MetricCore
+from bsx.metrics.mbr_numerics import completed, first_centroids, k_means
 from bsx.metrics.zoo import get_metric
 from bsx.support.progress import Watch, told
 from bsx.support.settings import BaseSettings, settled
 
-Method = Literal["exact", "aggregate", "prune"]
+Method = Literal["exact", "aggregate", "prune", "centroid", "probabilistic"]
 TIE = 1e-6
 """Expected scores that differ by less than this share of the largest are equal: so far rounding may reach."""
 
@@ -56,7 +57,8 @@ class Decision:
     Attributes:
         id: of the list.
         candidate: the text.
-        expected: its expected score; with the method ``aggregate`` its score against the references together.
+        expected: its expected score; with the method ``aggregate`` its score against the references together, with
+            ``centroid`` against their centroids, with ``probabilistic`` that of the completed matrix.
         rank: its place in the list, by the model's scores if there are any; 1 is the model's own choice.
         n: candidates of the list.
         distinct: different ones.
@@ -84,37 +86,30 @@ class Decoder:
 
     Args:
         metric: compares a candidate with a reference.
-        method: ``exact`` scores all pairs. ``aggregate`` scores each candidate once, against what is common to all
-            references (DeNero, Chiang & Knight 2009; Vamvas & Sennrich 2024); only some metrics can. ``prune`` lets
-            a cheaper metric propose (Eikema & Aziz 2022, coarse to fine).
-        proposer: the cheaper metric, aggregated if it can be.
-        prune_to: how many candidates it proposes.
-        temperature: of the softmax over the model's scores; None lets them count the same.
+        settings: the method and what it takes; the metrics that they name are not read. ``exact`` scores all pairs.
+            ``aggregate`` scores each candidate once, against what is common to all references (DeNero, Chiang & Knight
+            2009; Vamvas & Sennrich 2024); only some metrics can. ``prune`` lets a cheaper metric propose (Eikema & Aziz
+            2022, coarse to fine). ``centroid`` scores candidates against the centroids of k-means over the references'
+            vectors (Deguchi et al. 2024); only metrics with one vector a text can. ``probabilistic`` scores pairs drawn
+            at random, and completes the matrix by one of low rank (Trabelsi et al. 2024), after the mean of what was
+            drawn is taken off: so a candidate of which no pair was drawn is average, not 0, which would be the best
+            where lower is better.
+        proposer: the cheaper metric of the method ``prune``, aggregated if it can be.
 
     Raises:
         InputError: if the metric reads no references, or cannot do what is asked.
     """
 
     def __init__(
-        self,
-        metric: MetricCore,
-        method: Method = "exact",
-        *,
-        proposer: MetricCore | None = None,
-        prune_to: int = 10,
-        temperature: float | None = None,
+        self, metric: MetricCore, settings: MbrSettings | None = None, *, proposer: MetricCore | None = None
     ) -> None:
-        if method not in get_args(Method):
-            raise InputError(f"method: {method} is none of {', '.join(get_args(Method))}")
-        if temperature is not None and not temperature > 0:
-            raise InputError(f"temperature: must be above 0 (got {temperature:g})")
-        if (method == "prune") != (proposer is not None):
+        self.settings = settings or MbrSettings()
+        if (self.settings.method == "prune") != (proposer is not None):
             raise InputError("proposer names the cheaper metric of the method prune, and needs it alone")
         for item in (metric, *([proposer] if proposer is not None else [])):
             if "reference" not in item.needs:
                 raise InputError(f"{item.spec} reads no references: candidates cannot be held against each other")
-        self.metric, self.method, self.proposer = metric, method, proposer
-        self.prune_to, self.temperature = prune_to, temperature
+        self.metric, self.proposer = metric, proposer
 
     def decide(
         self, candidates: NBest, references: NBest | None = None, *, check: bool = False
@@ -127,26 +122,25 @@ class Decoder:
             check: find the exact decision too, so that the loss is known.
 
         Returns:
-            The decision, and the scores behind it; None with the method ``aggregate``, which has none.
+            The decision, and the scores behind it: None with a method that does not score all pairs of some candidates.
 
         Raises:
             InputError: if the list lacks what the metric or the weights need.
         """
         pool = _Pool(candidates, self.metric.higher_is_better)
         others, weights = self._references(references if references is not None else candidates)
-        if self.method == "aggregate":
-            read = self.metric.encoders.in_form
-            result = self.metric.score_aggregate(read(pool.texts), read(others), weights)
-            if result is None:
-                raise InputError(
-                    f"{self.metric.spec} cannot take references together, as the method aggregate does: chrf and "
-                    "metrics on sentence vectors can"
-                )
-            texts, expected, utilities = pool.texts, result, None
-        else:
-            texts = self._proposed(pool, others, weights, candidates)
-            utilities = self._utilities(texts, others, weights, candidates)
-            expected = utilities.expected
+        texts, utilities = pool.texts, None
+        match self.settings.method:
+            case "aggregate":
+                expected = self._aggregated(texts, others, weights)
+            case "centroid":
+                expected = self._by_centroids(texts, others, weights, references or candidates)
+            case "probabilistic":
+                expected = self._completed(texts, others, candidates) @ weights
+            case _:
+                texts = self._proposed(pool, others, weights, candidates)
+                utilities = self._utilities(texts, others, weights, candidates)
+                expected = utilities.expected
         chosen = pool.best(texts, expected)
         known = utilities is not None and len(texts) == len(pool.texts)
         loss = 0.0 if known else None
@@ -166,11 +160,11 @@ class Decoder:
     def _references(self, given: NBest) -> tuple[list[str], Values]:
         """Return the distinct pseudo-references in the order of code points, and how much each counts."""
         weights = given.weights
-        if weights is None and self.temperature is not None:
+        if weights is None and self.settings.temperature is not None:
             if given.scores is None:
                 raise InputError(f"{given.where or given.id}: temperature weighs by the model's scores: name them")
             highest = max(given.scores)
-            weights = [exp((score - highest) / self.temperature) for score in given.scores]
+            weights = [exp((score - highest) / self.settings.temperature) for score in given.scores]
         parts = defaultdict[str, list[float]](list)
         for text, weight in zip(given.texts, weights or [1.0] * len(given.texts), strict=True):
             parts[text].append(weight)
@@ -178,8 +172,62 @@ class Decoder:
         total = np.array([fsum(sorted(parts[text])) for text in texts])
         return texts, total / fsum(total)
 
+    def _aggregated(self, texts: list[str], others: list[str], weights: Values) -> Values:
+        """Return the score of each text against all references together (n,)."""
+        read = self.metric.encoders.in_form
+        result = self.metric.score_aggregate(read(texts), read(others), weights)
+        if result is None:
+            raise InputError(
+                f"{self.metric.spec} cannot take references together, as the method aggregate does: chrf and "
+                "metrics on sentence vectors can"
+            )
+        return np.asarray(result)
+
+    def _by_centroids(self, texts: list[str], others: list[str], weights: Values, given: NBest) -> Values:
+        """Return the mean score of each text against the centroids of the references' vectors (n,)."""
+        settings, read = self.settings, self.metric.encoders.in_form
+        equal = settings.centroid_weights == "equal"
+        if equal and (settings.temperature is not None or given.weights is not None):
+            raise InputError(
+                "weights of pseudo-references have no effect where centroid_weights are equal: leave one out"
+            )
+        texts, others = read(texts), read(others)
+        place = {text: row for row, text in enumerate(dict.fromkeys(t for t in (*texts, *others) if t.strip()))}
+        vectors = self.metric.text_vectors(list(place))
+        if vectors is None:
+            raise InputError(
+                f"{self.metric.spec} has no vectors that stand for whole texts, as the method centroid needs: "
+                "metrics on sentence vectors have"
+            )
+        empty = float(self.metric.entry.empty or 0.0)
+        result = np.full(len(texts), empty)
+        mine = [row for row, text in enumerate(texts) if text in place]
+        full = [row for row, text in enumerate(others) if text in place and weights[row] > 0]
+        if mine and full:
+            rows, counts = vectors[[place[others[row]] for row in full]], weights[full]
+            rng = np.random.default_rng(settings.seed)
+            first = first_centroids(rows, counts, min(settings.centroids, len(rows)), rng)
+            centroids, nearest = k_means(rows, counts, first, settings.rounds)
+            share = np.bincount(nearest, counts, minlength=len(centroids))
+            scores = self.metric.score_vectors(vectors[[place[texts[row]] for row in mine]], centroids)
+            expected = scores.mean(axis=1) if equal else scores @ (share / share.sum())
+            result[mine] = counts.sum() * expected + (1 - counts.sum()) * empty
+        return result
+
+    def _completed(self, texts: list[str], others: list[str], given: NBest) -> Values:
+        """Return the scores of all pairs, completed from those that were drawn (n, m)."""
+        settings, shape = self.settings, (len(texts), len(others))
+        rng = np.random.default_rng(settings.seed)
+        cells = shape[0] * shape[1]
+        known = (rng.permutation(cells) < ceil(cells / settings.reduction)).reshape(shape)
+        scores = matrix(self.metric, texts, others, _source(self.metric, given), known)
+        mean = scores[known].mean()
+        rank = settings.matrix_rank
+        start = rng.random((len(others), rank)) / np.sqrt(len(others) * rank)
+        return np.asarray(mean + completed(scores - mean, known, start, settings.rounds, settings.regularisation))
+
     def _proposed(self, pool: _Pool, others: list[str], weights: Values, given: NBest) -> list[str]:
-        if self.proposer is None or self.prune_to >= len(pool.texts):
+        if self.proposer is None or self.settings.prune_to >= len(pool.texts):
             return pool.texts
         read = self.proposer.encoders.in_form
         result = self.proposer.score_aggregate(read(pool.texts), read(others), weights)
@@ -188,7 +236,7 @@ class Decoder:
             scores = matrix(self.proposer, pool.texts, others, source)
             result = Utilities(pool.texts, others, weights, scores).expected
         order = pool.ranked(result if self.proposer.higher_is_better else -result)
-        return sorted(pool.texts[place] for place in order[: self.prune_to])
+        return sorted(pool.texts[place] for place in order[: self.settings.prune_to])
 
     def _utilities(self, texts: list[str], others: list[str], weights: Values, given: NBest) -> Utilities:
         return Utilities(texts, others, weights, matrix(self.metric, texts, others, _source(self.metric, given)))
@@ -253,11 +301,27 @@ class MbrSettings(BaseSettings):
         Method,
         Field(
             description="exact: all pairs; aggregate: each candidate against all references together; prune: a cheaper "
-            "metric proposes."
+            "metric proposes; centroid: against centroids of sentence vectors; probabilistic: some pairs, and a matrix "
+            "of low rank through them."
         ),
     ] = "exact"
     proposer: Annotated[str, Field(description="For the method prune: the cheaper metric.")] = "chrf"
     prune_to: Annotated[int, Field(ge=1, description="For the method prune: candidates it proposes.")] = 10
+    centroids: Annotated[int, Field(ge=1, description="For the method centroid: how many.")] = 8
+    centroid_weights: Annotated[
+        Literal["members", "equal"],
+        Field(description="For the method centroid: one counts as much as its pseudo-references, or all the same."),
+    ] = "members"
+    reduction: Annotated[
+        float, Field(ge=1, description="For the method probabilistic: one in so many pairs is scored.")
+    ] = 4.0
+    matrix_rank: Annotated[int, Field(ge=1, description="For the method probabilistic: rank of the matrix.")] = 8
+    regularisation: Annotated[
+        float, Field(gt=0, description="For the method probabilistic: weight of the lengths of the factors.")
+    ] = 0.1
+    rounds: Annotated[
+        int, Field(ge=1, description="For the methods centroid and probabilistic: after how many rounds they stop.")
+    ] = 10
     check: Annotated[int, Field(ge=0, description="Decide so many lists exactly too, to state what is lost.")] = 0
     seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
 
@@ -311,10 +375,8 @@ def mbr(candidates: Sequence[Sequence[str]], settings: MbrCall) -> list[Decision
     encoders = settings.opened()
     decoder = Decoder(
         get_metric(settings.metric, encoders=encoders),
-        settings.method,
+        settings,
         proposer=get_metric(settings.proposer, encoders=encoders) if settings.method == "prune" else None,
-        prune_to=settings.prune_to,
-        temperature=settings.temperature,
     )
     own = references is None
     mine = _lists("candidates", candidates, scores if own else None, weights if own else None, settings.sources)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -21,6 +21,7 @@ from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, as_block, not_scores
 from bsx.metrics.core import Fitted, MetricCore
 from bsx.metrics.results import MetricScores
+from bsx.support.arrays import device_type
 from bsx.support.memory import refuse_beyond, show_bytes, text_size
 from bsx.support.optional import source_of
 from bsx.support.progress import Progress, Say, Watch, told
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 _BLOCK_TOKENS = 131_072  # enough for batches of equal length; more only costs memory
+_CARD_BLOCK_TOKENS = 524_288  # 16 full batches: a card idles between the last of a block and the first of the next
 _BLOCK_ROWS = 8_192
 _FEW = 256  # segments that do not repay a thread
 _SHORT = 1_024  # characters of texts that fit in any budget, whatever is computed of them
@@ -58,7 +60,7 @@ class Plan:
     def reused_after(self, corpus: Corpus, start: int) -> dict[int, int]:
         """Return how many uses of each reused text remain when ``start`` segments are done."""
         reused = dict(self.reused)
-        for segment in islice(corpus, start):
+        for segment in islice(corpus, start) if reused else ():
             for text in texts_of(segment):
                 if hash(text) in reused:
                     reused[hash(text)] -= 1
@@ -71,13 +73,14 @@ def texts_of(segment: Segment) -> tuple[str, ...]:
     return (*segment.candidates, *segment.references, *source)
 
 
-def survey(corpus: Corpus, form: Form, progress: Callable[[int], None] | None = None) -> Plan:
+def survey(corpus: Corpus, form: Form, progress: Callable[[int], None] | None = None, *, reused: bool = True) -> Plan:
     """Read a corpus once: check all of it, and count texts that are used again.
 
     Args:
         corpus: the segments, as they are.
         form: in which the texts will be compared.
         progress: called with the number of segments read.
+        reused: whether to count them, in some 16 bytes a text.
 
     Raises:
         InputError: if it is malformed or empty.
@@ -86,11 +89,14 @@ def survey(corpus: Corpus, form: Form, progress: Callable[[int], None] | None = 
     segments, fewest, most = 0, 0, 0
     forms = Counter[str]()
     for given in corpus:
-        forms.update(map(form_of, texts_of(given)))
+        for text in texts_of(given):
+            forms[form_of(text)] += 1
         segment = segment_in_form(given, form)
-        hashes.extend(map(hash, texts_of(segment)))
+        if reused:
+            hashes.extend(map(hash, texts_of(segment)))
         # A blank reference is no reference, unless there is no other.
-        present = max(1, sum(1 for text in segment.references if without_context(text).strip()))
+        several = segment.references if len(segment.references) > 1 else ()
+        present = max(1, sum(1 for text in several if without_context(text).strip()))
         most = max(most, present)
         fewest = min(fewest or present, present)
         segments += 1
@@ -102,8 +108,8 @@ def survey(corpus: Corpus, form: Form, progress: Callable[[int], None] | None = 
         progress(segments)
     values, counts = np.unique(np.frombuffer(hashes, dtype=np.int64), return_counts=True)
     again = counts > 1
-    reused = dict(zip(values[again].tolist(), counts[again].tolist(), strict=True))
-    return Plan(segments, reused, (fewest, most), forms)
+    uses = dict(zip(values[again].tolist(), counts[again].tolist(), strict=True))
+    return Plan(segments, uses, (fewest, most), forms)
 
 
 _NAMED = 5  # segments that a note names
@@ -186,6 +192,7 @@ class Prepared:
         plan: how many segments and references it has, and which texts come again.
         fitted: what each metric's `fit` returned.
         doubts: what speaks against each metric on these texts, one sentence each.
+        more: what the signature of each metric has further, if any has.
     """
 
     metrics: tuple[MetricCore, ...]
@@ -193,6 +200,7 @@ class Prepared:
     plan: Plan
     fitted: tuple[Fitted, ...]
     doubts: tuple[tuple[str, ...], ...]
+    more: tuple[Mapping[str, object], ...] = ()
 
     @property
     def segments(self) -> int:
@@ -202,6 +210,8 @@ class Prepared:
     def signature(self, index: int) -> Signature:
         """Return the signature of one metric on this corpus."""
         signature = self.metrics[index].signature(self.fitted[index], self.plan.references)
+        if self.more:
+            signature = signature.extended(self.more[index])
         return signature.doubted(self.doubts[index])
 
 
@@ -213,11 +223,13 @@ class ScoredBlock:
         segments: the segments.
         scores: metric by metric, undefined values replaced and counted.
         undefined: metric by metric, rows that were undefined though not empty (rows,).
+        marks: how each row of a cascade got its score, one of `bsx.metrics.cascade.MARKS` (rows,); else empty.
     """
 
     segments: list[Segment]
     scores: list[BlockScores]
     undefined: list[NDArray[np.bool_]]
+    marks: tuple[str, ...] = ()
 
     def select(self, rows: NDArray[np.int64]) -> ScoredBlock:
         """Return some segments of a block of one system."""
@@ -225,6 +237,7 @@ class ScoredBlock:
             [self.segments[row] for row in rows],
             [scores.select(rows) for scores in self.scores],
             [undefined[rows] for undefined in self.undefined],
+            tuple(self.marks[row] for row in rows) if self.marks else (),
         )
 
 
@@ -274,7 +287,7 @@ def prepare(
     check_needs(metrics, corpus.has)
     report = None if progress is None else lambda done: progress("reading", done, 0)
     form = shared_form(metrics)
-    plan = plan or survey(corpus, form, progress=report)
+    plan = plan or survey(corpus, form, progress=report, reused=any(metric.encodes for metric in metrics))
     texts = InForm(corpus, form)
     fitted, doubts = [], []
     for metric in metrics:
@@ -300,8 +313,11 @@ def shared_form(metrics: Sequence[MetricCore]) -> Form:
 def block_tokens(metrics: Sequence[MetricCore]) -> int:
     """Return about how many tokens a block of `stream` has: half of the memory budget, the other half remembers."""
     per_token = sum(metric.bytes_per_token for metric in metrics)
+    if not per_token:
+        return _BLOCK_TOKENS
     budget = min(metric.encoders.budget for metric in metrics) // 2
-    return max(1, min(_BLOCK_TOKENS, budget // per_token)) if per_token else _BLOCK_TOKENS
+    on_card = any(device_type(metric.encoders.device) == "cuda" for metric in metrics)
+    return max(1, min(_CARD_BLOCK_TOKENS if on_card else _BLOCK_TOKENS, budget // per_token))
 
 
 def stream(
@@ -329,19 +345,19 @@ def stream(
     uses = prepared.plan.reused_after(InForm(corpus, form), start)
     with ExitStack() as stack:
         used = [stack.enter_context(encoders.expecting(uses)) for encoders in sessions]
-        pieces = (_ready(part, prepared.metrics, form) for part in blocks_of(islice(corpus, start, None), tokens))
+        pieces = (looked_ahead(part, prepared.metrics, form) for part in blocks_of(islice(corpus, start, None), tokens))
         for segments, block in ahead(pieces, worthwhile=total - start > _FEW):
             if progress is not None and len(prepared.metrics) == 1:
                 block = replace(block, report=_within(done, len(segments), total, progress))
             yield score_segments(prepared.metrics, prepared.fitted, segments, block)
-            for count in used:
+            for count in used if uses else ():
                 count(text for segment in segments for text in texts_of(segment_in_form(segment, form)))
             done += len(segments)
             if progress is not None:
                 progress("scoring", done, total)
 
 
-def _ready(segments: list[Segment], metrics: Sequence[MetricCore], form: Form) -> tuple[list[Segment], Block]:
+def looked_ahead(segments: list[Segment], metrics: Sequence[MetricCore], form: Form) -> tuple[list[Segment], Block]:
     """Return segments with their rows in a form, and what metrics prepare of these."""
     block = rows_of([segment_in_form(segment, form) for segment in segments])
     for metric in metrics:

@@ -558,7 +558,7 @@ class WordRisks:
 
     def signature(self, *, reference: bool, source: bool) -> Signature:
         """Return what the risks were computed with; asked for after `risks`."""
-        fields: dict[str, object] = {"model": self.located.identity, "dtype": self._encoders.dtype}
+        fields: dict[str, object] = {"model": self.located.identity, "dtype": self._encoders.signed_dtype}
         methods = self._methods(reference=reference, source=source)
         if reference or not source:
             fields["match_layer"] = self._beside["reference"].layer

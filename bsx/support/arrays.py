@@ -7,7 +7,7 @@ under NumPy's names, which PyTorch knows too.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -58,6 +58,24 @@ def fetch(array: Array) -> NDArray[Untyped]:
     tensor = array.detach()
     numbers: NDArray[Untyped] = (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).cpu().numpy()
     return numbers
+
+
+def gathered(parts: Sequence[tuple[Sequence[int] | NDArray[np.int64], Array]], size: int) -> NDArray[np.float64]:
+    """Return numbers that were computed part by part, each at its row (size,), 0 where there is none.
+
+    They are copied from a device together: each copy would wait for all that the device was given.
+
+    Args:
+        parts: rows (n,) and their numbers (n,).
+        size: how many rows there are.
+    """
+    values = np.zeros(size)
+    if parts:
+        numbers = [part for _, part in parts]
+        values[np.concatenate([np.asarray(rows) for rows, _ in parts])] = fetch(
+            namespace(numbers[0]).concatenate(numbers)
+        )
+    return values
 
 
 def zeros(shape: tuple[int, ...], device: object) -> Array:

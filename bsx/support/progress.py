@@ -15,6 +15,9 @@ Watch: TypeAlias = Progress | bool | None
 Say: TypeAlias = Callable[[str], None]
 """Called with a sentence that the user should know while something runs."""
 
+FOLLOWED = "BSX_PROGRESS"
+"""Environment variable by which a program that starts the command line follows it: ``json`` asks for lines of JSON."""
+
 
 def nothing(note: str) -> None:
     """Let nobody know."""

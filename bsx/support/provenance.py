@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import ClassVar, Self
 
+from bsx.support.folders import without_sheet
 from bsx.support.untyped import JsonObject
 
 # The one place that says it: pyproject.toml reads it here, so that a checkout knows it without being installed.
@@ -110,7 +111,7 @@ def provenance(kind: str, files: Iterable[str | Path] = (), signatures: Mapping[
     Returns:
         A `Provenance` as a mapping.
     """
-    read = [Path(file) for file in files if Path(file).is_file()]
+    read = [path for file in files if (path := without_sheet(file)[0]).is_file()]
     result = Provenance(
         kind=kind,
         command=shlex.join(["bsx", *(_ABSOLUTE.sub("", argument) for argument in sys.argv[1:])]),

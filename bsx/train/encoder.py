@@ -79,7 +79,7 @@ class FrozenEncoder:
             layers=len(self.view.layers),
             dimensions=self.view.dimensions,
             max_pieces=max_pieces,
-            dtype=encoders.dtype,
+            dtype=encoders.signed_dtype,
         )
 
     def states(self, texts: Sequence[str]) -> States:

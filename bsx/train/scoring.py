@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
 
 from bsx.encode.states import States
-from bsx.support.arrays import tensor
+from bsx.support.arrays import gathered, tensor
 from bsx.train.batches import buckets, lengths_of, predict
 from bsx.train.data import Instances
 from bsx.train.networks import Encoded, Network
@@ -33,14 +33,14 @@ def score_pairs(network: Network, states: States, candidates: Index, others: Ind
     Returns:
         The network's output (pairs,).
     """
-    scores = np.zeros(len(candidates))
+    done = []
     every = np.concatenate([candidates[:, None], others], axis=1)
     with torch.inference_mode():
         flat = _encode(network, states)
         for rows in buckets(states.lengths[every], _BATCH):
             sides = [_padded(flat, states, column) for column in every[rows].T]
-            scores[rows] = network(sides[0], sides[1:]).double().cpu().numpy()
-    return scores
+            done.append((rows, network(sides[0], sides[1:]).double()))
+        return gathered(done, len(candidates))
 
 
 def _encode(network: Network, states: States) -> torch.Tensor:

@@ -248,6 +248,17 @@ def test_windows_keep_every_token_once_from_its_most_central_window(
             assert margin(number) >= best - 1 or edge
 
 
+def test_blocks_for_a_card_hold_many_batches_and_memory_bounds_them_all(tiny_model: Callable[[str], str]) -> None:
+    metric = Scorer(model=tiny_model("bert"), layer=2).metric
+    metric.encoders.budget = 10**12
+    own = block_tokens([metric])
+    metric.encoders.device = "cuda:1"  # which nobody asks anything: the budget is known
+    assert block_tokens([metric]) == 4 * own
+    assert block_tokens([get_metric("chrf")]) == own
+    metric.encoders.budget = 60_000
+    assert 1 <= block_tokens([metric]) * metric.bytes_per_token <= 30_000
+
+
 def test_each_distinct_text_is_encoded_once_within_a_small_budget(tiny_model: Callable[[str], str]) -> None:
     folder = tiny_model("bert")
     rng = np.random.default_rng(3)
@@ -461,9 +472,9 @@ def test_idf_formula(tiny_model: Callable[[str], str]) -> None:
     assert idf.weights[cat] == pytest.approx(math.log(4 / 2))
     assert idf.unseen == pytest.approx(math.log(4))
     assert idf.weights[tokenizer.prefix[0]] == 0
-    import hashlib
-
-    assert idf.digest == hashlib.sha256(b"the cat the\nthe dog\nrain\n").hexdigest()
+    # Weights are told by what was counted, in whatever order.
+    assert idf.digest == count_idf(["rain", "the dog", "the cat the"], tokenizer).digest
+    assert idf.digest != count_idf(["the cat the", "the dog"], tokenizer).digest
 
 
 def test_saved_scores_come_back(tiny_bert: Scorer, tmp_path: Path) -> None:

@@ -58,7 +58,10 @@ def test_a_log_gets_a_line_of_progress_at_times(capsys: pytest.CaptureFixture[st
         for done in range(0, 3001, 100):
             now[0] += 1
             report("parsing", done, 3000)
-    assert capsys.readouterr().err.splitlines() == [f"bsx: parsing: {n} of 3,000" for n in ("900", "1,900", "2,900")]
+    assert capsys.readouterr().err.splitlines() == [
+        f"bsx: parsing: {n} of 3,000, about 0:00:{left} left"
+        for n, left in (("900", 21), ("1,900", 11), ("2,900", "01"))
+    ]
 
 
 def test_too_few_rows_for_a_test_name_the_option(cli: Callable[..., Any], tmp_path: Path) -> None:

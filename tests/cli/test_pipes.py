@@ -61,8 +61,8 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 cells = [lines[1 + i // 2 % half + half * (i % 2)].split(b"\t")[2:] for i in range(LINES)]
                 rows = [b"\t".join([b"s%d" % (i % 2), b"%d" % (i // 2), *cell]) for i, cell in enumerate(cells)]
             if b"judge\t" in b"".join(head):  # nobody judges an item twice
-                cells = (row.split(b"\t") for row in rows)
-                rows = [b"\t".join([*cell[:2], b"%d" % (i // 3), cell[3]]) for i, cell in enumerate(cells)]
+                several = (row.split(b"\t") for row in rows)
+                rows = [b"\t".join([*cell[:2], b"%d" % (i // 3), cell[3]]) for i, cell in enumerate(several)]
             file.write_bytes(b"".join([*head, *rows]))
     risks = [json.loads(line) for line in (folder / "risks.jsonl").read_text(encoding="utf-8").splitlines()]
     named = [risks[i % len(risks)] | {"system": f"s{i % 2}", "segment": i // 2} for i in range(LINES)]

@@ -106,6 +106,17 @@ def test_goes_on_where_it_stopped(
     assert not list(tmp_path.glob(".*"))
 
 
+def test_a_spreadsheet_as_output(cli: Cli, slow: Slow, tmp_path: Path) -> None:
+    data = write_pairs(tmp_path, 200, ".tsv")
+    call = ["score", "--metrics", "chrf", data, "--segment", "key", "-o"]
+    assert cli(*call, tmp_path / "whole.xlsx").status == 0
+    slow.stop(cli, 2, *call, tmp_path / "parts.xlsx")
+    assert not (tmp_path / "parts.xlsx").exists()
+    result = cli(*call, tmp_path / "parts.xlsx", "--resume")
+    assert "of 200 segments were scored before" in result.err
+    assert (tmp_path / "parts.xlsx").read_bytes() == (tmp_path / "whole.xlsx").read_bytes()
+
+
 def test_idf_and_several_layers(cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
     data = write_pairs(tmp_path, 120, ".tsv")
     settings = ["score", "-m", tiny_model("bert"), "--all-layers", "--idf", data]

@@ -105,10 +105,10 @@ def test_a_name_of_a_picture_is_no_table(cli: Run, folder: Path, monkeypatch: py
         (
             ("explain", "texts.tsv", "--metrics", "chrf"),
             "r.tsv",
-            ".txt, .md, .tex, .csv, .json, .html, .jsonl",
+            ".txt, .md, .tex, .csv, .json, .html, .jsonl, .xlsx",
         ),
-        (COMMANDS["meta"], "r.tsv", ".txt, .md, .tex, .csv, .json, .html"),
-        (("adversarial", "perturb", "--list"), "r.parquet", ".txt, .md, .tex, .csv, .json, .html"),
+        (COMMANDS["meta"], "r.tsv", ".txt, .md, .tex, .csv, .json, .html, .xlsx"),
+        (("adversarial", "perturb", "--list"), "r.parquet", ".txt, .md, .tex, .csv, .json, .html, .xlsx"),
     ],
 )
 def test_a_name_of_another_form_is_refused(
@@ -127,7 +127,7 @@ def test_a_name_that_ends_in_no_form_is_refused(
 ) -> None:
     monkeypatch.chdir(folder)
     done = cli(*COMMANDS[name], "-o", "result.log")
-    known = ".txt, .md, .tex, .csv, .json, .html"
+    known = ".txt, .md, .tex, .csv, .json, .html, .xlsx"
     assert done.err == f"bsx: error: result.log: cannot tell the format; end the name in {known}\n"
     assert (done.status, Path("result.log").exists()) == (2, False)
 

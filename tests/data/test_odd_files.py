@@ -218,3 +218,16 @@ def test_a_cache_is_known_again(tmp_path: Path) -> None:
 def test_a_cache_that_holds_parses_only_is_one(tmp_path: Path) -> None:
     (tmp_path / "parses").mkdir()
     assert claim_cache(tmp_path) == tmp_path
+
+
+def test_a_parquet_file_is_not_kept_while_it_is_read(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "t.parquet"
+    with parquet.ParquetWriter(path, pyarrow.schema([("text", pyarrow.string())]), compression="none") as writer:
+        for group in range(40):
+            writer.write_table(pyarrow.table({"text": [f"{group} {row} ".ljust(100, "x") for row in range(2000)]}))
+    before = pyarrow.total_allocated_bytes()
+    held = [pyarrow.total_allocated_bytes() - before for _ in Table(path).rows()]
+    assert len(held) == 80_000
+    assert max(held) < path.stat().st_size / 2

@@ -36,6 +36,7 @@ OWN: dict[str, str] = {
     "bsx/metrics/embedding/mapping.py": "arrays of NumPy and PyTorch",
     "bsx/metrics/embedding/sentence.py": "folders of models",
     "bsx/jobs/annotating/judged.py": "a sheet that the gate has read",
+    "bsx/jobs/scoring/cascade.py": "blocks of scores that it has kept in a file of its own",
     "bsx/jobs/scoring/shards.py": "the parts of a table that it has written",
     "bsx/metrics/judging/cache.py": "the answers of judges",
     "bsx/metrics/learned/bleurt.py": "folders of models",
@@ -49,6 +50,8 @@ OWN: dict[str, str] = {
     "bsx/support/provenance.py": "digests",
     "bsx/support/tensors.py": "safetensors and weights of PyTorch",
     "bsx/train/vectors.py": "the vectors of a training",
+    "bsx/ui/pages.py": "the page's own templates",
+    "bsx/ui/workspace.py": "the page's own records of runs",
 }
 READERS = {
     *("read_text", "read_bytes", "read_parquet", "read_csv", "read_json", "ParquetFile", "safe_open", "safe_load"),

@@ -34,6 +34,7 @@ PAST_IT = {  # file -> what it calls, and why it may
     "bsx/train/vectors.py": {"memmap"},  # is read only
     "bsx/models/e5s1.py": {"memmap"},  # is read only
     "bsx/models/conversion.py": {"open", "rename", "rmtree", "write_text"},  # a folder of the cache, whole under a lock
+    "bsx/data/formats/workbook.py": {"open"},  # a member of a file of the gate
     "bsx/data/journal.py": {"open", "savez"},  # an array into a file of the gate
     "bsx/compat/bert_score/scorer.py": {"savefig"},  # into a file of the gate
     "analysis/present/pictures.py": {"write_bytes"},  # into a file of the gate
@@ -45,15 +46,21 @@ PAST_IT = {  # file -> what it calls, and why it may
     "bsx/support/download.py": {"replace", "write_text", "open"},  # downloads that go on
     "analysis/factors/parses.py": {"open"},  # appends to its cache
     "bsx/jobs/scoring/answer.py": {"TemporaryDirectory"},  # all systems as one table, which goes with the run
+    "bsx/jobs/scoring/cascade.py": {"TemporaryFile", "savez"},  # has no name; an array in memory
     "bsx/jobs/scoring/input.py": {"TemporaryDirectory"},  # a test set or an address as files, which go with the run
     "bsx/jobs/scoring/shards.py": {"open", "TemporaryDirectory"},  # an archive into a file of the gate; as input.py
     "analysis/factors/vectors.py": {"TemporaryDirectory", "open"},  # for another program, which is to write there
+    "bsx/ui/inputs.py": {"open", "copyfile"},  # what is uploaded, into the folder of its run
+    "bsx/ui/jobs.py": {"open"},  # the output of commands, in the folder of their run
+    "bsx/ui/results/store.py": {"TemporaryFile"},  # has no name
+    "bsx/ui/results/views.py": {"rmtree", "mkdtemp"},  # what a command writes for a download, and is then removed
+    "bsx/ui/workspace.py": {"rmtree"},  # a run that the user removes
 }
 INPUTS = {  # options and arguments of commands that name a file or folder to read, or one that bsx keeps things in
     *("file", "files", "against", "parses", "parses1", "parses2", "dictionary", "lexicon", "vectors", "profiles"),
     *("fit", "cache", "registry", "data_dir", "from_folder", "vector_cache", "parser_dir", "folder", "baseline"),
     *("data", "wmt17", "judged", "references", "treebank", "cards", "table", "tables"),
-    *("corpus", "links", "sources", "targets", "key"),
+    *("corpus", "links", "sources", "targets", "key", "segments", "read_only"),
 }
 
 

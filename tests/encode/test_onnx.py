@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -18,7 +20,10 @@ import bsx
 from bsx.catalog.catalog import shipped
 from bsx.encode import opening
 from bsx.encode.architecture import Architecture
-from bsx.encode.light.embedder import LightEmbedder, obstacle
+from bsx.encode.light import embedder
+from bsx.encode.light.embedder import LightEmbedder, fast_bytes, obstacle, open_session
+from bsx.encode.light.graph import GraphBuilder
+from bsx.encode.light.weights import StoredArrays
 from bsx.encode.run_config import RunConfig
 from bsx.encode.torch_encoder import TransformerEmbedder
 from bsx.errors import InputError, MissingExtraError
@@ -151,7 +156,7 @@ def test_the_signature_names_the_precision_and_not_what_makes_no_difference(tiny
     small = bsx.Scorer(model=folder, layer=2, dtype="int8")
     slow = bsx.Scorer(model=folder, layer=2, backend="torch")
     assert [backend(s) for s in (fast, small, slow)] == ["onnxruntime", "onnxruntime", "torch"]
-    assert [s.signature()["dtype"] for s in (fast, small, slow)] == ["fp32", "int8", "fp32"]
+    assert [s.signature()["dtype"] for s in (fast, small, slow)] == ["fp32", "int8-rows", "fp32"]
     assert fast.signature() == slow.signature()
 
 
@@ -170,14 +175,14 @@ def test_the_environment_says_what_auto_is(tiny_model: Callable[[str], str], mon
     monkeypatch.setenv("BSX_BACKEND", "torch")
     assert backend(bsx.Scorer(model=folder, layer=2)) == "torch"
     assert backend(bsx.Scorer(model=folder, layer=2, backend="onnx")) == "onnxruntime"
-    assert bsx.Scorer(model=folder, layer=2, dtype="int8").signature()["dtype"] == "int8"
+    assert bsx.Scorer(model=folder, layer=2, dtype="int8").signature()["dtype"] == "int8-rows"
     monkeypatch.setenv("BSX_BACKEND", "tpu")
     with pytest.raises(InputError, match="BSX_BACKEND is 'tpu': set it to auto, torch or onnx"):
         bsx.Scorer(model=folder, layer=2)
 
 
 def test_on_a_cluster_auto_is_pytorch() -> None:
-    from bsx.cluster.dataset import alike
+    from bsx.cluster.scorer import alike
 
     assert alike(RunConfig(device="cpu")) == RunConfig(device="cpu", backend="torch")
     assert alike(RunConfig(backend="onnx")).backend == "onnx"
@@ -296,6 +301,21 @@ def test_int8_has_vectors_of_its_own_in_a_cache(tiny_model: Callable[[str], str]
     assert counts[0] == counts[1] > counts[2] == 0
 
 
+def test_vectors_of_the_former_int8_are_left_alone(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    def encoded() -> int:
+        scorer = bsx.Scorer(model=tiny_model("bert"), layer=2, dtype="int8", cache=tmp_path)
+        scorer.score(CANDIDATES, REFERENCES)
+        scorer.encoders.flush()
+        return scorer.encoders.sequences_encoded
+
+    encoded()
+    (label,) = tmp_path.glob("*/*/encoder.json")
+    former = json.dumps(json.loads(label.read_text()) | {"dtype": "int8"}, sort_keys=True)  # what blocks of 128 said
+    label.parent.rename(label.parent.with_name(hashlib.sha256(former.encode()).hexdigest()[:32]))
+    assert encoded() > 0
+    assert encoded() == 0
+
+
 def test_contradictions_are_errors(tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tiny_model("bert")
     with pytest.raises(InputError, match="int8 is computed by ONNX Runtime"):
@@ -319,9 +339,83 @@ def test_contradictions_are_errors(tiny_model: Callable[[str], str], monkeypatch
         bsx.Scorer(model=folder, layer=2, backend="torch")
 
 
+def eight_bit_product(states: np.ndarray, matrix: np.ndarray, bias: np.ndarray, byte: Any) -> np.ndarray:
+    """Return what a graph in eight bits makes of states (batch, tokens, size) and a matrix (rows, size)."""
+    folder = {"x.weight": matrix, "x.bias": bias}
+    settings = {"model_type": "bert", "hidden_size": 8, "num_attention_heads": 2, "layer_norm_eps": 1e-5}
+    weights = SimpleNamespace(get=lambda name, shape: folder[name].reshape(shape))
+    builder = GraphBuilder(settings, cast(StoredArrays, weights), eight_bits=byte)
+    state = builder.graph.input("state", np.float32, ("batch", "tokens", matrix.shape[1]))
+    product = builder.product(state, "x", *matrix.shape, bias=True)
+    builder.graph.output(builder.graph.node("Identity", product, name="out"), ("batch", "tokens", matrix.shape[0]))
+    found: np.ndarray = open_session(builder.graph).run(
+        ["out"], {"state": states, "mask": np.ones(states.shape[:2], dtype=np.int32)}
+    )[0]
+    return found
+
+
+def in_steps(states: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Return the product of states and a matrix, each rounded to 256 and 255 steps, by NumPy in fp64."""
+    least, most = (np.asarray(edge(states, axis=-1, keepdims=True), np.float64) for edge in (np.min, np.max))
+    least, most = np.minimum(least, 0), np.maximum(most, 0)
+    step = np.maximum((most - least) / 255, 1e-38)
+    zero = np.rint(-least / step)
+    rounded = (np.clip(np.rint(states / step) + zero, 0, 255) - zero) * step
+    size = np.maximum(np.abs(matrix).max(axis=1, keepdims=True) / 127, 1e-38)
+    return rounded @ (np.rint(matrix / size) * size).T
+
+
+@pytest.mark.parametrize("byte", [np.int8, np.uint8])
+def test_products_in_eight_bits_are_those_of_rounded_numbers(byte: Any) -> None:
+    if byte is np.int8 and fast_bytes() is np.uint8:
+        pytest.skip("this processor has no instructions for exact products of signed bytes")
+    rng = np.random.default_rng(3)
+    states = rng.standard_normal((3, 5, 96)).astype(np.float32)
+    states[0, 0] = 0
+    states[0, 1] = np.abs(states[0, 1]) + 3  # all of one sign: zero must stay a step
+    states[0, 2] = -np.abs(states[0, 2])
+    states[0, 3, 7] = 400  # one that is far out
+    states[0, 4] *= 1e-20
+    states[1] *= np.float32(1e4)
+    matrix, bias = rng.standard_normal((40, 96)).astype(np.float32), rng.standard_normal(40).astype(np.float32)
+    matrix[3] = 0
+    matrix[4, 5] = 1000
+    got = eight_bit_product(states, matrix, bias, byte)
+    # A number in the middle between two steps may be rounded to the other one in fp32: a step of one number of 96.
+    largest = np.ptp(states, axis=-1, keepdims=True) / 255 * np.abs(matrix).max(axis=1)
+    expected = in_steps(states, matrix) + bias
+    off = np.abs(got - expected) / (np.maximum(largest, np.abs(expected)) + 1e-6)
+    assert np.median(off) < 1e-5
+    assert off.max() < 1.1
+    assert (off > 1e-3).mean() < 0.05
+    np.testing.assert_array_equal(got[0, 0], bias)
+
+
+def test_products_in_eight_bits_know_nothing_of_other_tokens() -> None:
+    rng = np.random.default_rng(4)
+    states = rng.standard_normal((4, 7, 64)).astype(np.float32)
+    matrix, bias = rng.standard_normal((32, 64)).astype(np.float32), np.ones(32, dtype=np.float32)
+    together = eight_bit_product(states, matrix, bias, fast_bytes())
+    for i, j in np.ndindex(4, 7):
+        alone = eight_bit_product(states[i : i + 1, j : j + 1], matrix, bias, fast_bytes())
+        np.testing.assert_array_equal(alone[0, 0], together[i, j])
+
+
+def test_int8_is_the_same_on_processors_with_and_without_instructions_for_it(
+    tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, found = tiny_model("bert"), []
+    if fast_bytes() is np.uint8:
+        pytest.skip("this processor has no instructions for exact products of signed bytes")
+    for byte in (np.int8, np.uint8):
+        monkeypatch.setattr(embedder, "fast_bytes", lambda byte=byte: byte)
+        found.append(figures(folder, dtype="int8", layer=2))
+    np.testing.assert_array_equal(found[0], found[1])
+
+
 def test_int8_is_close_to_fp32(tiny_model: Callable[[str], str]) -> None:
-    # Eight bits in blocks with a scale of their own: weights and activations are off by 1/254 of a block's largest
-    # number at most. Random weights drawn wide, as here, are harder than trained ones.
+    # A number of a state is off by half a step at most, 1/510 of its token's range, and a weight by 1/254 of the
+    # largest in its row. Random weights drawn wide, as here, are harder than trained ones.
     for kind in ("bert", "albert", "mpnet"):
         folder = tiny_model(kind)
         gap = np.abs(figures(folder, dtype="int8", layer=2) - figures(folder, backend="torch", layer=2))

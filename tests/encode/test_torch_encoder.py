@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import bsx
+from bsx.encode.torch_encoder import TransformerEmbedder
 from bsx.errors import InputError
 from tests.helpers import tiny
 
@@ -68,3 +70,31 @@ def test_a_signature_names_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (signature,) = signatures
     assert "|model:my-bert@sha256-" in signature
     assert str(tmp_path) not in signature
+
+
+@pytest.mark.parametrize("kind", ["bert", "xlm-roberta", "mpnet", "t5", "bart", "albert", "modernbert"])
+def test_nobody_asks_a_card_whether_a_padded_batch_is_padded(
+    kind: str, tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    architecture = bsx.Encoders(backend="torch").locate(tiny_model(kind)).architecture
+    embedder = TransformerEmbedder(architecture, layers=None, device="cpu")
+    mask = np.array([[1] * 9, [1] * 5 + [0] * 4, [1] * 2 + [0] * 7])
+    ids = np.where(mask, np.random.default_rng(0).integers(5, 12, mask.shape), embedder.pad_id)
+    asked = 0
+    answer = torch.Tensor.__bool__
+
+    def counting(flag: torch.Tensor) -> bool:
+        nonlocal asked
+        asked += 1
+        return answer(flag)
+
+    monkeypatch.setattr(torch.Tensor, "__bool__", counting)
+    with torch.inference_mode():
+        plain = embedder.hidden_states(torch.from_numpy(ids), torch.from_numpy(mask))
+        assert asked > 0  # on a card, each would wait for all that it was given before
+        asked = 0
+        finish = embedder.begin(ids, mask)
+        assert asked == 0
+    vectors = finish()
+    assert type(vectors) is np.ndarray
+    np.testing.assert_array_equal(vectors[:, mask > 0], plain.numpy()[:, mask > 0])

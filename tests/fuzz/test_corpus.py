@@ -24,7 +24,7 @@ DAMAGES: dict[str, tuple[Callable[[bytes], bytes], frozenset[str]]] = {
     "no end of line": (lambda raw: raw.rstrip(b"\n"), frozenset({"ok"})),
     "carriage returns": (lambda raw: raw.replace(b"\n", b"\r\n"), frozenset({"ok"})),
     "byte order mark": (lambda raw: b"\xef\xbb\xbf" + raw, frozenset({"ok"})),
-    "UTF-16": (lambda raw: raw.decode().encode("utf-16"), frozenset({"error"})),
+    "UTF-16": (lambda raw: raw.decode().encode("utf-16"), frozenset({"ok"})),
     "NUL": (lambda raw: raw[:40] + b"\0" + raw[40:], frozenset({"error"})),
     "not UTF-8": (lambda raw: raw[:40] + b"\xff\xfe" + raw[40:], frozenset({"error"})),
     "surrogate": (lambda raw: raw[:40] + b"\xed\xa0\x80" + raw[40:], frozenset({"error"})),

@@ -35,6 +35,7 @@ _WORDS = [
 RIGHT: dict[str, str] = {
     "score": "-c cand.txt -r ref.txt -m bert --layer 1 -o {out}/s.tsv",
     "score zoo": "-c cand.txt -r ref.txt -s src.txt --metrics chrf,bleu -o {out}/s.tsv",
+    "score cascade": "scores.tsv --metrics rouge-l --cascade chrf --band 0-50 --anchors 10 -o {out}/c.tsv",
     "score table": "scores.tsv --metrics chrf --format json",
     "align": "-c docs.tsv -r other-docs.tsv -m bert -o {out}/a.tsv --format json",
     "score shard": "scores.tsv --metrics chrf --shard 1/2 -o {out}/p --format json",
@@ -63,6 +64,7 @@ RIGHT: dict[str, str] = {
     "select judged": "sheet.csv --key key.jsonl --judged-out {out}/j.tsv --format json",
     "plan disentangle": "systems.tsv --columns a --factor-columns x1,x2 --factor x1 --width 0.5 --resamples 20",
     "report": "scores.tsv -o {out}/r.html",
+    "convert": "scores.tsv -o {out}/c.jsonl",
     "train": "esim train.tsv --valid valid.tsv -o {out}/t -m bert --hidden 4 --epochs 1 --max-pieces 8",
     "train curve": "esim train.tsv --valid valid.tsv --test-data valid.tsv --sizes 4 --seeds 1 -o {out}/c -m bert "
     "--hidden 4 --epochs 1",

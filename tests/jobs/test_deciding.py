@@ -83,6 +83,18 @@ def test_what_pruning_loses_is_stated(cli: Cli, tmp_path: Path) -> None:
     assert json.loads(none.err.splitlines()[0])["checked"] is None
 
 
+def test_settings_of_another_method_are_refused(cli: Cli, tmp_path: Path) -> None:
+    file = write(tmp_path / "lists.tsv")
+    drawn = cli("mbr", file, "--metrics", "ter", "--method", "probabilistic", "--reduction", 2, "--seed", 3)
+    assert (drawn.status, drawn.out.count("\n")) == (0, 4)
+    for method, option, value in (("prune", "centroids", 3), ("exact", "matrix-rank", 2), ("aggregate", "rounds", 9)):
+        done = cli("mbr", file, "--metrics", "chrf", "--method", method, f"--{option}", value)
+        assert (done.status, done.out) == (2, "")
+        assert f"has no effect with the method {method}" in done.err
+    matrix = cli("mbr", file, "--metrics", "ter", "--method", "probabilistic", "--matrix-out", tmp_path / "m.jsonl")
+    assert "the method probabilistic has none" in matrix.err
+
+
 def test_references_in_a_file_of_their_own(cli: Cli, tmp_path: Path) -> None:
     file = write(tmp_path / "lists.tsv")
     others = [{"id": i, "candidate": "it rains", "weight": 2} for i in LISTS]

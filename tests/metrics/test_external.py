@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from bsx.catalog.catalog import load_registry
-from bsx.cluster.dataset import ClusterWorker
+from bsx.cluster.scorer import BatchScorer
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
 from bsx.metrics.learned.comet import Comet
@@ -495,7 +495,7 @@ def test_workers_inherit_what_packages_are_told(start: Callable[..., Worker], tm
     told = dict(line.split("=", 1) for line in (tmp_path / "told").read_text().splitlines() if "=" in line)
     assert told.items() >= SILENT.items()
     # What a cluster runs tells its process when it is unpickled there, whatever that inherited.
-    worker = pickle.dumps(ClusterWorker)
+    worker = pickle.dumps(BatchScorer)
     code = f"import os, pickle; pickle.loads({worker!r}); print([os.environ[name] for name in {list(SILENT)!r}])"
     kept = {name: value for name, value in os.environ.items() if name not in SILENT}
     done = subprocess.run([sys.executable, "-c", code], env=kept, capture_output=True, text=True, check=True)

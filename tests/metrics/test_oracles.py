@@ -919,11 +919,11 @@ def test_moses_sentence_bleu_against_its_formula() -> None:
     for _ in range(60):
         candidate, reference = (" ".join(rng.choice(words, rng.integers(1, 12))) for _ in range(2))
         expected = literal.moses_bleu(candidate, reference)
-        assert moses_sentence_bleu(candidate, [reference]) == pytest.approx(expected, abs=1e-9)
+        assert moses_sentence_bleu(candidate.split(), [reference.split()]) == pytest.approx(expected, abs=1e-9)
         assert metric.score([candidate], [reference])[0] == pytest.approx(expected, abs=1e-9)
-    assert moses_sentence_bleu("", ["a b"]) == 0
+    assert moses_sentence_bleu([], [["a", "b"]]) == 0
     # Two references: the highest count of either, and the length nearest to the candidate's.
-    assert moses_sentence_bleu("a b c", ["a b", "b c d e"]) == pytest.approx(
+    assert moses_sentence_bleu(["a", "b", "c"], [["a", "b"], ["b", "c", "d", "e"]]) == pytest.approx(
         100 * ((3 + 1) / 4 * (2 + 1) / 3 * (0 + 1) / 2 * (0 + 1) / 1) ** 0.25
     )
 

@@ -33,7 +33,10 @@ def texts(seed: int) -> list[str]:
         "sentbleu",
         "sentbleu:lowercase=true",
         "chrf",
+        "chrf:whitespace=true",
+        "chrf:char_order=15,beta=1",
         "chrf++:eps_smoothing=true",
+        "chrf++:lowercase=true",
     ],
 )
 def test_a_product_is_pair_by_pair(spec: str) -> None:
@@ -50,3 +53,10 @@ def test_bleu_of_all_pairs_is_sacrebleus() -> None:
     peer = sacrebleu.BLEU(effective_order=True)
     expected = [[peer.sentence_score(one, [other]).score for other in references] for one in candidates]
     np.testing.assert_allclose(bsx.get_metric("bleu").score_matrix(candidates, references), expected, atol=1e-12)
+
+
+def test_a_product_in_parts_is_the_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    metric = bsx.get_metric("chrf")
+    whole = metric.score_matrix(texts(5), texts(6))
+    monkeypatch.setattr("bsx.metrics.lexical.all_pairs._COLUMNS", 7)
+    assert (metric.score_matrix(texts(5), texts(6)) == whole).all()

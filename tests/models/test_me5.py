@@ -158,7 +158,7 @@ def test_onnx_and_int8_give_its_numbers(me5: bsx.Scorer) -> None:
     expected = me5.score(TEXTS, TEXTS[::-1]).f1
     for scorer, off in (
         (bsx.Scorer(model="me5-small-q4", backend="onnx"), 1e-5),
-        (bsx.Scorer(model="me5-small-q4", backend="onnx", dtype="int8"), 0.01),
+        (bsx.Scorer(model="me5-small-q4", backend="onnx", dtype="int8"), 0.015),
     ):
         scores = scorer.score(TEXTS, TEXTS[::-1])
         assert np.abs(scores.f1 - expected).max() < off

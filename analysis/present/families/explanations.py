@@ -14,7 +14,7 @@ from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, estimate, heat, number, percent, table, text
 from bsx.analysis.present.forms import lists, pages, presents
 from bsx.analysis.present.notices import seen_rows
-from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Passages, Run, TablePart
+from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Passages, TablePart, TextRun
 from bsx.analysis.stats.results import Comparison, Estimate
 
 _WORD = re.compile(r"\S+\s*|\s+")
@@ -345,26 +345,26 @@ def _passages(result: Explanations, places: Sequence[int]) -> Passages:
     return Passages(caption, tuple((f"Row {place + 1}", _texts(result.rows[place], top)) for place in places))
 
 
-def _texts(row: ExplainedRow, top: float) -> tuple[tuple[str, tuple[Run, ...]], ...]:
+def _texts(row: ExplainedRow, top: float) -> tuple[tuple[str, tuple[TextRun, ...]], ...]:
     shown = [("candidate", _runs(row.candidate, row.risk, top))]
     if row.source is not None:
         shown.append(("source", _runs(row.source, row.source_risk or (), top)))
-    return (*shown, *(("reference", (Run(item, False),)) for item in row.reference))
+    return (*shown, *(("reference", (TextRun(item, False),)) for item in row.reference))
 
 
-def _runs(content: str, risks: Sequence[float], top: float) -> tuple[Run, ...]:
+def _runs(content: str, risks: Sequence[float], top: float) -> tuple[TextRun, ...]:
     """Return a text word by word, each with its shade; without risks, whole."""
     if not risks:
-        return (Run(content, False),) if content else ()
+        return (TextRun(content, False),) if content else ()
     runs = []
     left = iter(risks)
     for piece in _WORD.findall(content):
         risk = next(left, None) if piece.strip() else None
         core = piece.rstrip()
         if risk is None or not math.isfinite(risk):
-            runs.append(Run(piece, False))
+            runs.append(TextRun(piece, False))
             continue
-        runs.append(Run(core, risk >= _PROBABLE * top, heat(max(risk, 0.0), 0.0, top) or 0, f"risk {risk:.3f}"))
+        runs.append(TextRun(core, risk >= _PROBABLE * top, heat(max(risk, 0.0), 0.0, top) or 0, f"risk {risk:.3f}"))
         if core != piece:
-            runs.append(Run(piece[len(core) :], False))
+            runs.append(TextRun(piece[len(core) :], False))
     return tuple(runs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -9,9 +10,9 @@ from numpy.typing import NDArray
 
 from bsx.encode.architecture import Architecture
 from bsx.encode.devices import threads
-from bsx.encode.light.graph import Encoder, places
+from bsx.encode.light.graph import Byte, Encoder, places
 from bsx.encode.light.names import NAMES
-from bsx.encode.light.proto import Graph
+from bsx.encode.light.proto import MICROSOFT, Graph
 from bsx.encode.light.settings import filled, known, oddity
 from bsx.encode.light.weights import StoredArrays, has_safetensors
 from bsx.support.optional import need
@@ -42,7 +43,7 @@ class LightEmbedder:
     Args:
         architecture: what `Architecture.read` says of the checkpoint, without `obstacle`.
         layers: the layers it returns, in order.
-        int8: reduce the weights of matrix products to eight bits.
+        int8: multiply in eight bits.
 
     Raises:
         InputError: if the weights are damaged or not those that the configuration says.
@@ -63,7 +64,7 @@ class LightEmbedder:
         together = -(-workers // _AT_ONCE)
         self.at_once = workers // together
         weights = StoredArrays(architecture.folder, NAMES[architecture.kind].prefix)
-        encoder = Encoder(self._settings, weights, self.layers, int8=int8)
+        encoder = Encoder(self._settings, weights, self.layers, eight_bits=fast_bytes() if int8 else None)
         self._words = encoder.words
         self._arrays = encoder.graph.arrays  # the session looks at them where they are
         self._session = open_session(encoder.graph, together)
@@ -126,6 +127,22 @@ def buckets(tokens: int, count: int = 32, furthest: int = 128) -> NDArray[np.int
         ranged = exact + np.where(far > 0, ratio * np.float32(half - exact), 0).astype(np.int64)
     within = np.where(far < exact, far, np.minimum(ranged, half - 1))
     return within + np.where(distance < 0, half, 0)
+
+
+@functools.cache
+def fast_bytes() -> Byte:
+    """Return the weights of which this processor makes exact products fastest: signed bytes, if it does with them.
+
+    Those without instructions for such products (AVX-VNNI, AVX-512 VNNI) add pairs of them in sixteen bits, which is
+    too few for the largest. The runtime multiplies unsigned bytes in another way.
+    """
+    graph = Graph()
+    state = graph.input("state", np.uint8, (1, "size"))
+    weights = graph.array("weights", np.full((64, 16), 127, dtype=np.int8))
+    one = graph.constant(np.array(1, dtype=np.float32))
+    graph.output(graph.node("MatMulIntegerToFloat", state, weights, one, one, domain=MICROSOFT, name="sums"), (1, 16))
+    sums = open_session(graph).run(None, {"state": np.full((1, 64), 255, dtype=np.uint8)})[0]
+    return np.int8 if (sums == 64 * 127 * 255).all() else np.uint8
 
 
 def open_session(graph: Graph, together: int = 1) -> Untyped:

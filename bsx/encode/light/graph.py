@@ -4,8 +4,10 @@ Inputs are ``words``, the vectors of the pieces (batch, tokens, size), ``positio
 ``buckets`` (tokens, tokens) where attention knows relative positions; outputs are the states (batch, tokens, dim) of
 the wanted layers. Graphs of DeBERTa, in which content and relative position are compared apart, also take ``c2p`` and
 ``p2c`` (tokens, tokens), the rows of the table of relative positions to be looked up, and, for the first version,
-``span``, the part of the table that is used. With weights of eight bits, matrix products work in blocks with a scale
-each, and activations are reduced on the way.
+``span``, the part of the table that is used.
+
+In eight bits, a matrix has a step for each number that it makes, and states have a step and a zero for each token, so
+that a vector does not depend on what else is in its batch. Whole numbers are multiplied exactly, on every processor.
 
 Source: Devlin et al. 2019, section 3, with what each architecture changes, as transformers computes it; He et al. 2021
 (DeBERTa), section 3.1 and algorithm 1; He et al. 2023 (DeBERTaV3) for the shared projections and logarithmic buckets of
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,40 +29,30 @@ from bsx.encode.light.settings import TYPED
 from bsx.encode.light.weights import StoredArrays
 from bsx.support.untyped import JsonObject
 
-# Weights in one block share a scale, and so do the activations they meet: token by token, so that a vector hardly
-# depends on what else is in its batch (rounding may tip a step). Smaller blocks are more exact, larger ones faster.
-BLOCK = 128
-_ZERO = 128  # what stands for zero in an unsigned byte
+_ZERO = 128  # what stands for zero in an unsigned byte of a weight, and is taken from every byte of a state
+Byte = type[np.int8] | type[np.uint8]
+_LEAST_STEP = float(np.finfo(np.float32).tiny)
 
 
-def blocks_of(matrix: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """Return a matrix (rows, columns) as bytes (rows, blocks, BLOCK), 128 for zero, and scales (rows, blocks)."""
-    rows, columns = matrix.shape
-    count = -(-columns // BLOCK)
-    padded = np.zeros((rows, count * BLOCK), dtype=np.float32)
-    padded[:, :columns] = matrix
-    blocks = padded.reshape(rows, count, BLOCK)
-    scales = np.abs(blocks).max(axis=2) / np.float32(127)
-    steps = np.rint(blocks / np.where(scales > 0, scales, np.float32(1))[..., None])
-    return (steps + _ZERO).astype(np.uint8), scales
+def steps_of(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Return a matrix (rows, columns) in whole steps from -127 to 127, and the step of each row (rows,)."""
+    step = np.abs(matrix).max(axis=1) / np.float32(127)
+    return np.rint(matrix / np.where(step > 0, step, np.float32(1))[:, None]).astype(np.int8), step
 
 
-def reduced(graph: Graph, state: str, name: str, matrix: NDArray[np.float32]) -> str:
-    """Add the product of states and a matrix, of which a row makes one number."""
-    rows, columns = matrix.shape
-    values, scales = blocks_of(matrix)
-    return graph.node(
-        "MatMulNBits",
-        state,
-        graph.array(f"{name}.int8", values),
-        graph.array(f"{name}.scales", scales),
-        domain=MICROSOFT,
-        K=columns,
-        N=rows,
-        bits=8,
-        block_size=BLOCK,
-        accuracy_level=4,
-    )
+@dataclass(frozen=True)
+class Rounded:
+    """States in bytes, by the names of what holds them: ``step * (bytes - zero)``.
+
+    Attributes:
+        bytes: (batch, tokens, size).
+        step: of each token (batch, tokens, 1).
+        shift: ``step * (128 - zero)`` of each token (batch, tokens, 1): the product takes 128 from every byte.
+    """
+
+    bytes: str
+    step: str
+    shift: str
 
 
 TOKENS = ("batch", "tokens")
@@ -71,7 +64,7 @@ class GraphBuilder:
     Args:
         settings: what `bsx.encode.light.settings.filled` says.
         weights: the checkpoint's.
-        int8: reduce the weights of matrix products to eight bits.
+        eight_bits: what matrix products take weights as, if in eight bits: signed bytes or unsigned ones.
 
     Attributes:
         graph: the graph.
@@ -81,10 +74,11 @@ class GraphBuilder:
         mask: 1 for tokens, 0 for padding (batch, tokens).
     """
 
-    def __init__(self, settings: JsonObject, weights: StoredArrays, *, int8: bool) -> None:
+    def __init__(self, settings: JsonObject, weights: StoredArrays, *, eight_bits: Byte | None) -> None:
         self.settings = settings
         self.weights = weights
-        self._int8 = int8
+        self._eight_bits = eight_bits
+        self._rounded: dict[str, Rounded] = {}
         self.names: Names = NAMES[settings["model_type"]]
         self.dim: int = settings["hidden_size"]
         self.heads: int = settings["num_attention_heads"]
@@ -96,14 +90,51 @@ class GraphBuilder:
         """Take up an array of the checkpoint."""
         return self.graph.array(name, self.weights.get(name, shape))
 
-    def product(self, state: str, name: str, rows: int, columns: int) -> str:
-        """Multiply by a matrix (rows, columns) of the checkpoint, of which a row makes one number."""
-        if self._int8:
-            matrix = self.weights.get(f"{name}.weight", (rows, columns))
-            return reduced(self.graph, state, name, matrix)
-        return self.graph.node(
+    def product(self, state: str, name: str, rows: int, columns: int, *, bias: bool = False) -> str:
+        """Multiply by a matrix (rows, columns) of the checkpoint, of which a row makes one number, and add its bias."""
+        if self._eight_bits is not None:
+            return self._rough_product(state, name, self.weights.get(f"{name}.weight", (rows, columns)), bias=bias)
+        product = self.graph.node(
             "FusedMatMul", state, self.array(f"{name}.weight", rows, columns), domain=MICROSOFT, transB=1
         )
+        return self.graph.node("Add", product, self.array(f"{name}.bias", rows)) if bias else product
+
+    def _rough_product(self, state: str, name: str, matrix: NDArray[np.float32], *, bias: bool) -> str:
+        """Multiply by a matrix in bytes; what the shift and the bias add is one product of two columns and two rows."""
+        graph, (rows, columns) = self.graph, matrix.shape
+        if state not in self._rounded:
+            self._rounded[state] = self._round(state, columns)
+        rounded = self._rounded[state]
+        steps, step = steps_of(matrix)
+        zeros = [self._number(_ZERO, np.uint8)]
+        stored: NDArray[np.generic] = steps.T.copy()
+        if self._eight_bits is np.uint8:
+            stored, zeros = (stored.astype(np.int16) + _ZERO).astype(np.uint8), zeros * 2
+        arrays = graph.array(f"{name}.int8", stored), self._number(1), graph.array(f"{name}.step", step)
+        product = graph.node("MatMulIntegerToFloat", rounded.bytes, *arrays, *zeros, domain=MICROSOFT)
+        added, column = [steps.sum(axis=1, dtype=np.int64) * step], rounded.shift
+        if bias:
+            added.append(self.weights.get(f"{name}.bias", (rows,)))
+            column = graph.node("Pad", column, self.constant([0, 0, 0, 0, 0, 1]), self._number(1))
+        both = graph.node("MatMul", column, graph.array(f"{name}.added", np.stack(added).astype(np.float32)))
+        return graph.node("Add", graph.node("Mul", product, rounded.step), both)
+
+    def _round(self, state: str, size: int) -> Rounded:
+        """Write the numbers of each token in bytes, of which 0 is the least of them and 255 the largest."""
+        graph, zero = self.graph, self._number(0)
+        least = graph.node("Min", graph.node("ReduceMin", state, axes=(-1,), keepdims=1), zero)
+        most = graph.node("Max", graph.node("ReduceMax", state, axes=(-1,), keepdims=1), zero)
+        step = graph.node("Mul", graph.node("Sub", most, least), self._number(1 / 255))
+        step = graph.node("Max", step, self._number(_LEAST_STEP))
+        zeros = graph.node("Round", graph.node("Neg", graph.node("Div", least, step)))
+        shift = graph.node("Mul", graph.node("Sub", self._number(_ZERO), zeros), step)
+        each = [graph.node("Reshape", value, self.constant([-1])) for value in (step, graph.node("Cast", zeros, to=2))]
+        flat = graph.node("Reshape", state, self.constant([-1, size]))
+        steps = graph.node("QuantizeLinear", flat, *each, axis=0)
+        return Rounded(graph.node("Reshape", steps, graph.node("Shape", state)), step, shift)
+
+    def _number(self, value: float, dtype: type[np.generic] = np.float32) -> str:
+        return self.graph.constant(np.array(value, dtype=dtype))
 
     def normalised(self, state: str, name: str, size: int) -> str:
         """Bring the numbers of each token to mean and spread of a layer of the checkpoint."""
@@ -178,8 +209,7 @@ class Disentangled:
 
     def _linear(self, value: str, name: str, *, bias: bool = True) -> str:
         encoder = self._encoder
-        product = encoder.product(value, name, encoder.dim, encoder.dim)
-        return encoder.graph.node("Add", product, encoder.array(f"{name}.bias", encoder.dim)) if bias else product
+        return encoder.product(value, name, encoder.dim, encoder.dim, bias=bias)
 
     def _three(self, at: str, state: str) -> tuple[str, str, str]:
         """Return queries, keys and values, each (batch, heads, tokens, size)."""
@@ -282,16 +312,16 @@ class Encoder(GraphBuilder):
         settings: what `bsx.encode.light.settings.filled` says.
         weights: the checkpoint's.
         layers: the layers to return.
-        int8: reduce the weights of matrix products to eight bits.
+        eight_bits: what matrix products take weights as, if in eight bits: signed bytes or unsigned ones.
 
     Attributes:
         words: vectors of all pieces (vocabulary, size), a view of their file: the runtime would copy them.
     """
 
     def __init__(
-        self, settings: JsonObject, weights: StoredArrays, layers: Sequence[int], *, int8: bool = False
+        self, settings: JsonObject, weights: StoredArrays, layers: Sequence[int], *, eight_bits: Byte | None = None
     ) -> None:
-        super().__init__(settings, weights, int8=int8)
+        super().__init__(settings, weights, eight_bits=eight_bits)
         state = self._embeddings()
         bias = self._position_bias() if settings["model_type"] == "mpnet" else ""
         apart = Disentangled(self) if settings["model_type"].startswith("deberta") else None
@@ -301,10 +331,9 @@ class Encoder(GraphBuilder):
             if number in layers:
                 self.graph.output(self.graph.node("Identity", state, name=f"layer_{number}"), (*TOKENS, self.dim))
 
-    def _added(self, state: str, before: str, name: str, norm: str, size: int) -> str:
-        """Return the normalised sum of a product, its bias and what was before it."""
-        # The three apart take less than half as long as the runtime's SkipLayerNormalization.
-        state = self.graph.node("Add", state, self.array(f"{name}.bias", size))
+    def _added(self, state: str, before: str, norm: str, size: int) -> str:
+        """Return the normalised sum of a product and what was before it."""
+        # The two apart take less than half as long as the runtime's SkipLayerNormalization.
         return self.normalised(self.graph.node("Add", state, before), norm, size)
 
     def _embeddings(self) -> str:
@@ -330,8 +359,7 @@ class Encoder(GraphBuilder):
             return graph.node("Mul", state, shown)
         state = self.normalised(state, names.norm, size)
         if kind == "albert" or (kind == "electra" and size != self.dim):
-            state = self.product(state, names.projection, self.dim, size)
-            state = graph.node("Add", state, self.array(f"{names.projection}.bias", self.dim))
+            state = self.product(state, names.projection, self.dim, size, bias=True)
         return state
 
     def _position_bias(self) -> str:
@@ -345,11 +373,11 @@ class Encoder(GraphBuilder):
     def _layer(self, at: str, state: str, bias: str, apart: Disentangled | None) -> str:
         names, dim, inner = self.names, self.dim, self.settings["intermediate_size"]
         mixed = self._attention(at, state, bias) if apart is None else apart.attention(at, state)
-        mixed = self.product(mixed, at + names.mixed, dim, dim)
-        state = self._added(mixed, state, at + names.mixed, at + names.mixed_norm, dim)
-        wide = self._activated(self.product(state, at + names.inner, inner, dim), at + names.inner, inner)
-        narrow = self.product(wide, at + names.outer, dim, inner)
-        return self._added(narrow, state, at + names.outer, at + names.outer_norm, dim)
+        mixed = self.product(mixed, at + names.mixed, dim, dim, bias=True)
+        state = self._added(mixed, state, at + names.mixed_norm, dim)
+        wide = self._activated(self.product(state, at + names.inner, inner, dim, bias=True))
+        narrow = self.product(wide, at + names.outer, dim, inner, bias=True)
+        return self._added(narrow, state, at + names.outer_norm, dim)
 
     def _attention(self, at: str, state: str, bias: str) -> str:
         names, dim = self.names, self.dim
@@ -366,9 +394,8 @@ class Encoder(GraphBuilder):
             mask_filter_value=float(np.finfo(np.float32).min),
         )
 
-    def _activated(self, state: str, name: str, size: int) -> str:
+    def _activated(self, state: str) -> str:
         kind = self.settings["hidden_act"]
-        state = self.graph.node("Add", state, self.array(f"{name}.bias", size))
         if kind == "relu":
             return self.graph.node("Relu", state)
         return self.graph.node("Gelu" if kind == "gelu" else "FastGelu", state, domain=MICROSOFT)

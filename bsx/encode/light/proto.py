@@ -15,7 +15,13 @@ _IR_VERSION, _OPSET = 8, 17
 MICROSOFT = "com.microsoft"
 """The domain of ONNX Runtime's own operators."""
 # Element types of TensorProto.
-TYPES = {np.dtype(np.float32): 1, np.dtype(np.uint8): 2, np.dtype(np.int32): 6, np.dtype(np.int64): 7}
+TYPES = {
+    np.dtype(np.float32): 1,
+    np.dtype(np.uint8): 2,
+    np.dtype(np.int8): 3,
+    np.dtype(np.int32): 6,
+    np.dtype(np.int64): 7,
+}
 Attribute = int | float | str | Sequence[int]
 
 

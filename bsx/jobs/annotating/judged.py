@@ -45,7 +45,7 @@ class JudgedRun(BaseSettings):
     key: Annotated[Path | str, Field(description=f"The campaign's {KEY}, or its folder.")]
     judged_out: Annotated[
         Path | str,
-        Field(description="Table to write: .tsv, .csv, .jsonl or .parquet, the rows that were judged."),
+        Field(description="Table to write: .tsv, .csv, .jsonl, .parquet or .xlsx, the rows that were judged."),
         Option(writable=True),
     ]
     human: Annotated[str, Field(description="What the column of human scores is called.")] = "human"

@@ -75,7 +75,7 @@ class AlignRun(Reported, EncoderSettings):
     ] = JOIN
     output: Annotated[
         Path | str | None,
-        Field(description="Write a row for each group of sentences: .tsv, .csv, .jsonl or .parquet."),
+        Field(description="Write a row for each group of sentences: .tsv, .csv, .jsonl, .parquet or .xlsx."),
         Option(("-o",), writable=True),
     ] = None
 

@@ -28,7 +28,7 @@ from bsx.data.cells import is_missing, spelled
 from bsx.data.corpus import Corpus, Segment
 from bsx.data.documents import document_of_segment, refuse_single
 from bsx.data.files import TableFile
-from bsx.data.long import rows_by_system
+from bsx.data.long import USUAL, rows_by_system
 from bsx.data.output import ScoreTable, atomic_text, make_folder
 from bsx.data.run import as_one_run
 from bsx.data.tables import Table
@@ -39,7 +39,6 @@ from bsx.jobs.scoring.metrics import detected, wanted_sides
 from bsx.jobs.scoring.run import ScoredFiles, score_files
 from bsx.jobs.scoring.thresholds import published_curves
 from bsx.jobs.tables import (
-    USUAL,
     DocumentColumn,
     HumanColumns,
     MetricSettings,
@@ -125,7 +124,8 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
     )  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="bsx-evaluate-") as temporary, texts.open(sides, keep_rows=True) as corpus:
         told: list[str] = []
-        asked = settings.model_copy(update={"lang": settings.lang or "auto"})
+        asked = detected(settings, corpus, told.append)
+        asked = asked.model_copy(update={"lang": asked.lang or "auto"})
         code = detected(asked, corpus, told.append).lang
         language = find_language(str(code), catalog)
         specs, model, evidence = _chosen(settings, language, catalog, sides)

@@ -11,9 +11,10 @@ from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_languages
 from bsx.catalog.specs import naming, read_spec
 from bsx.data.corpus import Corpus
+from bsx.data.tables import Table
 from bsx.encode.run_config import EncoderSettings
 from bsx.encode.session import Encoders
-from bsx.errors import InputError
+from bsx.errors import InputError, UnknownNameError
 from bsx.metrics.base import Metric
 from bsx.metrics.run import Plan, lacking, survey
 from bsx.metrics.zoo import find_metric, get_metrics, needs_of
@@ -45,6 +46,12 @@ def wanted_sides(specs: Sequence[str], settings: EncoderSettings) -> frozenset[s
     return sides - {"candidate"}
 
 
+def encoding(specs: Sequence[str], settings: EncoderSettings) -> bool:
+    """Return whether any of these metrics, or BERTScore if there are none, runs texts through an encoder."""
+    catalog = load_registry(settings.registry)
+    return not specs or any(find_metric(read_spec(spec)[0], catalog)[0].encodes for spec in specs)
+
+
 def check_sides(specs: Sequence[str], settings: EncoderSettings, corpus: Corpus) -> None:
     """Raise InputError for the first metric that reads what a corpus has not."""
     for spec in specs:
@@ -61,7 +68,9 @@ def load_metrics(
 
 
 def detected(settings: Run, corpus: Corpus, say: Say) -> Run:
-    """Return the settings with the language of the texts in place of ``auto``."""
+    """Return the settings with the language of the texts in place of ``auto``, or of none where their file says it."""
+    if settings.lang is None:
+        return _said(settings, corpus, say)
     if settings.lang != "auto":
         return settings
     from bsx.data.detect import detect_language
@@ -69,6 +78,24 @@ def detected(settings: Run, corpus: Corpus, say: Say) -> Run:
     detection = detect_language(text for segment in corpus for text in segment.references or segment.candidates)
     say(f"language detected from the {'references' if 'reference' in corpus.has else 'texts'}: {detection}")
     return settings.model_copy(update={"lang": detection.code})
+
+
+def _said(settings: Run, corpus: Corpus, say: Say) -> Run:
+    """Return the settings with the language that the table says its candidates are in (XLIFF, TMX), if it does."""
+    table: Table | None = getattr(corpus, "table", None)
+    codes = {table.languages.get(name) for name in corpus.systems} if table is not None else {None}
+    code = next(iter(codes)) if len(codes) == 1 else None
+    if table is None or code is None:
+        return settings
+    from langcodes import standardize_tag
+
+    try:
+        code = standardize_tag(code)
+        find_languages(code, load_registry(settings.registry))
+    except (ValueError, InputError, UnknownNameError):
+        return settings  # no language that bsx knows: the user may name one
+    say(f"the language is {code}, as {table.name} says of {', '.join(corpus.systems)}; lang names another")
+    return settings.model_copy(update={"lang": code})
 
 
 def look_at_scripts(settings: EncoderSettings, corpus: Corpus, say: Say) -> None:

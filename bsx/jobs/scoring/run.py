@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.corpus import InContext
 from bsx.data.run import as_one_run, is_stream
+from bsx.encode.devices import choose_devices
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
 from bsx.jobs.scoring.input import Input
@@ -20,17 +21,19 @@ from bsx.jobs.scoring.metrics import (
     build_metrics,
     check_sides,
     detected,
+    encoding,
     look_at_scripts,
     wanted_sides,
 )
 from bsx.jobs.tables import Reported
 from bsx.metrics.base import Metric
+from bsx.metrics.cascade import Band, Unit
 from bsx.metrics.run import Prepared, ScoredBlock, Totals, block_tokens, prepare, stream, survey
 from bsx.metrics.summary import Tally, about, by_document, flags, summarise, to_text
 from bsx.support.progress import told
 from bsx.support.provenance import provenance
 from bsx.support.settings import Option, settled
-from bsx.support.untyped import JsonObject
+from bsx.support.untyped import JsonObject, Settings
 
 # What writes tables, goes on with runs and runs BERTScore is imported where it is wanted.
 if TYPE_CHECKING:
@@ -49,7 +52,7 @@ class ScoreRun(Reported, ScorerConfig, Input):
     ] = ()
     output: Annotated[
         Path | str | None,
-        Field(description="Write one row per segment: .tsv, .csv, .jsonl or .parquet."),
+        Field(description="Write one row per segment: .tsv, .csv, .jsonl, .parquet or .xlsx."),
         Option(("-o",), writable=True),
     ] = None
     resume: Annotated[bool, Field(description="Go on where a run that was stopped with the same output left off.")] = (
@@ -70,6 +73,35 @@ class ScoreRun(Reported, ScorerConfig, Input):
         ),
         Option(whole=True),
     ] = ()
+    cascade: Annotated[
+        str | None,
+        Field(
+            description="A cheap metric for all rows; the one that metrics names scores those of the band, and the "
+            "others are mapped from the cheap one."
+        ),
+    ] = None
+    band: Annotated[
+        str | None,
+        Field(description="Ranks under the cheap metric, in per cent from worst to best: 0-25 is the worst quarter."),
+    ] = None
+    band_of: Annotated[
+        Unit | None,
+        Field(
+            description="What is ranked: all rows, segments with all their candidates, or each segment's candidates; "
+            "segments where there are several systems, else rows."
+        ),
+    ] = None
+    anchors: Annotated[
+        int,
+        Field(ge=10, description="Rows outside the band that both metrics score, which tells how to map the others."),
+    ] = 200
+    device: Annotated[
+        str,
+        Field(
+            description="auto, cpu, cuda, cuda:N or mps; several for a process each: cuda:0,cuda:1, or cuda:all for "
+            "all cards."
+        ),
+    ] = "auto"
     engine: Annotated[
         Literal["local", "ray"], Field(description="Where to score: in this process, or on a Ray cluster.")
     ] = "local"
@@ -110,11 +142,36 @@ class ScoreRun(Reported, ScorerConfig, Input):
             idle |= {"lang_column": self.lang_column, "context": self.context, "lang=auto": self.lang == "auto"}
             for name in [name for name, given in idle.items() if given]:
                 raise ValueError(f"shard cannot be combined with {name}")
+        self._check_cascade()
+        if self.on_several and (self.cascade is not None or self.lang_column is not None or self.engine == "ray"):
+            other = "cascade" if self.cascade else "lang_column" if self.lang_column else "the engine ray"
+            raise ValueError(f"several devices cannot be combined with {other}: name one")
         if not self.metrics and (self.sources is not None or self.source is not None):
             raise ValueError("BERTScore reads no sources: name metrics that do")
         if self.context and self.document is None:
             raise ValueError("context needs document, which names the column of documents")
         return self
+
+    def _check_cascade(self) -> None:
+        if self.cascade is None:
+            for name in ("band", "band_of", "anchors"):
+                if getattr(self, name) != type(self).model_fields[name].default:
+                    raise ValueError(f"{name} has no effect without cascade: leave it out")
+            return
+        if len(self.metrics) != 1:
+            raise ValueError("cascade takes one metric in metrics, the costly one")
+        if self.band is None:
+            raise ValueError("cascade needs band, such as 0-25: the ranks that the costly metric scores")
+        Band.read(self.band)
+        idle = {"shard": self.shard, "lang_column": self.lang_column, "fail_under": self.fail_under}
+        for name, value in {**idle, "engine=ray": self.engine == "ray"}.items():
+            if value:
+                raise ValueError(f"cascade cannot be combined with {name}")
+
+    @property
+    def on_several(self) -> bool:
+        """Whether several devices are named."""
+        return "," in self.device or self.device == "cuda:all"
 
     @property
     def table_out(self) -> Path | None:
@@ -130,9 +187,19 @@ class MergeRun(Reported, RunConfig):
     ]
     output: Annotated[
         Path | str | None,
-        Field(description="Write one row per segment: .tsv, .csv, .jsonl or .parquet."),
+        Field(description="Write one row per segment: .tsv, .csv, .jsonl, .parquet or .xlsx."),
         Option(("-o",), writable=True),
     ] = None
+
+
+_CASCADES = {
+    "rows": "a band of rows leaves scores of two metrics in one segment: rank no systems within segments by them (on "
+    "WMT23 en-de, that agreed less with human judgments than the cheap metric alone)",
+    "segments": "for ranking systems, a band of segments was no better than as many segments at random (WMT23, acc_eq "
+    "within .005)",
+    "candidates": "choose the best among the rows marked band: a mapped score may be higher by chance",
+}
+"""What to know about a cascade over several systems, by what is ranked; figures: benchmarks/agreement/cascade.md."""
 
 
 def shard_of(text: str) -> tuple[int, int]:
@@ -164,6 +231,7 @@ class ScoredFiles:
         column: the column of those systems.
         odd: what is odd about the rows of those systems, one sentence each.
         by_document: the same for each document, by system and name, where a column names documents.
+        cascade: which metric of a cascade scored how many rows.
     """
 
     prepared: Prepared
@@ -175,6 +243,7 @@ class ScoredFiles:
     column: str | None = None
     odd: Sequence[str] = ()
     by_document: Mapping[tuple[str, str], Sequence[Totals]] = field(default_factory=dict)
+    cascade: JsonObject | None = None
 
     def to_dict(self) -> JsonObject:
         """Return the summary, as ``bsx score`` prints it in JSON."""
@@ -183,6 +252,8 @@ class ScoredFiles:
             result["documents"] = by_document(self.prepared, self.by_document)
         if self.alone is not None:
             return result
+        if self.cascade is not None:
+            result["cascade"] = self.cascade
         known = {entry["metric"]: entry["signature"] for entry in result["metrics"]}
         return {**result, "provenance": provenance("score", list(self.files), known)}
 
@@ -203,6 +274,8 @@ class ScoredFiles:
         several = len(self.by_system)
         column = self.column or "system"
         below = [f"the column {column!r} names {several} systems: each is summed up by itself"] if several > 1 else []
+        if self.cascade is not None and self.cascade["mapped"] and max(several, len(self.prepared.corpus.systems)) > 1:
+            below.append(_CASCADES[self.cascade["of"]])
         return [*below, *self.odd, *about(self.prepared.metrics), *flags(self.prepared, self.totals)]
 
 
@@ -237,7 +310,8 @@ def scored(
         begun: told the metrics and the input before anything is scored.
         stored: yields blocks that were scored before, of so many tokens, in place of scoring.
     """
-    progress, say, metrics, output = told(settings.progress), settings.say, settings.metrics, settings.table_out
+    progress, say, output = told(settings.progress), settings.say, settings.table_out
+    metrics = settings.metrics if settings.cascade is None else [settings.cascade, *settings.metrics]
     gates = {}
     if settings.fail_under:
         from bsx.metrics.gates import read_gates
@@ -245,9 +319,12 @@ def scored(
         gates = read_gates(settings.fail_under, metrics or None)
     if gates and settings.all_layers:
         raise InputError("fail_under is about one layer: choose it with layer")
-    elsewhere = settings.engine == "ray"
+    elsewhere, devices = settings.engine == "ray", list[str]()
+    if settings.on_several:
+        devices = choose_devices(settings.device)
+        settings = settings.model_copy(update={"device": devices[0]})
     if elsewhere:
-        from bsx.cluster.dataset import alike
+        from bsx.cluster.scorer import alike
 
         settings = alike(settings)
     if output is not None:
@@ -264,22 +341,39 @@ def scored(
         texts = corpus
         if settings.context:
             corpus = InContext(corpus, settings.context)
-        plan = survey(corpus, settings.normalize)  # malformed input is found before a model is loaded
+        reused = encoding(metrics, settings)
+        plan = survey(corpus, settings.normalize, reused=reused)  # malformed input is found before a model is loaded
         settings = detected(settings, texts, say)
         journal = table = None
         if output is not None:
             journal = stack.enter_context(keeping(output if stored is None else None, settings.resume, say))
-            types = column_types(texts, metrics or None, output, layers=settings.all_layers)
-            table = stack.enter_context(ScoreTable(output, types))
+            types = column_types(texts, metrics or None, output, layers=settings.all_layers, cascade=settings.cascade)
+            table = ScoreTable(output, types)
+            table.expect(plan.segments * len(corpus.systems))
+            stack.enter_context(table)
         alone = None if metrics else _by_itself(settings)
         made: Sequence[Metric] = build_metrics(metrics, settings, settings.context) if alone is None else [alone]
         look_at_scripts(settings, texts, say)
-        prepared = prepare(made, corpus, plan=plan, progress=progress, say=say)
+        cascade = None
+        if settings.band is None:
+            prepared = prepare(made, corpus, plan=plan, progress=progress, say=say)
+        else:
+            from bsx.jobs.scoring.cascade import CascadeSettings, cascaded
+
+            rows = CascadeSettings(Band.read(settings.band), settings.band_of, settings.anchors)
+            watched: Settings = {"progress": progress, "say": say}
+            cascade = cascaded(made, corpus, rows, plan=plan, journal=journal, resume=settings.resume, **watched)
+            prepared = cascade.prepared
         tally = Tally(prepared)
         if begun is not None:
             begun(prepared)
 
         def blocks(start: int, tokens: int) -> Iterator[ScoredBlock]:
+            if len(devices) > 1:
+                from bsx.cluster.devices import stream as on_devices
+
+                several = on_devices(prepared, devices, tokens=tokens, progress=progress, start=start)
+                return stack.enter_context(contextlib.closing(several))
             if not elsewhere:
                 return stream(prepared, progress=progress, start=start, tokens=tokens)
             from bsx.cluster.corpus import stream as there
@@ -288,8 +382,13 @@ def scored(
             return stack.enter_context(contextlib.closing(away))
 
         tokens = block_tokens(made)
-        results = blocks(0, tokens) if stored is None else stored(prepared, tokens)
-        if output is not None and stored is None:
+        if cascade is not None:
+            results = cascade.blocks
+        elif stored is not None:
+            results = stored(prepared, tokens)
+        elif output is None:
+            results = blocks(0, tokens)
+        else:
             results = kept_blocks(journal, settings.resume, prepared, tokens, blocks, say)
         for block in results:
             tally.add(block)
@@ -301,7 +400,16 @@ def scored(
         odd = tally.pairing.notes()
         files, column = [str(file) for file in settings.origin] or settings.files(), settings.system
         result = ScoredFiles(
-            prepared, tally.totals, alone, files, tally.by_system, gates, column, odd, tally.by_document
+            prepared,
+            tally.totals,
+            alone,
+            files,
+            tally.by_system,
+            gates,
+            column,
+            odd,
+            tally.by_document,
+            None if cascade is None else cascade.summary,
         )
         if table is not None:
             _describe(table, result, settings.table)

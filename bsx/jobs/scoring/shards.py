@@ -26,6 +26,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bsx.catalog.catalog import Catalog
 from bsx.data.files import PartFile
+from bsx.data.formats.source import MEMORIES
 from bsx.data.journal import Arrays
 from bsx.data.lines import NamedFile
 from bsx.data.open import table_parts
@@ -158,6 +159,9 @@ def score_shard(settings: ScoreRun) -> ScoredShard:
     _refuse_foreign(folder)
     progress = told(settings.progress)
     with _undone(folder), _Files(str(settings.table)) as files:
+        for name in files.names:
+            if name.lower().removesuffix(".gz").endswith(MEMORIES):
+                raise InputError("units without a language are left out, so a shard cannot count them", file=name)
         manifest, digest = _agree(folder, settings, shards, files, progress)
         start, stop = manifest.range(number)
         path = _path(folder, number, shards)

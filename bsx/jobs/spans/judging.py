@@ -27,7 +27,9 @@ class SpanFiles(BaseSettings):
 
     table: Annotated[
         str,
-        Field(description="Errors that people marked: a table (.tsv, .csv, .jsonl or .parquet) or a JSON document."),
+        Field(
+            description="Errors that people marked: a table (.tsv, .csv, .jsonl, .parquet or .xlsx) or a JSON document."
+        ),
         Option(argument=True),
     ]
     predicted: Annotated[

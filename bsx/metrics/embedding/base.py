@@ -49,6 +49,6 @@ class EncoderMetric(PairMetric[ConfigT]):
             "model": self.located.identity,
             "layers": f"{','.join(map(str, self._view.layers))}/{self.depth}",
             "limit": self.tokenizer.max_tokens or "unlimited",
-            "dtype": self.encoders.dtype,
+            "dtype": self.encoders.signed_dtype,
             "tokenizer": f"{self.tokenizer.backend}@{self.located.checkpoint.tokenizer_digest[:8]}",
         }

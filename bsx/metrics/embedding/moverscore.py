@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -132,18 +134,33 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
 
     def fit(self, corpus: Corpus) -> IdfTables:
         """Count idf on references, and on each system's candidates."""
+        return self.fit_counted(corpus, iter(self.count(corpus)))
+
+    def count(self, corpus: Corpus) -> list[IdfCounter]:
+        """Count the tokens of references, and of each system's candidates; see `Metric.count`."""
         config = self.config
-        size = self.tokenizer.vocabulary_size
-        systems = len(corpus.systems)
-        if not config.idf:
-            return IdfTables(np.ones((1, size), dtype=np.float32), np.zeros(systems, dtype=np.int64), "no")
-        counters = [IdfCounter() for _ in range(1 + (systems if config.separate_idf else 0))]
+        if self.counts is None:
+            return []
+        counters = [IdfCounter() for _ in range(self._counters(corpus))]
         for segment in corpus:
             references = list(map(self._own, segment.references))
             counters[0].add(references, self.tokenizer.tokenize(references))
             if config.separate_idf:
                 for counter, text in zip(counters[1:], map(self._own, segment.candidates), strict=True):
                     counter.add([text], self.tokenizer.tokenize([text]))
+        return counters
+
+    def _counters(self, corpus: Corpus) -> int:
+        return 1 + (len(corpus.systems) if self.config.separate_idf else 0)
+
+    def fit_counted(self, corpus: Corpus, counted: Iterator[IdfCounter]) -> IdfTables:
+        """Return the weights of counted tokens; see `Metric.fit_counted`."""
+        config = self.config
+        size = self.tokenizer.vocabulary_size
+        systems = len(corpus.systems)
+        if not config.idf:
+            return IdfTables(np.ones((1, size), dtype=np.float32), np.zeros(systems, dtype=np.int64), "no")
+        counters = [IdfCounter()] if self.counts is None else islice(counted, self._counters(corpus))
         weights: list[Idf | None] = [counter.result() if counter.documents else None for counter in counters]
         if config.idf_texts is not None:
             texts = self.encoders.in_form(NamedFile(config.idf_texts).lines())

@@ -21,7 +21,7 @@ from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.learned.resources import locate_resource
-from bsx.support.arrays import finite
+from bsx.support.arrays import finite, gathered
 from bsx.support.tensors import load_weights
 from bsx.support.untyped import JsonObject, Untyped, blaming
 
@@ -199,7 +199,7 @@ class Bleurt(PairMetric[BleurtConfig]):
         )
         lengths = [len(ids) for ids in cut["input_ids"]]
         lost = [len(whole) - kept for whole, kept in zip(encoded["input_ids"], lengths, strict=True)]
-        values = np.zeros(len(texts))
+        done = []
         device = self.encoders.device
         budget = self.encoders.config.batch_tokens or default_batch_tokens(device)
         for batch in plan_batches(lengths, budget):
@@ -213,7 +213,8 @@ class Bleurt(PairMetric[BleurtConfig]):
                 rows = [[*cut[name][i], *[fill] * (longest - lengths[i])] for i in batch]
                 tensors.append(torch.tensor(rows, device=device))
             with torch.inference_mode():
-                values[batch] = self._model(*tensors).double().cpu().numpy()
+                done.append((batch, self._model(*tensors).double()))
+        values = gathered(done, len(texts))
         if not finite(values):
             raise InputError(
                 f"{self._resource.folder}: its weights (model.safetensors, or .bin) make scores that are no numbers"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -15,6 +16,7 @@ from bsx.catalog.entries.metrics import EnsembleEntry, MetricEntry
 from bsx.catalog.reading import read_entry
 from bsx.catalog.specs import read_spec
 from bsx.data.corpus import Corpus
+from bsx.encode.idf import IdfCounter
 from bsx.errors import InputError
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores
@@ -148,7 +150,15 @@ class Ensemble(Metric[EnsembleConfig]):
 
     def fit(self, corpus: Corpus) -> list[Fitted]:
         """Let every member read the corpus, and say where its language or script asks for other words than then."""
-        learnt = [member.fit(corpus) for member in self._members]
+        return self.fit_counted(corpus, iter(self.count(corpus)))
+
+    def count(self, corpus: Corpus) -> list[IdfCounter]:
+        """Let every member count; see `Metric.count`."""
+        return [counter for member in self._members for counter in member.count(corpus)]
+
+    def fit_counted(self, corpus: Corpus, counted: Iterator[IdfCounter]) -> list[Fitted]:
+        """Let every member take what it counted; see `Metric.fit_counted`."""
+        learnt = [member.fit_counted(corpus, counted) for member in self._members]
         other = []
         for member, one in zip(self._members, learnt, strict=True):
             now, then = dict(member.signature(one).fields), dict(self._then(member).fields)

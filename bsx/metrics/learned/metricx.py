@@ -20,7 +20,7 @@ from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.learned.resources import locate_resource
 from bsx.models.files import TOKENIZERS, digest_of, matching_files
-from bsx.support.arrays import finite
+from bsx.support.arrays import finite, gathered
 from bsx.support.download import forbidden
 from bsx.support.tensors import load_weights
 from bsx.support.untyped import JsonObject, Untyped, blaming
@@ -193,7 +193,7 @@ class MetricX(PairMetric[MetricXConfig]):
         cut = [ids[:most] for ids in whole]
         lost = [len(ids) - len(kept) for ids, kept in zip(whole, cut, strict=True)]
         lengths = [len(ids) for ids in cut]
-        values = np.zeros(len(read))
+        done = []
         model, row = self._model
         device = self.encoders.device
         budget = self.encoders.config.batch_tokens or default_batch_tokens(device, int(self._said["d_model"]))
@@ -208,7 +208,8 @@ class MetricX(PairMetric[MetricXConfig]):
                     decoder_input_ids=torch.zeros((len(batch), 1), dtype=torch.long, device=device),
                     use_cache=False,
                 ).last_hidden_state
-                values[batch] = (states[:, 0] @ row).clamp(0, _WORST).double().cpu().numpy()
+                done.append((batch, (states[:, 0] @ row).clamp(0, _WORST).double()))
+        values = gathered(done, len(read))
         if not finite(values):
             raise InputError(
                 f"{self._resource.folder}: its weights (model.safetensors, or .bin) make scores that are no numbers"

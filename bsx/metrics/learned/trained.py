@@ -81,10 +81,10 @@ class Trained(EncoderMetric[TrainedConfig]):
     @property
     def notes(self) -> tuple[str, ...]:
         """Say when the encoder runs in another number format than in training."""
-        trained = self.saved.record.encoder.dtype
-        if self.encoders.dtype == trained:
+        trained, now = self.saved.record.encoder.dtype, self.encoders.signed_dtype
+        if now == trained:
             return ()
-        return (f"{self.spec}: was trained on vectors in {trained}, the encoder runs in {self.encoders.dtype} now",)
+        return (f"{self.spec}: was trained on vectors in {trained}, the encoder runs in {now} now",)
 
     @property
     def bytes_per_token(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -16,9 +16,13 @@ from bsx.errors import InputError
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.metrics.core import BY_SCRIPT, MetricConfig
-from bsx.metrics.lexical.common import language_of, present, row_flags, say_cut, shared_ngrams
+from bsx.metrics.lexical.all_pairs import Symbols, distinct
+from bsx.metrics.lexical.common import language_of, present, row_flags, say_cut
+from bsx.metrics.lexical.ngrams import Cutter13a, Words, by_words, numbered, placed
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
+
+_NO_LOG = -9999999999  # sacreBLEU's logarithm of 0
 
 
 class BleuConfig(MetricConfig):
@@ -71,18 +75,16 @@ class BleuConfig(MetricConfig):
         return self
 
 
-def moses_sentence_bleu(candidate: str, references: Sequence[str], order: int = 4) -> float:
-    """Return sentence BLEU of white-space tokens with one added to every match and total, times 100.
+def moses_sentence_bleu(words: Sequence[Hashable], others: Sequence[Sequence[Hashable]], order: int = 4) -> float:
+    """Return sentence BLEU of words with one added to every match and total, times 100.
 
     Source: the ``sentence-bleu`` tool of Moses, SENTBLEU of the WMT metrics tasks (Bojar et al. 2017). With several
     references, clipping by the highest count and the length nearest to the candidate's, as in BLEU.
     """
-    words = candidate.split()
-    others = [reference.split() for reference in references]
     total = 0.0
     for n in range(1, order + 1):
         mine = _ngrams(words, n)
-        clip: Counter[tuple[str, ...]] = Counter()
+        clip: Counter[tuple[Hashable, ...]] = Counter()
         for other in others:
             clip |= _ngrams(other, n)
         matches = sum((mine & clip).values())
@@ -113,6 +115,7 @@ class Bleu(Metric[BleuConfig]):
     """BLEU. Source: Papineni et al. 2002; Post 2018 for sacreBLEU, which computes it."""
 
     Config = BleuConfig
+    encodes = False
 
     def setup(self) -> None:
         """Build sacreBLEU's object."""
@@ -129,6 +132,7 @@ class Bleu(Metric[BleuConfig]):
         if self._chosen is None and not self.looks_at_script:
             self._chosen = "13a"
         self._scorers: dict[str, Untyped] = {}
+        self._cutter: Cutter13a | None = None
         self._scorer(self._chosen)
         self._corpus = need("sacrebleu.metrics.bleu", "BLEU").BLEU(**self._settings("none"))
 
@@ -173,35 +177,81 @@ class Bleu(Metric[BleuConfig]):
         """Score rows; see `Metric.score_block`."""
         config = self.config
         order = config.max_ngram_order
+        groups = [present(references) for references in block.references]
+        lost, flags = np.zeros(len(block), dtype=np.int64), row_flags(block)
+        many = np.fromiter(map(len, groups), dtype=np.int64, count=len(groups)) + 1
+        texts, places = placed(text for row in zip(block.candidates, groups, strict=True) for text in (row[0], *row[1]))
+        words = self._words(texts, fitted)
+        if config.variant == "moses":
+            cut = [text.tolist() for text in np.split(words.numbers, words.starts[1:])]
+            rows = [[cut[place] for place in row] for row in np.split(places, np.cumsum(many)[:-1])]
+            # The added counts alone would make a score of a text without words.
+            blank = [not row[0] or kept == [""] for row, kept in zip(rows, groups, strict=True)]
+            scores = [
+                0.0 if empty else moses_sentence_bleu(row[0], row[1:], order)
+                for row, empty in zip(rows, blank, strict=True)
+            ]
+            return BlockScores(np.array(scores), flags, lost)
+        counted = by_words(words, places, many, order)
+        lengths = words.lengths[places]
+        first = np.cumsum(many) - many
+        near = lengths[first + 1]
+        for row in np.flatnonzero(many > 2).tolist():
+            own, *others = lengths[first[row] : first[row] + many[row]].tolist()
+            near[row] = self._corpus._get_closest_ref_len(own, others)
+        statistics = np.concatenate([[lengths[first], near], counted.matches, counted.candidate]).T
+        if config.variant == "coco":
+            values = np.array([self._of(self._corpus, list(map(int, row))) for row in statistics.tolist()])
+        else:
+            values = self._sentences(statistics)
+        return BlockScores(values, flags, lost, statistics if config.system == "corpus" else None)
+
+    def _words(self, texts: Sequence[str], fitted: str | None) -> Words:
+        """Return texts cut into words."""
         scorer = self._scorer(fitted or self._chosen)
-        values = np.zeros(len(block))
-        statistics = np.zeros((len(block), 2 * order + 2))
-        for row, (candidate, references) in enumerate(zip(block.candidates, block.references, strict=True)):
-            kept = present(references)
-            if config.variant == "moses":
-                texts = (candidate, *kept)
-                lowered = [text.lower() for text in texts] if config.lowercase else list(texts)
-                blank = not candidate.strip() or kept == [""]  # the added counts alone would make a score
-                values[row] = 0.0 if blank else moses_sentence_bleu(lowered[0], lowered[1:], order)
-                continue
-            # A score's own counts are those after smoothing: the corpus needs them as they were counted.
-            counted = scorer._extract_corpus_statistics([candidate], [[text] for text in kept])[0]
-            statistics[row] = counted
-            values[row] = self._of(scorer, list(counted))
-        lost = np.zeros(len(block), dtype=np.int64)
-        return BlockScores(values, row_flags(block), lost, statistics if config.system == "corpus" else None)
+        if scorer.tokenizer.signature() != "13a":
+            return numbered(scorer._preprocess_segment(text).split() for text in texts)
+        self._cutter = self._cutter or Cutter13a(scorer.tokenizer._post_tokenizer._re)
+        return self._cutter([text.lower() for text in texts] if self.config.lowercase else texts)
+
+    def _sentences(self, statistics: Values) -> Values:
+        """Return sentence BLEU of rows of statistics, by sacreBLEU's operations in its order."""
+        order, method, config = self.config.max_ngram_order, self.config.smooth_method, self.config
+        value = self._corpus.SMOOTH_DEFAULTS[method] if config.smooth_value is None else config.smooth_value
+        matches, totals = statistics[:, 2 : 2 + order].copy(), statistics[:, 2 + order :].copy()
+        found = np.asarray(matches.any(axis=1))
+        if method == "add-k":
+            matches[:, 1:] += value
+            totals[:, 1:] += value
+        # From the first order that a candidate is too short for, all are left out.
+        there = np.logical_and.accumulate(totals > 0, axis=1)
+        under, none = np.where(there, totals, 1.0), matches == 0
+        precisions = 100.0 * matches / under
+        if method == "exp":
+            precisions = np.where(none, 100.0 / (np.cumprod(np.where(none, 2.0, 1.0), axis=1) * under), precisions)
+        elif method == "floor":
+            precisions = np.where(none, 100.0 * value / under, precisions)
+        used = there.sum(axis=1) if config.effective_order else np.full(len(statistics), order)
+        # As sacreBLEU does it: NumPy's logarithms and sums may differ in the last bit.
+        known = np.where(there & (precisions > 0), precisions, 1.0)
+        logs = np.fromiter(map(math.log, known.ravel().tolist()), dtype=np.float64, count=known.size)
+        logs = np.where(there & (precisions > 0), logs.reshape(known.shape), _NO_LOG)
+        means = [sum(row[:n]) / n if n else 0.0 for row, n in zip(logs.tolist(), used.tolist(), strict=True)]
+        own, other = statistics[:, 0], statistics[:, 1]
+        short = np.where(own < other, 1 - other / np.maximum(own, 1), 0.0)
+        scores = np.array([math.exp(a) * math.exp(b) for a, b in zip(short.tolist(), means, strict=True)])
+        return np.where(found, scores, 0.0)
 
     def score_product(self, candidates: Sequence[str], references: Sequence[str], fitted: str | None) -> Values:
         """Count each text's n-grams once; see `Metric.score_product`."""
         order = self.config.max_ngram_order
+        texts, left, right = distinct(candidates, references)
         scorer = self._scorer(fitted or self._chosen)
-        words = [[scorer._preprocess_segment(text).split() for text in side] for side in (candidates, references)]
-        lengths = [np.array([len(text) for text in side], dtype=np.float64) for side in words]
-        matches = np.empty((order, len(candidates), len(references)))
-        for n in range(order):
-            matches[n] = shared_ngrams(*([_ngrams(text, n + 1) for text in side] for side in words))
-        totals = np.maximum(lengths[0][None, :] - np.arange(order)[:, None], 0.0)[:, :, None]
-        return self._scores(lengths[0][:, None], lengths[1][None, :], matches, totals)
+        words = Symbols.of_words([scorer._preprocess_segment(text).split() for text in texts])
+        matches = np.stack([ngrams.shared(left, right) for ngrams in words.ngrams(order)])
+        mine, other = (words.lengths[side].astype(np.float64) for side in (left, right))
+        totals = np.maximum(mine[None, :] - np.arange(order)[:, None], 0.0)[:, :, None]
+        return self._scores(mine[:, None], other[None, :], matches, totals)
 
     def _scores(self, mine: Values, other: Values, matches: Values, totals: Values) -> Values:
         """Return the scores of n texts against m, by the same operations as pair by pair.
@@ -254,6 +304,6 @@ class Bleu(Metric[BleuConfig]):
         return float(scorer._compute_score_from_stats(counted).score)
 
 
-def _ngrams(words: list[str], order: int) -> Counter[tuple[str, ...]]:
+def _ngrams(words: Sequence[Hashable], order: int) -> Counter[tuple[Hashable, ...]]:
     """Return how often each n-gram of one order stands in a text."""
     return Counter(zip(*(words[i:] for i in range(order)), strict=False))

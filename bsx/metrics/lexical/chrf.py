@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Annotated
 
 import numpy as np
@@ -12,11 +12,13 @@ from pydantic import Field
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.metrics.core import MetricConfig
-from bsx.metrics.lexical.common import present, row_flags, shared_ngrams
+from bsx.metrics.lexical.all_pairs import Ngrams, Numbers, Symbols, distinct
+from bsx.metrics.lexical.common import present, row_flags
+from bsx.metrics.lexical.ngrams import by_characters, by_words, numbered
 from bsx.support.memory import refuse_beyond
 from bsx.support.optional import need
 
-_PER_NGRAM = 150  # bytes of a text of a few characters and its place in a dictionary
+_PER_LETTER = 150  # bytes of what counting n-grams holds at a time, one order after the other
 
 
 class ChrfConfig(MetricConfig):
@@ -34,6 +36,7 @@ class Chrf(Metric[ChrfConfig]):
     """Character n-gram F-score. Source: Popović 2015 and 2017; sacreBLEU computes it."""
 
     Config = ChrfConfig
+    encodes = False
 
     def setup(self) -> None:
         """Build sacreBLEU's object."""
@@ -47,71 +50,95 @@ class Chrf(Metric[ChrfConfig]):
 
     def score_block(self, block: Block, fitted: object) -> BlockScores:
         """Score rows; see `Metric.score_block`."""
-        rows = []
-        for candidate, references in zip(block.candidates, block.references, strict=True):
-            prepared = self._chrf._preprocess_segment(candidate)
-            others = [self._chrf._preprocess_segment(reference) for reference in present(references)]
-            rows.append(self._chrf._compute_segment_statistics(prepared, self._chrf._extract_reference_info(others)))
-        values = [self._chrf._compute_score_from_stats(row).score for row in rows]
+        groups = [present(references) for references in block.references]
+        pairs = [(one, other) for one, others in zip(block.candidates, groups, strict=True) for other in others]
+        statistics = self._statistics(pairs)
+        by_order = [
+            (statistics[:, i], statistics[:, i + 1], statistics[:, i + 2]) for i in range(0, 3 * self._order, 3)
+        ]
+        values = self._scores(iter(by_order))
+        many = np.array([len(others) for others in groups], dtype=np.int64)
+        if len(pairs) > len(block):  # of several references, the first of those with the highest score counts
+            first = np.cumsum(many) - many
+            highest = np.flatnonzero(values == np.repeat(np.maximum.reduceat(values, first), many))
+            chosen = highest[np.searchsorted(highest, first)]
+            values, statistics = values[chosen], statistics[chosen]
         lost = np.zeros(len(block), dtype=np.int64)
-        return BlockScores(np.array(values), row_flags(block), lost, np.array(rows, dtype=np.float64))
+        return BlockScores(values, row_flags(block), lost, statistics)
+
+    def _statistics(self, pairs: Sequence[tuple[str, str]]) -> Values:
+        """Return how many n-grams two texts have and share, order by order, characters first (pairs, 3 * orders)."""
+        config = self.config
+        texts = {text: self._chrf._preprocess_segment(text) for pair in pairs for text in pair}
+        letters = texts if config.whitespace else {text: "".join(cut.split()) for text, cut in texts.items()}
+        counted = [by_characters([(letters[one], letters[other]) for one, other in pairs], config.char_order)]
+        if config.word_order:
+            words = numbered(map(self._chrf._remove_punctuation, texts.values()))
+            number = dict(zip(texts, range(len(texts)), strict=True))
+            places = np.fromiter((number[text] for pair in pairs for text in pair), dtype=np.int64)
+            counted.append(by_words(words, places, np.full(len(pairs), 2), config.word_order))
+        orders = [
+            # Nothing is compared with a reference that has no n-gram.
+            (np.where(other > 0, candidate, 0.0), other, shared)
+            for some in counted
+            for candidate, other, shared in zip(some.candidate, some.other, some.matches, strict=True)
+        ]
+        return np.stack([side for order in orders for side in order], axis=1)
 
     def score_product(self, candidates: Sequence[str], references: Sequence[str], fitted: object) -> Values | None:
         """Count each text's n-grams once, if there is room for those of all texts; see `Metric.score_product`."""
-        if self._room([*candidates, *references]) > self.encoders.budget // 4:
+        if _room([*candidates, *references]) > self.encoders.budget // 4:
             return None
-        left = [self._counts(text) for text in candidates]
-        right = [self._counts(text if text.strip() else "") for text in references]
-        return self._scores(
-            _matches([side[i] for side in left], [side[i] for side in right]) for i in range(self._order)
-        )
+        ngrams, left, right = self._counted(candidates, references)
+        counts = ((one.totals[left][:, None], one.totals[right][None, :], one.shared(left, right)) for one in ngrams)
+        return self._scores(counts)
 
     def score_aggregate(self, candidates: Sequence[str], references: Sequence[str], weights: Values) -> Values:
         """Compare with the mean of the references' counts; see `Metric.score_aggregate`."""
-        refuse_beyond(self._room(references), self.encoders.budget, f"counting the n-grams of {len(references)} texts")
-        mean = [defaultdict[str, float](float) for _ in range(self._order)]
-        for reference, weight in zip(references, weights.tolist(), strict=True):
-            for total, counts in zip(mean, self._counts(reference if reference.strip() else ""), strict=True):
-                for ngram, count in counts.items():
-                    total[ngram] += weight * count
-        return np.array([self._compared(self._counts(text), mean) for text in candidates])
+        texts = [*candidates, *references]
+        refuse_beyond(_room(texts), self.encoders.budget, f"counting the n-grams of {len(texts)} texts")
+        ngrams, left, right = self._counted(candidates, references)
+        together = ((one.totals[left], *one.against(left, right, weights)) for one in ngrams)
+        return self._scores((own, np.array(total), shared) for own, shared, total in together)
 
-    def _room(self, texts: Sequence[str]) -> int:
-        """Return about how many bytes all n-grams of some texts take."""
-        return _PER_NGRAM * self._order * sum(map(len, texts))
-
-    def _counts(self, text: str) -> list[Counter[str]]:
-        """Return the n-grams of a text, order by order."""
-        result: list[Counter[str]] = self._chrf._extract_reference_info([self._chrf._preprocess_segment(text)])[
-            "ref_ngrams"
-        ][0]
-        return result
-
-    def _compared(self, counts: list[Counter[str]], other: Sequence[Mapping[str, float]]) -> float:
-        pairs = zip(counts, other, strict=True)
-        statistics = [number for pair in pairs for number in self._chrf._get_match_statistics(*pair)]
-        return float(self._chrf._compute_f_score(statistics))
+    def _counted(
+        self, candidates: Sequence[str], references: Sequence[str]
+    ) -> tuple[Iterator[Ngrams], Numbers, Numbers]:
+        """Return the n-grams of n and m texts, order by order as sacreBLEU has them, and which rows are whose."""
+        config, prepared = self.config, self._chrf._preprocess_segment
+        texts, left, right = distinct(
+            [prepared(text) for text in candidates],
+            [prepared(text if text.strip() else "") for text in references],
+        )
+        letters = Symbols.of_letters(texts if config.whitespace else ["".join(text.split()) for text in texts])
+        ngrams = letters.ngrams(config.char_order)
+        if config.word_order:
+            words = Symbols.of_words([self._chrf._remove_punctuation(text) for text in texts])
+            ngrams = chain(ngrams, words.ngrams(config.word_order))
+        return ngrams, left, right
 
     @property
     def _order(self) -> int:
         """How many orders of n-grams there are, of characters and words."""
         return int(self._chrf.order)
 
-    def _scores(self, statistics: Iterator[tuple[Values, Values, Values]]) -> Values:
-        """Return F-scores (n, m) of n-grams by order: numbers in candidates and references, and matches (n, m) each.
+    def _scores(self, counts: Iterable[tuple[Values, Values, Values]]) -> Values:
+        """Return F-scores of n-grams order by order: numbers in candidates and in references, and matches.
 
         The same operations in the same order as in sacreBLEU, so that the scores are the same bit for bit.
         """
         tiny, factor = 1e-16, self.config.beta**2
         smoothed = effective = precision = recall = np.zeros(())
-        for hypothesis, reference, match in statistics:
-            both = (hypothesis > 0) & (reference > 0)
-            p = np.where(hypothesis > 0, match / np.maximum(hypothesis, 1), tiny)
-            r = np.where(reference > 0, match / np.maximum(reference, 1), tiny)
-            under = factor * p + r
-            smoothed = smoothed + np.where(under > 0, (1 + factor) * p * r / np.where(under > 0, under, 1), tiny)
-            precision, recall = precision + np.where(both, p, 0.0), recall + np.where(both, r, 0.0)
-            effective = effective + both
+        for candidate, reference, match in counts:
+            some, other = (candidate > 0) & (reference > 0), reference > 0
+            p = np.where(some, match / np.where(some, candidate, 1), tiny)
+            r = np.where(other, match / np.where(other, reference, 1), tiny)
+            if self.config.eps_smoothing:
+                under = factor * p + r
+                smoothed = smoothed + np.where(under > 0, (1 + factor) * p * r / np.where(under > 0, under, 1), tiny)
+                continue
+            precision, recall = precision + np.where(some, p, 0.0), recall + np.where(some, r, 0.0)
+            effective = effective + some
         if self.config.eps_smoothing:
             return np.asarray(100 * smoothed / self._order)
         precision, recall = (total / np.maximum(effective, 1) for total in (precision, recall))
@@ -123,8 +150,6 @@ class Chrf(Metric[ChrfConfig]):
         return float(self._chrf._compute_score_from_stats([int(value) for value in statistics]).score)
 
 
-def _matches(left: list[Counter[str]], right: list[Counter[str]]) -> tuple[Values, Values, Values]:
-    """Return how many n-grams n and m texts have, and how many of them each two share (n, m) each."""
-    own, other = (np.array([counts.total() for counts in side], dtype=np.float64) for side in (left, right))
-    shared = shared_ngrams(left, right)
-    return np.where(other > 0, own[:, None], 0.0), np.broadcast_to(other, shared.shape), shared
+def _room(texts: Sequence[str]) -> int:
+    """Return about how many bytes it takes to count the n-grams of some texts."""
+    return _PER_LETTER * sum(map(len, texts))

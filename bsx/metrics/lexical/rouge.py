@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
 _BETA = 1.2
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
 _CUT = "cut into words by the tokenizer "
 
 
@@ -55,6 +57,13 @@ class RougeConfig(MetricConfig):
         if self.variant == "coco" and self.multi_ref != "best":
             raise ValueError("variant=coco takes the best precision and recall over references: multi_ref=best")
         return self
+
+
+class _Ascii:
+    """The package's tokens without its stemmer: it filters what it has split by regular expressions, word by word."""
+
+    def tokenize(self, text: str) -> list[str]:
+        return _ASCII_WORD.findall(text.lower())
 
 
 class _Whitespace:
@@ -91,6 +100,7 @@ class Rouge(PairMetric[RougeConfig]):
     """Longest common subsequence, or n-gram overlap, of words. Source: Lin 2004; Google's rouge-score computes it."""
 
     Config = RougeConfig
+    encodes = False
 
     def setup(self) -> None:
         """Build the package's scorer."""
@@ -101,8 +111,8 @@ class Rouge(PairMetric[RougeConfig]):
 
         @cache
         def made(name: str) -> Untyped:
-            kinds = {"coco": _Tokens, "whitespace": _Whitespace, "characters": _Characters}
-            tokenizer = kinds[name]() if name in kinds else ascii_words(config.stemmer)
+            kinds: dict[str, type] = {"coco": _Tokens, "whitespace": _Whitespace, "characters": _Characters}
+            tokenizer = kinds[name]() if name in kinds else ascii_words(True) if config.stemmer else _Ascii()
             return module.RougeScorer([self._kind], use_stemmer=config.stemmer, tokenizer=tokenizer), tokenizer
 
         self._made = made
@@ -154,12 +164,45 @@ class Rouge(PairMetric[RougeConfig]):
         texts = pairs.texts
         scorer, tokenizer = self._made(fitted or self._chosen or "ascii")
         rows = zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)
-        results = [scorer.score(texts[j], texts[i])[self._kind] for i, j in rows]
+        tokens = [tokenizer.tokenize(text) for text in texts]
+        if self._kind == "rougeL":
+            results = [_longest_common(tokens[j], tokens[i]) for i, j in rows]
+        else:
+            results = [scorer.score(texts[j], texts[i])[self._kind] for i, j in rows]
         if self.config.variant == "coco":
             return PairScores(_coco(results, pairs.rows, self.config.measure))
-        words = np.array([bool(tokenizer.tokenize(text)) for text in texts])
+        words = np.array([bool(found) for found in tokens])
         values = [getattr(item, figure) for item in results]
         return PairScores(np.where(words[pairs.left] & words[pairs.right], values, np.nan))
+
+
+class _Overlap(NamedTuple):
+    """Three figures of a pair, as the package has them."""
+
+    precision: float
+    recall: float
+    fmeasure: float
+
+
+def _longest_common(reference: list[str], candidate: list[str]) -> _Overlap:
+    """Return ROUGE-L of two lists of words.
+
+    A row of the table of common subsequences is the bits of one number, which has a zero where the length grows.
+    Source: Hyyrö 2004, Bit-parallel LCS-length computation revisited.
+    """
+    if not reference or not candidate:
+        return _Overlap(0, 0, 0)
+    places: dict[str, int] = {}
+    for place, word in enumerate(reference):
+        places[word] = places.get(word, 0) | 1 << place
+    every = row = (1 << len(reference)) - 1
+    for word in candidate:
+        if both := row & places.get(word, 0):
+            row = (row + both) | (row - both)
+    length = len(reference) - (row & every).bit_count()
+    precision, recall = length / len(candidate), length / len(reference)
+    f = 2 * precision * recall / (precision + recall) if length else 0.0
+    return _Overlap(precision, recall, f)
 
 
 def _words_of(language: LanguageEntry) -> str:

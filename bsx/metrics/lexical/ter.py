@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import chain
 from typing import Annotated
 
 import numpy as np
@@ -14,6 +15,7 @@ from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.metrics.core import BY_SCRIPT, MetricConfig
 from bsx.metrics.lexical.common import language_of, present, row_flags, say_cut, units
+from bsx.metrics.lexical.shifts import Reference
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
@@ -47,6 +49,7 @@ class Ter(Metric[TerConfig]):
     """Edits with shifts per reference word, times 100; lower is better. Source: Snover et al. 2006."""
 
     Config = TerConfig
+    encodes = False
 
     def setup(self) -> None:
         """Build sacreBLEU's object."""
@@ -59,6 +62,7 @@ class Ter(Metric[TerConfig]):
             return kind(normalized=split[0], asian_support=split[1], **rest)
 
         self._made = made
+        self._slow = need("sacrebleu.metrics.lib_ter", "TER").translation_edit_rate
         language = self.encoders.language
         given = config.asian_support
         if given is None and config.normalized is False:
@@ -93,11 +97,21 @@ class Ter(Metric[TerConfig]):
     def score_block(self, block: Block, fitted: Split | None) -> BlockScores:
         """Score rows; see `Metric.score_block`."""
         ter = self._made(fitted or self._split)
-        rows = zip(block.candidates, block.references, strict=True)
-        scored = [ter.sentence_score(candidate, present(references)) for candidate, references in rows]
-        statistics = np.array([(score.num_edits, score.ref_length) for score in scored], dtype=np.float64)
+        groups = [present(references) for references in block.references]
+        words = {text: ter._preprocess_segment(text) for text in {*block.candidates, *chain(*groups)}}
+        # sacreBLEU prepares references twice, which splits some of them further.
+        twice = {text: ter._preprocess_segment(words[text]).split() for text in {*chain(*groups)}}
+        known = {text: Reference(cut, self._slow) for text, cut in twice.items()}
+        statistics = np.zeros((len(block), 2))
+        for row, (candidate, kept) in enumerate(zip(block.candidates, groups, strict=True)):
+            own = words[candidate].split()
+            fewest = min([known[text].edits(own) for text in kept])
+            statistics[row] = fewest, sum([len(twice[text]) for text in kept]) / len(kept)
+        edits, lengths = statistics.T
+        # Where no reference has a word, any word is wrong.
+        rates = np.divide(edits, lengths, out=(edits > 0).astype(np.float64), where=lengths > 0)
         lost = np.zeros(len(block), dtype=np.int64)
-        return BlockScores(np.array([score.score for score in scored]), row_flags(block), lost, statistics)
+        return BlockScores(100 * rates, row_flags(block), lost, statistics)
 
     def system_score(self, statistics: Values) -> float:
         """Return all edits over all reference words (the mean number, with several references), times 100."""

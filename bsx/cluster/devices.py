@@ -1,0 +1,214 @@
+"""A corpus scored by several devices of this machine: a process each, which gets whole blocks and returns scores.
+
+Processes, because threads share what PyTorch holds once for all of them, such as how products of fp32 are computed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import traceback
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+
+from bsx.data.corpus import Segment
+from bsx.encode.session import Encoders
+from bsx.errors import BsxError
+from bsx.metrics.core import Fitted
+from bsx.metrics.run import Prepared, ScoredBlock, ahead, blocks_of, looked_ahead, score_segments, shared_form
+from bsx.metrics.zoo import Recipe, make_again, recipe
+from bsx.support.children import starting_children
+from bsx.support.progress import Progress
+from bsx.support.untyped import Settings
+
+_AT_ONCE = 2  # blocks that a process has: one it scores and one it tokenises; no third, which would fill the pipe
+_PATIENCE = 5.0  # seconds for a process to end by itself
+
+
+class DeviceError(BsxError):
+    """A process that scores on a device has ended before it was done."""
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What a process scores with; pickled, it is names, settings and what was counted, no weights."""
+
+    recipes: list[Recipe]
+    encoders: Settings
+    fitted: tuple[Fitted, ...]
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What comes back of a block: results without their segments, or an error, and what the user should know."""
+
+    block: ScoredBlock | None
+    notes: tuple[str, ...] = ()
+    error: bytes | None = None
+    trace: str = ""
+
+
+class _Process:
+    """A process that scores on one device."""
+
+    def __init__(self, device: str, work: _Work) -> None:
+        self.device = device
+        self.numbers: deque[int] = deque()
+        """The blocks that it has, in order."""
+        context = get_context("spawn")  # a forked one could not use a graphics card that its parent uses
+        self.link, theirs = context.Pipe()
+        with starting_children():
+            self._process = context.Process(target=_serve, args=(theirs, replace(work, encoders=self._here(work))))
+            self._process.start()
+        theirs.close()  # so that this side hears of the other's end
+
+    def _here(self, work: _Work) -> Settings:
+        # What was kept of a block would put the texts of the next one into other batches, where they round otherwise.
+        return {**work.encoders, "device": self.device, "remember": False}
+
+    def give(self, number: int, segments: list[Segment]) -> None:
+        """Give it a block.
+
+        Raises:
+            DeviceError: if it has ended.
+        """
+        self.numbers.append(number)
+        try:
+            self.link.send(segments)
+        except OSError as error:
+            raise self._ended() from error
+
+    def take(self) -> tuple[int, _Done]:
+        """Return the number and the results of its next block; waits for them.
+
+        Raises:
+            DeviceError: if it has ended.
+        """
+        try:
+            done: _Done = self.link.recv()
+        except (EOFError, OSError) as error:
+            raise self._ended() from error
+        return self.numbers.popleft(), done
+
+    def _ended(self) -> DeviceError:
+        self._process.join(_PATIENCE)
+        return DeviceError(
+            f"the process that scored on {self.device} has ended (exit status {self._process.exitcode}): was it killed "
+            "for want of memory? With resume, the same command goes on with what is done"
+        )
+
+    def end(self) -> None:
+        """Have it end, whatever it does."""
+        self.link.close()
+        self._process.terminate()
+        self._process.join(_PATIENCE)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+
+def stream(
+    prepared: Prepared, devices: Sequence[str], *, tokens: int, progress: Progress | None = None, start: int = 0
+) -> Generator[ScoredBlock, None, None]:
+    """Score a corpus as `bsx.metrics.run.stream` does, but each block on whichever device is free.
+
+    The scores of a block depend on the block alone, whichever device it went to and whatever came before. A text that
+    comes again in another block is encoded again, there in another batch, where it may be rounded otherwise.
+
+    Args:
+        prepared: the metrics, the corpus and what they learnt from it.
+        devices: names as of `bsx.encode.devices.choose_device`, a process each.
+        tokens: of a block.
+        progress: called with a phase's name, segments done and segments in all.
+        start: how many segments to leave out, because they are scored already.
+
+    Raises:
+        BsxError: that scoring raised on a device.
+        DeviceError: if a process was killed.
+    """
+    metrics = prepared.metrics
+    work = _Work([recipe(metric) for metric in metrics], metrics[0].encoders.settings(), prepared.fitted)
+    blocks = enumerate(blocks_of(islice(prepared.corpus, start, None), tokens))
+    waiting: dict[int, list[Segment]] = {}
+    done: dict[int, ScoredBlock] = {}
+    following, scored, left = 0, start, True
+    with contextlib.ExitStack() as stack:
+        processes = []
+        for device in devices:
+            processes.append(_Process(device, work))
+            stack.callback(processes[-1].end)
+        while True:
+            # Turn by turn, so that a few blocks go to as many devices. What waits for its turn here is bounded.
+            for _ in range(_AT_ONCE):
+                for process in processes:
+                    if left and len(process.numbers) < _AT_ONCE and len(waiting) < 2 * _AT_ONCE * len(processes):
+                        left = (item := next(blocks, None)) is not None
+                        if item is not None:
+                            waiting[item[0]] = item[1]
+                            process.give(*item)
+            busy = {id(process.link): process for process in processes if process.numbers}
+            if not busy:
+                return
+            for link in wait([process.link for process in busy.values()]):
+                number, result = busy[id(link)].take()
+                done[number] = _block_of(result, prepared, waiting[number])
+            while following in done:
+                del waiting[following]
+                block = done.pop(following)
+                following, scored = following + 1, scored + len(block.segments)
+                yield block
+                if progress is not None:
+                    progress("scoring", scored, prepared.segments)
+
+
+def _block_of(result: _Done, prepared: Prepared, segments: list[Segment]) -> ScoredBlock:
+    for note in result.notes:
+        prepared.metrics[0].encoders.remark(note, note)
+    if result.error is not None:
+        error: Exception = pickle.loads(result.error)  # noqa: S301 - of a process of our own
+        if not isinstance(error, BsxError):
+            error.add_note(result.trace)
+        raise error
+    assert result.block is not None  # noqa: S101 - for the type checker
+    return replace(result.block, segments=segments)
+
+
+def _serve(link: Connection, work: _Work) -> None:
+    """Score the blocks that come, until none does: the work of a process."""
+    with contextlib.suppress(EOFError, OSError):  # the parent has gone, and with it whoever wanted this
+        try:
+            encoders = Encoders(**work.encoders)
+            metrics = make_again(work.recipes, encoders)
+            form = shared_form(metrics)
+            pieces = (looked_ahead(segments, metrics, form) for segments in _blocks(link))
+            for segments, block in ahead(pieces):
+                try:
+                    result = score_segments(metrics, work.fitted, segments, block)
+                except Exception as error:  # noqa: BLE001 - the parent raises it
+                    link.send(_failed(error))
+                    return  # here, not below: leaving the loop waits for the next block, or for the parent to hang up
+                encoders.forget()
+                link.send(_Done(replace(result, segments=[]), encoders.notes))
+        except Exception as error:  # noqa: BLE001 - the parent raises it
+            link.send(_failed(error))
+            for _ in _blocks(link):  # the parent may be about to send one
+                pass
+
+
+def _blocks(link: Connection) -> Iterator[list[Segment]]:
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            yield link.recv()
+
+
+def _failed(error: Exception) -> _Done:
+    try:
+        content = pickle.dumps(error)
+        pickle.loads(content)  # noqa: S301 - our own
+    except Exception:  # noqa: BLE001 - classes of other packages may refuse in any way
+        content = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+    return _Done(None, error=content, trace=traceback.format_exc())

@@ -1,0 +1,268 @@
+"""The first rows of a file and what its columns seem to hold, for those who choose what to do with it."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from bsx.data.cells import as_numbers, spelled
+from bsx.data.lines import NamedFile, Problems
+from bsx.data.long import USUAL, are_judgments
+from bsx.data.sidecar import scored_columns
+from bsx.data.tables import TABLE_FORMATS, Table
+from bsx.errors import BsxError, InputError, MissingExtraError
+from bsx.support.optional import installed
+
+Kind = Literal["text", "number", "date", "boolean", "empty"]
+Role = Literal["candidate", "reference", "source", "system", "segment", "document", "human", "label", "score"]
+_NAMES: dict[Role, str] = {
+    "candidate": r"cand(idate)?s?|targets?( text)?|translations?|mt|hyp(othesis|otheses|s|o)?|outputs?"
+    r"|machine translations?|ziel(text|sprache)?|(maschinelle )?übersetzung|(texte )?cible|traduction( automatique)?"
+    r"|traducción( automática)?|traduzione( automatica)?|tradução( automática)?|перевод|译文|機械翻訳|訳文",
+    "reference": r"ref(erence)?s?( (text|translation)s?)?|gold|human translations?|post[- ]?edit(ed|s)?|pe"
+    r"|referenz(en|text|übersetzung(en)?)?|humanübersetzung|(traduction de )?référence|(traducción de )?referencia"
+    r"|(traduzione di )?riferimento|(tradução de )?referência|эталон|参考译文|参考|参照訳|参照",
+    "source": r"src|sources?( (text|segment)s?)?|originals?|quell(e|text|sprache)|ausgangs(text|sprache)"
+    r"|original(text|e)|texte source|texto (de )?(origen|origem|fuente|fonte)|origen|origem|fuente|fonte"
+    r"|testo di partenza|sorgente"
+    r"|оригинал|источник|原文|源文",
+    "system": r"systems?|sys|engines?|models?|vendors?|providers?|anbieter|moteur|motor|motore",
+    "segment": r"(seg(ment)?|unit|row|string|sentence)?s?[ -]?(ids?|nr|no|number|key)|seg(ment)?s?|key|n°|nº|nummer"
+    r"|zeile",
+    "document": r"doc(ument)?s?([ -]?(ids?|name))?|files?( ?names?)?|dokument|datei(name)?|fichier|documento|archivo",
+    "label": r"labels?",
+}
+"""What columns of texts are called outside of bsx too, in English and other languages; a number at the end, or words in
+brackets, do not count."""
+_SAMPLE = 200
+
+
+@dataclass(frozen=True)
+class PreviewColumn:
+    """A column.
+
+    Attributes:
+        name: what it is called.
+        kind: what its first cells are.
+        role: what it seems to be for; None where nothing says so.
+        language: code of the language of its texts: what the file says, or else what they look like; None if unclear.
+        detected: whether the language was guessed from the texts.
+    """
+
+    name: str
+    kind: Kind
+    role: Role | None = None
+    language: str | None = None
+    detected: bool = False
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a file looks like.
+
+    Attributes:
+        path: the file.
+        format: ``.tsv``, ``.xlsx``, …, and ``lines`` for a file with a text a line; empty where it cannot be told.
+        columns: its columns; one of a file of lines.
+        rows: the first rows, a cell a column, as texts.
+        total: how many rows there are; None where counting them would take reading the file.
+        sheets: names of the sheets of a spreadsheet.
+        sheet: the one that is shown.
+        notes: what a reader should know, a line each.
+        problems: what is wrong, a line each with file, line and column; rows with problems are left out.
+    """
+
+    path: str
+    format: str
+    columns: tuple[PreviewColumn, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    total: int | None = None
+    sheets: tuple[str, ...] = ()
+    sheet: str | None = None
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def first(self, role: Role) -> str | None:
+        """Return the first column of a role."""
+        return next((column.name for column in self.columns if column.role == role), None)
+
+
+def preview(path: Path | str, rows: int = 20) -> Preview:
+    """Look at the first rows of a file: what it holds, and what its columns seem to be for.
+
+    Nothing that is wrong with the file is an exception: it is among the problems of the result.
+
+    Args:
+        path: the file: a table, or a text a line (any other ending); ``FILE.xlsx#SHEET`` names a sheet.
+        rows: how many rows to return.
+
+    Raises:
+        InputError: for fewer than one row.
+    """
+    if rows < 1:
+        raise InputError("must be at least 1", setting="rows")
+    problems = Problems(skip=True)
+    suffix = ""
+    try:
+        file = NamedFile(path)
+        suffix = file.suffix
+        if suffix not in TABLE_FORMATS and (suffix in ("", ".txt", ".text") or _is_lines(suffix)):
+            return _of_lines(file, rows)
+        return _of_table(Table(file, problems, first_line=True), rows, problems)
+    except BsxError as error:
+        return Preview(str(path), suffix, problems=(*problems.found, str(error)))
+
+
+def _is_lines(suffix: str) -> bool:
+    """Tell whether a file's ending is that of texts a line in some language, such as ``.de`` or ``.en-gb``."""
+    return re.fullmatch(r"\.[a-z]{2,3}([-_][a-z]{2,4})?", suffix) is not None and suffix not in _NOT_A_LANGUAGE
+
+
+_NOT_A_LANGUAGE = frozenset(
+    [".csv", ".tsv", ".tmx", ".xlf", ".xls", ".ods", ".doc", ".pdf", ".po", ".xml", ".zip", ".json"]
+)
+
+
+def _of_lines(file: NamedFile, rows: int) -> Preview:
+    texts = list(itertools.islice(file.lines(), max(rows, _SAMPLE)))
+    stem = file.path.name.removesuffix(".gz")
+    guesses = (_role(part) for part in re.split(r"[._\-\s]+", stem))
+    role = next((role for role in guesses if role in ("candidate", "reference", "source")), None)
+    language, detected = _language(texts, None)
+    column = PreviewColumn("text", "text", role, language, detected)
+    total = len(texts) if len(texts) < max(rows, _SAMPLE) else None
+    return Preview(str(file.path), "lines", (column,), tuple((text,) for text in texts[:rows]), total)
+
+
+def _of_table(table: Table, rows: int, problems: Problems) -> Preview:
+    found = _some(table.rows(), max(rows, _SAMPLE), problems)
+    values = {name: [row.get(name) for row in found] for name in table.columns}
+    columns = _columns(table, values)
+    source = table.source
+    total = source.total if source is not None else None
+    if total is None and not problems.found and len(found) < max(rows, _SAMPLE):
+        total = len(found)
+    elif total is None and table.file.suffix == ".parquet":
+        total = table.count()
+    return Preview(
+        str(table.file.path),
+        table.kind,
+        columns,
+        tuple(tuple(spelled(row.get(name)) for name in table.columns) for row in found[:rows]),
+        total,
+        tuple(source.sheets) if source is not None else (),
+        source.sheet if source is not None else None,
+        tuple(table.notes),
+        tuple(problems.found),
+    )
+
+
+def _some(rows: Iterable[dict[str, object]], most: int, problems: Problems) -> list[dict[str, object]]:
+    """Return the first rows; what ends the reading is one more problem."""
+    found: list[dict[str, object]] = []
+    with problems:
+        for row in rows:
+            found.append(row)
+            if len(found) + len(problems.found) >= most:
+                break
+    return found
+
+
+def _columns(table: Table, values: dict[str, list[object]]) -> tuple[PreviewColumn, ...]:
+    scores = set(scored_columns(table.name, table.columns))
+    kinds = {name: _kind(cells) for name, cells in values.items()}
+    roles: dict[str, Role | None] = {name: _given_role(name, kinds[name], name in scores) for name in table.columns}
+    for single in ("system", "segment", "document", "label"):  # of which there is one
+        names = [name for name, own in roles.items() if own == single]
+        best = next((name for name in USUAL[single] if name in names), names[0] if names else None)
+        roles |= {name: None for name in names if name != best}
+    languages = {
+        name: _language(map(spelled, values[name]), table.languages.get(name))
+        for name in table.columns
+        if kinds[name] == "text" and roles[name] in (None, "candidate", "reference", "source")
+    }
+    if "candidate" not in roles.values():
+        # Outputs of systems are called by their names: texts with no other role, in the language of the references.
+        language = next((languages[name][0] for name in languages if roles[name] == "reference"), None)
+        if "source" not in roles.values() and (alone := _other_language(table, values, kinds, roles, languages)):
+            roles[alone] = "source"
+        for name, role in roles.items():
+            if role is None and _is_prose(values[name], kinds[name]) and language in (None, languages[name][0]):
+                roles[name] = "candidate"
+    return tuple(
+        PreviewColumn(name, kinds[name], roles[name], *(languages.get(name, (None, False)))) for name in table.columns
+    )
+
+
+def _other_language(
+    table: Table,
+    values: dict[str, list[object]],
+    kinds: dict[str, Kind],
+    roles: dict[str, Role | None],
+    languages: dict[str, tuple[str | None, bool]],
+) -> str | None:
+    """Return the only column of texts in another language than all the others: the source, whatever it is called."""
+    prose = [one for one in table.columns if roles[one] in (None, "reference") and _is_prose(values[one], kinds[one])]
+    of = [languages[name][0] for name in prose]
+    alone = [name for name in prose if roles[name] is None and of.count(languages[name][0]) == 1]
+    return alone[0] if len(prose) > 2 and None not in of and len(set(of)) == 2 and len(alone) == 1 else None
+
+
+def _kind(values: Sequence[object]) -> Kind:
+    there = [value for value in values if value is not None and value != ""]
+    if not there:
+        return "empty"
+    if all(isinstance(value, bool) for value in there):
+        return "boolean"
+    if all(isinstance(value, datetime.date | datetime.time) for value in there):
+        return "date"
+    return "number" if as_numbers(there) is not None else "text"
+
+
+def _given_role(name: str, kind: Kind, scored: bool) -> Role | None:
+    if scored:
+        return "score"
+    usual = next((one for one, names in USUAL.items() if name in names), None)
+    if usual is not None:
+        return cast(Role, usual)
+    if kind == "number" and are_judgments(name):
+        return "human"
+    role = _role(name)
+    if kind in ("text", "empty") or role in ("segment", "document", "system", "label"):
+        return role
+    return "score" if kind == "number" else None
+
+
+def _role(name: str) -> Role | None:
+    bare = re.sub(r"\([^()]*\)\s*$", "", unicodedata.normalize("NFC", name).lower())
+    plain = re.sub(r"[\s_\-]*\d*$", "", re.sub(r"[_\-\s.:]+", " ", bare).strip())
+    return next((role for role, names in _NAMES.items() if re.fullmatch(names, plain)), None)
+
+
+def _is_prose(values: Sequence[object], kind: Kind) -> bool:
+    texts = [value for value in values if isinstance(value, str) and value]
+    return kind == "text" and sum(" " in text for text in texts) * 2 > len(texts)
+
+
+def _language(texts: Iterable[str], said: str | None) -> tuple[str | None, bool]:
+    """Return the code of a language, and whether it was guessed."""
+    if said:
+        return said, False
+    if not installed("py3langid"):
+        return None, False
+    from bsx.data.detect import detect_language
+
+    try:
+        return detect_language(itertools.islice(_worded(texts), _SAMPLE)).code, True
+    except (InputError, MissingExtraError):  # too little, mixed, or no texts
+        return None, False
+
+
+def _worded(texts: Iterable[str]) -> Iterator[str]:
+    return (text[:1000] for text in texts if any(map(str.isalpha, text)))

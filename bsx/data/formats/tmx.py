@@ -1,0 +1,171 @@
+"""TMX 1.1 to 1.4, translation memories, as a table: a row a unit, a column a language.
+
+Source: LISA OSCAR, TMX 1.4b Specification (2005).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from bsx.data.formats.markup import Handler, InlineText, language_of, quoted, walk
+from bsx.data.formats.source import Found
+from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
+from bsx.errors import InputError
+from bsx.support.memory import show_bytes
+
+_MOST = 1000
+"""Languages of a memory; there are about 200 that are translated."""
+ANY = "*all*"
+
+
+class Unit(NamedTuple):
+    """A translation unit.
+
+    Attributes:
+        name: its ``tuid``, if it has one.
+        line: where it begins.
+        texts: language, in small letters -> the language as it is written, and the text.
+        again: how many texts of a language that was there already were left out.
+        source: what the memory says that its source language is.
+    """
+
+    name: str
+    line: int
+    texts: Mapping[str, tuple[str, str]]
+    again: int
+    source: str
+
+
+class _Units(Handler[Unit]):
+    def __init__(self) -> None:
+        super().__init__()
+        self._source = ""
+        self._into: InlineText | None = None
+        self._inside = 0
+        self._begin("", 0)
+
+    def _begin(self, name: str, line: int) -> None:
+        self._name, self._line, self._again, self._size = name, line, 0, 0
+        self._texts: dict[str, tuple[str, str]] = {}
+        self._language = ""
+
+    def begin(self, space: str, local: str, attributes: Mapping[str, str]) -> None:
+        if len(self.path) == 1 and local != "tmx":
+            tag = quoted(f"{{{space}}}{local}" if space else local)
+            raise self.refuse(f"is no TMX: its first element is {tag}, not tmx")
+        if self._into is not None:
+            self._inside += 1
+            self._into.begin(local, attributes)
+        elif local == "header":
+            self._source = attributes.get("srclang", "").strip()
+        elif local == "tu":
+            self._begin(attributes.get("tuid", "").strip(), self.line)
+        elif local == "tuv":
+            self._language = language_of(attributes, "lang").replace("_", "-")
+            if not self._language:
+                raise self.refuse("a tuv does not say its language: xml:lang is missing")
+        elif local == "seg" and self.parent() == "tuv":
+            self._into = InlineText(preserves=self.preserves)
+
+    def finish(self, space: str, local: str) -> None:
+        if self._into is not None:
+            if self._inside:
+                self._inside -= 1
+                self._into.end(local)
+                return
+            key = self._language.lower()
+            if key in self._texts:
+                self._again += 1
+            else:
+                self._texts[key] = (self._language, self._into.whole())
+            self._into = None
+        elif local == "tu":
+            self.found.append(Unit(self._name, self._line, self._texts, self._again, self._source))
+            self._begin("", 0)
+
+    def text(self, text: str) -> None:
+        if self._into is not None:
+            self._into.text(text)
+            self._size += len(text)
+            if self._size > LONGEST_LINE:
+                raise self.refuse(f"unit {quoted(self._name)} is longer than {show_bytes(LONGEST_LINE)}")
+
+
+class Memory:
+    """A translation memory; see `bsx.data.formats.source.RowSource`.
+
+    Columns are ``id`` (``tuid`` where Indonesian takes that name) and one for each language, named as the file names
+    it; that of the language in ``srclang`` is called ``source``. Units that lack a language which is read are left out,
+    and counted in a note.
+
+    Args:
+        file: the file, which is read once from start to end, and again for the rows.
+
+    Raises:
+        InputError: naming line and column, if it is no TMX; or if it holds no texts.
+    """
+
+    letters: Mapping[str, str] = {}
+    sheets: Sequence[str] = ()
+    sheet = None
+
+    def __init__(self, file: NamedFile) -> None:
+        self._file = file
+        names: dict[str, str] = {}
+        self._counts = Counter[str]()
+        self.total = again = 0
+        said = ""
+        for unit in walk(file, _Units(), "TMX"):
+            self.total += 1
+            again += unit.again
+            said = unit.source
+            for key, (language, _) in unit.texts.items():
+                names.setdefault(key, language)
+                self._counts[key] += 1
+            if len(names) > _MOST:
+                raise InputError(f"has texts in more than {_MOST} languages", file=file.name, line=unit.line)
+        if not names:
+            raise InputError("holds no texts", file=file.name)
+        self._source = _matching(said, list(names))
+        self._names = {key: "source" if key == self._source else name for key, name in names.items()}
+        self._id = "tuid" if "id" in self._names.values() else "id"
+        self.columns = [self._id, *(["source"] if self._source else [])]
+        self.columns += [name for key, name in self._names.items() if key != self._source]
+        self.languages = {self._names[key]: names[key] for key in names}
+        self.notes = [self._told(said)]
+        if again:
+            self.notes.append(f"{file.name}: {again:,} further texts of a unit's language are left out")
+
+    def _told(self, said: str) -> str:
+        others = ", ".join(name for key, name in self._names.items() if key != self._source)
+        if self._source:
+            which = f"the source is {self.languages['source']}; the other columns are {others or 'none'}"
+        else:
+            why = f"names the source language {quoted(said)}" if said else "names no source language"
+            why = "says that any language may be the source" if said.lower() == ANY else why
+            which = f"{why}: name a column as source; there are {others}"
+        lacking = {self._names[key]: self.total - count for key, count in self._counts.items() if count < self.total}
+        left = "".join(f"; {count:,} of {self.total:,} units lack {name}" for name, count in sorted(lacking.items()))
+        return f"{self._file.name}: {which}{left}{', and are left out where it is read' if left else ''}"
+
+    def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Found]:
+        """Yield the units that have the languages that are needed; see `bsx.data.formats.source.RowSource`."""
+        wanted = {name for name in needed if name in self.languages}
+        for number, unit in enumerate(walk(self._file, _Units(), "TMX"), start=1):
+            cells: dict[str, object] = dict.fromkeys(self.columns, "")
+            cells[self._id] = unit.name or str(number)
+            there = {self._names[key]: text for key, (_, text) in unit.texts.items()}
+            if wanted <= there.keys():
+                where = f"{self._file.name}: unit {cells[self._id]} (line {unit.line})"
+                yield Found(where, number, cells | there)
+
+
+def _matching(said: str, languages: Sequence[str]) -> str:
+    """Return which language a memory means by its ``srclang``; nothing if none is meant for certain."""
+    key = said.replace("_", "-").lower()
+    if key in languages:
+        return key
+    alike = [one for one in languages if key and one.partition("-")[0] == key.partition("-")[0]]
+    return alike[0] if len(alike) == 1 else ""

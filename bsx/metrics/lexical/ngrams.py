@@ -1,0 +1,325 @@
+"""N-grams in common of many pairs of texts at once, counted by sorting numbers that stand for n-grams."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, count, islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.encode.devices import threads
+from bsx.metrics.blocks import Values
+
+_TOGETHER = 25_000  # symbols sorted at once: the numbers of one order stay in a processor's own cache
+_FEW = 4  # parts that do not repay a thread
+_BITS = 64
+
+
+@dataclass(frozen=True)
+class Counted:
+    """N-grams of some rows, order by order.
+
+    Attributes:
+        candidate: how many the candidates have (orders, rows).
+        other: how many the other texts have, of several the first (orders, rows).
+        matches: how many they share, each counted no oftener than in the other text that has it most (orders, rows).
+    """
+
+    candidate: Values
+    other: Values
+    matches: Values
+
+
+@dataclass(frozen=True)
+class Words:
+    """Texts cut into words, for which numbers stand.
+
+    Attributes:
+        numbers: the words of all texts, one text after the other.
+        lengths: how many words each text has (texts,).
+    """
+
+    numbers: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where each text starts (texts,)."""
+        return _starts(self.lengths)
+
+    def of(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the words of some texts, one text after the other."""
+        return self.numbers[_spans(self.starts[texts], self.lengths[texts])]
+
+
+def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.cumsum(lengths) - lengths
+
+
+def _spans(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places in some spans, one span after the other."""
+    return np.repeat(starts - _starts(lengths), lengths) + np.arange(int(lengths.sum()))
+
+
+def by_characters(rows: Sequence[tuple[str, ...]], orders: int) -> Counted:
+    """Count n-grams of characters.
+
+    Args:
+        rows: of each, the candidate and at least one other text.
+        orders: the longest n-gram.
+    """
+    texts = list(chain.from_iterable(rows))
+
+    def codes(start: int, end: int) -> NDArray[np.uint32]:
+        return np.frombuffer("".join(texts[start:end]).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+
+    return _count(codes, _lengths(texts), _lengths(rows), orders)
+
+
+def by_words(words: Words, texts: NDArray[np.int64], many: NDArray[np.int64], orders: int) -> Counted:
+    """Count n-grams of words.
+
+    Args:
+        words: of some texts.
+        texts: which of these each row has: the candidate and at least one other, row by row.
+        many: how many each row has (rows,).
+        orders: the longest n-gram.
+    """
+    return _count(lambda start, end: words.of(texts[start:end]), words.lengths[texts], many, orders)
+
+
+def _lengths(several: Sequence[Sequence[object]]) -> NDArray[np.int64]:
+    return np.fromiter(map(len, several), dtype=np.int64, count=len(several))
+
+
+def _count(
+    codes: Callable[[int, int], NDArray[np.integer[Any]]],
+    lengths: NDArray[np.int64],
+    many: NDArray[np.int64],
+    orders: int,
+) -> Counted:
+    """Count part by part, where there are several on all cores: NumPy sorts without the interpreter.
+
+    Args:
+        codes: returns the symbols of texts from one on, up to another.
+        lengths: of all texts, those of a row one after the other.
+        many: how many texts each row has.
+        orders: the longest n-gram.
+    """
+    first = np.concatenate([[0], np.cumsum(many)])
+
+    def counted(part: tuple[int, int]) -> Counted:
+        start, end = first[part[0]], first[part[1]]
+        return _counted(codes(start, end), lengths[start:end], many[part[0] : part[1]], orders)
+
+    parts = list(_parts(np.concatenate([[0], np.cumsum(lengths)])[first]))
+    workers = min(threads(), len(parts) // _FEW)
+    if workers < 2:
+        return _joined(list(map(counted, parts)), orders)
+    with ThreadPoolExecutor(workers, thread_name_prefix="bsx-ngrams") as pool:
+        return _joined(list(pool.map(counted, parts)), orders)
+
+
+def _parts(before: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Cut rows into parts of about as many symbols as are sorted at once; together they are all rows, in order.
+
+    Args:
+        before: how many symbols are before each row, and before the end (rows + 1,).
+    """
+    start, rows = 0, len(before) - 1
+    while start < rows:
+        end = min(int(np.searchsorted(before, before[start] + _TOGETHER)), rows)
+        yield start, end
+        start = end
+
+
+def _joined(parts: list[Counted], orders: int) -> Counted:
+    if not parts:
+        nothing = np.zeros((orders, 0))
+        return Counted(nothing, nothing, nothing)
+    sides = ([getattr(part, name) for part in parts] for name in ("candidate", "other", "matches"))
+    return Counted(*(np.concatenate(side, axis=1) for side in sides))
+
+
+def _counted(
+    codes: NDArray[np.integer[Any]], lengths: NDArray[np.int64], many: NDArray[np.int64], orders: int
+) -> Counted:
+    """Count n-grams of texts whose symbols stand one after the other, as any numbers from 0; see `_count`."""
+    seen = np.zeros(int(codes.max(initial=0)) + 1, dtype=bool)
+    seen[codes] = True
+    known = np.flatnonzero(seen)
+    number = np.empty(len(seen), dtype=np.uint64)
+    number[known] = np.arange(len(known))
+    symbols = number[codes]
+    first = _starts(many)
+    row = np.repeat(np.arange(len(many)), many)
+    side = np.arange(len(lengths)) - first[row]
+    longest = np.arange(orders)[:, None]
+    return Counted(
+        np.maximum(lengths[first] - longest, 0).astype(np.float64),
+        np.maximum(lengths[first + 1] - longest, 0).astype(np.float64),
+        _matches(symbols, lengths, row, side, orders),
+    )
+
+
+def _matches(
+    symbols: NDArray[np.uint64],
+    lengths: NDArray[np.int64],
+    row: NDArray[np.int64],
+    side: NDArray[np.int64],
+    orders: int,
+) -> Values:
+    """Return how many n-grams of each order each row's first text shares with the others (orders, rows).
+
+    An n-gram is its symbols' bits in a row, with those of the row and of the text's place in it below them: sorted,
+    equal ones stand together, and those of one row next to each other, the candidate's first. Behind each text stands
+    a symbol that says its place, so what runs into the next text is in no other text.
+
+    Args:
+        symbols: of all texts, one after the other.
+        lengths: of the texts (texts,).
+        row: of each text, in rising order (texts,).
+        side: the place of each text in its row: 0 the candidate, 1 and up the others (texts,).
+        orders: the longest n-gram.
+    """
+    rows, sides = int(row[-1]) + 1, int(side.max()) + 1
+    ends = np.cumsum(lengths + 1) - 1
+    line = np.empty(len(symbols) + len(ends), dtype=np.uint64)
+    inside = np.ones(len(line), dtype=bool)
+    inside[ends] = False
+    line[inside] = symbols + np.uint64(sides)
+    line[ends] = side
+    each, low = _bits(int(line.max())), _bits(sides - 1)
+    below = low + _bits(rows - 1)
+    owner = np.repeat((row.astype(np.uint64) << np.uint64(low)) | side.astype(np.uint64), lengths + 1)
+    shared = np.zeros((orders, rows))
+    ngrams, size = line, each
+    for order in range(orders):
+        if order:
+            if order >= len(line):
+                break
+            if size + each + below > _BITS:  # numbers of those n-grams that there are need fewer bits
+                distinct, places = np.unique(ngrams, return_inverse=True)
+                ngrams, size = places.astype(np.uint64), _bits(len(distinct))
+            ngrams = (ngrams[:-1] << np.uint64(each)) | line[order:]
+            size += each
+        keys = (ngrams << np.uint64(below)) | owner[: len(ngrams)]
+        kind = np.uint16 if size + below <= 16 else np.uint32 if size + below <= 32 else np.uint64
+        keys = keys.astype(kind, copy=False)
+        keys.sort()
+        ends = np.append(np.flatnonzero(keys[1:] != keys[:-1]), len(keys) - 1)
+        counts = np.diff(ends, prepend=-1)
+        runs = keys[ends]
+        mine = np.flatnonzero((runs & kind(2**low - 1)) == 0)
+        mine = mine[mine + 1 < len(runs)]
+        together = runs >> kind(low)
+        mine = mine[together[mine] == together[mine + 1]]
+        best = counts[mine + 1]
+        for further in range(2, sides):
+            there = np.minimum(mine + further, len(runs) - 1)
+            best = np.maximum(best, np.where(together[there] == together[mine], counts[there], 0))
+        where = (together[mine].astype(np.int64)) & (2 ** (below - low) - 1)
+        shared[order] = np.bincount(where, np.minimum(counts[mine], best), rows)
+    return shared
+
+
+def _bits(number: int) -> int:
+    return max(1, number.bit_length())
+
+
+_ENTITIES = (("<skipped>", ""), ("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
+_KNOWN = 100_000  # words that are remembered
+
+
+class Cutter13a:
+    """Cuts texts into words as sacreBLEU's tokenizer 13a does, and numbers the words.
+
+    It puts a space before and after a text, and none of its rules looks further than to the next character: so each
+    distinct run of letters without white space needs cutting once, and all of them may be cut together, but where it
+    joins the lines of a text.
+
+    Args:
+        rules: patterns and what it puts in their place, in order.
+    """
+
+    def __init__(self, rules: Sequence[tuple[re.Pattern[str], str]]) -> None:
+        self._rules = rules
+        self._lock = threading.Lock()
+        self._forget(next(_letters()))
+
+    def _forget(self, end: str) -> None:
+        """Start anew, with a letter that stands for the end of a text."""
+        self._many = array("q")  # how many words each run has
+        self._first, self._parts = array("q"), array("q")  # where they are, and their numbers
+        self._runs, self._words, self._end = _numbers(), _numbers(), end
+        _ = self._runs[end]  # takes number 0
+        self._learn([end])
+
+    def __call__(self, texts: Sequence[str]) -> Words:
+        """Return the words of texts; a number stands for the same word in all of them, but not in those of other calls.
+
+        Each text is stripped of white space at its end.
+        """
+        page = "".join(texts)
+        if "\n" in page:
+            texts = [text.rstrip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ") for text in texts]
+        with self._lock:
+            whole = 0 < len(self._many) == len(self._runs)  # no Ctrl-C has come in between
+            if not whole or len(self._runs) > _KNOWN or self._end in page:
+                self._forget(next(letter for letter in _letters() if letter not in page))
+            runs = f" {self._end} ".join([*texts, ""]).split()
+            before = len(self._runs)
+            found = np.fromiter(map(self._runs.__getitem__, runs), dtype=np.int64, count=len(runs))
+            if new := len(self._runs) - before:
+                self._learn(list(islice(reversed(self._runs), new))[::-1])
+            first, many, parts = (np.array(table) for table in (self._first, self._many, self._parts))
+        lengths = many[found]
+        ends = np.concatenate([[0], np.cumsum(lengths)[found == 0]])
+        return Words(parts[_spans(first[found], lengths)], np.diff(ends))
+
+    def _learn(self, runs: Sequence[str]) -> None:
+        """Cut new runs, in the order of their numbers."""
+        page = " \n ".join(["", *runs, ""])
+        for name, letter in _ENTITIES:
+            page = page.replace(name, letter)
+        for rule, by in self._rules:
+            page = rule.sub(by, page)
+        for run, cut in zip(runs, page.split("\n")[1:-1], strict=True):
+            words = [] if run == self._end else cut.split()
+            self._first.append(len(self._parts))
+            self._parts.extend(map(self._words.__getitem__, words))
+            self._many.append(len(words))  # last: what has its number of words is learnt
+
+
+def _letters() -> Iterator[str]:
+    """Yield letters that hardly any text has, short ones in memory first."""
+    return map(chr, chain(range(1, 9), range(0xE000, sys.maxunicode)))
+
+
+def _numbers() -> defaultdict[str, int]:
+    """Return a table that numbers what is looked up, from 0."""
+    return defaultdict(count().__next__)
+
+
+def numbered(texts: Iterable[Sequence[str]]) -> Words:
+    """Return texts with a number for each distinct word."""
+    cut = list(texts)
+    numbers = np.fromiter(map(_numbers().__getitem__, chain.from_iterable(cut)), dtype=np.int64)
+    return Words(numbers, _lengths(cut))
+
+
+def placed(texts: Iterable[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the distinct texts, and the place of each text among them."""
+    numbers = _numbers()
+    places = np.fromiter(map(numbers.__getitem__, texts), dtype=np.int64)
+    return list(numbers), places

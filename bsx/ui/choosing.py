@@ -1,0 +1,352 @@
+"""Which metrics to compute: ranked by evidence for the language, with what each needs and about how long it takes."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.entries.metrics import MetricEntry
+from bsx.catalog.entries.models import LanguageEntry, ModelEntry
+from bsx.catalog.languages import Asked, codes_of, find_languages
+from bsx.catalog.specs import read_spec
+from bsx.errors import BsxError, InputError, UnknownNameError
+from bsx.models.evidence import Ranked, by_evidence, chrf_beside
+from bsx.models.files import is_here
+from bsx.models.ranking import cost, rank
+from bsx.support.children import run_code
+from bsx.support.memory import show_bytes
+from bsx.support.optional import install_command
+from bsx.ui.workspace import Size
+
+_WITH_MODEL = "with model or lang"
+_OF_FILES = ("ensemble", "trained")  # which need a file of one's own
+_MODELS = 3  # that BERTScore is offered with, beside the one that is here
+_PAIRS = 60
+_LETTERS = 90  # of a segment, where texts are not known
+# Times as long as chrF for each million of multiply-adds a token: me5-small-q4 takes 65.6 times as long and has 12.4,
+# minilm 35.2 and 7.1 (evidence of speed in registry/models).
+_PER_MILLION = 5.2
+# Words for figures of agreement: the last one below whose end a figure lies. Figures of tau are lower than those of r.
+_OF_R = ((0.2, "hardly"), (0.4, "weakly"), (0.6, "moderately"), (2.0, "strongly"))
+_OF_TAU = ((0.1, "hardly"), (0.25, "weakly"), (0.45, "moderately"), (2.0, "strongly"))
+_OF_SYSTEMS = ((0.5, "weakly"), (0.8, "moderately"), (2.0, "strongly"))
+_CLOSE = 0.02  # a difference that is none, where no interval is known
+_ABOUT = {
+    "chrf chrf++": "Counts short sequences of letters that candidate and reference share.",
+    "bleu sentbleu": "Counts sequences of words that candidate and reference share.",
+    "ter": "Counts the edits that make the reference of the candidate: lower is better.",
+    "meteor rouge-l": "Aligns the words of candidate and reference.",
+    "bertscore bertr moverscore moverscore-v2": "Compares the meanings of words with those of the reference, by a "
+    "neural model.",
+    "sentence sbert sbert-wk labse laser muse muse-v3 msbert": "Compares the meaning of the whole segment with that of "
+    "the reference, by a neural model.",
+    "sentence-qe labse-qe laser-qe muse-v3-qe msbert-qe xmoverscore xmoverscore-v2": "Compares the meaning with "
+    "that of the source, by a neural model; it needs no reference.",
+    "comet xcomet bleurt metricx": "A neural model that was trained to predict human judgments.",
+    "comet-qe xcomet-qe metricx-qe": "A neural model that was trained to predict human judgments without a reference.",
+    "judge judge-qe": "A language model that is asked for a judgment.",
+    "length length-qe overlap": "A control: a metric that does not beat it tells little.",
+}
+_LEXICAL = 2.0  # the slowest of those on words and characters, TER, in times of chrF
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A metric that can be chosen.
+
+    Attributes:
+        spec: as ``--metrics`` takes it.
+        title: what it is called.
+        why: the figure that speaks for it in this language, as a sentence.
+        needs: what candidates are compared with.
+        lacks: what is missing here, as a sentence; None if it runs.
+        download: what would have to be fetched first; None if nothing.
+        seconds: about how long it takes on this machine; None if that is not known.
+        recommended: whether it belongs to the set that bsx would choose.
+        about: what it does, as a sentence; may be empty.
+        plain: how well it agrees with human judgments in this language, in words.
+    """
+
+    spec: str
+    title: str
+    why: str
+    needs: tuple[str, ...]
+    lacks: str | None = None
+    download: str | None = None
+    seconds: float | None = None
+    recommended: bool = False
+    about: str = ""
+    plain: str = ""
+
+    @property
+    def estimate(self) -> str:
+        """About how long it takes, in words."""
+        if self.seconds is None:
+            return "time not known"
+        if self.seconds < 45:
+            return "under a minute"
+        if self.seconds < 5400:
+            return f"about {max(1, round(self.seconds / 60))} min"
+        return f"about {self.seconds / 3600:.1f} h"
+
+
+class Survey:
+    """What runs on this machine, and how fast: found out once, in a process of its own, because that loads much."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._found: dict[str, Any] | None = None
+        self._problem = ""
+
+    def begin(self) -> None:
+        """Start, unless that was done."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._look, name="bsx-survey", daemon=True)
+                self._thread.start()
+
+    def again(self) -> None:
+        """Forget what was found, because something may have been installed or fetched since."""
+        with self._lock:
+            if self._thread is not None and not self._thread.is_alive():
+                self._thread = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether the result is there; it is begun if need be."""
+        self.begin()
+        assert self._thread is not None  # noqa: S101 - it has begun
+        return not self._thread.is_alive()
+
+    def result(self) -> dict[str, Any]:
+        """Return metric -> what its inventory says, under ``metrics``; seconds of chrF for a letter, under ``pace``.
+
+        Raises:
+            InputError: if it could not be found out.
+        """
+        self.begin()
+        assert self._thread is not None  # noqa: S101 - it has begun
+        self._thread.join()
+        if self._found is None:
+            raise InputError(f"What runs on this machine could not be found out: {self._problem}")
+        return self._found
+
+    def _look(self) -> None:
+        done = run_code("from bsx.ui.choosing import print_survey; print_survey()")
+        try:
+            self._found = json.loads(done.stdout)
+        except ValueError:
+            self._problem = next(reversed(done.stderr.strip().splitlines()), "no answer")[:300]
+
+
+def print_survey() -> None:
+    """Print what runs here and how fast chrF is, as JSON."""
+    from bsx.metrics.inventory import inventory
+    from bsx.metrics.zoo import get_metric
+
+    rows = inventory(load_registry())
+    chrf = get_metric("chrf")
+    words = "On Tuesday councillors decided that heavy lorries may not use the old harbour bridge".split()  # noqa: SIM905
+    candidates = [" ".join(words[number % 7 :]) + f" {number}" for number in range(_PAIRS)]
+    references = [" ".join(words[: 9 + number % 5]) + f" {number}" for number in range(_PAIRS)]
+    chrf.score(candidates[:5], references=references[:5])
+    began = time.perf_counter()
+    chrf.score(candidates, references=references)
+    pace = (time.perf_counter() - began) / sum(map(len, candidates))
+    print(json.dumps({"metrics": {row["name"]: row for row in rows}, "pace": pace}))
+
+
+def offers(lang: str, sides: Iterable[str], size: Size, survey: Mapping[str, Any]) -> tuple[Asked, list[Offer]]:
+    """Return all metrics for a language: the recommended ones, those that run here, those that lack something.
+
+    Within each group they are ranked by evidence, see `bsx.models.evidence.by_evidence`.
+
+    Args:
+        lang: the language, or a pair with the source first.
+        sides: what there is to compare with: reference, source.
+        size: how much there is to score.
+        survey: see `Survey.result`.
+
+    Raises:
+        UnknownNameError: for an unknown language.
+    """
+    catalog = load_registry()
+    asked = find_languages(lang, catalog)
+    rows: Mapping[str, Mapping[str, Any]] = survey["metrics"]
+    models = _models(asked, catalog)
+    there = frozenset(sides)
+    pool: dict[str, MetricEntry] = {}
+    of_model: dict[str, ModelEntry] = {}
+    for name, row in rows.items():
+        entry = catalog.metrics.get(name)
+        if entry is None or name in _OF_FILES:  # None: of another installed package
+            continue
+        if row["runs"] == _WITH_MODEL and not name.startswith("bertr"):
+            for model in models:
+                spec = f"{name}:model={model.name}"
+                title = f"{entry.title} with {model.name}"
+                pool[spec] = entry.model_copy(update={"name": spec, "title": title, "evidence": model.evidence})
+                of_model[spec] = model
+        elif row["runs"] == _WITH_MODEL or _asks_model(entry, asked.target):
+            here = next((model for model in models if is_here(model.source)), None)
+            spec = name if here is None else f"{name}:model={here.name}"
+            pool[spec] = entry.model_copy(update={"name": spec})
+            if here is not None:
+                of_model[spec] = here
+        else:
+            pool[name] = entry
+    chrf = catalog.metrics["chrf"].evidence
+    # It ranks whatever has a name and evidence; what it says of models holds for metrics.
+    standing = by_evidence(
+        cast("list[ModelEntry]", list(pool.values())), asked.target, catalog.languages, source=asked.source, chrf=chrf
+    )
+    chosen = _recommended(of_model, there)
+    found = [
+        _offer(ranked, pool[ranked.entry.name], of_model.get(ranked.entry.name), asked, catalog, rows, size, survey)
+        for ranked in standing.ranking
+    ]
+    found = [_for_sides(one, there, chosen) for one in found]
+    return asked, sorted(found, key=lambda one: (not one.recommended, one.lacks is not None, one.download is not None))
+
+
+def _models(asked: Asked, catalog: Catalog) -> list[ModelEntry]:
+    """Return the model that is here and agrees best with human judgments, and the best of all."""
+    try:
+        ranked = rank(asked.target, catalog, prefer="quality", source=asked.source).ranking
+    except BsxError:  # no model was trained on the language
+        return []
+    here = [one.entry for one in ranked if is_here(one.entry.source)][:1]
+    others = [one.entry for one in ranked if one.evidence is not None and one.entry not in here][:_MODELS]
+    return [*here, *others]
+
+
+def _asks_model(entry: MetricEntry, language: LanguageEntry) -> bool:
+    """Tell whether a metric takes any model, and its own was not made for the language."""
+    return entry.name in ("sentence", "sentence-qe") and not _made_for(entry, language)
+
+
+def _made_for(entry: MetricEntry, language: LanguageEntry) -> bool:
+    return entry.languages == "any" or bool({*codes_of(language)} & {*entry.languages})
+
+
+def _recommended(of_model: Mapping[str, ModelEntry], there: frozenset[str]) -> set[str]:
+    """Return what `bsx evaluate` computes: BERTScore with the best model that is here, and chrF."""
+    kind = "bertscore" if "reference" in there else "sentence-qe"
+    neural = [spec for spec, model in of_model.items() if read_spec(spec)[0] == kind and is_here(model.source)][:1]
+    return {*neural, *(["chrf"] if "reference" in there else [])}
+
+
+def _offer(
+    ranked: Ranked,
+    entry: MetricEntry,
+    model: ModelEntry | None,
+    asked: Asked,
+    catalog: Catalog,
+    rows: Mapping[str, Mapping[str, Any]],
+    size: Size,
+    survey: Mapping[str, Any],
+) -> Offer:
+    name = read_spec(entry.name)[0]
+    own = model if model is not None else catalog.find(entry.model) if entry.model is not None else None
+    runs = str(rows[name]["runs"])
+    lacks, download = None, None
+    if model is not None:
+        download = None if is_here(model.source) else _weight(model)
+    elif runs.startswith("needs its model"):
+        download = "its model" if own is None else _weight(own)
+    elif runs.startswith("needs the extra "):
+        extra = runs.removeprefix("needs the extra ")
+        lacks = f"It needs packages that are not installed: {install_command(extra)}"
+    elif runs != "yes":
+        lacks = f"It {runs}." if runs.startswith("needs ") else f"It does not run here: {runs}."
+    if lacks is None and model is None and not _made_for(entry, asked.target):
+        lacks = f"It was not made for {asked.target.name}."
+    return Offer(
+        spec=entry.name,
+        title=entry.title,
+        about=next((said for names, said in _ABOUT.items() if name in names.split()), ""),
+        plain=_plain(ranked, asked, catalog),
+        why=_why(ranked, asked),
+        needs=tuple(need for need in entry.needs if need != "candidate"),
+        lacks=lacks,
+        download=download,
+        seconds=None if lacks is not None else _seconds(entry, own, size, float(survey["pace"])),
+    )
+
+
+def _why(ranked: Ranked, asked: Asked) -> str:
+    if ranked.evidence is None:
+        return f"Nothing was measured of it in {asked.target.name}."
+    if ranked.evidence.language in codes_of(asked.target):
+        return f"Agreement with human judgments in {asked.target.name}: {ranked.reason}."
+    return f"Not measured in {asked.target.name}; agreement with human judgments in {ranked.reason}."
+
+
+def _plain(ranked: Ranked, asked: Asked, catalog: Catalog) -> str:
+    """Say in words how well a metric agrees with human judgments, and whether more or less than chrF."""
+    one = ranked.evidence
+    if one is None:
+        return f"Whether it agrees with human judgments in {asked.target.name} was not measured."
+    known = asked.target if one.language in codes_of(asked.target) else catalog.languages.get(one.language)
+    where = one.language if known is None else known.name
+    away = "" if known is asked.target else f"Not measured in {asked.target.name}. "
+    if one.judged == "similarity":
+        return f"{away}In {where}, it was compared with judgments of how alike sentences are, not of translations."
+    ends = _OF_SYSTEMS if one.level == "system" else _OF_TAU if "tau" in one.statistic else _OF_R
+    strength = next(word for end, word in ends if one.value < end)
+    judged = "whole systems" if one.level == "system" else "single segments"
+    chrf = None if ranked.entry.name == "chrf" else chrf_beside(one, catalog.metrics["chrf"].evidence)
+    beside = ""
+    if chrf is not None:
+        low, high = one.interval or (one.value - _CLOSE, one.value + _CLOSE)
+        beside = (
+            ", about as much as chrF" if low <= chrf <= high else f", {'less' if chrf > high else 'more'} than chrF"
+        )
+    return f"{away}In {where}, it agrees {strength} with human judgments of {judged}{beside}."
+
+
+def _weight(model: ModelEntry) -> str:
+    return "its model" if model.parameters is None else f"about {show_bytes(4 * model.parameters)}"
+
+
+def _seconds(entry: MetricEntry, model: ModelEntry | None, size: Size, pace: float) -> float | None:
+    """Estimate how long a metric takes: so many times as long as chrF, which was timed here."""
+    chrf = pace * (size.letters or _LETTERS) * max(size.segments, 1) * max(size.systems, 1)
+    if entry.implementation.startswith("bsx.metrics.lexical"):
+        return 2 + _LEXICAL * chrf
+    timed = next((one.value for one in entry.evidence if one.aspect == "speed"), None)
+    if model is not None and timed is None:
+        timed = cost(model) / 1e6 * _PER_MILLION
+    return None if timed is None else 5 + timed * chrf
+
+
+def _for_sides(one: Offer, there: frozenset[str], chosen: set[str]) -> Offer:
+    missing = [need for need in one.needs if need not in there]
+    if missing:
+        said = f"It compares candidates with the {' and the '.join(missing)}, which these files do not have."
+        return replace(one, lacks=said, recommended=False)
+    return replace(one, recommended=one.spec in chosen and one.lacks is None)
+
+
+def check_metrics(specs: Sequence[str], known: Sequence[Offer]) -> tuple[str, ...]:
+    """Return the metrics of a form, if they are among those that were offered and run here.
+
+    Raises:
+        InputError: if none is chosen, or one lacks something.
+        UnknownNameError: for one that was not offered.
+    """
+    by_spec = {one.spec: one for one in known}
+    for spec in specs:
+        if spec not in by_spec:
+            raise UnknownNameError(f"There is no metric {spec!r} among those offered.")
+        if (lacks := by_spec[spec].lacks) is not None:
+            raise InputError(f"{by_spec[spec].title} cannot run: {lacks}")
+    if not specs:
+        raise InputError("Choose at least one metric.")
+    return tuple(dict.fromkeys(specs))

@@ -1,0 +1,354 @@
+"""Files in: uploads streamed to the folder of a run, what they hold, and which column is what."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import re
+import shutil
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import get_args
+
+from bsx.data.formats.preview import Preview, PreviewColumn, Role, preview
+from bsx.data.lines import NamedFile, check_line_counts
+from bsx.data.output import atomic_path, atomic_text
+from bsx.data.tables import TABLE_FORMATS, Table
+from bsx.errors import BsxError, InputError
+from bsx.ui.workspace import Choices, Run, Size, StoredFile, Workspace
+
+TEXTS = "input.jsonl"
+"""The table that texts of a line a segment are put together in."""
+_ROWS = 8  # of a file that are shown
+_CELL = 400  # characters of a cell that are shown
+_MOST = 64  # files of a run
+_PATIENCE = 60.0  # seconds that an upload may stand still; others wait for it
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The files of a run, as far as they are understood.
+
+    Attributes:
+        table: whether they are one table; otherwise they are texts of a line a segment.
+        seen: stored name -> its first rows.
+        choices: columns and languages, chosen or found.
+        notes: what was found, a sentence each.
+        problems: what stands in the way, a sentence each.
+    """
+
+    table: bool
+    seen: Mapping[str, Preview]
+    choices: Choices
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def is_table(stored: str) -> bool:
+    """Tell whether a file is a table by the end of its name."""
+    return PurePosixPath(stored.removesuffix(".gz")).suffix in TABLE_FORMATS
+
+
+async def store(run: Run, name: str, body: AsyncIterator[bytes]) -> StoredFile:
+    """Write an upload into the folder of a run, under a name that bsx chooses.
+
+    Args:
+        run: where it goes.
+        name: as the user calls it.
+        body: its bytes, as they come.
+
+    Raises:
+        InputError: if the disk is full, there are too many files, or nothing comes any more.
+    """
+    stored = _new_name(run, name)
+    with atomic_path(run.folder / stored, own=True) as temporary, temporary.open("wb") as stream:
+        try:
+            while True:
+                stream.write(await asyncio.wait_for(anext(body), _PATIENCE))
+        except StopAsyncIteration:
+            pass
+        except TimeoutError as error:
+            raise InputError(f"The upload of {_shown(name)} has stood still for too long: try again.") from error
+        size = stream.tell()
+    return _added(run, StoredFile(name=_shown(name), stored=stored, size=size))
+
+
+def copy_in(run: Run, path: Path) -> StoredFile:
+    """Copy a file of this machine into the folder of a run.
+
+    Raises:
+        InputError: if it cannot be read.
+    """
+    NamedFile(path, found=True)
+    stored = _new_name(run, path.name)
+    with atomic_path(run.folder / stored, own=True) as temporary:
+        shutil.copyfile(path, temporary)
+    return _added(run, StoredFile(name=_shown(path.name), stored=stored, size=(run.folder / stored).stat().st_size))
+
+
+def copy_of(workspace: Workspace, run: Run) -> Run:
+    """Return a new run with the files and choices of another."""
+    record = run.record
+    made = workspace.new(record.title)
+    for file in record.files:
+        with atomic_path(made.folder / file.stored, own=True) as temporary:
+            shutil.copyfile(run.file(file.stored), temporary)
+    made.update(files=record.files, choices=record.choices, size=record.size)
+    return made
+
+
+def remove(run: Run, stored: str) -> None:
+    """Remove a file that was handed in."""
+    record = run.record
+    if any(file.stored == stored for file in record.files):
+        run.file(stored).unlink(missing_ok=True)
+        run.update(files=tuple(file for file in record.files if file.stored != stored))
+
+
+def understand(run: Run, sheet: str | None = None) -> Inputs:
+    """Look at the files of a run: columns, roles and languages, those that were chosen before those that are found.
+
+    Args:
+        run: whose files they are.
+        sheet: of a spreadsheet, the sheet to look at instead of the one that was chosen.
+    """
+    record = run.record
+    choices = record.choices if sheet is None else Choices(sheet=sheet)
+    files = [file for file in record.files if file.stored != TEXTS]
+    seen = {file.stored: look(run, file, choices.sheet) for file in files}
+    problems = [problem for one in seen.values() for problem in one.problems]
+    tables = [file for file in files if is_table(file.stored)]
+    if len(tables) > 1 or (tables and len(tables) < len(files)):
+        problems.append(
+            f"One table, or texts with a line a segment: there are {len(tables)} tables and "
+            f"{len(files) - len(tables)} other files. Remove what does not belong."
+        )
+    notes = [note for one in seen.values() for note in one.notes]
+    if problems or not files:
+        return Inputs(bool(tables), seen, choices, tuple(notes), tuple(problems))
+    roles: list[tuple[str | None, PreviewColumn]] = []
+    if tables:
+        columns = seen[tables[0].stored].columns
+        choices = _chosen_columns(choices, seen[tables[0].stored])
+        named = {**dict.fromkeys(choices.candidate, "candidate"), **dict.fromkeys(choices.reference, "reference")}
+        roles = [("source" if column.name == choices.source else named.get(column.name), column) for column in columns]
+    else:
+        files = [file if file.role else file.model_copy(update={"role": _role(file.name)}) for file in files]
+        run.update(files=(*files, *(file for file in record.files if file.stored == TEXTS)))
+        singular = {"candidates": "candidate", "references": "reference", "source": "source"}
+        roles = [(singular.get(str(file.role)), seen[file.stored].columns[0]) for file in files]
+    for setting, wanted, what in (
+        ("lang", ("reference", "candidate"), "candidates and references"),
+        ("source_lang", ("source",), "source"),
+    ):
+        if getattr(choices, setting) is None and any(role in wanted for role, _ in roles):
+            texts = [column for name in wanted for role, column in roles if role == name]
+            known = next((column for column in texts if column.language is not None), None)
+            if known is None:
+                notes.append(f"The language of the {what} is not clear from the first rows: choose it.")
+            else:
+                choices = choices.model_copy(update={setting: known.language})
+                if known.detected:
+                    notes.append(f"The language of the {what} was detected from the texts: correct it if it is wrong.")
+    return Inputs(bool(tables), seen, choices, tuple(notes))
+
+
+def look(run: Run, file: StoredFile, sheet: str | None = None) -> Preview:
+    """Read the first rows of a file; whatever is wrong with it is told by the name that the user knows."""
+    path = run.file(file.stored)
+    seen = preview(f"{path}#{sheet}" if sheet and path.suffix == ".xlsx" else path, _ROWS)
+    return replace(
+        seen,
+        rows=tuple(tuple(cell[:_CELL] for cell in row) for row in seen.rows),
+        notes=tuple(_named(note, path, file.name) for note in seen.notes),
+        problems=tuple(_named(problem, path, file.name) for problem in seen.problems[:20]),
+    )
+
+
+def settle(run: Run, given: Mapping[str, Sequence[str]]) -> Choices:
+    """Store which column, or which file, is what; texts of a line a segment are put together in one table.
+
+    Args:
+        run: whose files they are.
+        given: what the form says: candidate, reference, source, document, lang, source_lang; of texts ``role-FILE``.
+
+    Raises:
+        InputError: for columns that are not there or are taken twice, no candidates, or texts of different lengths.
+    """
+    record = run.record
+    sheet = (given.get("sheet") or [""])[0] or None
+    one = {name: (given.get(name) or [""])[0] or None for name in ("source", "document", "lang", "source_lang")}
+    files = [file for file in record.files if file.stored != TEXTS]
+    tables = [file for file in files if is_table(file.stored)]
+    if tables:
+        seen = look(run, tables[0], sheet)
+        if seen.problems:
+            raise InputError(seen.problems[0])
+        candidate, reference = (tuple(dict.fromkeys(given.get(name, ()))) for name in ("candidate", "reference"))
+        system, segment = ((given.get(name) or [""])[0] or None for name in ("system", "segment"))
+        named = [*candidate, *reference, *(name for name in (one["source"], one["document"], system, segment) if name)]
+        _check(named, [column.name for column in seen.columns])
+        found = Choices.model_validate(
+            {**one, "candidate": candidate, "reference": reference, "system": system, "segment": segment}
+            | {"sheet": sheet if len(seen.sheets) > 1 else None}
+        )
+        files = [tables[0].model_copy(update={"role": "table"})]
+    else:
+        roles = {file.stored: (given.get(f"role-{file.stored}") or [file.role or ""])[0] for file in files}
+        files = [file.model_copy(update={"role": roles[file.stored] or None}) for file in files]
+        columns = _together(run, files)
+        candidate = tuple(name for name, role in columns.items() if role == "candidates")
+        reference = tuple(name for name, role in columns.items() if role == "references")
+        source = next((name for name, role in columns.items() if role == "source"), None)
+        found = Choices.model_validate(
+            {**one, "candidate": candidate, "reference": reference, "source": source, "segment": "id", "document": None}
+        )
+        files.append(StoredFile(name=TEXTS, stored=TEXTS, size=run.file(TEXTS).stat().st_size, role="table"))
+    if not found.candidate:
+        raise InputError("Choose what is evaluated: a column or a file of candidates.")
+    if not (found.reference or found.source):
+        raise InputError("Choose references, a source, or both: candidates are compared with them.")
+    table = next(file for file in files if file.role == "table")
+    size = _measured(run, table, found)
+    found = found.model_copy(update={"metrics": record.choices.metrics, "download": record.choices.download})
+    run.update(files=tuple(files), choices=found, size=size)
+    return found
+
+
+def _measured(run: Run, file: StoredFile, choices: Choices) -> Size:
+    """Read a table once, and return how much there is to score; a row that cannot be read is told where it is."""
+    segments, letters, systems = 0, 0, set()
+    path = run.file(file.stored)
+    try:
+        for row in Table(f"{path}{_sheet(choices)}", first_line=True).rows():
+            segments += 1
+            letters += sum(len(row.text(column)) for column in choices.candidate)
+            if choices.system is not None:
+                systems.add(row.name(choices.system))
+    except BsxError as error:
+        raise InputError(_named(str(error), path, file.name)) from error
+    of_columns = len(choices.candidate)
+    several = max(1, len(systems)) if of_columns == 1 else of_columns
+    return Size(
+        segments=segments // (several if of_columns == 1 else 1),
+        systems=several,
+        letters=letters / max(1, segments * of_columns),
+    )
+
+
+def table_of(run: Run) -> str:
+    """Return the table that the commands of a run read, as they name it in its folder.
+
+    Raises:
+        InputError: if no file of it was said to be one.
+    """
+    record = run.record
+    found = next((file for file in record.files if file.role == "table"), None)
+    if found is None:
+        raise InputError("Say first what the files hold.")
+    return f"{run.file(found.stored).name}{_sheet(record.choices)}"
+
+
+def _sheet(choices: Choices) -> str:
+    return f"#{choices.sheet}" if choices.sheet else ""
+
+
+def _check(named: Sequence[str], columns: Sequence[str]) -> None:
+    for name in named:
+        if name not in columns:
+            raise InputError(f"There is no column {name!r}.")
+        if named.count(name) > 1:
+            raise InputError(f"The column {name!r} can be one thing only: it is chosen twice.")
+        if "," in name:
+            raise InputError(f"The name of the column {name!r} holds a comma, which parts names: rename it.")
+
+
+def _together(run: Run, files: Sequence[StoredFile]) -> dict[str, str]:
+    """Write texts of a line a segment side by side, and return column -> role."""
+    used = [file for file in files if file.role in ("candidates", "references", "source")]
+    if sum(file.role == "source" for file in used) > 1:
+        raise InputError("Two files are sources: there is one source.")
+    columns: dict[str, str] = {}
+    paths: list[tuple[str, Path]] = []
+    for file in used:
+        base = {"references": "reference", "source": "source"}.get(str(file.role)) or _system(file.name)
+        name = next(n for n in _numbered(base) if n not in columns)
+        columns[name] = str(file.role)
+        paths.append((name, run.file(file.stored)))
+    counts = {file.name: 0 for file in used}
+    try:
+        with atomic_text(run.folder / TEXTS, own=True) as stream:
+            readers = [NamedFile(path).lines() for _, path in paths]
+            for number, row in enumerate(itertools.zip_longest(*readers), start=1):
+                for file, text in zip(used, row, strict=True):
+                    counts[file.name] += text is not None
+                cells = {name: text or "" for (name, _), text in zip(paths, row, strict=True)}
+                stream.write(json.dumps({"id": str(number), **cells}, ensure_ascii=False) + "\n")
+            check_line_counts(counts)  # type: ignore[arg-type]
+    except InputError as error:
+        said = str(error)
+        for file, (_, path) in zip(used, paths, strict=True):
+            said = _named(said, path, file.name)
+        raise InputError(said) from error
+    return columns
+
+
+def _numbered(base: str) -> Iterator[str]:
+    yield base
+    yield from (f"{base}{number}" for number in itertools.count(2))
+
+
+def _system(name: str) -> str:
+    """Return what the system is called whose candidates a file holds."""
+    stem = re.sub(r"[,\s]+", " ", PurePosixPath(name).stem).strip() or "system"
+    return f"{stem} " if stem in ("id", "reference", "source") else stem
+
+
+def _role(name: str) -> str:
+    """Return what a file of texts holds, by the name that the user gave it."""
+    words = re.split(r"[^a-z]+", name.lower())
+    if {*words} & {"ref", "refs", "reference", "references", "gold"}:
+        return "references"
+    return "source" if {*words} & {"src", "source", "sources", "original"} else "candidates"
+
+
+def _chosen_columns(choices: Choices, seen: Preview) -> Choices:
+    """Return which column is what: what was chosen, or else what the columns seem to be."""
+    if choices.candidate:
+        return choices
+    found = {role: tuple(column.name for column in seen.columns if column.role == role) for role in get_args(Role)}
+    if not found["candidate"]:  # whatever texts there are
+        found["candidate"] = tuple(one.name for one in seen.columns if one.role is None and one.kind == "text")
+    one = {name: seen.first(name) for name in ("source", "document", "segment")}
+    system = seen.first("system") if len(found["candidate"]) == 1 else None
+    return choices.model_copy(
+        update={**one, "system": system, "candidate": found["candidate"], "reference": found["reference"]}
+    )
+
+
+def _new_name(run: Run, name: str) -> str:
+    """Return what an upload is called: a number, and its ending if that is a plain one."""
+    taken = {file.stored for file in run.record.files}
+    if len(taken) >= _MOST:
+        raise InputError(f"A run takes {_MOST} files at most.")
+    ending = re.search(r"(\.[a-z0-9_-]{1,10}){0,1}(\.gz)?$", name.lower())
+    end = (ending[0] if ending is not None else "") or ".txt"
+    return next(made for number in itertools.count(1) if (made := f"input-{number}{end}") not in taken)
+
+
+def _shown(name: str) -> str:
+    """Return a name as it is shown: its last part, without what would turn or hide text."""
+    last = re.split(r"[/\\]", name)[-1]
+    return "".join(c for c in last if c.isprintable())[:200] or "file"
+
+
+def _added(run: Run, file: StoredFile) -> StoredFile:
+    run.update(files=(*run.record.files, file), choices=Choices())
+    return file
+
+
+def _named(message: str, path: Path, name: str) -> str:
+    """Return a message with the name that the user knows in place of the path."""
+    return message.replace(str(path), name).replace(path.name, name)

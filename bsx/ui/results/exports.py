@@ -1,0 +1,139 @@
+"""What a run lets one take away, and the commands that make the same files: the page runs these, and nothing else."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bsx.data.output import FORMATS
+from bsx.errors import InputError
+from bsx.ui.results.selection import Kept
+from bsx.ui.workspace import Run
+
+_LONGEST = 600  # seconds that a command may take
+_AT_ONCE = threading.Semaphore(2)
+_BEGIN = "import sys; sys.argv[0] = 'bsx'; from bsx.cli.main import run; run()"
+
+
+class _Out(str):
+    """A word of a command that names what it writes, or what a command before it has written."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Export:
+    """A file to take away.
+
+    Attributes:
+        name: of the file, by which it is asked for.
+        title: what it is.
+        about: what it is good for.
+        commands: without ``bsx``, each run in the folder of the run.
+        of_selection: whether it is made of the segments that are kept.
+    """
+
+    name: str
+    title: str
+    about: str
+    commands: tuple[tuple[str, ...], ...]
+    of_selection: bool = False
+
+    @property
+    def lines(self) -> list[str]:
+        """The commands as a person types them in the folder of the run."""
+        return [shlex.join(["bsx", *command]) for command in self.commands]
+
+
+def exports(
+    run: Run, documents: Sequence[str], selection: Path, kept: Kept, *, comparison: str | None, systems: int
+) -> list[Export]:
+    """Return what a run lets one take away.
+
+    Args:
+        run: the run.
+        documents: names of the documents of results in its folder.
+        selection: the file of the segments that are kept.
+        kept: these.
+        comparison: name of the document that compares systems, if there is one.
+        systems: how many there are.
+    """
+    table, title = _plain(run.scores.name), run.record.title or run.name
+    endings = [ending for ending in (".xlsx", ".tsv") if ending in FORMATS]
+
+    def out(name: str) -> _Out:
+        return _Out(f"new-{name}" if name == run.scores.name else name)
+
+    def export(title: str, about: str, *command: str, of_selection: bool = False) -> Export:
+        return Export(command[-1], title, about, (command,), of_selection)
+
+    report = ("report", table, *map(_plain, documents), f"--title={title}", "-o", out("report.html"))
+    found = [export("Report", "One page to send or to print; it needs nothing else.", *report)]
+    if comparison is not None:
+        ranking = ("convert", _plain(comparison), "-o", out("ranking.tex"))
+        found.append(export("Ranking for a paper", "LaTeX, with intervals and tests.", *ranking))
+    for ending in endings:
+        name = f"All scores ({ending[1:].upper()})"
+        found.append(export(name, "A row a segment and system.", "convert", table, "-o", out(f"table{ending}")))
+    if not kept.notes:
+        return found
+    chosen = ("convert", table, f"--segments={selection.name}", "-o")
+    for ending in endings:
+        name, about = f"Selection ({ending[1:].upper()})", "The segments you keep, with your notes."
+        found.append(export(name, about, *chosen, out(f"selection{ending}"), of_selection=True))
+    if systems > 1:
+        picked, folder = out("kept.jsonl"), _Out("campaign")
+        blinded = ("select", "segments", picked, "--n", str(len(kept.notes)), "--campaign", folder)
+        files = {
+            "sheet.csv": ("Spreadsheet to judge in", "Blinded outputs with empty columns for score and comment."),
+            "campaign.json": ("Pearmut campaign", "The same outputs for annotation with Pearmut."),
+            "key.jsonl": ("Key of both", "Says whose outputs they are: keep it, and keep it from those who judge."),
+        }
+        for name, (heading, about) in files.items():
+            found.append(Export(name, heading, about, ((*chosen, picked), blinded), of_selection=True))
+    return found
+
+
+def make(export: Export, run: Run, folder: Path) -> Path:
+    """Run the commands of an export and return the file.
+
+    Args:
+        export: one of `exports`.
+        run: in whose folder they run.
+        folder: an empty one, for what they write.
+
+    Raises:
+        InputError: with what the command said, if it failed.
+    """
+    with _AT_ONCE:
+        for command in export.commands:
+            words = [str(folder / word) if isinstance(word, _Out) else word for word in command]
+            try:
+                done = subprocess.run(
+                    [sys.executable, "-P", "-c", _BEGIN, *words],
+                    cwd=run.folder,
+                    capture_output=True,
+                    text=True,
+                    encoding="utf-8",
+                    errors="replace",
+                    stdin=subprocess.DEVNULL,
+                    timeout=_LONGEST,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired as error:
+                raise InputError(f"{export.name}: took more than {_LONGEST} seconds") from error
+            if done.returncode != 0:
+                said = [line for line in done.stderr.splitlines() if line.startswith("bsx: error: ")]
+                raise InputError((said or done.stderr.splitlines() or ["failed"])[-1].removeprefix("bsx: error: "))
+    inner = folder / "campaign" / export.name
+    return inner if inner.is_file() else folder / export.name
+
+
+def _plain(name: str) -> str:
+    """Return a file's name as no command takes it for an option."""
+    return f"./{name}" if name.startswith("-") else name

@@ -1,0 +1,226 @@
+"""What the page of a run says before it shows segments: the presenters' sentences, tables and charts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bsx.analysis.agreement.result import CompareResult
+from bsx.analysis.explanations.result import Explanations
+from bsx.analysis.present.cells import listed
+from bsx.analysis.present.parts import Chart, Section
+from bsx.analysis.report.build import findings
+from bsx.analysis.report.documents import Document, ScoreRows, parse_document
+from bsx.analysis.spans.marked import ErrorSpan
+from bsx.analysis.spans.table import COLUMNS, read_spans
+from bsx.catalog.catalog import load_registry
+from bsx.data.lines import NamedFile
+from bsx.data.pairing import printed
+from bsx.data.sidecar import ScoredMetricRow, Sidecar, read_sidecar
+from bsx.data.tables import TABLE_FORMATS, Table
+from bsx.errors import BsxError
+from bsx.support.result import Result
+from bsx.ui.results.store import ScoredTable
+from bsx.ui.workspace import RECORD, Run
+
+_OTHERS = (RECORD, "summary.json")
+_LARGEST = 64 << 20  # bytes of a document
+_MOST_FILES = 40
+_MOST_ROWS = 300_000  # whose spread is drawn
+_EXAMPLES = 3
+
+
+@dataclass
+class RunNeighbours:
+    """What lies in the folder of a table of scores and speaks of it.
+
+    Attributes:
+        documents: name -> result, of what commands printed as JSON.
+        spans: system -> place of the segment -> marked errors.
+        risks: system -> place of the segment -> risk of each word of the candidate; calibrated ones alone.
+        notes: what could not be read, and why.
+    """
+
+    documents: dict[str, Result] = field(default_factory=dict)
+    spans: dict[int, dict[int, list[ErrorSpan]]] = field(default_factory=dict)
+    risks: dict[int, dict[int, list[float]]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def read_beside(run: Run, table: ScoredTable, *, own: bool) -> RunNeighbours:
+    """Read the documents and error spans in the folder of a run; what cannot be read is said, not fatal.
+
+    Args:
+        run: the run.
+        table: its scores.
+        own: whether the folder is the run's own; else what names another table is left out.
+    """
+    found = RunNeighbours()
+    places = {printed(name): place for place, name in enumerate(table.segments)}
+    files = sorted(path for path in run.folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    documents = [
+        path
+        for path in files
+        if path.suffix == ".json"
+        and path.name not in _OTHERS
+        and not path.name.endswith((".signatures.json", "selection.json"))
+    ]
+    for path in documents[:_MOST_FILES]:
+        try:
+            if path.stat().st_size > _LARGEST:
+                found.notes.append(f"{path.name} is larger than {_LARGEST >> 20} MB and is not read.")
+                continue
+            result = parse_document(NamedFile(path).json(), path.name)
+        except BsxError as error:
+            found.notes.append(f"Not shown: {error}")
+            continue
+        named = [] if result.provenance is None else [file.name for file in result.provenance.files]
+        if not own and run.scores.name not in named:
+            continue
+        if isinstance(result, Explanations):
+            _take_risks(result, path.name, table, places, found)
+        else:
+            found.documents[path.name] = result
+    others = [path for path in files if path.suffix in TABLE_FORMATS and path != run.scores]
+    for path in others[:_MOST_FILES] if own else ():
+        _take_spans(path, table, places, found)
+    return found
+
+
+def _take_risks(
+    result: Explanations, name: str, table: ScoredTable, places: dict[str, int], found: RunNeighbours
+) -> None:
+    if not result.calibrated.get("candidate"):
+        found.notes.append(
+            f"{name} holds word risks that are not calibrated: they rank words, and are no probabilities; they are not "
+            "shown."
+        )
+        return
+    left = 0
+    for row in result.rows:
+        system = str(row.columns.get("system", table.systems[0]))
+        segment = next((row.columns[key] for key in ("segment", "sid", "id") if key in row.columns), None)
+        place = None if segment is None else places.get(printed(str(segment)))
+        number = table.systems.index(system) if system in table.systems else None
+        column = None if number is None else table.candidate(number)
+        if place is None or number is None or column is None or table.text(column, place) != row.candidate:
+            left += 1
+            continue
+        found.risks.setdefault(number, {})[place] = [float(risk) for risk in row.risk]
+    if left:
+        found.notes.append(f"{name}: {left:,} rows are of no segment and system of this table, or of another text.")
+
+
+def _take_spans(path: Path, table: ScoredTable, places: dict[str, int], found: RunNeighbours) -> None:
+    try:
+        if not {"system", "segment", "start", "end", "severity"} <= {*Table(path).columns} & {*COLUMNS}:
+            return
+        read = read_spans(path)
+    except BsxError as error:
+        found.notes.append(f"Not shown: {error}")
+        return
+    for output in read.outputs:
+        place = places.get(printed(output.segment))
+        if place is None or output.system not in table.systems:
+            continue
+        of = found.spans.setdefault(table.systems.index(output.system), {})
+        of.setdefault(place, []).extend(span for span in output.spans if span.start is not None)
+
+
+@dataclass(frozen=True)
+class RunFindings:
+    """What a page says before the segments.
+
+    Attributes:
+        plain: the answer in words that need no statistics; empty where nothing was compared.
+        lead: the answer as terminal and report give it, in one to three sentences.
+        sections: the ranking, what else was found, and what was scored.
+        charts: of all sections, in order.
+    """
+
+    plain: str
+    lead: str
+    sections: tuple[Section, ...]
+    charts: tuple[Chart, ...]
+
+    @property
+    def specs(self) -> list[list[dict[str, Any]]]:
+        """The specifications of the charts' panels."""
+        return [[spec for _, spec in chart.panels] for chart in self.charts]
+
+
+def shown(run: Run, table: ScoredTable, beside: RunNeighbours) -> RunFindings:
+    """Return the answer of a run, and what it rests on: as terminal and report say it."""
+    documents = [Document(name, None, result) for name, result in beside.documents.items()]
+    if table.rows <= _MOST_ROWS:
+        documents.insert(0, Document(run.scores.name, None, _rows(run, table)))
+    sections = findings(documents, _EXAMPLES)
+    first = next((section for section in sections if section.answers), sections[0] if sections else None)
+    lead = first.lead if first is not None else ""
+    if first is not None:
+        first.lead = ""
+        sections = [first, *(section for section in sections if section is not first)]
+    charts = tuple(block for section in sections for block in section.blocks if isinstance(block, Chart))
+    compared = next((one for one in beside.documents.values() if isinstance(one, CompareResult)), None)
+    return RunFindings("" if compared is None else in_words(compared), lead, tuple(sections), charts)
+
+
+def in_words(result: CompareResult) -> str:
+    """Return who is best under which metric, in words that need no statistics; empty where that takes more words."""
+    best: dict[str | None, list[str]] = {}
+    for one in result.metrics:
+        won = [(test.better, test.worse) for test in one.tests if test.better is not None]
+        ahead = [name for name, _ in won if sum(other == name for other, _ in won) == len(result.systems) - 1]
+        if not ahead and won:
+            return ""
+        best.setdefault(next(iter(ahead), None), []).append(
+            _called(one.metric, [other.metric for other in result.metrics])
+        )
+    several = sum(map(len, best.values())) > 1
+    if [*best] == [None]:
+        under = "any metric" if several else best[None][0]
+        return (
+            f"No system is shown to be better than another: under {under}, the differences are so small that they may "
+            "be chance. That does not show that the systems are equally good."
+        )
+    if len(best) == 1:
+        (name, metrics), *_ = best.items()
+        count = "both" if len(metrics) == 2 else f"all {len(metrics)}"
+        under = f"{count} metrics ({listed(metrics)})" if several else metrics[0]
+        return f"{name} scores best under {under}, by more than chance would explain."
+    said = [f"{name} scores best under {listed(metrics)}" for name, metrics in best.items() if name is not None]
+    if None in best:
+        said.append(f"under {listed(best[None])}, the differences may be chance")
+    return f"The metrics do not all say the same: {'; '.join(said)}."
+
+
+def _called(metric: str, all_metrics: list[str]) -> str:
+    """Return the title of a metric, without the model and settings if that tells it from the others."""
+    name = metric.partition(":")[0]
+    known = load_registry().metrics.get(name)
+    alone = [one.partition(":")[0] for one in all_metrics].count(name) == 1
+    return metric if known is None or not alone else known.title.partition(",")[0]
+
+
+def _rows(run: Run, table: ScoredTable) -> ScoreRows:
+    """Return the scores without texts, as a report reads them."""
+    known = read_sidecar(run.scores)
+    if known is None or not known.metrics:
+        made = [
+            ScoredMetricRow(metric=one.name, higher_is_better=one.higher, signature=one.signature)
+            for one in table.metrics
+            if not one.human
+        ]
+        known = Sidecar(metrics=made)
+    names = ["human" if one.human else one.name for one in table.metrics]
+    rows: list[tuple[object, ...]] = []
+    for number, system in enumerate(table.systems):
+        values = table.values[:, number, :].T
+        values = values[~np.isnan(values).all(axis=1)]
+        cells = values.astype(object)
+        cells[np.isnan(values)] = None
+        rows += [(system, *row) for row in cells.tolist()]
+    return ScoreRows(("system", *names), tuple(rows), frozenset(names), known, None)

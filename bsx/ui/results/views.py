@@ -1,0 +1,345 @@
+"""What the server answers about results: pages, columns of numbers and texts, notes, files to take away."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import shutil
+import tempfile
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from bsx.analysis.agreement.result import CompareResult
+from bsx.analysis.report.result import chart_library
+from bsx.errors import BsxError, InputError, UnknownNameError
+from bsx.support.untyped import Untyped
+from bsx.ui.pages import render
+from bsx.ui.results.aligning import Aligners
+from bsx.ui.results.exports import Export, exports, make
+from bsx.ui.results.selection import SELECTION, Conflict, Kept, change, read_selection
+from bsx.ui.results.shown import RunFindings, RunNeighbours, read_beside, shown
+from bsx.ui.results.store import ScoredTable, TextColumn, TextNames, read_table
+from bsx.ui.workspace import COMMANDS, Run, Workspace
+
+_HELD = 3
+"""Runs whose numbers are kept in memory; others are read again when somebody looks at them."""
+_LONG = 8 << 20  # bytes of a table that takes seconds to read: a page says how far it is
+_SMALL = 1 << 14  # bytes that are not worth compressing
+_LONGEST_COMMANDS = 1 << 16
+
+
+@dataclass(frozen=True)
+class _Opened:
+    table: ScoredTable
+    beside: RunNeighbours
+    shown: RunFindings
+    state: tuple[object, ...]
+
+
+class ResultViews:
+    """The answers to requests under ``/results/``.
+
+    Args:
+        workspace: whose runs are shown.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._held: OrderedDict[str, _Opened] = OrderedDict()
+        self._reading = threading.Lock()
+        self._aligners = Aligners()
+        self._rows: dict[str, int] = {}  # of runs that are being read: rows so far
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes."""
+        return [
+            Route("/library/charts.js", _library),
+            Route("/results/{run}", self._page),
+            Route("/results/{run}/columns", _told(self._columns)),
+            Route("/results/{run}/scores", _told(self._scores)),
+            Route("/results/{run}/texts/{column:int}", _told(self._texts)),
+            Route("/results/{run}/risks/{system:int}", _told(self._risks)),
+            Route("/results/{run}/spans/{system:int}", _told(self._spans)),
+            Route("/results/{run}/align/{system:int}/{place:int}", _told(self._align)),
+            Route("/results/{run}/selection", _told(self._selection)),
+            Route("/results/{run}/selection", self._change, methods=["POST"]),
+            Route("/results/{run}/exports", _told(self._exports)),
+            Route("/results/{run}/export/{name}", _told(self._export)),
+        ]
+
+    def _open(self, run: Run) -> _Opened:
+        """Return what is known of a run, read again if its files have changed."""
+        with self._reading:
+            state = _state(run)
+            found = self._held.pop(run.name, None)
+            if found is None or found.state != state:
+                if not run.scores.is_file():
+                    raise UnknownNameError(f"the run {run.name!r} has no scores yet")
+                choices = run.record.choices
+                named = TextNames(choices.source, choices.reference, choices.document)
+                table = read_table(run.scores, named, lambda rows: self._rows.__setitem__(run.name, rows))
+                beside = read_beside(run, table, own=self._own(run))
+                found = _Opened(table, beside, shown(run, table, beside), state)
+            self._held[run.name] = found
+            while len(self._held) > _HELD:  # its file of texts closes when nobody reads it any more
+                self._held.popitem(last=False)
+            return found
+
+    def _own(self, run: Run) -> bool:
+        return run.folder != self._workspace.folder
+
+    def _run(self, request: Request) -> Run:
+        return self._workspace.run(request.path_params["run"])
+
+    def _selected(self, run: Run) -> Path:
+        return run.file(SELECTION if self._own(run) else f"{run.name}.{SELECTION}")
+
+    def _wait(self, request: Request, run: Run) -> Response | None:
+        """Return a page that says how far a large table is read; None if it has been read, or is soon."""
+        scores = run.scores
+        if not scores.is_file() or scores.stat().st_size < _LONG:
+            return None
+        if run.name not in self._rows:
+            held = self._held.get(run.name)
+            if held is not None and held.state == _state(run):
+                return None
+            self._rows[run.name] = 0
+            threading.Thread(target=self._read, args=(run,), name="bsx-read", daemon=True).start()
+        if self._rows[run.name] < 0:  # it has ended, well or not: who opens it now learns of it
+            del self._rows[run.name]
+            return None
+        size = run.record.size
+        values = {"here": "runs", "run": run, "rows": self._rows[run.name], "total": size.segments * size.systems}
+        return render(request, "reading.html.jinja", {**values, "title": run.record.title or run.name})
+
+    def _read(self, run: Run) -> None:
+        with contextlib.suppress(BsxError):  # which the page says when it opens the run
+            self._open(run)
+        self._rows[run.name] = -1
+
+    def _page(self, request: Request) -> Response:
+        run = self._run(request)
+        if (waiting := self._wait(request, run)) is not None:
+            return waiting
+        opened = self._open(run)
+        record = run.record
+        notes = (*opened.table.notes, *opened.beside.notes)
+        commands = run.folder / COMMANDS
+        made = ""
+        if self._own(run) and commands.is_file():
+            with commands.open(encoding="utf-8", errors="replace") as stream:
+                made = stream.read(_LONGEST_COMMANDS)
+        return render(
+            request,
+            "results.html.jinja",
+            {
+                "here": "runs",
+                "run": run,
+                "title": record.title or run.name,
+                "shown": opened.shown,
+                "notes": notes,
+                "made": made.strip(),
+            },
+        )
+
+    def _columns(self, request: Request) -> Response:
+        run = self._run(request)
+        opened = self._open(run)
+        table, choices = opened.table, run.record.choices
+        languages = (choices.source_lang or table.languages[0], choices.lang or table.languages[1])
+        return _json(
+            request,
+            {
+                "rows": table.rows,
+                "systems": table.systems,
+                "metrics": [
+                    {"name": one.name, "higher": one.higher, "signature": one.signature, "human": one.human}
+                    for one in table.metrics
+                ],
+                "segments": table.segments,
+                "documents": table.documents.tolist(),
+                "documentNames": table.document_names,
+                "lengths": table.lengths.tolist(),
+                "texts": [{"role": one.role, "name": one.name} for one in table.texts],
+                "languages": {"source": languages[0], "target": languages[1]},
+                "risks": sorted(opened.beside.risks),
+                "spans": sorted(opened.beside.spans),
+                "readOnly": self._workspace.read_only,
+            },
+        )
+
+    def _scores(self, request: Request) -> Response:
+        values = self._open(self._run(request)).table.values
+        return _sent(request, np.ascontiguousarray(values, dtype="<f8").tobytes(), "application/octet-stream")
+
+    def _texts(self, request: Request) -> Response:
+        table = self._open(self._run(request)).table
+        number = request.path_params["column"]
+        if number >= len(table.texts):
+            raise UnknownNameError(f"there is no column {number} of texts")
+        return _json(request, table.column(table.texts[number]))
+
+    def _risks(self, request: Request) -> Response:
+        return _json(request, self._open(self._run(request)).beside.risks.get(request.path_params["system"], {}))
+
+    def _spans(self, request: Request) -> Response:
+        found = self._open(self._run(request)).beside.spans.get(request.path_params["system"], {})
+        return _json(
+            request,
+            {
+                place: [[one.side, one.start, one.end, one.severity, one.category] for one in spans]
+                for place, spans in found.items()
+            },
+        )
+
+    def _align(self, request: Request) -> Response:
+        if self._workspace.read_only:
+            raise InputError("results are only shown here (read_only), and an alignment takes an encoder to run")
+        run = self._run(request)
+        table = self._open(run).table
+        system, place = request.path_params["system"], request.path_params["place"]
+        if system >= len(table.systems) or place >= len(table.segments):
+            raise UnknownNameError("there is no such segment")
+        candidate = _text(table, table.candidate(system), place, "candidate")
+        reference = _text(
+            table, next((one for one in table.texts if one.role == "reference"), None), place, "reference"
+        )
+        signature = next((one.signature for one in table.metrics if "metric:bertscore" in one.signature), "")
+        lang = run.record.choices.lang or table.languages[1] or None
+        return _json(request, self._aligners.align(candidate, reference, signature, lang))
+
+    def _selection(self, request: Request) -> Response:
+        return _kept(read_selection(self._selected(self._run(request))))
+
+    async def _change(self, request: Request) -> Response:
+        try:
+            content: Untyped = json.loads(await request.body())
+        except ValueError:
+            content = None
+        given = content if isinstance(content, dict) else {}
+        segment, was, note = (given.get(name) for name in ("segment", "was", "note"))
+        if not isinstance(segment, str) or not all(one is None or isinstance(one, str) for one in (was, note)):
+            return JSONResponse({"error": "a change names segment, was and note"}, 400)
+
+        def changed() -> Response:
+            run = self._run(request)
+            if self._workspace.read_only:
+                raise InputError("results are only shown here (read_only): nothing is kept")
+            try:
+                return _kept(change(self._selected(run), segment, was, note, self._open(run).table.segments))
+            except Conflict as conflict:
+                return _kept(conflict.kept, 409)
+
+        return await run_in_threadpool(_guarded, changed)
+
+    def _all_exports(self, run: Run, opened: _Opened, kept: Kept) -> list[Export]:
+        documents = list(opened.beside.documents)
+        compared = next((n for n, result in opened.beside.documents.items() if isinstance(result, CompareResult)), None)
+        systems = len(opened.table.systems)
+        return exports(run, documents, self._selected(run), kept, comparison=compared, systems=systems)
+
+    def _exports(self, request: Request) -> Response:
+        run = self._run(request)
+        found = self._all_exports(run, self._open(run), read_selection(self._selected(run)))
+        return _json(
+            request,
+            [
+                {
+                    "name": one.name,
+                    "title": one.title,
+                    "about": one.about,
+                    "commands": one.lines,
+                    "selection": one.of_selection,
+                }
+                for one in found
+            ],
+        )
+
+    def _export(self, request: Request) -> Response:
+        run = self._run(request)
+        name = request.path_params["name"]
+        found = self._all_exports(run, self._open(run), read_selection(self._selected(run)))
+        export = next((one for one in found if one.name == name), None)
+        if export is None:
+            raise UnknownNameError(f"there is no {name[:80]!r} to take away; keep some segments first for a selection")
+        folder = Path(tempfile.mkdtemp(prefix="bsx-ui-"))
+        try:
+            file = make(export, run, folder)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        away = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
+        return FileResponse(file, filename=name, media_type="application/octet-stream", background=away)
+
+
+def _state(run: Run) -> tuple[object, ...]:
+    """Return what changes when a file of the run does, other than its selection."""
+    found = []
+    for path in sorted(run.folder.iterdir()):
+        if path.suffix in (".json", ".jsonl", ".tsv", ".csv", ".parquet", ".xlsx") and not path.name.endswith(
+            SELECTION
+        ):
+            with contextlib.suppress(OSError):
+                stat = path.stat()
+                found.append((path.name, stat.st_mtime_ns, stat.st_size))
+    return tuple(found)
+
+
+def _text(table: ScoredTable, column: TextColumn | None, place: int, role: str) -> str:
+    text = None if column is None else table.text(column, place)
+    if not text:
+        raise InputError(f"this segment has no {role} to align")
+    return text
+
+
+def _kept(kept: Kept, status: int = 200) -> Response:
+    return JSONResponse(kept.to_dict(), status, headers={"etag": f'"{kept.version}"'})
+
+
+def _guarded(call: Callable[[], Response]) -> Response:
+    """Return an answer, or what stands in its way as JSON."""
+    try:
+        return call()
+    except BsxError as error:
+        return JSONResponse({"error": str(error)}, 404 if isinstance(error, UnknownNameError) else 400)
+
+
+def _told(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    return lambda request: _guarded(lambda: answer(request))
+
+
+def _json(request: Request, content: object) -> Response:
+    return _sent(request, _spelled(content), "application/json")
+
+
+def _spelled(content: object) -> bytes:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
+
+
+def _sent(request: Request, body: bytes, kind: str) -> Response:
+    headers = {"vary": "accept-encoding"}
+    if len(body) > _SMALL and "gzip" in request.headers.get("accept-encoding", ""):
+        body = gzip.compress(body, compresslevel=1, mtime=0)
+        headers["content-encoding"] = "gzip"
+    return Response(body, media_type=kind, headers=headers)
+
+
+def _library(request: Request) -> Response:
+    headers = {"cache-control": "private, max-age=3600"}
+    return Response(chart_library(), media_type="text/javascript; charset=utf-8", headers=headers)
+
+
+def routes(workspace: Workspace) -> list[BaseRoute]:
+    """Return the routes under ``/results/``."""
+    return ResultViews(workspace).routes()

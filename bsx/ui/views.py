@@ -1,0 +1,327 @@
+"""What the server answers: files in, metrics chosen, runs watched. Each changes only the folder of a run."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from functools import wraps
+from pathlib import PurePosixPath
+
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from bsx.catalog.catalog import load_registry
+from bsx.catalog.languages import Asked
+from bsx.errors import BsxError, InputError
+from bsx.ui import choosing, inputs
+from bsx.ui.guard import TooLargeError
+from bsx.ui.jobs import Jobs, commands
+from bsx.ui.pages import render
+from bsx.ui.workspace import COMMANDS, LOG, UNFINISHED, Record, Run, Workspace
+
+_UPLOAD = "/upload/"
+_TAIL = 1 << 16  # bytes of a log that are shown
+
+
+def most_upload(workspace: Workspace) -> int:
+    """Return how many bytes an upload may have: a quarter of what is free on the disk, 4 GiB at most."""
+    folder = next(above for above in (workspace.folder, *workspace.folder.parents) if above.exists())
+    return min(4 << 30, max(1 << 20, shutil.disk_usage(folder).free // 4))
+
+
+def uploads() -> tuple[str, ...]:
+    """Return how the paths begin that take a file."""
+    return (_UPLOAD,)
+
+
+class Views:
+    """Pages and what they ask for.
+
+    Args:
+        workspace: the folder of runs.
+        jobs: their queue; None if nothing may be run.
+    """
+
+    def __init__(self, workspace: Workspace, jobs: Jobs | None) -> None:
+        self._workspace = workspace
+        self._jobs = jobs
+        self._survey = choosing.Survey()
+        self._uploading = asyncio.Lock()
+
+    def routes(self) -> list[Route]:
+        """Return the routes; of a workspace that is only read, none that changes anything."""
+        shown = [
+            Route("/runs", self.runs),
+            Route("/runs/{name}", self.run),
+            Route("/runs/{name}/status", self.status),
+        ]
+        if self._jobs is None:
+            return [Route("/", self.runs), *shown]
+        return [
+            Route("/", self.home),
+            Route("/metrics", self.all_metrics),
+            *shown,
+            Route("/new", self.new, methods=["POST"]),
+            Route(_UPLOAD + "{name}", self.upload, methods=["PUT"]),
+            Route("/runs/{name}/files", self.files),
+            Route("/runs/{name}/files", _form(self.settle), methods=["POST"]),
+            Route("/runs/{name}/remove-file", _form(self.remove_file), methods=["POST"]),
+            Route("/runs/{name}/metrics", self.metrics),
+            Route("/runs/{name}/metrics", _form(self.start), methods=["POST"]),
+            Route("/runs/{name}/cancel", _form(self.cancel), methods=["POST"]),
+            Route("/runs/{name}/resume", _form(self.resume), methods=["POST"]),
+            Route("/runs/{name}/again", _form(self.again), methods=["POST"]),
+            Route("/runs/{name}/remove", _form(self.remove), methods=["POST"]),
+        ]
+
+    @property
+    def _queue(self) -> Jobs:
+        assert self._jobs is not None  # noqa: S101 - routes that need it exist only then
+        return self._jobs
+
+    def home(self, request: Request) -> Response:
+        """Show where files go, and the latest runs."""
+        latest = [self._line(run) for run in self._workspace.runs()[:5]]
+        answer = render(request, "home.html.jinja", {"here": "files", "runs": latest})
+        answer.background = BackgroundTask(self._survey.begin)
+        return answer
+
+    async def new(self, request: Request) -> Response:
+        """Make a run and say its name."""
+        title = PurePosixPath(request.query_params.get("title", "").replace("\\", "/")).stem[:120]
+        run = await run_in_threadpool(self._workspace.new, title or "Untitled")
+        return JSONResponse({"name": run.name}, 201)
+
+    async def upload(self, request: Request) -> Response:
+        """Store a file in a run."""
+        run = self._workspace.run(request.path_params["name"])
+        _editable(run)
+        async with self._uploading:
+            try:
+                file = await inputs.store(run, request.query_params.get("name", "file"), request.stream())
+            except BsxError as error:
+                return JSONResponse({"problem": str(error)}, 413 if isinstance(error, TooLargeError) else 400)
+        return JSONResponse({"stored": file.stored}, 201)
+
+    def files(self, request: Request) -> Response:
+        """Show the files of a run: their first rows, and which column is what."""
+        return self._files(request, self._workspace.run(request.path_params["name"]))
+
+    def _files(self, request: Request, run: Run, problem: str | None = None) -> Response:
+        understood = inputs.understand(run, request.query_params.get("sheet"))
+        record = run.record
+        values = {
+            "here": "files",
+            "run": run,
+            "record": record,
+            "files": [file for file in record.files if file.stored != inputs.TEXTS],
+            "inputs": understood,
+            "languages": sorted((one.name, code) for code, one in load_registry().languages.items()),
+            "problem": problem,
+            "editable": record.state not in (*UNFINISHED, "done"),
+        }
+        return render(request, "files.html.jinja", values, 400 if problem else 200)
+
+    def settle(self, request: Request, form: FormData) -> Response:
+        """Store which column is what, and go on to the metrics."""
+        run = self._workspace.run(request.path_params["name"])
+        _editable(run)
+        try:
+            inputs.settle(run, {name: [str(value) for value in form.getlist(name)] for name in form})
+        except BsxError as error:
+            return self._files(request, run, str(error))
+        return _to(f"/runs/{run.name}/metrics")
+
+    def remove_file(self, request: Request, form: FormData) -> Response:
+        """Remove a file of a run."""
+        run = self._workspace.run(request.path_params["name"])
+        _editable(run)
+        inputs.remove(run, str(form.get("stored", "")))
+        return _to(f"/runs/{run.name}/files")
+
+    def all_metrics(self, request: Request) -> Response:
+        """Show the metrics for a language, without a run."""
+        return self._metrics(request, None, request.query_params.get("lang") or "en")
+
+    def metrics(self, request: Request) -> Response:
+        """Show the metrics for a run's language."""
+        run = self._workspace.run(request.path_params["name"])
+        if not run.record.choices.candidate:
+            return _to(f"/runs/{run.name}/files")
+        return self._metrics(request, run, None)
+
+    def _metrics(self, request: Request, run: Run | None, lang: str | None, problem: str | None = None) -> Response:
+        if not self._survey.ready:
+            return render(request, "wait.html.jinja", {"here": "metrics", "run": run})
+        record = run.record if run is not None else Record()
+        languages = sorted((one.name, code) for code, one in load_registry().languages.items())
+        values: dict[str, object] = {
+            "here": "metrics",
+            "can": run is not None and record.state not in (*UNFINISHED, "done"),
+            "run": run,
+            "record": record,
+            "problem": problem,
+            "languages": languages,
+        }
+        offers: list[choosing.Offer] = []
+        code = lang
+        try:
+            asked, offers = self._offers(record, lang)
+            code = asked.target.code
+        except BsxError as error:
+            values["problem"] = problem or str(error)
+        values |= {"offers": offers, "lang": code, "offline": _is_offline()}
+        return render(request, "metrics.html.jinja", values, 400 if problem else 200)
+
+    def _offers(self, record: Record, lang: str | None) -> tuple[Asked, list[choosing.Offer]]:
+        choices = record.choices
+        if lang is None:
+            if choices.lang is None:
+                raise InputError("Choose the language of the candidates under Files: metrics are ranked for it.")
+            lang = f"{choices.source_lang}-{choices.lang}" if choices.source_lang else choices.lang
+        sides = ["reference"] if choices.reference or not choices.candidate else []
+        sides += ["source"] if choices.source or not choices.candidate else []
+        return choosing.offers(lang, sides, record.size, self._survey.result())
+
+    def start(self, request: Request, form: FormData) -> Response:
+        """Put a run into the queue with the metrics that were chosen."""
+        run = self._workspace.run(request.path_params["name"])
+        _editable(run)
+        try:
+            _, known = self._offers(run.record, None)
+            specs = choosing.check_metrics([str(value) for value in form.getlist("metric")], known)
+            fetched = [one for one in known if one.spec in specs and one.download is not None]
+            if fetched and not form.get("download"):
+                raise InputError(f"{fetched[0].title} needs {fetched[0].download} from the network: allow that below.")
+        except BsxError as error:
+            return self._metrics(request, run, None, str(error))
+        choices = run.record.choices.model_copy(update={"metrics": specs, "download": bool(form.get("download"))})
+        run.update(choices=choices)
+        self._submit(run)
+        return _to(f"/runs/{run.name}")
+
+    def _submit(self, run: Run) -> None:
+        record = run.record
+        made = commands(inputs.table_of(run), record.choices, record.size.systems)
+        self._queue.submit(run, made, download=record.choices.download)
+
+    def cancel(self, request: Request, form: FormData) -> Response:
+        """Ask a run to end."""
+        run = self._workspace.run(request.path_params["name"])
+        self._queue.cancel(run.name)
+        return _to(f"/runs/{run.name}")
+
+    def resume(self, request: Request, form: FormData) -> Response:
+        """Let a run that was stopped go on where it was."""
+        run = self._workspace.run(request.path_params["name"])
+        _editable(run)
+        choices = run.record.choices
+        if not choices.metrics:
+            return _to(f"/runs/{run.name}/metrics")
+        try:  # the folder may come from elsewhere: what it names must be what is offered here
+            _, known = self._offers(run.record, None)
+            choosing.check_metrics(choices.metrics, known)
+        except BsxError as error:
+            return self._metrics(request, run, None, str(error))
+        self._submit(run)
+        return _to(f"/runs/{run.name}")
+
+    def again(self, request: Request, form: FormData) -> Response:
+        """Make a new run of the files of another."""
+        run = inputs.copy_of(self._workspace, self._workspace.run(request.path_params["name"]))
+        if run.record.choices.download:  # what was fetched runs here now
+            self._survey.again()
+        return _to(f"/runs/{run.name}/{'metrics' if run.record.choices.candidate else 'files'}")
+
+    def remove(self, request: Request, form: FormData) -> Response:
+        """Remove a run and its files."""
+        run = self._workspace.run(request.path_params["name"])
+        if run.record.state in UNFINISHED:
+            raise InputError("This run is queued or running: cancel it first.")
+        self._workspace.remove(run)
+        return _to("/runs")
+
+    def runs(self, request: Request) -> Response:
+        """Show all runs."""
+        lines = [self._line(run) for run in self._workspace.runs()]
+        return render(request, "runs.html.jinja", {"here": "runs", "runs": lines})
+
+    def run(self, request: Request) -> Response:
+        """Show a run: how far it is, what it does, what went wrong."""
+        run = self._workspace.run(request.path_params["name"])
+        values = {"here": "runs", "run": run, "log": _tail(run), "script": _script(run), **self._line(run)}
+        return render(request, "run.html.jinja", values)
+
+    def status(self, request: Request) -> Response:
+        """Tell how far a run is."""
+        run = self._workspace.run(request.path_params["name"])
+        record, place = self._now(run)
+        return JSONResponse(
+            {
+                "state": record.state,
+                "place": place,
+                "progress": record.progress.model_dump(),
+                "seconds": record.seconds,
+                "error": record.error,
+            }
+        )
+
+    def _line(self, run: Run) -> dict[str, object]:
+        """Return what lists of runs show of one."""
+        record, place = self._now(run)
+        return {"run": run, "record": record, "place": place}
+
+    def _now(self, run: Run) -> tuple[Record, int | None]:
+        """Return what is known of a run this moment, and how many come before it in the queue."""
+        if self._jobs is None:
+            return run.record, None
+        return self._jobs.record(run), self._jobs.place(run.name)
+
+
+def _form(handle: Callable[[Request, FormData], Response]) -> Callable[[Request], object]:
+    """Return an endpoint that reads a form without files, and handles it off the event loop."""
+
+    @wraps(handle)
+    async def endpoint(request: Request) -> Response:
+        async with request.form(max_files=0, max_fields=4000) as form:
+            return await run_in_threadpool(handle, request, form)
+
+    return endpoint
+
+
+def _editable(run: Run) -> None:
+    """Refuse to change what a run is made of while it runs, or once there are results."""
+    state = run.record.state
+    if state in UNFINISHED:
+        raise InputError("This run is queued or running: cancel it first.")
+    if state == "done":
+        raise InputError("This run has results, which stay as they are: run its files again as a new one.")
+
+
+def _to(path: str) -> Response:
+    return RedirectResponse(path, 303)
+
+
+def _is_offline() -> bool:
+    from bsx.support.download import forbidden
+
+    return forbidden() is not None
+
+
+def _tail(run: Run) -> str:
+    try:
+        return (run.read(LOG, _TAIL, end=True) or b"").decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _script(run: Run) -> str:
+    try:
+        return (run.read(COMMANDS, _TAIL) or b"").decode("utf-8", "replace")
+    except OSError:
+        return ""

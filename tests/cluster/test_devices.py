@@ -1,0 +1,150 @@
+"""Several devices of one machine: a process each, the same numbers as one device, and an end to all if one ends."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bsx.cluster.devices import DeviceError
+from bsx.encode.devices import choose_devices
+from bsx.errors import InputError
+from bsx.jobs import merge_shards, score_files, score_shard
+from bsx.jobs.scoring.run import ScoreRun
+from bsx.metrics import run
+from bsx.metrics.run import ScoredBlock
+
+WORDS = "rain train house river bank old man young woman walked slowly bridge station people city water".split()  # noqa: SIM905 - prose reads better
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "_BLOCK_TOKENS", 100)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    """Write 90 rows, none of whose texts comes again."""
+    rng = np.random.default_rng(1)
+    texts = [" ".join(rng.choice(WORDS, rng.integers(1, 9))) for _ in range(180)]
+    rows = [f"{texts[i]} {i}\t{texts[90 + i]} {90 + i}" for i in range(90)]
+    path = tmp_path / "table.tsv"
+    path.write_text("\n".join(["candidate\treference", *rows]) + "\n", encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def _nobody_is_left() -> Iterator[None]:
+    yield
+    assert not multiprocessing.active_children()
+
+
+def alike(one: Path, two: Path) -> None:
+    assert one.read_bytes() == two.read_bytes()
+    said = [json.loads(Path(f"{path}.signatures.json").read_text(encoding="utf-8")) for path in (one, two)]
+    assert said[0]["metrics"] == said[1]["metrics"]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize(
+    "metrics", [["chrf", "bleu", "ter"], pytest.param(["bertscore:layer=1,idf=true", "chrf"], marks=pytest.mark.slow)]
+)
+def test_two_processes_are_one(
+    metrics: list[str], table: str, tiny_model: Callable[[str], str], tmp_path: Path
+) -> None:
+    settings: Any = {"table": table, "metrics": metrics}
+    settings |= {} if metrics[0] == "chrf" else {"model": tiny_model("bert")}
+    done, blocks = list[tuple[int, int]](), list[ScoredBlock]()
+    whole = score_files(output=tmp_path / "one.tsv", device="cpu", **settings)
+    report: Any = {"progress": lambda phase, *at: done.append(at) if phase == "scoring" else None}
+    both = score_files(output=tmp_path / "two.tsv", device="cpu,cpu", blocks=blocks.append, **settings, **report)
+    alike(tmp_path / "one.tsv", tmp_path / "two.tsv")
+    assert both.to_dict()["metrics"] == whole.to_dict()["metrics"]
+    assert both.notes() == whole.notes()
+    assert len(blocks) > 4
+    assert done == sorted(done)
+    assert len(done) == len(blocks)
+    assert done[-1] == (90, 90)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_run_goes_on_where_it_was_stopped(table: str, tmp_path: Path) -> None:
+    settings: Any = {"table": table, "metrics": ["chrf"], "resume": True}
+    score_files(output=tmp_path / "one.tsv", **settings)
+    seen = list[ScoredBlock]()
+
+    def stop(block: ScoredBlock) -> None:
+        seen.append(block)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        score_files(output=tmp_path / "two.tsv", device="cpu,cpu", blocks=stop, **settings)
+    assert not multiprocessing.active_children()
+    said = list[str]()
+    score_files(output=tmp_path / "two.tsv", device="cpu,cpu", say=said.append, **settings)
+    assert any("of 90 segments were scored before" in line for line in said)
+    alike(tmp_path / "one.tsv", tmp_path / "two.tsv")
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_process_that_is_killed_ends_the_run(table: str, tmp_path: Path) -> None:
+    def kill(_: ScoredBlock) -> None:
+        for child in multiprocessing.active_children():
+            if child.pid is not None:
+                os.kill(child.pid, signal.SIGKILL)
+
+    with pytest.raises(DeviceError, match="cpu"):
+        score_files(table=table, metrics=["chrf"], device="cpu,cpu", output=tmp_path / "out.tsv", blocks=kill)
+    assert not (tmp_path / "out.tsv").exists()
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_what_goes_wrong_in_a_process_is_said_here(
+    table: str, tiny_model: Callable[[str], str], tmp_path: Path
+) -> None:
+    long = Path(table).read_text(encoding="utf-8") + f"{'rain ' * 2000}\train\n"
+    (tmp_path / "long.tsv").write_text(long, encoding="utf-8")
+    settings: Any = {"table": str(tmp_path / "long.tsv"), "metrics": ["bertscore:layer=1"], "model": tiny_model("bert")}
+    with pytest.raises(InputError, match="segment 91"):
+        score_files(device="cpu,cpu", strict=True, **settings)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_shards_may_have_several_devices(table: str, tmp_path: Path) -> None:
+    score_files(table=table, metrics=["chrf"], output=tmp_path / "one.tsv")
+    score_shard(table=table, metrics=["chrf"], device="cpu,cpu", shard="1/1", output=tmp_path / "parts")
+    merge_shards(folder=tmp_path / "parts", output=tmp_path / "two.tsv")
+    alike(tmp_path / "one.tsv", tmp_path / "two.tsv")
+
+
+def test_devices_are_there_and_of_one_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    assert choose_devices("cpu, cpu") == ["cpu", "cpu"]
+    for names in ("cuda:all", "cuda:0,cuda:1", "cpu,", "gpu,cpu"):
+        with pytest.raises(InputError):
+            choose_devices(names)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
+    assert choose_devices("cuda:all") == ["cuda:0", "cuda:1", "cuda:2"]
+    assert choose_devices("cuda:2,cuda:0") == ["cuda:2", "cuda:0"]
+    with pytest.raises(InputError):
+        choose_devices("cuda:0,cpu")
+    with pytest.raises(InputError):
+        choose_devices("cuda:2,cuda:3")
+
+
+@pytest.mark.parametrize(
+    "other", [{"cascade": "chrf", "band": "0-25", "metrics": ["ter"]}, {"engine": "ray"}, {"lang_column": "lang"}]
+)
+def test_what_cannot_be_combined(other: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="several devices"):
+        ScoreRun(table="in.tsv", device="cuda:all", **other)

@@ -1,0 +1,307 @@
+"""XLIFF and TMX in: segments, inline tags, languages, and XML that means harm."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bsx.data.formats import markup
+from bsx.data.tables import Table
+from bsx.errors import InputError
+
+Cli = Callable[..., Any]
+HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
+ONE = "urn:oasis:names:tc:xliff:document:1.2"
+TWO = "urn:oasis:names:tc:xliff:document:2.0"
+
+
+def one(*units: str, original: str = "a.html") -> str:
+    """Return XLIFF 1.2."""
+    return (
+        f'{HEAD}<xliff version="1.2" xmlns="{ONE}"><file original="{original}" source-language="en" '
+        f'target-language="de-DE"><header><note>of the file</note></header><body>{"".join(units)}</body></file></xliff>'
+    )
+
+
+def unit(number: int, source: str, target: str, more: str = "") -> str:
+    """Return a unit of XLIFF 1.2."""
+    written = target and f"<target>{target}</target>"
+    return f'<trans-unit id="{number}"><source>{source}</source>{written}{more}</trans-unit>'
+
+
+def two(*segments: str, more: str = "") -> str:
+    """Return XLIFF 2.0 with one unit."""
+    return (
+        f'{HEAD}<xliff version="2.0" xmlns="{TWO}" xmlns:mtc="urn:oasis:names:tc:xliff:matches:2.0" srcLang="en" '
+        f'trgLang="fr"><file id="f1"><unit id="u1">{more}{"".join(segments)}</unit></file></xliff>'
+    )
+
+
+def memory(*units: str, source: str = "en-US", kind: str = "") -> str:
+    """Return TMX 1.4."""
+    header = f'<header srclang="{source}" creationtool="x" segtype="sentence" adminlang="en" datatype="plaintext"/>'
+    return f'{HEAD}{kind}<tmx version="1.4">{header}<body>{"".join(units)}</body></tmx>'
+
+
+def tu(name: str = "", **texts: str) -> str:
+    """Return a unit of TMX; names of languages have ``_`` for ``-``."""
+    inner = "".join(f'<tuv xml:lang="{lang.replace("_", "-")}"><seg>{text}</seg></tuv>' for lang, text in texts.items())
+    return f"<tu{name and f' tuid={name!r}'}>{inner}</tu>"
+
+
+def table(path: Path, content: str, encoding: str = "utf-8") -> Table:
+    path.write_bytes(content.encode(encoding))
+    return Table(path)
+
+
+TAGS = {
+    'A <g id="1">b <g id="2">c</g></g> d': "A b c d",
+    'A<x id="1"/>b<bx id="2"/>c<ex id="2"/>': "Abc",
+    'one<x id="1" ctype="lb"/>two': "one two",
+    'Hi <x id="INTERPOLATION" equiv-text="{{name}}"/>!': "Hi {{name}}!",
+    'Hi <x id="START_TAG" equiv-text="&lt;b&gt;"/>you': "Hi you",
+    'A <ph id="1">{0}</ph>b <bpt id="2">&lt;b&gt;</bpt>c<ept id="2">&lt;/b&gt;</ept> <it id="3">x</it>': "A b c",
+    'one<ph id="1">&lt;br /&gt;</ph>two': "one two",
+    'A <ph id="1">code <sub>of the code</sub></ph>b': "A b",
+    'A <mrk mtype="term">b</mrk>': "A b",
+    'A <mrk mtype="x-sdl-deleted">b <g id="1">c</g></mrk><mrk mtype="x-sdl-added">d</mrk>': "A d",
+    'A <x id="1" equiv-text="START" disp="&lt;b&gt;"/>b': "A b",
+    "  A\n   b\t": "A b",
+    "A&#160;b &amp; c": "A\u00a0b & c",
+    "<![CDATA[A <b>]]>": "A <b>",
+    "A <!-- not --> b<?not?>": "A b",
+}
+
+
+@pytest.mark.parametrize("written", TAGS)
+def test_inline_tags_become_text(written: str, tmp_path: Path) -> None:
+    (row,) = table(tmp_path / "t.xlf", one(unit(1, written, written))).rows()
+    assert (row["source"], row["candidate"]) == (TAGS[written], TAGS[written])
+
+
+def test_white_space_that_counts_is_kept(tmp_path: Path) -> None:
+    written = '<group xml:space="preserve">' + unit(1, " a  b ", "\n a ") + "</group>" + unit(2, " a  b ", "\n a ")
+    rows = [[row["source"], row["candidate"]] for row in table(tmp_path / "t.xlf", one(written)).rows()]
+    assert rows == [[" a  b ", "\n a "], ["a b", "a"]]
+
+
+def test_only_translations_of_this_file_count(tmp_path: Path) -> None:
+    more = '<note>say it</note><alt-trans><source>s</source><target>no</target></alt-trans><note from="x">twice</note>'
+    units = [unit(1, "a", "b", more), unit(2, "c", ""), "<bin-unit id='3'><bin-source/></bin-unit>", unit(4, "e", " ")]
+    read = table(tmp_path / "t.xlf", one(*units, '<trans-unit id="5"><target>alone</target></trans-unit>'))
+    assert read.columns == ["id", "source", "candidate", "note"]
+    assert [list(row.values()) for row in read.rows()] == [["1", "a", "b", "say it twice"]]
+    (note,) = read.notes
+    assert "2 of 3 segments have no target" in note
+    assert "unit 2" in note
+    assert read.count() == 1
+
+
+def test_places_are_units_and_lines(tmp_path: Path) -> None:
+    read = table(tmp_path / "t.xlf", one("\n\n" + unit(7, "a", "b"), "\n", unit(8, "c", "d")))
+    assert [(row.where, read.row_number(row)) for row in read.rows()] == [
+        (f"{tmp_path / 't.xlf'}: unit 7 (line 4)", "1"),
+        (f"{tmp_path / 't.xlf'}: unit 8 (line 5)", "2"),
+    ]
+
+
+def test_several_files_are_documents(tmp_path: Path) -> None:
+    content = one(unit(1, "a", "b"))
+    file = content[content.index("<file") : content.index("</xliff>")]
+    read = table(tmp_path / "t.sdlxliff", content.replace("</xliff>", file + file.replace("a.html", "b") + "</xliff>"))
+    assert read.columns == ["document", "id", "source", "candidate"]
+    assert [(row["document"], row["id"]) for row in read.rows()] == [
+        *(("a.html", "a.html/1"), ("a.html (2)", "a.html (2)/1"), ("b", "b/1"))
+    ]
+    assert read.languages == {"source": "en", "candidate": "de-DE"}
+
+
+def test_marked_segments_of_a_unit_are_rows(tmp_path: Path) -> None:
+    marks = '<mrk mtype="seg" mid="{0}">{1}</mrk> <mrk mtype="seg" mid="{2}">{3}</mrk>'
+    divided = f"<seg-source>{marks.format(1, 'A.', 2, 'B.')}</seg-source>"
+    target = f"<target>{marks.format(1, 'C.', 2, '')}</target>"
+    content = one(f'<trans-unit id="x"><source>A. B.</source>{divided}{target}</trans-unit>')
+    read = table(tmp_path / "t.mqxliff", content)
+    assert [list(row.values()) for row in read.rows()] == [["x/1", "A.", "C."]]
+    assert "1 of 2 segments" in read.notes[0]
+    whole = table(tmp_path / "w.xlf", content.replace(target, "<target>C. D.</target>"))
+    assert [list(row.values()) for row in whole.rows()] == [["x", "A. B.", "C. D."]]
+
+
+def test_the_second_version(tmp_path: Path) -> None:
+    match = '<mtc:matches><mtc:match ref="#1"><source>no</source><target>no</target></mtc:match></mtc:matches>'
+    notes = "<notes><note>n</note></notes><originalData><data id='d1'>&lt;b&gt;</data></originalData>"
+    pc = '<pc id="1" equivStart="START_B" dispStart="&lt;b&gt;" equivEnd="END_B" dispEnd="&lt;/b&gt;">b</pc>'
+    source, target = f'A {pc}<cp hex="0001"/>', 'C<ph id="2" equiv="!"/>'
+    first = f'<segment id="s1"><source>{source}</source><target>{target}</target></segment>'
+    second = (
+        '<ignorable><source> </source></ignorable><segment><source>D<sc id="3"/></source><target>E</target></segment>'
+    )
+    read = table(tmp_path / "t.xliff", two(first, second, more=match + notes))
+    assert [list(row.values()) for row in read.rows()] == [["u1/s1", "A b\x01", "C!", "n"], ["u1/2", "D", "E", "n"]]
+    assert read.languages == {"source": "en", "candidate": "fr"}
+    for version in ("2.0", "2.1"):
+        content = two(first).replace('version="2.0"', f'version="{version}"')
+        assert table(tmp_path / "t.xliff", content).count() == 1
+
+
+def test_a_memory_has_a_column_a_language(tmp_path: Path) -> None:
+    units = [tu("a", en_US="Hello <hi>you</hi>", de="Hallo", fr="<bpt i='1'>x</bpt>Salut"), tu(en_us="B", de="C")]
+    read = table(tmp_path / "t.tmx", memory(*units, kind='<!DOCTYPE tmx SYSTEM "tmx14.dtd">'), "utf-8-sig")
+    assert read.columns == ["id", "source", "de", "fr"]
+    assert [list(row.values()) for row in read.rows()] == [["a", "Hello you", "Hallo", "Salut"], ["2", "B", "C", ""]]
+    assert [row["id"] for row in read.rows("source", "fr")] == ["a"]
+    assert read.languages == {"source": "en-US", "de": "de", "fr": "fr"}
+    assert len(read.notes) == 1
+
+
+def test_a_memory_may_be_indonesian(tmp_path: Path) -> None:
+    read = table(tmp_path / "t.tmx", memory(tu("a", en_US="Hello", ID="Halo"), tu(en_US="B", id="C")))
+    assert read.columns == ["id", "source", "ID"]
+    small = table(tmp_path / "t.tmx", memory(tu("a", en_US="Hello", id="Halo")))
+    assert [dict(row) for row in small.rows()] == [{"tuid": "a", "source": "Hello", "id": "Halo"}]
+    assert small.languages["id"] == "id"
+
+
+def test_the_source_of_a_memory_is_named_or_not(tmp_path: Path) -> None:
+    for said, columns in {
+        "en": ["id", "source", "de"],  # the one English there is
+        "EN_us": ["id", "source", "de"],
+        "*all*": ["id", "en-US", "de"],
+        "fr": ["id", "en-US", "de"],
+    }.items():
+        assert table(tmp_path / "t.tmx", memory(tu(en_US="a", de="b"), source=said)).columns == columns
+    again = memory(tu(en_US="a", de="b", DE="c"))
+    assert [list(row.values()) for row in table(tmp_path / "t.tmx", again).rows()] == [["1", "a", "b"]]
+
+
+def test_utf_16_and_packed_files_are_read(tmp_path: Path) -> None:
+    content = memory(tu(en_US="a", de="ä")).replace("UTF-8", "UTF-16")
+    assert next(table(tmp_path / "t.tmx", content, "utf-16").rows())["de"] == "ä"
+    (tmp_path / "t.xlf.gz").write_bytes(gzip.compress(one(unit(1, "a", "b")).encode()))
+    assert Table(tmp_path / "t.xlf.gz").count() == 1
+    latin = one(unit(1, "a", "ä")).replace("UTF-8", "ISO-8859-1")
+    assert next(table(tmp_path / "l.xlf", latin, "latin-1").rows())["candidate"] == "ä"
+
+
+LAUGHS = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10 if i else "ha"}">' for i in range(10))
+HOSTILE = {
+    "laughs": (HEAD + f"<!DOCTYPE x [{LAUGHS}]>" + one(unit(1, "a", "&a9;"))[len(HEAD) :], "line 2"),
+    "a file": (
+        HEAD + '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/hostname">]>' + one(unit(1, "a", "&e;"))[len(HEAD) :],
+        "line 2",
+    ),
+    "parameters": (HEAD + '<!DOCTYPE x [<!ENTITY % e SYSTEM "http://x.example/">%e;]>' + one()[len(HEAD) :], "line 2"),
+    "undeclared": (one(unit(1, "a", "&nbsp;")), "undefined entity"),
+    "undeclared behind a type": (
+        HEAD + '<!DOCTYPE x SYSTEM "x.dtd">' + one(unit(1, "a", "&e;"))[len(HEAD) :],
+        "refers to the entity 'e'",
+    ),
+    "a name of HTML behind a type": (
+        HEAD + '<!DOCTYPE x SYSTEM "x.dtd">' + one(unit(1, "a&nbsp;b", "c"))[len(HEAD) :],
+        "write the character itself",
+    ),
+    "a bare sign": (one(unit(1, "a", "b & c")), "&amp;"),
+    "lines before it": ("\n" + one(unit(1, "a", "b")), "before <?xml"),
+    "depth": (one("<group>" * 200 + unit(1, "a", "b") + "</group>" * 200), "nested more than 100"),
+    "depth of tags": (one(unit(1, "a", "<g id='1'>" * 200 + "b" + "</g>" * 200)), "nested more than 100"),
+    "cut": (one(unit(1, "a", "b"))[:-20], "the file is cut off"),
+    "tags": (one(unit(1, "a", "<g>b")), "mismatched tag"),
+    "empty root": (HEAD, "not well-formed XML"),
+    "another root": (HEAD + "<html/>", "is no XLIFF: its first element is 'html'"),
+    "another space": (one().replace(ONE, "urn:x"), "is no XLIFF"),
+    "another version": (one().replace(ONE, ONE[:-3] + "3.7"), "'3.7'"),
+    "no targets": (one(unit(1, "a", "")), "none of its 1 segments has a target"),
+    "nothing": (one(), "holds no segments"),
+    "a memory without a language": (memory("<tu><tuv><seg>a</seg></tuv></tu>"), "xml:lang is missing"),
+    "an empty memory": (memory(), "holds no texts"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.timeout(20)
+def test_hostile_and_broken_files_are_one_line(name: str, tmp_path: Path) -> None:
+    content, said = HOSTILE[name]
+    file = tmp_path / ("t.tmx" if "memory" in name else "t.xlf")
+    with pytest.raises(InputError) as caught:
+        table(file, content)
+    assert str(caught.value).startswith(str(file))
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_bytes_that_are_not_the_encoding_are_named(tmp_path: Path) -> None:
+    content = one("\n" + unit(1, "a", "ä"))
+    with pytest.raises(InputError, match=r"line 3, column \d+: .*save it as UTF-8"):
+        table(tmp_path / "t.xlf", content, "latin-1")
+    with pytest.raises(InputError, match="UTF-8"):
+        table(tmp_path / "t.xlf", content.replace("UTF-8", "x-none"))
+
+
+def test_a_tag_or_text_without_an_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With bounds a thousandth of the real ones."""
+    for module in ("markup", "xliff", "tmx"):
+        monkeypatch.setattr(f"bsx.data.formats.{module}.LONGEST_LINE", 2**17)
+    monkeypatch.setattr(markup, "_CHUNK", 2**12)
+    long = "x" * 2**19
+    for content in (
+        one(unit(1, "a", long)),
+        one(f'<group id="{long}"/>'),
+        one(f"<!-- {long}"),
+        one(unit(1, long, "a")),
+    ):
+        with pytest.raises(InputError, match="longer than 128"):
+            table(tmp_path / "t.xlf", content)
+    with pytest.raises(InputError, match="longer than 128"):
+        table(tmp_path / "t.tmx", memory(tu(en_US=long)))
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"), min_size=1)
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_texts_are_read_as_they_were_written(tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
+    units = [unit(place, escape(a), escape(b)) for place, (a, b) in enumerate(pairs)]
+    written = one('<group xml:space="preserve">' + "".join(units) + "</group>")
+    found = table(tmp_path / "t.xlf", written)
+    assert [(row["source"], row["candidate"]) for row in found.rows()] == pairs
+    plain = memory(*(tu(en_US=escape(a), de=escape(b)) for a, b in pairs)).replace(
+        "<tmx ", '<tmx xml:space="preserve" '
+    )
+    assert [(row["source"], row["de"]) for row in table(tmp_path / "t.tmx", plain).rows()] == pairs
+
+
+def test_files_are_scored_in_their_language(tmp_path: Path, cli: Cli) -> None:
+    table(tmp_path / "job.xlf", one(unit(1, "one two", "eins zwei"), unit(2, "x", "")))
+    done = cli("score", tmp_path / "job.xlf", "--metrics", "length-qe", "-o", tmp_path / "o.tsv")
+    assert done.status == 0
+    assert "1 of 2 segments have no target" in done.err
+    assert done.err.count("the language is de-DE") == 1
+    assert (tmp_path / "o.tsv").read_text(encoding="utf-8").splitlines()[0] == "id\tsource\tcandidate\tlength-qe"
+    table(tmp_path / "m.tmx", memory(tu(en_US="a", de="b c", fr="d"), tu(en_US="a", de="b")))
+    call = ["score", tmp_path / "m.tmx", "--candidate", "de", "--reference", "fr", "--metrics", "chrf"]
+    done = cli(*call, "--format", "json")
+    assert (done.status, '"segments": 1' in done.out) == (0, True)
+    assert "the language is de," in done.err
+    assert "the language" not in cli(*call, "--lang", "fr").err
+    assert cli("evaluate", *call[1:], "-o", tmp_path / "e").status == 0  # one letter tells no language
+
+
+def test_a_part_of_a_memory_is_no_shard(tmp_path: Path, cli: Cli) -> None:
+    table(tmp_path / "m.tmx", memory(tu(en_US="a", de="b"), tu(en_US="a", de="b")))
+    call = ["score", tmp_path / "m.tmx", "--candidate", "de", "--reference", "source", "--metrics", "chrf"]
+    done = cli(*call, "--shard", "1/2", "-o", tmp_path / "p")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    table(tmp_path / "j.xlf", one(unit(1, "a", "b"), unit(2, "c", ""), unit(3, "e", "f")))
+    for number in (1, 2):
+        call = ["score", tmp_path / "j.xlf", "--reference", "source", "--metrics", "chrf", "-o", tmp_path / "p"]
+        assert cli(*call, "--shard", f"{number}/2").status == 0
+    assert cli("merge", tmp_path / "p").status == 0

@@ -1,0 +1,251 @@
+"""Spreadsheets in: what cells mean, where problems stand, and files that mean harm."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from bsx.data.formats import xlsx
+from bsx.data.tables import Table
+from bsx.errors import InputError, UnknownNameError
+
+Cli = Callable[..., Any]
+
+
+def book(path: Path, *rows: list[Any], **sheets: list[list[Any]]) -> Path:
+    """Write a workbook as others write them."""
+    made = openpyxl.Workbook()
+    sheet = made.worksheets[0]
+    sheet.title = "First"
+    for row in rows:
+        sheet.append(row)
+    for name, content in sheets.items():
+        other = made.create_sheet(name)
+        for row in content:
+            other.append(row)
+    made.save(path)
+    return path
+
+
+def edited(path: Path, member: str, old: str, new: str) -> Path:
+    """Replace a piece of one part of a workbook."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    assert old.encode() in parts[member]
+    parts[member] = parts[member].replace(old.encode(), new.encode())
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return path
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+def test_cells_are_what_they_are(tmp_path: Path) -> None:
+    day, moment = datetime.datetime(2024, 2, 29), datetime.datetime(2024, 2, 29, 12, 30)
+    file = book(
+        tmp_path / "t.xlsx", ["n", "x", "ok", "day", "at", "t"], [7, 0.1, True, day, moment, " a\nb "], [None, 3]
+    )
+    table = Table(file)
+    first, second = table.rows()
+    assert list(first.values()) == [7, 0.1, True, day.date(), moment, " a\nb "]
+    assert list(second.values()) == ["", 3, "", "", "", ""]
+    assert (first.number("n"), first.name("n"), second.number("x")) == (7, "7", 3)
+    assert second.text("t") == ""
+    assert [str(kind) for kind in table.types().values()] == ["int64", "double", "bool", "string", "string", "string"]
+
+
+def test_digits_are_a_text_where_a_text_is_due(tmp_path: Path) -> None:
+    row = next(Table(book(tmp_path / "t.xlsx", ["candidate", "x"], [2024, 0.5])).rows())
+    assert row.text("candidate") == "2024"
+    with pytest.raises(InputError, match=r"sheet 'First', row 2, column B \('x'\)"):
+        row.text("x")
+
+
+def test_empty_rows_and_columns_do_not_count(tmp_path: Path) -> None:
+    file = book(tmp_path / "t.xlsx", [], ["a", " b ", None, ""], [1, 2], [None, "", None], [3, 4, None, ""], [], [None])
+    table = Table(file)
+    assert table.columns == ["a", "b"]
+    assert [(row.where.rpartition(" ")[2], row["a"], table.row_number(row)) for row in table.rows()] == [
+        ("3", 1, "1"),
+        ("5", 3, "2"),
+    ]
+    assert table.count() == 2
+
+
+def test_what_a_file_says_of_its_size_does_not_count(tmp_path: Path) -> None:
+    file = edited(book(tmp_path / "t.xlsx", ["a", "b"], [1, 2]), SHEET, '<dimension ref="A1:B2"', '<dimension ref="A1"')
+    assert [dict(row) for row in Table(file).rows()] == [{"a": 1, "b": 2}]
+
+
+def test_a_hidden_sheet_is_read_where_it_is_named(tmp_path: Path) -> None:
+    file = book(tmp_path / "t.xlsx", ["old"], [1], New=[["new"], [2]])
+    made = openpyxl.load_workbook(file)
+    made["First"].sheet_state, made.active = "hidden", 1
+    made.save(file)
+    assert Table(file).columns == ["new"]
+    assert "First" in Table(file).notes[0]
+    assert Table(f"{file}#First").columns == ["old"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "hint"),
+    [
+        ([["Results of March"], [], ["a", "b"], ["x", "y"]], "delete it"),
+        ([[None, "a", "b"], [0, "x", "y"]], "index=False"),
+    ],
+)
+def test_titles_and_indexes_are_told(rows: list[list[Any]], hint: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        list(Table(book(tmp_path / "t.xlsx", *rows)).rows())
+    assert hint in str(caught.value)
+
+
+def test_merged_and_hidden_cells(tmp_path: Path) -> None:
+    made = openpyxl.Workbook()
+    sheet = made.worksheets[0]
+    for row in (["system", "x"], ["A", 1], [None, 2], ["B", 3]):
+        sheet.append(row)
+    sheet.merge_cells("A2:A3")
+    sheet.row_dimensions[4].hidden = True
+    sheet.column_dimensions["B"].hidden = True
+    made.save(tmp_path / "t.xlsx")
+    assert [list(row.values()) for row in Table(tmp_path / "t.xlsx").rows()] == [["A", 1], ["", 2], ["B", 3]]
+
+
+def test_sheets_are_named_and_told(tmp_path: Path) -> None:
+    file = book(tmp_path / "t.xlsx", ["a"], [1], Second=[["b"], [2], [3]])
+    assert Table(file).columns == ["a"]
+    assert len(Table(file).notes) == 1
+    assert "First" in Table(file).notes[0]
+    other = Table(f"{file}#Second")
+    assert (other.columns, other.count(), other.notes) == (["b"], 2, [])
+    with pytest.raises(UnknownNameError, match="Near: Second"):
+        Table(f"{file}#Secund")
+    real = tmp_path / "a.xlsx#b"
+    real.write_text("x", encoding="utf-8")
+    with pytest.raises(InputError, match="cannot tell the format"):
+        Table(real)
+
+
+def test_formulas_count_as_their_values_or_not_at_all(tmp_path: Path) -> None:
+    file = book(tmp_path / "t.xlsx", ["a", "b"], [1, 2], [3, "=A2+B2"])
+    with pytest.raises(InputError, match=r"row 3, column B.*open the file in a spreadsheet program and save it"):
+        list(Table(file).rows())
+    edited(file, SHEET, "<f>A2+B2</f><v></v>", "<f>A2+B2</f><v>3</v>")
+    assert [row["b"] for row in Table(file).rows()] == [2, 3]
+
+
+def test_a_formula_that_failed_is_no_text(tmp_path: Path) -> None:
+    file = book(tmp_path / "t.xlsx", ["a", "b"], ["x", "#REF!"])
+    assert [row["a"] for row in Table(file).rows("a")] == ["x"]
+    with pytest.raises(InputError, match=r"row 2, column B \('b'\): holds the error #REF!"):
+        list(Table(file).rows("b"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([["a"], [1, 2]], r"row 2, column B: holds a value, but row 1 gives the column no name"),
+        ([["a", "a"]], "stands twice"),
+        ([["a\nb"]], "line break"),
+        ([[]], "is empty"),
+    ],
+)
+def test_problems_name_the_place(rows: list[list[Any]], said: str, tmp_path: Path) -> None:
+    file = book(tmp_path / "t.xlsx", *rows)
+    with pytest.raises(InputError, match=said):
+        list(Table(file).rows())
+
+
+ENTITY = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa">]>'
+BROKEN: dict[str, Callable[[Path], object]] = {
+    "no zip": lambda path: path.write_bytes(b"PK\3\4 and no more"),
+    "an old one": lambda path: path.write_bytes(b"\xd0\xcf\x11\xe0" + bytes(600)),
+    "another zip": lambda path: path.write_bytes(zip_of({"a.txt": "b"})),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "entities in a sheet": lambda path: edited(path, SHEET, "<worksheet", ENTITY + "<worksheet"),
+    "entities in a part": lambda path: edited(path, "xl/workbook.xml", "<workbook", ENTITY + "<workbook"),
+    "odd rows": lambda path: edited(path, SHEET, '<row r="2"', '<row r="x"'),
+    "odd strings": lambda path: edited(path, SHEET, 't="n"><v>1</v>', 't="s"><v>99</v>'),
+}
+
+
+def zip_of(parts: dict[str, str]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_damaged_and_hostile_files_are_one_line(how: str, tmp_path: Path) -> None:
+    file = book(tmp_path / "t.xlsx", ["a", "b"], [1, "x"])
+    BROKEN[how](file)
+    with pytest.raises(InputError) as caught:
+        list(Table(file).rows())
+    assert str(caught.value).startswith(str(file))
+    assert "\n" not in str(caught.value)
+
+
+def test_rows_beyond_a_sheet_are_not_waited_for(tmp_path: Path) -> None:
+    file = edited(book(tmp_path / "t.xlsx", ["a"], [1]), SHEET, '<row r="2"', '<row r="99999999999"')
+    assert list(Table(file).rows()) == []
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With bounds a thousandth of the real ones."""
+    monkeypatch.setattr(xlsx, "_BOMB", (2**16, 100))
+    file = book(tmp_path / "t.xlsx", ["a"], [1])
+    assert Table(file).count() == 1
+    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet2.xml", b" " * 2**23)
+    with pytest.raises(InputError, match="which no spreadsheet does"):
+        Table(file)
+
+
+def test_a_part_that_does_not_fit_in_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = book(tmp_path / "t.xlsx", ["a"], ["text"])
+    monkeypatch.setattr(xlsx, "may_hold", lambda: 20)
+    with pytest.raises(InputError, match="too much for the free memory"):
+        Table(file)
+
+
+def test_a_pipe_and_a_packed_file_are_told_by_their_content(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import gzip
+
+    file = book(tmp_path / "t.xlsx", ["candidate", "reference"], ["a b c", "a b d"])
+    packed = tmp_path / "p.xlsx.gz"
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
+    results = [cli("score", name, "--metrics", "chrf") for name in (file, packed, "-")]
+    assert [done.status for done in results] == [0, 0, 0]
+    assert len({done.out for done in results}) == 1
+
+
+def test_a_format_that_is_not_read_says_what_to_do(tmp_path: Path) -> None:
+    for ending, said in {"xls": "save it as .xlsx", "ods": "save it as .xlsx", "po": "po2xliff"}.items():
+        (tmp_path / f"t.{ending}").write_bytes(b"x")
+        with pytest.raises(InputError, match=said):
+            Table(tmp_path / f"t.{ending}")
+
+
+def test_csv_of_other_countries(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_bytes('\ufeffid;text\r\n1;"a; b"\r\n'.encode())
+    assert [dict(row) for row in Table(file).rows()] == [{"id": "1", "text": "a; b"}]
+    file.write_bytes(b"id\ttext\r\n1\ta;b\r\n")
+    assert [dict(row) for row in Table(file).rows()] == [{"id": "1", "text": "a;b"}]
+    file.write_bytes(b"a;b,c\n1,2\n")
+    assert Table(file).columns == ["a;b", "c"]

@@ -1,0 +1,210 @@
+"""Metrics on words and characters, which count many pairs at once, give the digits that packages give each pair."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bsx.data.corpus import MemoryCorpus
+from bsx.encode.session import Encoders
+from bsx.metrics.lexical import ngrams
+from bsx.metrics.lexical.ngrams import Cutter13a, by_characters, by_words, numbered
+from bsx.metrics.lexical.shifts import Reference
+from bsx.metrics.run import survey
+from bsx.metrics.zoo import get_metric
+
+PIECES = (
+    *("a", "b", "the", "The", "cat", ".", ",", "..", "1.5", "3-4", "-", "(x)", "'s", "!", "“q”", "x" * 40),
+    *("&amp;", "&quot;", "<skipped>", "中文", "語", "é", "e\u0301", "العربية", "שלום", "😀", "🇪🇺"),
+    *("\u2028", "\u00a0", "\x1c", "\u200b", " ", "\t", "ab\ncd", "-\n", "\ue000", "\x01"),
+)
+
+
+def some_texts(seed: int, number: int, most: int = 25) -> list[str]:
+    rng = random.Random(seed)  # noqa: S311
+    return [rng.choice((" ", "")).join(rng.choices(PIECES, k=rng.choice((0, 1, 2, 5, most)))) for _ in range(number)]
+
+
+CANDIDATES = ["", " ", "a", "", "a b c", *some_texts(1, 120)]
+REFERENCES = [[""], [" "], ["a"], ["a"], [""], *[some_texts(i, 1 + i % 3) for i in range(2, 122)]]
+
+
+def present(references: Sequence[str]) -> list[str]:
+    return [text for text in references if text.strip()] or [""]
+
+
+def as_they_are(spec: str) -> Any:
+    return get_metric(spec, encoders=Encoders(normalize="none"))
+
+
+CHRF = [
+    {},
+    {"word_order": 2},
+    {"word_order": 1, "lowercase": True, "eps_smoothing": True, "beta": 3},
+    {"whitespace": True, "char_order": 12},
+    {"char_order": 1},
+]
+BLEU = [
+    {"tokenize": "13a"},
+    {"tokenize": "13a", "lowercase": True, "smooth_method": "floor"},
+    {"tokenize": "intl", "smooth_method": "add-k", "smooth_value": 0.5},
+    {"tokenize": "zh", "smooth_method": "none", "max_ngram_order": 6},
+    {"tokenize": "none", "effective_order": False},
+]
+TER = [
+    {"normalized": False, "asian_support": False},
+    {"normalized": True, "asian_support": True, "no_punct": True, "case_sensitive": True},
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("chrf", settings) for settings in CHRF]
+    + [("bleu", settings) for settings in BLEU]
+    + [("ter", settings) for settings in TER],
+)
+def test_segments_and_corpus_have_sacrebleus_digits(name: str, settings: dict[str, Any]) -> None:
+    import sacrebleu.metrics as peers
+
+    peer = getattr(peers, {"chrf": "CHRF"}.get(name, name.upper()))(
+        **({"effective_order": True} if name == "bleu" else {}) | settings
+    )
+    fields = ",".join(f"{key}={str(value).lower()}" for key, value in settings.items())
+    found = as_they_are(f"{name}:{fields}" if fields else name).score(CANDIDATES, REFERENCES)
+    rows = [(one, [[other] for other in present(others)]) for one, others in zip(CANDIDATES, REFERENCES, strict=True)]
+    statistics = [peer._extract_corpus_statistics([one], others)[0] for one, others in rows]
+    # The corpus comes first: smoothing with add-k writes into the statistics that it is given.
+    assert found.system == peer._aggregate_and_compute(statistics).score
+    assert found.values.tolist() == [peer._compute_score_from_stats(list(row)).score for row in statistics]
+
+
+@pytest.mark.parametrize("stemmer", [False, True])
+def test_rouge_l_has_the_packages_digits(stemmer: bool) -> None:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    peer = RougeScorer(["rougeL"], use_stemmer=stemmer)
+    others = [present(references)[0] for references in REFERENCES]
+    found = as_they_are(f"rouge-l:tokenizer=ascii,stemmer={str(stemmer).lower()}").score(CANDIDATES, others)
+    expected = [peer.score(other, one)["rougeL"].fmeasure for one, other in zip(CANDIDATES, others, strict=True)]
+    assert found.values.tolist() == expected
+
+
+def test_edits_with_shifts_are_sacrebleus_in_and_beyond_its_beam() -> None:
+    from sacrebleu.metrics.lib_ter import translation_edit_rate
+
+    rng, slow = random.Random(5), []  # noqa: S311
+
+    def remembered(words: list[str], reference: list[str]) -> tuple[int, int]:
+        slow.append(words)
+        return translation_edit_rate(words, reference)
+
+    for round_ in range(60):
+        kinds = rng.choice((2, 3, 8, 40))
+        words, reference = ([str(rng.randrange(kinds)) for _ in range(rng.randrange(18))] for _ in range(2))
+        if round_ % 20 == 0:  # nothing in common but a few words
+            words, reference = [*map(str, range(60)), *words[:4]], [*reference[:4], *"abcdefghijklmnopqrstuvwxyz"]
+        assert Reference(reference, remembered).edits(words) == translation_edit_rate(words, reference)[0]
+    assert len(slow) == 3
+
+
+def test_more_than_a_thousand_shifts_are_not_tried() -> None:
+    from sacrebleu.metrics.lib_ter import translation_edit_rate
+
+    words = ["a", "b", "a", "c"] * 5
+    reference = ["b", "a", "c", "a"] * 3 + ["a", "b"] * 4
+    assert Reference(reference, None).edits(words) == translation_edit_rate(words, reference)[0]
+
+
+def test_words_of_13a_are_sacrebleus_also_after_what_is_known_was_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sacrebleu.metrics import bleu
+
+    monkeypatch.setattr(ngrams, "_KNOWN", 200)
+    peer = bleu.BLEU()
+    cut = Cutter13a(peer.tokenizer._post_tokenizer._re)
+    for seed in range(30):
+        texts = [*some_texts(seed, 60, 9), *some_texts(seed + 1000, 40, 3)]
+        words = [peer._preprocess_segment(text).split() for text in texts]
+        numbers: dict[str, int] = {}
+        one = cut(texts)
+        assert one.lengths.tolist() == [len(text) for text in words]
+        found = [text.tolist() for text in np.split(one.numbers, one.starts[1:])]
+        for text, expected in zip(found, words, strict=True):
+            for number, word in zip(text, expected, strict=True):
+                assert numbers.setdefault(word, number) == number
+        assert len(set(numbers.values())) == len(numbers)
+
+
+def test_words_are_right_after_an_interrupt() -> None:
+    class Interrupted:
+        left = 3
+
+        def sub(self, by: str, page: str) -> str:
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+            return page
+
+    rule: Any = Interrupted()
+    cut = Cutter13a([(rule, "")])
+    assert cut(["a b", "b"]).numbers.tolist() == [0, 1, 1]
+    with pytest.raises(KeyboardInterrupt):
+        cut(["c d e"])
+    found = cut(["f e f", "", "c a"])
+    assert found.lengths.tolist() == [3, 0, 2]
+    assert found.numbers.tolist() == [0, 1, 0, 2, 3]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_the_number_of_threads_changes_no_bit(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [(one, *others) for one, others in zip(CANDIDATES, REFERENCES, strict=True)]
+    words, places = numbered([list(text) for row in rows for text in row]), np.arange(sum(map(len, rows)))
+    many = np.array([len(row) for row in rows])
+    expected = by_characters(rows, 6), by_words(words, places, many, 4)
+    started = []
+
+    class Pool(ThreadPoolExecutor):
+        def __init__(self, number: int, **settings: Any) -> None:
+            started.append(number)
+            super().__init__(number, **settings)
+
+    monkeypatch.setattr(ngrams, "_TOGETHER", 300)
+    monkeypatch.setattr(ngrams, "threads", lambda: workers)
+    monkeypatch.setattr(ngrams, "ThreadPoolExecutor", Pool)
+    for one, other in zip(expected, (by_characters(rows, 6), by_words(words, places, many, 4)), strict=True):
+        for name in ("candidate", "other", "matches"):
+            assert np.array_equal(getattr(one, name), getattr(other, name))
+    assert started == ([] if workers == 1 else [workers, workers])
+
+
+def test_a_few_texts_start_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("a thread for a few texts")
+
+    monkeypatch.setattr(ngrams, "ThreadPoolExecutor", refused)
+    monkeypatch.setattr(ngrams, "threads", lambda: 8)
+    assert by_characters([("some words", "other words")] * 50, 6).matches[0, 0] == 8
+
+
+def test_counts_of_texts_of_any_alphabet() -> None:
+    """More letters than bits: 20 bits each, of which six take 120."""
+    letters = [chr(code) for code in range(0x20, sys.maxunicode, 97) if not 0xD800 <= code < 0xE000]
+    text = "".join(letters)
+    found = by_characters([(text, text[: len(text) // 2]), ("ab" * 9, "ba" * 9), ("", "")], 6)
+    assert found.matches[:, 0].tolist() == [len(text) // 2 - n for n in range(6)]
+    assert found.matches[:, 1].tolist() == [18.0, 16.0, 16.0, 14.0, 14.0, 12.0]
+    assert found.matches[:, 2].tolist() == [0.0] * 6
+
+
+def test_uses_of_texts_are_not_counted_for_metrics_without_an_encoder() -> None:
+    corpus = MemoryCorpus({"candidate": ["a", "a"]}, ["b", "b"])
+    assert len(survey(corpus, "nfc").reused) == 2
+    assert survey(corpus, "nfc", reused=False).reused == {}
+    assert not get_metric("chrf").encodes
+    assert get_metric("bertscore", encoders=Encoders(model="minilm")).encodes

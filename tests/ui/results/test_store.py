@@ -1,0 +1,234 @@
+"""A table of scores in arrays and a file of texts, and what lies beside it."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bsx.errors import BsxError
+from bsx.jobs import compare, convert
+from bsx.ui.results.selection import LONGEST_NOTE, Conflict, change, read_selection
+from bsx.ui.results.shown import in_words, read_beside, shown
+from bsx.ui.results.store import ScoredTable, TextNames, read_table
+from bsx.ui.workspace import Run, Workspace
+from tests.ui.results import made
+
+
+def texts(table: ScoredTable) -> dict[tuple[str, str], list[str | None]]:
+    return {(one.role, one.name): table.column(one) for one in table.texts}
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "tsv", "csv", "parquet"])
+def test_numbers_and_texts_are_those_of_the_table(tmp_path: Path, ending: str) -> None:
+    content = made.rows(7, ["ours", "theirs"], [text for text in made.HOSTILE if text])
+    given = made.write(tmp_path / "run", content, compared=False)
+    file = tmp_path / f"scores.{ending}"
+    convert(file=str(given), output=file)
+    table = read_table(file)
+    assert table.systems == ("ours", "theirs")
+    assert table.segments == tuple(f"seg-{k}" for k in range(7))
+    assert [one.name for one in table.metrics] == [*made.METRICS]
+    assert [one.higher for one in table.metrics] == [*made.METRICS.values()]
+    expected = np.array([[[content[2 * k + s][m] for k in range(7)] for s in (0, 1)] for m in made.METRICS], np.float64)
+    np.testing.assert_array_equal(table.values, expected)
+    assert [table.document_names[k] for k in table.documents.astype(int)] == ["doc-0"] * 5 + ["doc-1"] * 2
+    found = texts(table)
+    assert [*found] == [
+        ("source", "source"),
+        ("reference", "reference"),
+        ("candidate", "ours"),
+        ("candidate", "theirs"),
+    ]
+    assert found["reference", "reference"] == [content[2 * k]["reference"] for k in range(7)]
+    assert found["candidate", "theirs"] == [content[2 * k + 1]["candidate"] for k in range(7)]
+    assert table.lengths.tolist() == [len(str(content[2 * k]["reference"])) for k in range(7)]
+
+
+def test_columns_with_names_of_their_own_are_texts(tmp_path: Path) -> None:
+    own = {"source": "Ausgangstext", "reference": "Referenzübersetzung", "document": "Datei"}
+    content = [{own.get(name, name): cell for name, cell in row.items()} for row in made.rows(1200, ["ours", "theirs"])]
+    told: list[int] = []
+    named = TextNames(own["source"], (own["reference"],), own["document"])
+    table = read_table(made.write(tmp_path / "run", content, compared=False), named, told.append)
+    assert [(one.role, one.name) for one in table.texts][:2] == [
+        ("source", own["source"]),
+        ("reference", own["reference"]),
+    ]
+    assert len(table.document_names) == 240
+    assert told == [1000, 2000]
+
+
+@pytest.mark.parametrize(
+    ("better", "starts"),
+    [
+        ((5, 5), "theirs scores best under both metrics (chrF and BLEU)"),
+        ((0, 0), "No system is shown to be better than another: under any metric"),
+        ((5, 0), "The metrics do not all say the same: theirs scores best under chrF; under BLEU"),
+        ((5, -5), "The metrics do not all say the same: theirs scores best under chrF; ours scores best under BLEU"),
+    ],
+)
+def test_the_answer_in_plain_words(better: tuple[int, int], starts: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        {"id": k, "system": name, **{m: n * d + rng.normal() for m, d in zip(("chrf", "bleu"), better, strict=True)}}
+        for k in range(40)
+        for n, name in enumerate(("ours", "theirs"))
+    ]
+    table = made.write(tmp_path / "run", rows, compared=False, metrics={"chrf": True, "bleu": True})
+    assert in_words(compare(table=str(table), resamples=200, all_pairs=True)).startswith(starts)
+
+
+def test_what_is_missing_is_missing(tmp_path: Path) -> None:
+    content = made.rows(4, ["ours", "theirs"])
+    content[0]["chrf"] = None
+    content[3]["bleu"] = "NaN"
+    content[5]["candidate"] = None
+    del content[6]
+    table = read_table(made.write(tmp_path / "run", content, compared=False))
+    assert math.isnan(table.values[0, 0, 0])
+    assert math.isnan(table.values[1, 1, 1])
+    assert np.isnan(table.values[:, 0, 3]).all()
+    assert np.isnan(table.values).sum() == 5
+    assert texts(table)["candidate", "theirs"][2] is None
+    assert texts(table)["candidate", "ours"][3] is None
+    assert any("1 pairs" in note for note in table.notes)
+
+
+def test_one_system_without_a_name_and_without_texts(tmp_path: Path) -> None:
+    content = [{"id": str(k), "chrf": k / 2} for k in range(3)]
+    table = read_table(made.write(tmp_path / "run", content, compared=False, metrics={"chrf": True}))
+    assert (len(table.systems), table.texts) == (1, ())
+    assert table.values[0, 0].tolist() == [0, 0.5, 1]
+
+
+def test_a_table_with_nothing_beside_it_shows_its_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "scores.tsv"
+    file.write_text("id\tsystem\tcandidate\tscore\tword\n1\ta\tx\t0.5\tone\n2\ta\ty\t\ttwo\n", encoding="utf-8")
+    table = read_table(file)
+    assert [one.name for one in table.metrics] == ["score"]
+    assert len(table.notes) == 1
+
+
+def test_rows_that_stand_twice_count_once_and_are_told(tmp_path: Path) -> None:
+    content = made.rows(2, ["ours"])
+    again = {**content[0], "chrf": 1.0}
+    table = read_table(made.write(tmp_path / "run", [*content, again], compared=False))
+    assert table.values[0, 0, 0] == content[0]["chrf"]
+    assert any(note.startswith("1 rows") for note in table.notes)
+
+
+@pytest.mark.parametrize("content", ["", '{"id": "1", "system": "a", "chrf": "high"}\n', "no JSON\n"])
+def test_a_table_that_cannot_be_read_is_an_error_of_the_house(tmp_path: Path, content: str) -> None:
+    table = made.write(tmp_path / "run", made.rows(1, ["a"]), compared=False)
+    table.write_text(content, encoding="utf-8")
+    with pytest.raises(BsxError):
+        read_table(table)
+
+
+def folder_of(tmp_path: Path) -> tuple[Run, ScoredTable]:
+    made.write(tmp_path / "run", made.rows(6, ["ours", "theirs"]))
+    run = Workspace(tmp_path).run("run")
+    return run, read_table(run.scores)
+
+
+def test_the_answer_is_the_presenters(tmp_path: Path) -> None:
+    from bsx.analysis.present.forms import in_form
+    from bsx.analysis.report.documents import read_document
+
+    run, table = folder_of(tmp_path)
+    found = shown(run, table, read_beside(run, table, own=True))
+    result = read_document(run.comparison).content
+    assert found.lead == in_form(result, "answer")  # type: ignore[arg-type] # a result
+    assert found.sections[0].id == "systems"
+
+
+def test_word_risks_are_shown_only_where_they_are_calibrated(tmp_path: Path) -> None:
+    run, table = folder_of(tmp_path)
+    row = {
+        "candidate": table.text(table.texts[2], 1),
+        "risk": [0.1, 0.9],
+        "columns": {"system": "ours", "id": "seg-1"},
+    }
+    document = {"by": "x", "method": {"candidate": "trained"}, "rows": [row, {**row, "candidate": "another"}]}
+    origin = {"kind": "explain", "command": "bsx explain", "versions": {}, "files": [], "signatures": {}}
+    for calibrated, expected in ((True, {0: {1: [0.1, 0.9]}}), (False, {})):
+        content = {**document, "calibrated": {"candidate": calibrated}, "provenance": origin}
+        (run.folder / "explain.json").write_text(json.dumps(content))
+        found = read_beside(run, table, own=True)
+        assert found.risks == expected
+        assert len(found.notes) == 1
+        assert found.notes[0].startswith("explain.json")
+
+
+def test_marked_errors_are_found(tmp_path: Path) -> None:
+    run, table = folder_of(tmp_path)
+    head = "system\tdocument\tsegment\tannotator\tside\tstart\tend\tseverity\tcategory\tcandidate\tsource\n"
+    text = table.text(table.texts[3], 2)
+    lines = [
+        f"theirs\t\tseg-2\t\tcandidate\t0\t3\tmajor\tword\t{text}\t",
+        f"nobody\t\tseg-2\t\tcandidate\t0\t3\tminor\t\t{text}\t",
+    ]
+    (run.folder / "spans.tsv").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+    found = read_beside(run, table, own=True)
+    assert {
+        place: [(span.start, span.end, span.severity) for span in spans] for place, spans in found.spans[1].items()
+    } == {2: [(0, 3, "major")]}
+    assert [*found.spans] == [1]
+
+
+def test_a_damaged_document_is_told_and_does_no_harm(tmp_path: Path) -> None:
+    run, table = folder_of(tmp_path)
+    (run.folder / "broken.json").write_text("{")
+    (run.folder / "other.json").write_text('{"provenance": {"kind": "no such"}}')
+    found = read_beside(run, table, own=True)
+    assert len(found.notes) == 2
+    assert [*found.documents] == ["compare.json"]
+
+
+def test_a_table_among_others_takes_only_what_names_it(tmp_path: Path) -> None:
+    run, _ = folder_of(tmp_path)
+    for name in ("scores.jsonl", "scores.jsonl.signatures.json", "compare.json"):
+        shutil.copy(run.folder / name, tmp_path / name)
+    alone = Workspace(tmp_path).run("scores.jsonl")
+    assert [*read_beside(alone, read_table(alone.scores), own=False).documents] == ["compare.json"]
+    shutil.move(tmp_path / "scores.jsonl", tmp_path / "more.jsonl")
+    shutil.move(tmp_path / "scores.jsonl.signatures.json", tmp_path / "more.jsonl.signatures.json")
+    alone = Workspace(tmp_path).run("more.jsonl")
+    assert read_beside(alone, read_table(alone.scores), own=False).documents == {}
+
+
+def test_two_tabs_do_not_lose_each_others_notes(tmp_path: Path) -> None:
+    file, known = tmp_path / "selection.json", ("a", "b", "c")
+    change(file, "a", None, "first", known)
+    change(file, "b", None, "", known)  # another tab, which knows of nothing yet
+    assert read_selection(file).notes == {"a": "first", "b": ""}
+    with pytest.raises(Conflict) as caught:
+        change(file, "a", None, "second", known)
+    assert caught.value.kept.notes["a"] == "first"
+    with pytest.raises(Conflict):
+        change(file, "a", "older", None, known)
+    assert change(file, "a", "first", "second", known).version == 3
+    assert change(file, "a", "older", "second", known).version == 3  # it is that already
+    assert change(file, "a", "second", None, known).notes == {"b": ""}
+    assert json.loads(file.read_text()) == {"version": 4, "segments": {"b": {"note": ""}}}
+
+
+@pytest.mark.parametrize(("segment", "note"), [("d", ""), ("a", "x" * (LONGEST_NOTE + 1))])
+def test_what_cannot_be_kept_is_refused(tmp_path: Path, segment: str, note: str) -> None:
+    with pytest.raises(BsxError):
+        change(tmp_path / "selection.json", segment, None, note, ("a",))
+    assert not (tmp_path / "selection.json").exists()
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"segments": []}', '{"version": "x", "segments": {}}'])
+def test_a_damaged_selection_is_an_error_and_stays(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "selection.json"
+    file.write_text(content)
+    with pytest.raises(BsxError):
+        change(file, "a", None, "", ("a",))
+    assert file.read_text() == content

@@ -1,0 +1,149 @@
+"""Metrics by evidence: what is recommended, what each needs and lacks, and about how long it takes."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from bsx.catalog.catalog import load_registry
+from bsx.errors import InputError, UnknownNameError
+from bsx.models.files import is_here
+from bsx.models.ranking import select_model
+from bsx.support.optional import runs_encoders
+from bsx.ui import choosing
+from bsx.ui.choosing import Offer, Survey, check_metrics, offers
+from bsx.ui.workspace import Choices, Run, Size, Workspace
+from tests.ui.conftest import OWN
+
+SIZE = Size(segments=1000, systems=3, letters=90)
+
+
+@pytest.fixture(scope="module")
+def survey() -> dict[str, Any]:
+    """What really runs here, found in this process."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        choosing.print_survey()
+    found: dict[str, Any] = json.loads(printed.getvalue())
+    return found
+
+
+def by_spec(found: list[Offer]) -> dict[str, Offer]:
+    return {one.spec: one for one in found}
+
+
+def test_the_recommended_set_is_what_evaluate_computes(survey: dict[str, Any]) -> None:
+    asked, found = offers("en-de", ["reference"], SIZE, survey)
+    assert (asked.target.code, asked.source and asked.source.code) == ("de", "en")
+    recommended = [one.spec for one in found if one.recommended]
+    assert found[: len(recommended)] == [one for one in found if one.recommended]
+    try:
+        best = select_model("de", prefer="quality", available=True).name if runs_encoders() else None
+    except InputError:
+        best = None
+    assert sorted(recommended) == sorted(["chrf", *([f"bertscore:model={best}"] if best else [])])
+
+
+def test_the_order_is_recommended_then_here_then_what_lacks_something(survey: dict[str, Any]) -> None:
+    _, found = offers("de", ["reference"], SIZE, survey)
+    groups = [(not one.recommended, one.lacks is not None, one.download is not None) for one in found]
+    assert groups == sorted(groups)
+    assert len(by_spec(found)) == len(found) > 30
+    here = [one.spec for one in found if not one.recommended and one.lacks is None and one.download is None]
+    assert here.index("chrf++") < here.index("sentbleu") < here.index("length")  # .328, .269, nothing measured
+
+
+def test_each_says_its_evidence_and_what_it_lacks(survey: dict[str, Any]) -> None:
+    found = by_spec(offers("de", ["reference"], SIZE, survey)[1])
+    assert found["chrf"].why.startswith("Agreement with human judgments in German: WMT17 en-de segment tau .336")
+    assert "Nothing was measured" in found["length"].why
+    assert found["chrf"].plain == "In German, it agrees moderately with human judgments of single segments."
+    assert found["ter"].plain == "In German, it agrees strongly with human judgments of whole systems."
+    assert found["muse-v3"].plain.endswith("weakly with human judgments of single segments, less than chrF.")
+    assert found["length"].plain == "Whether it agrees with human judgments in German was not measured."
+    assert "source" in (found["comet"].lacks or "")
+    assert found["rouge-l"].lacks == "It was not made for German."
+    swahili = by_spec(offers("xh", ["reference"], SIZE, survey)[1])
+    assert all(one.why.startswith(("Not measured in Xhosa", "Nothing")) for one in swahili.values())
+    with_source = by_spec(offers("de", ["reference", "source"], SIZE, survey)[1])
+    assert (with_source["length-qe"].lacks, found["length-qe"].lacks is None) == (None, False)
+    without_references = offers("de", ["source"], SIZE, survey)[1]
+    assert not [one for one in without_references if one.recommended and "reference" in one.needs]
+
+
+def test_what_is_not_here_would_be_fetched(survey: dict[str, Any]) -> None:
+    catalog = load_registry()
+    _, found = offers("de", ["reference"], SIZE, survey)
+    for one in found:
+        name, _, model = one.spec.partition(":model=")
+        if model and one.lacks is None:
+            assert (one.download is None) == is_here(catalog.model(model).source), one.spec
+            assert name in ("bertscore", "bertr", "sentence")
+
+
+def test_times_grow_with_texts_and_models(survey: dict[str, Any]) -> None:
+    small = by_spec(offers("de", ["reference"], SIZE, survey)[1])
+    large = by_spec(offers("de", ["reference"], SIZE.model_copy(update={"segments": 100_000}), survey)[1])
+    for spec, one in small.items():
+        if one.seconds is not None:
+            assert (large[spec].seconds or 0) > one.seconds
+    assert survey["pace"] > 0
+    assert Offer("x", "x", "", ()).estimate == "time not known"
+    assert Offer("x", "x", "", (), seconds=10).estimate == "under a minute"
+    assert Offer("x", "x", "", (), seconds=600).estimate == "about 10 min"
+    assert Offer("x", "x", "", (), seconds=9000).estimate == "about 2.5 h"
+
+
+def test_only_what_was_offered_and_runs_can_be_chosen(survey: dict[str, Any]) -> None:
+    _, found = offers("de", ["reference"], SIZE, survey)
+    assert check_metrics(["chrf", "chrf", "bleu"], found) == ("chrf", "bleu")
+    with pytest.raises(InputError):
+        check_metrics([], found)
+    with pytest.raises(InputError, match="COMET"):
+        check_metrics(["comet"], found)
+    for spec in ("chrf:char_order=2", "chrf,bleu", "--full", "x; rm -r ."):
+        with pytest.raises(UnknownNameError):
+            check_metrics([spec], found)
+
+
+@pytest.fixture
+def run(workspace: Workspace, survey: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A run whose columns are chosen; what runs here is known already."""
+    monkeypatch.setattr(Survey, "ready", True)
+    monkeypatch.setattr(Survey, "result", lambda _: survey)
+    run = workspace.new("x")
+    run.update(choices=Choices(candidate=("a", "b"), reference=("r",), lang="de"), size=SIZE)
+    return run
+
+
+def test_the_page_offers_them_with_the_recommended_ones_ticked(client: TestClient, run: Run) -> None:
+    page = client.get(f"/runs/{run.name}/metrics").text
+    ticked = [part for part in page.split("<input")[1:] if " checked" in part.split(">")[0]]
+    assert ticked
+    assert all("data-recommended" in part.split(">")[0] for part in ticked)
+    assert "Nothing was measured of it in German." in page
+    assert 'value="comet"' not in page  # it cannot run: it cannot be ticked
+    assert "COMET" in page
+    assert client.get("/metrics?lang=xx-nothing").status_code == 200
+    assert "Turkish" in client.get("/metrics?lang=tr").text
+
+
+@pytest.mark.parametrize("form", [{}, {"metric": "comet"}, {"metric": "nothing"}])
+def test_a_wrong_choice_is_told_on_the_page(client: TestClient, run: Run, form: dict[str, str]) -> None:
+    answer = client.post(f"/runs/{run.name}/metrics", data=form, headers=OWN)
+    assert answer.status_code == 400
+    assert 'role="alert"' in answer.text
+    assert run.record.state == "draft"
+
+
+def test_nothing_is_fetched_unless_that_was_allowed(client: TestClient, run: Run, survey: dict[str, Any]) -> None:
+    far = next(one for one in offers("de", ["reference"], SIZE, survey)[1] if one.download and one.lacks is None)
+    answer = client.post(f"/runs/{run.name}/metrics", data={"metric": far.spec}, headers=OWN)
+    assert answer.status_code == 400
+    assert "allow that below" in answer.text
+    assert run.record.state == "draft"

@@ -1,0 +1,215 @@
+"""What others may have made: folders of runs with links, pipes and foreign records; other servers; addresses."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from bsx.errors import BsxError, InputError
+from bsx.ui import inputs
+from bsx.ui.app import make_app
+from bsx.ui.jobs import Jobs
+from bsx.ui.workspace import COMMANDS, LOG, RECORD, SCORES, Workspace
+from tests.ui.conftest import HOST, OWN, PORT, TOKEN
+from tests.ui.test_jobs import Ends, a_run, made
+
+COOKIE = f"bsx-{PORT}={TOKEN}"
+
+
+@pytest.mark.parametrize("stored", ["../secret.tsv", "/etc/hosts", "--help", "run.json", "input-1.tsv\n", "input-1/x"])
+def test_a_record_names_no_file_but_those_that_bsx_has_stored(
+    client: TestClient, workspace: Workspace, stored: str
+) -> None:
+    workspace.new("x")
+    (workspace.folder / "secret.tsv").write_text("a\tb\nsecret\tsecret\n")
+    run = workspace.new("x")
+    content = run.record.model_dump() | {"state": "cancelled", "files": [{"name": "a", "stored": stored}]}
+    content["choices"] = {"candidate": ["a"], "reference": ["b"], "lang": "en", "metrics": ["chrf"]}
+    (run.folder / RECORD).write_text(json.dumps(content))
+    assert run.record.files == ()
+    assert run.record.state == "failed"
+    assert "secret" not in client.get(f"/runs/{run.name}/files").text.replace(stored, "")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"seconds": NaN}',
+        '{"seconds": 1e999}',
+        '{"size": {"segments": 1' + "0" * 400 + "}}",
+        '{"progress": {"done": -1}}',
+        "[" * 100_000,
+        '{"title": "' + "x" * (9 << 20) + '"}',
+        '{"choices": {"candidate": ' + "[" * 5000 + "]" * 5000 + "}}",
+        "\ufeff[]",
+        "\0",
+    ],
+    ids=range(9),
+)
+def test_a_record_that_is_none_is_said_to_be_so(client: TestClient, workspace: Workspace, content: str) -> None:
+    run = workspace.new("x")
+    (run.folder / RECORD).write_text(content)
+    assert run.record.state == "failed"
+    for path in ("/", "/runs", f"/runs/{run.name}", f"/runs/{run.name}/status", f"/runs/{run.name}/metrics"):
+        assert client.get(path).status_code in (200, 303), path
+
+
+def test_links_that_lead_elsewhere_are_neither_read_nor_written(
+    client: TestClient, workspace: Workspace, tmp_path: Path, jobs: Jobs
+) -> None:
+    outside = tmp_path / "outside.txt"
+    outside.write_text("id\tsecret\tscore\n1\tsecret\t1\n")
+    run = a_run(workspace, tmp_path)
+    run.update(state="cancelled")
+    for name in (COMMANDS, LOG, "selection.json"):
+        (run.folder / name).symlink_to(outside)
+    page = client.get(f"/runs/{run.name}").text
+    assert "secret" not in page
+    with pytest.raises(InputError):
+        jobs.submit(run, made(run))
+    (run.folder / "input-1.tsv").unlink()
+    (run.folder / "input-1.tsv").symlink_to(outside)
+    with pytest.raises(BsxError):
+        inputs.table_of(run)
+    assert "secret" not in client.get(f"/runs/{run.name}/files").text
+    other = workspace.folder / "other"
+    other.mkdir()
+    (other / SCORES).symlink_to(outside)
+    assert client.get("/results/other").status_code == 404
+    (run.folder / RECORD).unlink()
+    (run.folder / RECORD).symlink_to(tmp_path / "new")
+    with pytest.raises(BsxError):
+        run.update(state="done")
+    assert not (tmp_path / "new").exists()
+    assert outside.read_text().startswith("id\tsecret")
+
+
+def test_a_log_with_another_name_elsewhere_leaves_that_alone(
+    workspace: Workspace, jobs: Jobs, ends: Ends, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside.txt"
+    outside.write_text("mine\n")
+    run = a_run(workspace, tmp_path)
+    (run.folder / LOG).hardlink_to(outside)
+    jobs.submit(run, made(run))
+    assert ends(run, jobs).state == "done"
+    assert outside.read_text() == "mine\n"
+    assert (run.folder / LOG).read_text().startswith("$ bsx score")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_a_pipe_keeps_nobody_waiting(client: TestClient, workspace: Workspace) -> None:
+    run = workspace.new("x")
+    for name in (COMMANDS, LOG):
+        os.mkfifo(run.folder / name)
+    assert client.get(f"/runs/{run.name}").status_code == 200
+    (run.folder / RECORD).unlink()
+    os.mkfifo(run.folder / RECORD)
+    assert client.get("/runs").status_code == 200
+
+
+def test_a_run_resumes_with_metrics_that_are_offered_and_commands_of_our_own(
+    client: TestClient, workspace: Workspace, jobs: Jobs, ends: Ends, tmp_path: Path
+) -> None:
+    """A colleague's folder may name a model file, which would be loaded, and hold commands and modules."""
+    run = a_run(workspace, tmp_path)
+    run.update(state="interrupted")
+    (run.folder / COMMANDS).write_text(f"touch {tmp_path}/harm\n")
+    (run.folder / "json.py").write_text(f"open({str(tmp_path / 'harm')!r}, 'w')\n")
+    for metric in ("ensemble:/elsewhere/e.json", "bertscore:model=/elsewhere", "trained:x", "--help"):
+        run.update(choices=run.record.choices.model_copy(update={"metrics": (metric,)}))
+        assert client.post(f"/runs/{run.name}/resume", headers=OWN).status_code == 400, metric
+        assert run.record.state == "interrupted"
+    run.update(choices=run.record.choices.model_copy(update={"metrics": ("chrf",)}))
+    assert client.post(f"/runs/{run.name}/resume", headers=OWN).status_code == 303
+    assert ends(run, jobs).state == "done"
+    assert not (tmp_path / "harm").exists()
+    assert "harm" not in (run.folder / COMMANDS).read_text()
+
+
+@pytest.mark.parametrize(
+    "cookie", ['a={"x": [1, 2]}; ' + COOKIE, f"=; ;;; {COOKIE}; b=\x01", f"bsx-{PORT}=wrong; {COOKIE}"]
+)
+def test_cookies_of_other_ports_do_not_get_in_the_way(stranger: TestClient, cookie: str) -> None:
+    assert stranger.get("/runs", headers={"cookie": cookie}).status_code == 200
+
+
+@pytest.mark.parametrize("site", ["same-site", "cross-site"])
+def test_a_page_of_another_port_reads_nothing_and_sets_nothing_to_work(client: TestClient, site: str) -> None:
+    """It has our cookie: cookies know no ports."""
+    assert client.get("/runs", headers={"sec-fetch-site": site}).status_code == 403
+    assert client.get("/runs", headers={"sec-fetch-site": "none"}).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["host", "origin", "sec-fetch-site"])
+def test_headers_that_say_who_asks_come_once(client: TestClient, name: str) -> None:
+    given = {"host": f"127.0.0.1:{PORT}", "origin": HOST, "sec-fetch-site": "same-origin"}
+    assert client.post("/new", headers=list(given.items())).status_code == 201
+    assert client.post("/new", headers=[*given.items(), (name, "evil.example")]).status_code in (400, 421)
+
+
+def test_a_link_in_a_page_of_elsewhere_opens_the_page(stranger: TestClient) -> None:
+    """The browser sends no cookie where a redirection from elsewhere leads, so the page leads there itself."""
+    asked = {"token": TOKEN, "a": '"><script>'}
+    answer = stranger.get('/runs/"><b>', params=asked, headers={"sec-fetch-site": "cross-site"})
+    assert answer.status_code == 200
+    assert 'content="0;url=/runs/%22%3E%3Cb%3E?a=%22%3E%3Cscript%3E"' in answer.text
+    assert f"bsx-{PORT}={TOKEN}" in answer.headers["set-cookie"]
+
+
+def test_what_a_browser_is_given_as_an_argument_is_good_once(stranger: TestClient, workspace: Workspace) -> None:
+    app = make_app(workspace, TOKEN, PORT)
+    app.once.add("once")
+    for status in (303, 403):
+        with TestClient(app, base_url=HOST, follow_redirects=False) as client:
+            assert client.get("/", params={"token": "once"}).status_code == status
+
+
+def test_port_80_is_not_said(workspace: Workspace) -> None:
+    with TestClient(make_app(workspace, TOKEN, 80), base_url="http://127.0.0.1", follow_redirects=False) as client:
+        assert client.get("/", params={"token": TOKEN}).status_code == 303
+        assert client.get("/runs").status_code == 200
+
+
+@pytest.mark.anyio
+async def test_an_upload_that_stands_still_ends(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    import asyncio
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"x"
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(inputs, "_PATIENCE", 0.05)
+    run = workspace.new("x")
+    with pytest.raises(InputError):
+        await inputs.store(run, "a.txt", slow())
+    assert [path.name for path in run.folder.iterdir()] == [RECORD]
+
+
+def test_titles_turn_no_text(workspace: Workspace) -> None:
+    assert workspace.new("a\u202eb\x1b[31m\n").record.title == "ab[31m"
+    assert workspace.new("\udcff" + "x" * 500).record.title == "x" * 120
+
+
+def test_what_is_unfinished_and_of_no_queue_was_interrupted(workspace: Workspace, jobs: Jobs) -> None:
+    """Its record could not be written when the server began, or somebody has put it there since."""
+    run = workspace.new("x")
+    run.update(state="running")
+    assert jobs.record(run).state == "interrupted"
+
+
+def test_an_option_as_a_column_is_a_column(workspace: Workspace, jobs: Jobs, ends: Ends, tmp_path: Path) -> None:
+    table = tmp_path / "t.tsv"
+    table.write_text("--help\t-o\n" + "the cat sat\tthe cat\n" * 3)
+    run = workspace.new("x")
+    inputs.copy_in(run, table)
+    inputs.settle(run, {"candidate": ["--help"], "reference": ["-o"], "lang": ["en"]})
+    run.update(choices=run.record.choices.model_copy(update={"metrics": ("chrf",)}))
+    jobs.submit(run, made(run))
+    assert ends(run, jobs) == run.record
+    assert run.record.state == "done", run.record.error

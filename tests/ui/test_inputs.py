@@ -1,0 +1,162 @@
+"""Files in: where they go, what they are taken for, what is said of what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from bsx.errors import InputError
+from bsx.ui import inputs
+from bsx.ui.workspace import Run, Size, Workspace
+from tests.ui.conftest import OWN
+
+EXAMPLE = Path(str(files("bsx.examples"))) / "de-systems.tsv"
+
+
+def handed_in(workspace: Workspace, folder: Path, **contents: str) -> Run:
+    run = workspace.new("x")
+    for name, content in contents.items():
+        path = folder / f"{name}.txt"
+        path.write_text(content, encoding="utf-8")
+        inputs.copy_in(run, path)
+    return run
+
+
+def test_columns_and_language_of_a_table_are_found(workspace: Workspace) -> None:
+    run = workspace.new("x")
+    inputs.copy_in(run, EXAMPLE)
+    found = inputs.understand(run)
+    assert found.table
+    assert not found.problems
+    assert found.choices.candidate == ("atlas", "brook", "cinder")
+    assert found.choices.reference == ("reference",)
+    assert (found.choices.segment, found.choices.source) == ("id", None)
+    pytest.importorskip("py3langid")
+    assert found.choices.lang == "de"
+
+
+def test_a_column_of_texts_of_no_known_name_holds_candidates(workspace: Workspace, tmp_path: Path) -> None:
+    table = tmp_path / "t.tsv"
+    table.write_text("id\treference\tatlas\tgrade\n1\tthe old man\tx y\t3\n2\ta cat\tz\t1\n")
+    run = workspace.new("x")
+    inputs.copy_in(run, table)
+    assert inputs.understand(run).choices.candidate == ("atlas",)
+
+
+def test_what_was_chosen_is_kept(workspace: Workspace) -> None:
+    run = workspace.new("x")
+    inputs.copy_in(run, EXAMPLE)
+    chosen = inputs.settle(run, {"candidate": ["brook"], "reference": ["reference"], "segment": ["id"], "lang": ["de"]})
+    assert chosen.candidate == ("brook",)
+    assert inputs.understand(run).choices.candidate == ("brook",)
+    assert run.record.size == Size(segments=40, systems=1, letters=run.record.size.letters)
+    assert 20 < run.record.size.letters < 200
+    assert inputs.table_of(run) == "input-1.tsv"
+
+
+def test_rows_of_several_systems_are_counted(workspace: Workspace, tmp_path: Path) -> None:
+    table = tmp_path / "long.tsv"
+    table.write_text("system\tid\tcandidate\treference\na\t1\tx y\tz\nb\t1\tx\tz\n")
+    run = workspace.new("x")
+    inputs.copy_in(run, table)
+    choices = inputs.understand(run).choices
+    assert (choices.system, choices.segment, choices.candidate) == ("system", "id", ("candidate",))
+    form = {"candidate": ["candidate"], "reference": ["reference"], "system": ["system"], "segment": ["id"]}
+    inputs.settle(run, form)
+    assert run.record.size == Size(segments=1, systems=2, letters=2.0)
+
+
+def test_texts_of_a_line_a_segment_become_one_table(workspace: Workspace, tmp_path: Path) -> None:
+    run = handed_in(
+        workspace, tmp_path, **{"my system": "a b\nc\n", "other": "x\n\n", "refs": "r\ns\n", "src.en": "1\n2\n"}
+    )
+    found = inputs.understand(run)
+    assert not found.table
+    assert [file.role for file in run.record.files] == ["candidates", "candidates", "references", "source"]
+    chosen = inputs.settle(run, {"lang": ["de"]})
+    assert (chosen.candidate, chosen.reference, chosen.source) == (("my system", "other"), ("reference",), "source")
+    rows = [json.loads(line) for line in (run.folder / inputs.TEXTS).read_text().splitlines()]
+    assert rows == [
+        {"id": "1", "my system": "a b", "other": "x", "reference": "r", "source": "1"},
+        {"id": "2", "my system": "c", "other": "", "reference": "s", "source": "2"},
+    ]
+    assert inputs.table_of(run) == inputs.TEXTS
+    assert run.record.size.segments == 2
+    assert len(inputs.understand(run).seen) == 4  # the table that was made is none of the user's files
+
+
+def test_files_of_different_lengths_are_told_by_their_names(workspace: Workspace, tmp_path: Path) -> None:
+    run = handed_in(workspace, tmp_path, atlas="a\nb\n", refs="a\n")
+    inputs.understand(run)
+    with pytest.raises(InputError) as raised:
+        inputs.settle(run, {})
+    assert "atlas.txt has 2, refs.txt has 1" in str(raised.value)
+    assert not (run.folder / inputs.TEXTS).exists()
+
+
+def test_a_line_that_is_not_text_is_told_by_file_and_line(workspace: Workspace, tmp_path: Path) -> None:
+    run = handed_in(workspace, tmp_path, refs="a\nb\n")
+    bad = tmp_path / "atlas.txt"
+    bad.write_bytes(b"fine\nbad \xff here\n")
+    inputs.copy_in(run, bad)
+    problem = inputs.understand(run).problems[0]
+    assert "atlas.txt: line 2" in problem
+    assert str(workspace.folder) not in problem
+
+
+@pytest.mark.parametrize(
+    ("form", "about"),
+    [
+        ({}, "candidates"),
+        ({"candidate": ["atlas"]}, "references"),
+        ({"candidate": ["atlas"], "reference": ["atlas"]}, "twice"),
+        ({"candidate": ["nothing"], "reference": ["reference"]}, "nothing"),
+    ],
+)
+def test_choices_that_make_no_sense_are_refused(workspace: Workspace, form: dict[str, list[str]], about: str) -> None:
+    run = workspace.new("x")
+    inputs.copy_in(run, EXAMPLE)
+    with pytest.raises(InputError, match=about):
+        inputs.settle(run, form)
+    assert run.record.choices.candidate == ()
+
+
+def test_tables_and_texts_do_not_mix(workspace: Workspace, tmp_path: Path) -> None:
+    run = handed_in(workspace, tmp_path, atlas="a\n")
+    inputs.copy_in(run, EXAMPLE)
+    assert inputs.understand(run).problems
+    inputs.remove(run, "input-1.txt")
+    assert not (run.folder / "input-1.txt").exists()
+    assert not inputs.understand(run).problems
+
+
+def test_uploads_go_through_the_page(client: TestClient, workspace: Workspace) -> None:
+    name = client.post("/new", params={"title": "C:\\texts\\mine.tsv"}, headers=OWN).json()["name"]
+    content = EXAMPLE.read_bytes()
+    assert client.put(f"/upload/{name}?name=mine.tsv", content=content, headers=OWN).status_code == 201
+    run = workspace.run(name)
+    assert run.record.title == "mine"
+    assert run.file("input-1.tsv").read_bytes() == content
+    page = client.get(f"/runs/{name}/files").text
+    assert "Der Stadtrat" in page
+    form = {"candidate": ["atlas", "brook"], "reference": "reference", "lang": "de"}
+    answer = client.post(f"/runs/{name}/files", data=form, headers=OWN)
+    assert answer.headers["location"] == f"/runs/{name}/metrics"
+    assert run.record.choices.candidate == ("atlas", "brook")
+    answer = client.post(f"/runs/{name}/files", data={"lang": "de"}, headers=OWN)
+    assert answer.status_code == 400
+    assert 'role="alert"' in answer.text
+
+
+def test_a_file_in_a_format_that_is_not_read_says_so(client: TestClient, workspace: Workspace) -> None:
+    name = client.post("/new", headers=OWN).json()["name"]
+    client.put(f"/upload/{name}?name=report.pdf", content=b"%PDF-1.4\n\xff\xfe", headers=OWN)
+    page = client.get(f"/runs/{name}/files")
+    assert page.status_code == 200
+    assert "report.pdf" in page.text
+    assert 'role="alert"' in page.text
+    assert client.get("/").status_code == 200
