@@ -12,7 +12,7 @@ import sys
 import tracemalloc  # noqa: F401 - pytest needs it whole where two streams were left open, one while it is imported
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 # Started in the background, a shell may have us ignore interrupts, and our children with us; the tests send some.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -24,6 +24,9 @@ import pytest
 
 from tests.helpers import tiny
 from tests.helpers.ulps import disturb
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = REPOSITORY.parent / "shared"
@@ -99,6 +102,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     config.option.loadscopereorder = False
     return Scheduling(config, log)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium; skipped where there is none."""
+    from tests.helpers.browser import chromium
+
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session", autouse=True)

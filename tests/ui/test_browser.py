@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from base64 import b64encode
 from collections.abc import Iterator
 from importlib.resources import files
@@ -12,10 +11,9 @@ from typing import Any
 
 import openpyxl
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from bsx.ui.workspace import COMPARISON, SCORES, Workspace
-from tests.analysis.report.test_page import FLAGS
 from tests.ui.test_jobs import served
 
 ROWS = 40_000  # enough for seconds of TER, in which a run can be cancelled
@@ -23,19 +21,6 @@ EXAMPLE = Path(str(files("bsx.examples"))) / "de-systems.tsv"
 WIDTHS = (400, 768, 1280, 2560)
 HOSTILE = "<img src=x onerror=alert(1)>"
 PATIENCE = 120_000  # milliseconds; machines that run other tests meanwhile are slow
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        if os.environ.get("CI_CHROMIUM") == "1":
-            pytest.fail("CI_CHROMIUM=1 promises a Chromium, but there is none")
-        pytest.skip("there is no Chromium here (Debian: apt-get install chromium)")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

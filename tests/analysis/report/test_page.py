@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from bsx.analysis import CardRun
@@ -29,29 +29,8 @@ from tests.analysis.present.test_cards import card
 from tests.helpers import report_samples as samples
 
 BASELINE = Path(__file__).with_name("report_layout.json")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 CROWD = ("bertscore", "chrf", "sentbleu", "moverscore", "rouge-l", "bleurt", "comet", "xmoverscore")
 DRAWN = "html[data-charts=drawn]"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        if os.environ.get("CI_CHROMIUM") == "1":
-            pytest.fail("CI_CHROMIUM=1 promises a Chromium, but there is none")
-        pytest.skip("there is no Chromium here (Debian: apt-get install chromium)")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 def align(candidate: str, reference: str) -> dict[str, Any]:

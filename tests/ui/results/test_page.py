@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import random
-import shutil
 import socket
 import statistics
 import threading
@@ -21,36 +19,16 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from bsx.ui.app import make_app
 from bsx.ui.workspace import Workspace
 from tests.ui.conftest import TOKEN
 from tests.ui.results import made
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--no-first-run",
-]
 PATIENCE = 60_000  # milliseconds; machines that run other tests meanwhile are slow
 MANY = 20_000
 SHOWN = "html[data-segments=shown]"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        if os.environ.get("CI_CHROMIUM") == "1":
-            pytest.fail("CI_CHROMIUM=1 promises a Chromium, but there is none")
-        pytest.skip("there is no Chromium here (Debian: apt-get install chromium)")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @contextmanager
