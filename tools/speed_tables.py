@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,27 +86,37 @@ def profile(results: dict[str, Any]) -> str:
     return table(["operators", *(part["model"] for part in models)], rows)
 
 
-def int8(results: dict[str, Any]) -> str:
-    part = results["cpu"]["agreement"]
+def means(rows: Sequence[dict[str, Any]], formats: Sequence[str]) -> list[str]:
+    """Return the mean correlation in each number format, with its change from fp32 and the largest of a row."""
+    mean = {how: sum(row[how] for row in rows) / len(rows) for how in formats}
+    cells = [f"{mean['fp32']:.4f}"]
+    for how in formats[1:]:
+        largest = max((row[how] - row["fp32"] for row in rows), key=abs)
+        cells.append(f"{mean[how]:.4f} ({mean[how] - mean['fp32']:+.4f}, {largest:+.4f})")
+    return cells
+
+
+def agreement(part: dict[str, Any], key: str, head: Sequence[str], first: Callable[..., list[str]]) -> str:
+    """Return agreement with human judgments in each number format, one row for each value of a key."""
+    formats = list(part["largest_f1_difference"])
     rows = []
-    for year in sorted({row["year"] for row in part["rows"]}):
-        mine = [row for row in part["rows"] if row["year"] == year]
-        mean = {how: sum(row[how] for row in mine) / len(mine) for how in ("fp32", "int8")}
-        largest = max((row["change"] for row in mine), key=abs)
-        n = sum(row["n"] for row in mine)
-        change = mean["int8"] - mean["fp32"]
-        rows.append(
-            [
-                f"WMT{year % 100}",
-                str(len(mine)),
-                f"{n:,}",
-                f"{mean['fp32']:.4f}",
-                f"{mean['int8']:.4f}",
-                f"{change:+.4f}",
-                f"{largest:+.4f}",
-            ]
-        )
-    return table(["data", "language pairs", "segments", "fp32", "int8", "change", "largest of a pair"], rows)
+    for value in sorted({row[key] for row in part["rows"]}):
+        mine = [row for row in part["rows"] if row[key] == value]
+        rows.append([*first(mine), f"{sum(row['n'] for row in mine):,}", *means(mine, formats)])
+    others = [f"{how} (change, largest)" for how in formats[1:]]
+    changes = " and ".join(f"{part['largest_f1_difference'][how]:.4f} ({how})" for how in formats[1:])
+    where = {name: fact for name, fact in part["machine"].items() if name != "load_average"}  # no matter of time
+    said = f"Largest change of a score: {changes}. {machine(where)}"
+    return f"{table([*head, 'segments', 'fp32', *others], rows)}\n\n{said}"
+
+
+def formats(results: dict[str, Any]) -> str:
+    """Return what number formats cost by year, the mean over language pairs."""
+
+    def first(rows: list[dict[str, Any]]) -> list[str]:
+        return [f"WMT{rows[0]['year'] % 100}", str(len(rows))]
+
+    return agreement(results["cpu"]["agreement"], "year", ["data", "language pairs"], first)
 
 
 def me5(results: dict[str, Any]) -> str:
@@ -131,17 +141,13 @@ def int8_scores(results: dict[str, Any]) -> str:
     return table(head, rows)
 
 
-def int8_me5(results: dict[str, Any]) -> str:
-    """Return what int8 costs by language pair, the mean over the years that have it."""
-    every = results["cpu-me5"]["agreement"]["rows"]
-    rows = []
-    for pair in sorted({row["lp"] for row in every}):
-        mine = [row for row in every if row["lp"] == pair]
-        fp32, small = (sum(row[how] for row in mine) / len(mine) for how in ("fp32", "int8"))
-        years = ", ".join(str(row["year"]) for row in mine)
-        n = sum(row["n"] for row in mine)
-        rows.append([pair, years, f"{n:,}", f"{fp32:.4f}", f"{small:.4f}", f"{small - fp32:+.4f}"])
-    return table(["languages", "WMT", "segments", "fp32", "int8", "change"], rows)
+def formats_me5(results: dict[str, Any]) -> str:
+    """Return what number formats cost by language pair, the mean over the years that have it."""
+
+    def first(rows: list[dict[str, Any]]) -> list[str]:
+        return [rows[0]["lp"], ", ".join(str(row["year"]) for row in rows)]
+
+    return agreement(results["cpu-me5"]["agreement"], "lp", ["languages", "WMT"], first)
 
 
 def start(results: dict[str, Any]) -> str:
@@ -325,9 +331,9 @@ SECTIONS = {
     "speed": speed,
     "speed-encoder": encoder,
     "speed-profile": profile,
-    "speed-int8": int8,
+    "speed-formats": formats,
     "speed-me5": me5,
-    "speed-int8-me5": int8_me5,
+    "speed-formats-me5": formats_me5,
     "speed-int8-scores": int8_scores,
     "speed-start": start,
     "speed-systems": systems,
