@@ -48,6 +48,10 @@ def starting_children() -> Iterator[None]:
     before = os.environ.get("PYTHONSAFEPATH")
     os.environ.update(SAFE_PATH)
     blocks = hasattr(signal, "pthread_sigmask")
+    if blocks:  # started with the first process, multiprocessing's tracker would let Ctrl-C through to that one
+        from multiprocessing.resource_tracker import ensure_running
+
+        ensure_running()
     signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if blocks else set()
     try:
         yield
