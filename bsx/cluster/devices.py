@@ -16,11 +16,13 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 
 from bsx.data.corpus import Segment
+from bsx.encode.devices import threads
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError
 from bsx.metrics.core import Fitted
 from bsx.metrics.run import Prepared, ScoredBlock, ahead, blocks_of, looked_ahead, score_segments, shared_form
 from bsx.metrics.zoo import Recipe, make_again, recipe
+from bsx.support.arrays import device_type
 from bsx.support.children import starting_children
 from bsx.support.progress import Progress
 from bsx.support.untyped import Settings
@@ -53,15 +55,21 @@ class _Done:
 
 
 class _Process:
-    """A process that scores on one device."""
+    """A process that scores on one device.
 
-    def __init__(self, device: str, work: _Work) -> None:
+    Args:
+        device: its name.
+        work: what it scores with.
+        threads: how many threads compute in it; None for as many as there are cores.
+    """
+
+    def __init__(self, device: str, work: _Work, threads: int | None) -> None:
         self.device = device
         self.numbers: deque[int] = deque()
         """The blocks that it has, in order."""
         context = get_context("spawn")  # a forked one could not use a graphics card that its parent uses
         self.link, theirs = context.Pipe()
-        with starting_children():
+        with starting_children(threads):
             self._process = context.Process(target=_serve, args=(theirs, replace(work, encoders=self._here(work))))
             self._process.start()
         theirs.close()  # so that this side hears of the other's end
@@ -138,8 +146,10 @@ def stream(
     following, scored, left = 0, start, True
     with contextlib.ExitStack() as stack:
         processes = []
+        # Those of one processor share its cores; a card's threads only wait for it.
+        share = max(1, threads() // len(devices)) if device_type(devices[0]) == "cpu" else None
         for device in devices:
-            processes.append(_Process(device, work))
+            processes.append(_Process(device, work, share))
             stack.callback(processes[-1].end)
         while True:
             # Turn by turn, so that a few blocks go to as many devices. What waits for its turn here is bounded.

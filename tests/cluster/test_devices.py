@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bsx.cluster import devices
 from bsx.cluster.devices import DeviceError
 from bsx.encode.devices import choose_devices
 from bsx.errors import InputError
@@ -20,6 +22,7 @@ from bsx.jobs import merge_shards, score_files, score_shard
 from bsx.jobs.scoring.run import ScoreRun
 from bsx.metrics import run
 from bsx.metrics.run import ScoredBlock
+from bsx.support.children import starting_children
 
 WORDS = "rain train house river bank old man young woman walked slowly bridge station people city water".split()  # noqa: SIM905 - prose reads better
 
@@ -123,6 +126,20 @@ def test_shards_may_have_several_devices(table: str, tmp_path: Path) -> None:
     score_shard(table=table, metrics=["chrf"], device="cpu,cpu", shard="1/1", output=tmp_path / "parts")
     merge_shards(folder=tmp_path / "parts", output=tmp_path / "two.tsv")
     alike(tmp_path / "one.tsv", tmp_path / "two.tsv")
+
+
+def test_processes_on_one_processor_share_its_cores(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = list[int | None]()
+
+    def starting(threads: int | None) -> contextlib.AbstractContextManager[None]:
+        told.append(threads)
+        return starting_children(threads)
+
+    monkeypatch.setattr(devices, "starting_children", starting)
+    for cores in (1, 5):
+        monkeypatch.setattr(devices, "threads", lambda cores=cores: cores)
+        score_files(table=table, metrics=["chrf"], device="cpu,cpu")
+    assert told == [1, 1, 2, 2]
 
 
 def test_devices_are_there_and_of_one_kind(monkeypatch: pytest.MonkeyPatch) -> None:

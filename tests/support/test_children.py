@@ -113,30 +113,33 @@ def test_a_spawned_process_runs_no_plants(planted: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="needs signals that can be blocked")
-def test_ctrl_c_is_left_to_the_parent(tmp_path: Path) -> None:
-    """In a fresh process, since only the first child of one was ever reached."""
+def test_what_a_child_is_started_with(tmp_path: Path) -> None:
+    """In a fresh process, since only the first child of one was ever reached by Ctrl-C, and without a guard."""
+    (tmp_path / "saying.py").write_text(
+        "import os, signal\n"
+        "def say():\n"
+        "    print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []), os.environ['OMP_NUM_THREADS'])\n"
+    )
     script = tmp_path / "starts.py"
     script.write_text(
-        "import multiprocessing, signal\n"
+        "import multiprocessing\n"
+        "from saying import say\n"
         "from bsx.support.children import starting_children\n"
-        "def say():\n"
-        "    print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []), flush=True)\n"
-        "if __name__ == '__main__':\n"
-        "    for _ in range(2):\n"
-        "        child = multiprocessing.get_context('spawn').Process(target=say)\n"
-        "        with starting_children():\n"
-        "            child.start()\n"
-        "        child.join()\n"
-        "    say()\n"
+        "for threads in (None, 3):\n"
+        "    child = multiprocessing.get_context('spawn').Process(target=say)\n"
+        "    with starting_children(threads):\n"
+        "        child.start()\n"
+        "    child.join()\n"
+        "say()\n"
     )
     done = subprocess.run(
         [sys.executable, script],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "5"},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.stdout.split() == ["True", "True", "False"], done.stderr
+    assert done.stdout.splitlines() == ["True 5", "True 3", "False 5"], done.stderr
 
 
 def test_code_in_a_further_process_runs_no_plants(planted: Path) -> None:
