@@ -1,4 +1,4 @@
-"""A corpus scored by several devices of this machine: a process each, which gets whole blocks and returns scores.
+"""A corpus scored by several devices or cores of this machine: a process each, which gets whole blocks.
 
 Processes, because threads share what PyTorch holds once for all of them, such as how products of fp32 are computed.
 """
@@ -29,6 +29,7 @@ from bsx.support.untyped import Settings
 
 _AT_ONCE = 2  # blocks that a process has: one it scores and one it tokenises; no third, which would fill the pipe
 _PATIENCE = 5.0  # seconds for a process to end by itself
+_REPAYS = 5.0  # seconds of scoring that repay the start of a process, which takes one to two
 
 
 class DeviceError(BsxError):
@@ -117,6 +118,20 @@ class _Process:
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
+
+
+def worthwhile(prepared: Prepared, start: int = 0) -> int:
+    """Return how many processes would score a corpus faster than this one does, at most one for each core; else 1.
+
+    Args:
+        prepared: the metrics and the corpus; see `MetricCore.pace` and `bsx.metrics.run.Plan.characters`.
+        start: how many segments are scored already.
+    """
+    paces = [metric.pace for metric in prepared.metrics]
+    if None in paces:
+        return 1
+    seconds = sum(filter(None, paces)) * prepared.plan.characters * (1 - start / prepared.segments)
+    return max(1, min(threads(), int(seconds / _REPAYS)))
 
 
 def stream(
