@@ -248,6 +248,34 @@ def lexical(results: dict[str, Any]) -> str:
     )
 
 
+def lexical_runs(results: dict[str, Any]) -> str:
+    part = results["lexical"]["runs"]
+    facts = part["machine"]
+    cores = facts["cores"]
+    busy = facts["load_average"] > cores + 1
+    unit = "cpu_seconds" if busy else "seconds"  # the work of all processes together, where the clock says nothing
+    rows = [
+        [
+            f"`{one['metric']}`",
+            f"{one['rows']:,}",
+            *(f"{one[f'{side}_{unit}']:.1f}" for side in ("one", "several")),
+            *(() if busy else (f"{one['ratio']:.2f}x", f"{one['least']:.2f}x to {one['greatest']:.2f}x")),
+            "yes" if one["unasked"] else "no",
+        ]
+        for one in part["rows"]
+    ]
+    said = "CPU s of all" if busy else "s"
+    head = ["metric", "rows", f"one process, {said}", f"{cores} processes, {said}"]
+    head += [*(() if busy else ("ratio", "in single turns")), "spread where it is long"]
+    same = "The outputs are" if all(one["same_bytes"] for one in part["rows"]) else "Not all outputs are"
+    versions = ", ".join(f"{name} {facts['versions'][name]}" for name in ("sacrebleu", "rouge-score", "nltk", "numpy"))
+    load = f" Other work ran on it (load average {facts['load_average']:.1f})." if busy else ""
+    return (
+        f"{table(head, rows)}\n\nThe whole command; turns: {part['turns']}. {same} the same bytes. "
+        f"{facts['processor']}, {cores} cores; {versions}.{load}"
+    )
+
+
 def analysis(results: dict[str, Any]) -> str:
     part = results["analysis"]
     rows = [
@@ -341,6 +369,7 @@ SECTIONS = {
     "speed-million": million,
     "speed-million-chrf": million_chrf,
     "speed-lexical": lexical,
+    "speed-lexical-runs": lexical_runs,
     "speed-analysis": analysis,
     "speed-transport": transport,
     "speed-ray": ray,

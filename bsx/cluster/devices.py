@@ -1,4 +1,4 @@
-"""A corpus scored by several devices of this machine: a process each, which gets whole blocks and returns scores.
+"""A corpus scored by several devices or cores of this machine: a process each, which gets whole blocks.
 
 Processes, because threads share what PyTorch holds once for all of them, such as how products of fp32 are computed.
 """
@@ -16,17 +16,20 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 
 from bsx.data.corpus import Segment
+from bsx.encode.devices import threads
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError
 from bsx.metrics.core import Fitted
 from bsx.metrics.run import Prepared, ScoredBlock, ahead, blocks_of, looked_ahead, score_segments, shared_form
 from bsx.metrics.zoo import Recipe, make_again, recipe
+from bsx.support.arrays import device_type
 from bsx.support.children import starting_children
 from bsx.support.progress import Progress
 from bsx.support.untyped import Settings
 
 _AT_ONCE = 2  # blocks that a process has: one it scores and one it tokenises; no third, which would fill the pipe
 _PATIENCE = 5.0  # seconds for a process to end by itself
+_REPAYS = 5.0  # seconds of scoring that repay the start of a process, which takes one to two
 
 
 class DeviceError(BsxError):
@@ -53,15 +56,21 @@ class _Done:
 
 
 class _Process:
-    """A process that scores on one device."""
+    """A process that scores on one device.
 
-    def __init__(self, device: str, work: _Work) -> None:
+    Args:
+        device: its name.
+        work: what it scores with.
+        threads: how many threads compute in it; None for as many as there are cores.
+    """
+
+    def __init__(self, device: str, work: _Work, threads: int | None) -> None:
         self.device = device
         self.numbers: deque[int] = deque()
         """The blocks that it has, in order."""
         context = get_context("spawn")  # a forked one could not use a graphics card that its parent uses
         self.link, theirs = context.Pipe()
-        with starting_children():
+        with starting_children(threads):
             self._process = context.Process(target=_serve, args=(theirs, replace(work, encoders=self._here(work))))
             self._process.start()
         theirs.close()  # so that this side hears of the other's end
@@ -111,6 +120,20 @@ class _Process:
             self._process.join()
 
 
+def worthwhile(prepared: Prepared, start: int = 0) -> int:
+    """Return how many processes would score a corpus faster than this one does, at most one for each core; else 1.
+
+    Args:
+        prepared: the metrics and the corpus; see `MetricCore.pace` and `bsx.metrics.run.Plan.characters`.
+        start: how many segments are scored already.
+    """
+    paces = [metric.pace for metric in prepared.metrics]
+    if None in paces:
+        return 1
+    seconds = sum(filter(None, paces)) * prepared.plan.characters * (1 - start / prepared.segments)
+    return max(1, min(threads(), int(seconds / _REPAYS)))
+
+
 def stream(
     prepared: Prepared, devices: Sequence[str], *, tokens: int, progress: Progress | None = None, start: int = 0
 ) -> Generator[ScoredBlock, None, None]:
@@ -138,8 +161,10 @@ def stream(
     following, scored, left = 0, start, True
     with contextlib.ExitStack() as stack:
         processes = []
+        # Those of one processor share its cores; a card's threads only wait for it.
+        share = max(1, threads() // len(devices)) if device_type(devices[0]) == "cpu" else None
         for device in devices:
-            processes.append(_Process(device, work))
+            processes.append(_Process(device, work, share))
             stack.callback(processes[-1].end)
         while True:
             # Turn by turn, so that a few blocks go to as many devices. What waits for its turn here is bounded.

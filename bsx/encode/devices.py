@@ -10,6 +10,7 @@ from typing import Literal
 
 from bsx.errors import InputError
 from bsx.support.arrays import device_type
+from bsx.support.environment import cores
 from bsx.support.optional import installed, need
 from bsx.support.untyped import Untyped
 
@@ -124,10 +125,13 @@ def signed(dtype: Precision) -> str:
 
 
 def threads() -> int:
-    """Return how many threads may compute: what PyTorch was told, ``OMP_NUM_THREADS``, or the cores of this process."""
+    """Return how many threads may compute: what PyTorch was told, ``OMP_NUM_THREADS``, or the cores of this process.
+
+    In a container with a quota, `bsx.support.environment.keep_to_quota` sets the variable.
+    """
     if (torch := sys.modules.get("torch")) is not None:
         return int(torch.get_num_threads())
     said = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     if said.isdigit() and int(said) > 0:
         return int(said)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
@@ -11,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.encode.devices import threads
 from bsx.match.ngrams import Units
 from bsx.match.pairs import BATCH_NUMBERS, batches, halving
 from bsx.support.arrays import Array, beside, device_type, fetch
@@ -81,7 +81,7 @@ def transport_costs(
 
     # Solver and np.dot (not np.matmul) let go of Python's lock, so pairs are done side by side; each product by one
     # thread, because threads that share products of this size wait for each other more than they compute.
-    workers = os.cpu_count() or 1 if len(defined) >= _WORTHWHILE else 1
+    workers = threads() if len(defined) >= _WORTHWHILE else 1
     share = min(_SHARE, max(1, -(-len(defined) // workers)))
     with (
         _blas().limit(limits=1, user_api="blas"),

@@ -112,6 +112,9 @@ class MetricCore(ABC, Generic[ConfigT]):
         takes_context: whether it can read the sentences before a text, of which it scores nothing.
         keeps_missing: whether a row for which it is not defined has no score, NaN, instead of that of an empty text.
         encodes: whether it runs texts through an encoder, which keeps the vectors of those that come again.
+        pace: about how many seconds it computes, on one core, for a character of a candidate and each reference; 0 if
+            several processes would not make it faster. None: it is never spread over several unasked, because its
+            scores of a block do not depend on that alone, to the bit, or because it is not known.
     """
 
     Config: ClassVar[type[MetricConfig]]
@@ -119,6 +122,7 @@ class MetricCore(ABC, Generic[ConfigT]):
     takes_context: ClassVar[bool] = False
     keeps_missing: ClassVar[bool] = False
     encodes: ClassVar[bool] = True
+    pace: ClassVar[float | None] = None
 
     def __init__(self, entry: MetricEntry, config: ConfigT, encoders: Encoders, spec: str | None = None) -> None:
         self.entry = entry

@@ -50,12 +50,14 @@ class Plan:
         reused: hash of a text -> how many uses of it there are; only texts used more than once.
         references: the least and greatest number of references of a segment.
         forms: how many texts are in which of Unicode's forms; see `bsx.data.forms.form_of`.
+        characters: of the candidates, those of each as often as it has references.
     """
 
     segments: int
     reused: dict[int, int]
     references: tuple[int, int]
     forms: Counter[str] = field(default_factory=Counter)
+    characters: int = 0
 
     def reused_after(self, corpus: Corpus, start: int) -> dict[int, int]:
         """Return how many uses of each reused text remain when ``start`` segments are done."""
@@ -86,7 +88,7 @@ def survey(corpus: Corpus, form: Form, progress: Callable[[int], None] | None = 
         InputError: if it is malformed or empty.
     """
     hashes = array("q")
-    segments, fewest, most = 0, 0, 0
+    segments, fewest, most, characters = 0, 0, 0, 0
     forms = Counter[str]()
     for given in corpus:
         for text in texts_of(given):
@@ -100,6 +102,7 @@ def survey(corpus: Corpus, form: Form, progress: Callable[[int], None] | None = 
         most = max(most, present)
         fewest = min(fewest or present, present)
         segments += 1
+        characters += present * sum(map(len, segment.candidates))
         if progress is not None and segments % _STEP == 0:
             progress(segments)
     if segments == 0:
@@ -109,7 +112,7 @@ def survey(corpus: Corpus, form: Form, progress: Callable[[int], None] | None = 
     values, counts = np.unique(np.frombuffer(hashes, dtype=np.int64), return_counts=True)
     again = counts > 1
     uses = dict(zip(values[again].tolist(), counts[again].tolist(), strict=True))
-    return Plan(segments, uses, (fewest, most), forms)
+    return Plan(segments, uses, (fewest, most), forms, characters)
 
 
 _NAMED = 5  # segments that a note names

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from types import ModuleType
 
 SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 """What tells a Python of version 3.11 or later to leave the current folder out; older ones do not know it."""
@@ -40,21 +41,32 @@ def run_code(code: str, *arguments: str, given: str | None = None) -> subprocess
 
 
 @contextlib.contextmanager
-def starting_children() -> Iterator[None]:
+def starting_children(threads: int | None = None) -> Iterator[None]:
     """Have `multiprocessing` start processes here that are safe, and leave Ctrl-C to this one, its parent.
 
-    The terminal sends Ctrl-C to all of them.
+    The terminal sends Ctrl-C to all of them. None runs the program that called, as multiprocessing otherwise does.
+
+    Args:
+        threads: how many threads each computes with; None leaves that to the environment.
     """
-    before = os.environ.get("PYTHONSAFEPATH")
-    os.environ.update(SAFE_PATH)
+    told = SAFE_PATH if threads is None else {**SAFE_PATH, "OMP_NUM_THREADS": str(threads)}
+    before = {name: os.environ.get(name) for name in told}
+    os.environ.update(told)
     blocks = hasattr(signal, "pthread_sigmask")
+    if blocks:  # started with the first process, multiprocessing's tracker would let Ctrl-C through to that one
+        from multiprocessing.resource_tracker import ensure_running
+
+        ensure_running()
     signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if blocks else set()
+    program, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
     try:
         yield
     finally:
+        sys.modules["__main__"] = program
         if blocks:
             signal.pthread_sigmask(signal.SIG_SETMASK, signals)
-        if before is None:
-            del os.environ["PYTHONSAFEPATH"]
-        else:
-            os.environ["PYTHONSAFEPATH"] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from bsx.cluster import devices
 from bsx.cluster.devices import DeviceError
+from bsx.data.corpus import MemoryCorpus
 from bsx.encode.devices import choose_devices
 from bsx.errors import InputError
 from bsx.jobs import merge_shards, score_files, score_shard
 from bsx.jobs.scoring.run import ScoreRun
 from bsx.metrics import run
 from bsx.metrics.run import ScoredBlock
+from bsx.metrics.zoo import get_metrics
+from bsx.support.children import starting_children
 
 WORDS = "rain train house river bank old man young woman walked slowly bridge station people city water".split()  # noqa: SIM905 - prose reads better
 
@@ -123,6 +129,78 @@ def test_shards_may_have_several_devices(table: str, tmp_path: Path) -> None:
     score_shard(table=table, metrics=["chrf"], device="cpu,cpu", shard="1/1", output=tmp_path / "parts")
     merge_shards(folder=tmp_path / "parts", output=tmp_path / "two.tsv")
     alike(tmp_path / "one.tsv", tmp_path / "two.tsv")
+
+
+def test_processes_on_one_processor_share_its_cores(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = list[int | None]()
+
+    def starting(threads: int | None) -> contextlib.AbstractContextManager[None]:
+        told.append(threads)
+        return starting_children(threads)
+
+    monkeypatch.setattr(devices, "starting_children", starting)
+    for cores in (1, 5):
+        monkeypatch.setattr(devices, "threads", lambda cores=cores: cores)
+        score_files(table=table, metrics=["chrf"], device="cpu,cpu")
+    assert told == [1, 1, 2, 2]
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_long_table_is_spread_over_the_cores(table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings: Any = {"table": table, "metrics": ["ter", "chrf"]}
+    running = set[int]()
+
+    def count(_: ScoredBlock) -> None:
+        running.add(len(multiprocessing.active_children()))
+
+    monkeypatch.setattr(devices, "threads", lambda: 3)
+    short = score_files(output=tmp_path / "one.tsv", blocks=count, **settings)
+    assert running == {0}
+    monkeypatch.setattr(devices, "_REPAYS", 1e-4)
+    alone = score_files(output=tmp_path / "off.tsv", spread="off", blocks=count, **settings)
+    assert running == {0}
+    long = score_files(output=tmp_path / "three.tsv", blocks=count, **settings)
+    assert running == {0, 3}
+    for file in ("off.tsv", "three.tsv"):
+        alike(tmp_path / "one.tsv", tmp_path / file)
+    assert short.to_dict()["metrics"] == alone.to_dict()["metrics"] == long.to_dict()["metrics"]
+    score_shard(output=tmp_path / "parts", shard="1/2", spread="off", **settings)
+    score_shard(output=tmp_path / "parts", shard="2/2", **settings)
+    merge_shards(folder=tmp_path / "parts", output=tmp_path / "merged.tsv")
+    alike(tmp_path / "one.tsv", tmp_path / "merged.tsv")
+
+
+@pytest.mark.parametrize(
+    ("metrics", "characters", "start", "cores", "processes"),
+    [
+        ("ter", 900_000, 0, 2, 1),
+        ("ter", 1_000_000, 0, 2, 2),
+        ("meteor:synonyms=false,rouge-l", 3_300_000, 0, 2, 1),
+        ("meteor:synonyms=false,rouge-l", 3_400_000, 0, 2, 2),
+        ("bleu,ter,chrf", 2_000_000, 0, 16, 4),
+        ("ter", 10**9, 0, 16, 16),
+        ("ter", 10**9, 0, 1, 1),
+        ("ter", 2_000_000, 90, 16, 1),
+        ("ter", 10**9, 100, 16, 1),
+        ("bleu,chrf,rouge-l", 10**9, 0, 16, 1),
+        ("ter,length", 10**9, 0, 16, 1),
+    ],
+)
+def test_how_many_processes_are_worth_their_start(
+    metrics: str, characters: int, start: int, cores: int, processes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(devices, "threads", lambda: cores)
+    prepared: Any = SimpleNamespace(
+        metrics=get_metrics(metrics),
+        segments=100,
+        plan=run.Plan(100, {}, (1, 1), characters=characters),
+    )
+    assert devices.worthwhile(prepared, start) == processes
+
+
+def test_characters_of_candidates_are_counted_for_each_reference() -> None:
+    corpus = MemoryCorpus({"a": ["four", ""], "b": ["seven77", "x"]}, [["r", "s", " "], ["t"]])
+    assert run.survey(corpus, "none").characters == 2 * 11 + 1
 
 
 def test_devices_are_there_and_of_one_kind(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import sys
 import warnings
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,25 @@ def test_transport_between_equal_masses_is_the_best_of_all_permutations(n: int) 
         cost = literal.distances(literal.unit(x), literal.unit(y), squared=squared)
         got = transport(x, y, [1.0] * n, [1.0] * n, cost="squared" if squared else "euclidean")
         assert got == pytest.approx(literal.cheapest_matching(cost), abs=2e-6)
+
+
+def test_transport_computes_with_as_many_threads_as_everything_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    units = as_units(*((rng.normal(size=(2, 4)), [1.0, 1.0]) for _ in range(64)))
+    found, asked = list[np.ndarray](), list[int]()
+
+    class Pool(ThreadPoolExecutor):
+        def __init__(self, max_workers: int, thread_name_prefix: str) -> None:
+            asked.append(max_workers)
+            super().__init__(max_workers, thread_name_prefix)
+
+    transport_module = sys.modules[transport_costs.__module__]
+    monkeypatch.setattr(transport_module, "ThreadPoolExecutor", Pool)
+    for threads in (1, 3):
+        monkeypatch.setattr(transport_module, "threads", lambda threads=threads: threads)
+        found.append(transport_costs(units, np.arange(64), np.arange(64)[::-1], cost="squared"))
+    assert asked == [1, 3]
+    assert found[0].tolist() == found[1].tolist()
 
 
 def test_transport_of_many_pairs_at_once_and_of_texts_without_mass() -> None:

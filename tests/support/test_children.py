@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -110,6 +112,36 @@ def test_a_spawned_process_runs_no_plants(planted: Path) -> None:
     assert ran(planted) == []
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="needs signals that can be blocked")
+def test_what_a_child_is_started_with(tmp_path: Path) -> None:
+    """In a fresh process, since only the first child of one was ever reached by Ctrl-C, and without a guard."""
+    (tmp_path / "saying.py").write_text(
+        "import os, signal\n"
+        "def say():\n"
+        "    print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []), os.environ['OMP_NUM_THREADS'])\n"
+    )
+    script = tmp_path / "starts.py"
+    script.write_text(
+        "import multiprocessing\n"
+        "from saying import say\n"
+        "from bsx.support.children import starting_children\n"
+        "for threads in (None, 3):\n"
+        "    child = multiprocessing.get_context('spawn').Process(target=say)\n"
+        "    with starting_children(threads):\n"
+        "        child.start()\n"
+        "    child.join()\n"
+        "say()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, script],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "5"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines() == ["True 5", "True 3", "False 5"], done.stderr
+
+
 def test_code_in_a_further_process_runs_no_plants(planted: Path) -> None:
     done = run_code("import json, pathlib, sys, secrets; print(sys.argv[1:], sys.stdin.read())", "a", given="ü")
     assert (done.returncode, done.stdout) == (0, "['a'] ü\n"), done.stderr
@@ -129,7 +161,7 @@ def test_python_m_bsx_imports_nothing_late_from_the_working_folder(planted: Path
 def test_processes_are_started_in_one_place_only() -> None:
     """Whoever starts a process elsewhere has to see to what that imports, and to a test of it above."""
     doors = {
-        "bsx/support/children.py": {"subprocess"},
+        "bsx/support/children.py": {"subprocess", "multiprocessing"},
         "bsx/metrics/learned/external.py": {"subprocess"},
         "bsx/cluster/devices.py": {"multiprocessing"},  # within `starting_children`
         "bsx/ui/jobs.py": {"subprocess"},  # tests/ui/test_hostile.py

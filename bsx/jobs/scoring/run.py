@@ -102,6 +102,13 @@ class ScoreRun(Reported, ScorerConfig, Input):
             "all cards."
         ),
     ] = "auto"
+    spread: Annotated[
+        Literal["auto", "off"],
+        Field(
+            description="auto: a long table is scored with TER or METEOR by processes, one for each core; off: by this "
+            "one alone."
+        ),
+    ] = "auto"
     engine: Annotated[
         Literal["local", "ray"], Field(description="Where to score: in this process, or on a Ray cluster.")
     ] = "local"
@@ -369,10 +376,15 @@ def scored(
             begun(prepared)
 
         def blocks(start: int, tokens: int) -> Iterator[ScoredBlock]:
-            if len(devices) > 1:
+            here = devices
+            if not here and not elsewhere and settings.spread == "auto" and any(metric.pace for metric in made):
+                from bsx.cluster.devices import worthwhile
+
+                here = ["cpu"] * worthwhile(prepared, start)
+            if len(here) > 1:
                 from bsx.cluster.devices import stream as on_devices
 
-                several = on_devices(prepared, devices, tokens=tokens, progress=progress, start=start)
+                several = on_devices(prepared, here, tokens=tokens, progress=progress, start=start)
                 return stack.enter_context(contextlib.closing(several))
             if not elsewhere:
                 return stream(prepared, progress=progress, start=start, tokens=tokens)

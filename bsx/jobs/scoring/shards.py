@@ -49,7 +49,7 @@ _MANIFEST, _LOCK, _RECORD = "manifest.json", "bsx.lock", "record.json"
 _SHARD = re.compile(r"shard-(\d+)-of-(\d+)\.npz")
 _LEFT = re.compile(r"\..+\.bsx-[0-9a-f]{16}\.tmp")  # what a killed process leaves
 _DIGEST = hashlib.sha256().digest_size
-_HERE = frozenset({"device", "memory", "batch_tokens", "cache", "cache_size", "trust_remote_code"})
+_HERE = frozenset({"device", "spread", "memory", "batch_tokens", "cache", "cache_size", "trust_remote_code"})
 """Settings that each process has of its own: they change no score, or nobody but the user may say them."""
 _OTHERS = frozenset({"output", "shard", "resume", "fail_under", "engine", "address", "workers"})
 _OTHERS |= {"progress", "say", "blocks"}

@@ -116,6 +116,7 @@ class Bleu(Metric[BleuConfig]):
 
     Config = BleuConfig
     encodes = False
+    pace = 0
 
     def setup(self) -> None:
         """Build sacreBLEU's object."""

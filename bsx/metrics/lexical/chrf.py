@@ -37,6 +37,7 @@ class Chrf(Metric[ChrfConfig]):
 
     Config = ChrfConfig
     encodes = False
+    pace = 0
 
     def setup(self) -> None:
         """Build sacreBLEU's object."""

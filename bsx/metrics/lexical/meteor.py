@@ -63,6 +63,7 @@ class Meteor(PairMetric[MeteorConfig]):
     """
 
     Config = MeteorConfig
+    pace = 3e-06
 
     @classmethod
     def lacks(cls) -> str | None:

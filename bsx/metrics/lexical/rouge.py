@@ -101,6 +101,7 @@ class Rouge(PairMetric[RougeConfig]):
 
     Config = RougeConfig
     encodes = False
+    pace = 0
 
     def setup(self) -> None:
         """Build the package's scorer."""

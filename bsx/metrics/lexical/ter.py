@@ -50,6 +50,7 @@ class Ter(Metric[TerConfig]):
 
     Config = TerConfig
     encodes = False
+    pace = 1.1e-05
 
     def setup(self) -> None:
         """Build sacreBLEU's object."""
