@@ -11,7 +11,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, SkipValidation
 
-from bsx.data.corpus import as_texts
+from bsx.data.cells import LARGEST
+from bsx.data.corpus import as_list, as_texts
 from bsx.data.nbest import NBest
 from bsx.encode.session import SharedSettings
 from bsx.errors import InputError
@@ -22,6 +23,7 @@ from bsx.metrics.mbr_numerics import completed, first_centroids, k_means
 from bsx.metrics.zoo import get_metric
 from bsx.support.progress import Watch, told
 from bsx.support.settings import BaseSettings, settled
+from bsx.support.untyped import Untyped
 
 Method = Literal["exact", "aggregate", "prune", "centroid", "probabilistic"]
 TIE = 1e-6
@@ -400,25 +402,33 @@ def _lists(
     sources: Sequence[str] | None,
 ) -> list[NBest]:
     """Return lists from memory, checked."""
-    if isinstance(lists, str) or any(isinstance(one, str) for one in lists):
-        raise InputError(f"{name}: give a list of lists of texts, one for each segment")
-    beside = {"scores": scores, "weights": weights, "sources": sources}
+    rows = _rows(name, lists, "texts")
+    beside = {
+        "scores": None if scores is None else _rows("scores", scores, "numbers"),
+        "weights": None if weights is None else _rows("weights", weights, "numbers"),
+        "sources": None if sources is None else as_texts(sources, "sources"),
+    }
     for what, values in beside.items():
-        if values is not None and len(values) != len(lists):
-            raise InputError(f"{what}: there are {len(values)}, and {len(lists)} lists of {name}")
+        if values is not None and len(values) != len(rows):
+            raise InputError(f"{what}: there are {len(values)}, and {len(rows)} lists of {name}")
     results = []
-    for place, one in enumerate(lists):
+    for place, one in enumerate(rows):
         texts = as_texts(one, f"{name}[{place}]")
         if not texts:
             raise InputError(f"{name}[{place}]: is empty")
         numbers = {}
-        for what, values in (("scores", scores), ("weights", weights)):
-            if values is None:
+        for what in ("scores", "weights"):
+            if (values := beside[what]) is None:
                 continue
-            numbers[what] = np.asarray(values[place], dtype=np.float64)
-            if numbers[what].shape != (len(texts),) or not np.isfinite(numbers[what]).all():
-                raise InputError(f"{what}[{place}]: one finite number for each of {len(texts)} texts is needed")
-        if "weights" in numbers and (numbers["weights"].min() < 0 or not numbers["weights"].sum() > 0):
+            try:
+                numbers[what] = np.asarray(values[place], dtype=np.float64)
+            except (TypeError, ValueError, OverflowError):
+                numbers[what] = np.empty(0)
+            if numbers[what].shape != (len(texts),) or not (np.abs(numbers[what]) <= LARGEST).all():
+                raise InputError(
+                    f"{what}[{place}]: one finite number for each of {len(texts)} texts is needed, up to {LARGEST:g}"
+                )
+        if "weights" in numbers and (numbers["weights"].min() < 0 or not numbers["weights"].any()):
             raise InputError(f"weights[{place}]: must be at least 0, and one of them above it")
         results.append(
             NBest(
@@ -426,8 +436,19 @@ def _lists(
                 texts,
                 numbers["scores"].tolist() if "scores" in numbers else None,
                 numbers["weights"].tolist() if "weights" in numbers else None,
-                None if sources is None else as_texts([sources[place]], "sources")[0],
+                None if beside["sources"] is None else beside["sources"][place],
                 f"list {place + 1}",
             )
         )
     return results
+
+
+def _rows(name: str, values: object, of: str) -> list[Untyped]:
+    """Return the lists that a list holds, or what it holds instead of some, but for texts."""
+    try:
+        rows = as_list(values, name)
+    except (InputError, TypeError):
+        rows = [""]
+    if any(isinstance(row, str | bytes) for row in rows):
+        raise InputError(f"{name}: give a list of lists of {of}, one for each segment")
+    return rows

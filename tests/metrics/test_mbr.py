@@ -166,6 +166,16 @@ def test_what_cannot_be_done_is_refused() -> None:
         ({"metric": "chrf", "temperature": 1.0}, "list 1: temperature weighs by the model's scores"),
         ({"metric": "chrf", "weights": [[1.0, -1.0]]}, r"weights\[0\]: must be at least 0"),
         ({"metric": "chrf", "weights": [[1.0]]}, r"weights\[0\]: one finite number for each of 2 texts"),
+        *(
+            ({"metric": "chrf", "weights": [odd]}, r"weights\[0\]: one finite number for each of 2 texts")
+            for odd in (None, 1.0, ["x", "y"], [math.nan, 1.0], [1e308, 1e308], [10**400, 1], {1.0, 2.0})
+        ),
+        ({"metric": "chrf", "weights": [[0.0, 0.0]]}, r"weights\[0\]: must be at least 0, and one of them above it"),
+        *(
+            ({"metric": "chrf", "weights": odd}, "weights: give a list of lists of numbers")
+            for odd in (1.0, "ab", ["ab"], {"a": 1.0})
+        ),
+        ({"metric": "chrf", "sources": "x"}, "sources is a single str"),
         ({"metric": "chrf", "scores": []}, "scores: there are 0, and 1 lists of candidates"),
         ({"metric": "chrf", "method": "quick"}, "method: must be 'exact'"),
         ({"metric": "chrf", "references": [["a"], ["b"]]}, "1 lists of candidates, 2 of references"),
@@ -176,5 +186,15 @@ def test_what_cannot_be_done_is_refused() -> None:
             bsx.mbr([["a", "b"]], **settings)
     with pytest.raises(InputError, match=r"candidates\[1\]: is empty"):
         bsx.mbr([["a"], []], metric="chrf")
-    with pytest.raises(InputError, match="give a list of lists of texts"):
-        bsx.mbr(["a", "b"], metric="chrf")
+    odd: Any
+    for odd in ("ab", b"ab", ["a", "b"], [["a"], "b"], None, 1.0, {"a": ["b"]}, np.array("a")):
+        with pytest.raises(InputError, match="candidates: give a list of lists of texts"):
+            bsx.mbr(odd, metric="chrf")
+    for odd in ([None], [1.0], [{"a", "b"}], [[None]], [[1.0]], [[["a"]]]):
+        with pytest.raises(InputError, match=r"candidates\[0\].* texts?"):
+            bsx.mbr(odd, metric="chrf")
+
+
+def test_lists_may_come_one_by_one() -> None:
+    one_by_one: Any = (iter(texts) for texts in (["a", "b", "b"], ["c"]))
+    assert [found.candidate for found in bsx.mbr(one_by_one, metric="chrf")] == ["b", "c"]

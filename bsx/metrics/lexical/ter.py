@@ -63,7 +63,6 @@ class Ter(Metric[TerConfig]):
             return kind(normalized=split[0], asian_support=split[1], **rest)
 
         self._made = made
-        self._slow = need("sacrebleu.metrics.lib_ter", "TER").translation_edit_rate
         language = self.encoders.language
         given = config.asian_support
         if given is None and config.normalized is False:
@@ -102,7 +101,7 @@ class Ter(Metric[TerConfig]):
         words = {text: ter._preprocess_segment(text) for text in {*block.candidates, *chain(*groups)}}
         # sacreBLEU prepares references twice, which splits some of them further.
         twice = {text: ter._preprocess_segment(words[text]).split() for text in {*chain(*groups)}}
-        known = {text: Reference(cut, self._slow) for text, cut in twice.items()}
+        known = {text: Reference(cut) for text, cut in twice.items()}
         statistics = np.zeros((len(block), 2))
         for row, (candidate, kept) in enumerate(zip(block.candidates, groups, strict=True)):
             own = words[candidate].split()
