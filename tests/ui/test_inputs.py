@@ -152,6 +152,14 @@ def test_uploads_go_through_the_page(client: TestClient, workspace: Workspace) -
     assert 'role="alert"' in answer.text
 
 
+def test_the_first_rows_are_shown_in_their_language(client: TestClient, workspace: Workspace) -> None:
+    name = client.post("/new", headers=OWN).json()["name"]
+    unit = '<tu><tuv xml:lang="en"><seg>one</seg></tuv><tuv xml:lang="ja"><seg>一</seg></tuv></tu>'
+    content = f'<tmx version="1.4"><header srclang="en"/><body>{unit}</body></tmx>'
+    client.put(f"/upload/{name}?name=m.tmx", content=content.encode(), headers=OWN)
+    assert 'lang="ja" class="text">一<' in client.get(f"/runs/{name}/files").text
+
+
 def test_a_file_in_a_format_that_is_not_read_says_so(client: TestClient, workspace: Workspace) -> None:
     name = client.post("/new", headers=OWN).json()["name"]
     client.put(f"/upload/{name}?name=report.pdf", content=b"%PDF-1.4\n\xff\xfe", headers=OWN)
