@@ -270,7 +270,7 @@ class Xliff:
             self.notes.append(f"{file.name}: {', '.join(lacks)}; they are left out, {where}")
         if drafts:
             known_as = " or ".join(sorted(states[True]))
-            self.notes.append(f"{file.name}: {drafts:,} targets in the state {known_as} count: they may be drafts")
+            self.notes.append(f"{file.name}: targets in the state {known_as} count, and may be drafts: {drafts:,}")
         sources, targets = ({pair[side] for pair in pairs} for side in (0, 1))
         known = {"source": sources, "candidate": targets}
         self.languages = {
