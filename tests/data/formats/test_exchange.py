@@ -273,12 +273,20 @@ def test_bytes_that_are_not_the_encoding_are_named(tmp_path: Path) -> None:
         table(tmp_path / "t.xlf", content, "latin-1")
     with pytest.raises(InputError, match="UTF-8"):
         table(tmp_path / "t.xlf", content.replace("UTF-8", "x-none"))
+    with pytest.raises(InputError, match=r"line 1, column \d+: .*line 1 names another encoding.*save it as UTF-8"):
+        table(tmp_path / "t.xlf", content.replace("UTF-8", "UTF-16"))
+
+
+def test_a_huge_attribute_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="line 2, column .*longer than 4.0 MiB"):
+        table(tmp_path / "t.xlf", one(f'<group id="{"x" * (9 << 20)}"/>'))
 
 
 def test_a_tag_or_text_without_an_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With bounds a thousandth of the real ones."""
-    for module in ("markup", "xliff", "tmx"):
+    """With bounds far below the real ones."""
+    for module in ("xliff", "tmx"):
         monkeypatch.setattr(f"bsx.data.formats.{module}.LONGEST_LINE", 2**17)
+    monkeypatch.setattr(markup, "_LONGEST_TAG", 2**17)
     monkeypatch.setattr(markup, "_CHUNK", 2**12)
     long = "x" * 2**19
     for content in (
