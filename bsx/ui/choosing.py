@@ -20,11 +20,12 @@ from bsx.models.files import is_here
 from bsx.models.ranking import cost, rank
 from bsx.support.children import run_code
 from bsx.support.memory import show_bytes
-from bsx.support.optional import install_command
+from bsx.support.optional import install_command, installed
 from bsx.ui.workspace import Size
 
 _WITH_MODEL = "with model or lang"
 _OF_FILES = ("ensemble", "trained")  # which need a file of one's own
+_OF_WORDS = ("bleu", "sentbleu")  # offered of characters too, where a language's tokenizer is not here
 _MODELS = 3  # that BERTScore is offered with, beside the one that is here
 _PAIRS = 60
 _LETTERS = 90  # of a segment, where texts are not known
@@ -38,6 +39,7 @@ _OF_SYSTEMS = ((0.5, "weakly"), (0.8, "moderately"), (2.0, "strongly"))
 _CLOSE = 0.02  # a difference that is none, where no interval is known
 _ABOUT = {
     "chrf chrf++": "Counts short sequences of letters that candidate and reference share.",
+    "bleu:tokenize=char sentbleu:tokenize=char": "Counts sequences of characters that candidate and reference share.",
     "bleu sentbleu": "Counts sequences of words that candidate and reference share.",
     "ter": "Counts the edits that make the reference of the candidate: lower is better.",
     "meteor rouge-l": "Aligns the words of candidate and reference.",
@@ -125,7 +127,10 @@ class Survey:
         return not self._thread.is_alive()
 
     def result(self) -> dict[str, Any]:
-        """Return metric -> what its inventory says, under ``metrics``; seconds of chrF for a letter, under ``pace``.
+        """Return what runs here.
+
+        That is metric -> what its inventory says, under ``metrics``; seconds of chrF for a letter, under ``pace``; and
+        what each of sacreBLEU's tokenizers needs that is not here, under ``tokenizers``.
 
         Raises:
             InputError: if it could not be found out.
@@ -147,10 +152,13 @@ class Survey:
 
 def print_survey() -> None:
     """Print what runs here and how fast chrF is, as JSON."""
+    from bsx.data.tokenizers import lacking
     from bsx.metrics.inventory import inventory
     from bsx.metrics.zoo import get_metric
 
-    rows = inventory(load_registry())
+    catalog = load_registry()
+    rows = inventory(catalog)
+    named = {language.sacrebleu for language in catalog.languages.values()} if installed("sacrebleu") else set()
     chrf = get_metric("chrf")
     words = "On Tuesday councillors decided that heavy lorries may not use the old harbour bridge".split()  # noqa: SIM905
     candidates = [" ".join(words[number % 7 :]) + f" {number}" for number in range(_PAIRS)]
@@ -159,7 +167,8 @@ def print_survey() -> None:
     began = time.perf_counter()
     chrf.score(candidates, references=references)
     pace = (time.perf_counter() - began) / sum(map(len, candidates))
-    print(json.dumps({"metrics": {row["name"]: row for row in rows}, "pace": pace}))
+    lack = {tokenizer: what for tokenizer in named if (what := lacking(tokenizer)) is not None}
+    print(json.dumps({"metrics": {row["name"]: row for row in rows}, "pace": pace, "tokenizers": lack}))
 
 
 def offers(lang: str, sides: Iterable[str], size: Size, survey: Mapping[str, Any]) -> tuple[Asked, list[Offer]]:
@@ -201,6 +210,10 @@ def offers(lang: str, sides: Iterable[str], size: Size, survey: Mapping[str, Any
                 of_model[spec] = here
         else:
             pool[name] = entry
+            if name in _OF_WORDS and asked.target.sacrebleu in survey["tokenizers"]:
+                spec = f"{name}:tokenize=char"
+                title = f"{entry.title}, of characters"
+                pool[spec] = entry.model_copy(update={"name": spec, "title": title, "evidence": []})
     chrf = catalog.metrics["chrf"].evidence
     # It ranks whatever has a name and evidence; what it says of models holds for metrics.
     standing = by_evidence(
@@ -265,12 +278,14 @@ def _offer(
         lacks = f"It needs packages that are not installed: {install_command(extra)}"
     elif runs != "yes":
         lacks = f"It {runs}." if runs.startswith("needs ") else f"It does not run here: {runs}."
+    elif name in _OF_WORDS and entry.name == name and (needed := survey["tokenizers"].get(asked.target.sacrebleu)):
+        lacks = f"For {asked.target.name} it needs {needed}"
     if lacks is None and model is None and not _made_for(entry, asked.target):
         lacks = f"It was not made for {asked.target.name}."
     return Offer(
         spec=entry.name,
         title=entry.title,
-        about=next((said for names, said in _ABOUT.items() if name in names.split()), ""),
+        about=next((said for names, said in _ABOUT.items() if {name, entry.name} & {*names.split()}), ""),
         plain=_plain(ranked, asked, catalog),
         why=_why(ranked, asked),
         needs=tuple(need for need in entry.needs if need != "candidate"),

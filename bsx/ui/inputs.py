@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import get_args
 
+from bsx.catalog.catalog import load_registry
+from bsx.catalog.languages import find_language
 from bsx.data.formats.preview import Preview, PreviewColumn, Role, preview
 from bsx.data.lines import NamedFile, check_line_counts
 from bsx.data.output import atomic_path, atomic_text
@@ -123,7 +125,8 @@ def understand(run: Run, sheet: str | None = None) -> Inputs:
     if len(tables) > 1 or (tables and len(tables) < len(files)):
         problems.append(
             f"One table, or texts with a line a segment: there are {len(tables)} tables and "
-            f"{len(files) - len(tables)} other files. Remove what does not belong."
+            f"{len(files) - len(tables)} other files. Remove what does not belong. Each table is a run of its own; to "
+            "compare systems, put them side by side in one table, a column for each."
         )
     notes = [note for one in seen.values() for note in one.notes]
     if problems or not files:
@@ -146,13 +149,22 @@ def understand(run: Run, sheet: str | None = None) -> Inputs:
         if getattr(choices, setting) is None and any(role in wanted for role, _ in roles):
             texts = [column for name in wanted for role, column in roles if role == name]
             known = next((column for column in texts if column.language is not None), None)
-            if known is None:
+            code = None if known is None else _code(known.language or "")
+            if known is None or code is None:
                 notes.append(f"The language of the {what} is not clear from the first rows: choose it.")
             else:
-                choices = choices.model_copy(update={setting: known.language})
+                choices = choices.model_copy(update={setting: code})
                 if known.detected:
                     notes.append(f"The language of the {what} was detected from the texts: correct it if it is wrong.")
     return Inputs(bool(tables), seen, choices, tuple(notes))
+
+
+def _code(tag: str) -> str | None:
+    """Return what the page calls the language of a tag, such as ``de-DE``; None for one that it does not know."""
+    try:
+        return find_language(tag, load_registry()).code
+    except BsxError:
+        return None
 
 
 def look(run: Run, file: StoredFile, sheet: str | None = None) -> Preview:

@@ -65,6 +65,7 @@ def test_each_says_its_evidence_and_what_it_lacks(survey: dict[str, Any]) -> Non
     assert found["chrf"].plain == "In German, it agrees moderately with human judgments of single segments."
     assert found["ter"].plain == "In German, it agrees strongly with human judgments of whole systems."
     assert found["muse-v3"].plain.endswith("weakly with human judgments of single segments, less than chrF.")
+    assert all("neural model" in one.about for spec, one in found.items() if spec.startswith("bertscore:"))
     assert found["length"].plain == "Whether it agrees with human judgments in German was not measured."
     assert "source" in (found["comet"].lacks or "")
     assert found["rouge-l"].lacks == "It was not made for German."
@@ -84,6 +85,18 @@ def test_what_is_not_here_would_be_fetched(survey: dict[str, Any]) -> None:
         if model and one.lacks is None:
             assert (one.download is None) == is_here(catalog.model(model).source), one.spec
             assert name in ("bertscore", "bertr", "sentence")
+
+
+def test_bleu_is_offered_of_characters_where_its_tokenizer_is_not_here(survey: dict[str, Any]) -> None:
+    assert not {"13a", "zh"} & {*survey["tokenizers"]}
+    here = by_spec(offers("ja", ["reference"], SIZE, {**survey, "tokenizers": {}})[1])
+    assert (here["bleu"].lacks, "bleu:tokenize=char" in here) == (None, False)
+    away = {**survey, "tokenizers": {"ja-mecab": "packages that are not there"}}
+    found = by_spec(offers("ja", ["reference"], SIZE, away)[1])
+    assert found["sentbleu"].lacks == "For Japanese it needs packages that are not there"
+    assert found["bleu:tokenize=char"].lacks is None
+    assert "characters" in found["bleu:tokenize=char"].about
+    assert "bleu:tokenize=char" not in by_spec(offers("de", ["reference"], SIZE, away)[1])
 
 
 def test_times_grow_with_texts_and_models(survey: dict[str, Any]) -> None:

@@ -152,6 +152,20 @@ def test_uploads_go_through_the_page(client: TestClient, workspace: Workspace) -
     assert 'role="alert"' in answer.text
 
 
+def test_what_a_memory_says_of_its_languages_is_taken(client: TestClient, workspace: Workspace) -> None:
+    """The codes of the page, texts in their language, and candidates of one language."""
+    name = client.post("/new", headers=OWN).json()["name"]
+    texts = {"en-US": "one day", "ja-JP": "ある 日", "de": "ein Tag"}
+    unit = "".join(f'<tuv xml:lang="{lang}"><seg>{text}</seg></tuv>' for lang, text in texts.items())
+    content = f'<tmx version="1.4"><header srclang="en-US"/><body><tu>{unit}</tu></body></tmx>'
+    client.put(f"/upload/{name}?name=m.tmx", content=content.encode(), headers=OWN)
+    page = client.get(f"/runs/{name}/files").text
+    assert 'lang="ja-JP" class="text">ある 日<' in page
+    assert '<option value="ja" selected>' in page
+    choices = inputs.understand(workspace.run(name)).choices
+    assert (choices.candidate, choices.lang, choices.source_lang) == (("ja-JP",), "ja", "en")
+
+
 def test_a_file_in_a_format_that_is_not_read_says_so(client: TestClient, workspace: Workspace) -> None:
     name = client.post("/new", headers=OWN).json()["name"]
     client.put(f"/upload/{name}?name=report.pdf", content=b"%PDF-1.4\n\xff\xfe", headers=OWN)

@@ -1,9 +1,9 @@
 """Reading XML that nobody vouches for, as a stream: no entities, no declarations, nothing fetched, bounded memory.
 
 What is refused: a document type with declarations of its own (which entities need, and so every "billion laughs"), any
-reference to what is not in the file, elements nested beyond reason, and a tag or text that does not end within
-`bsx.data.lines.LONGEST_LINE`. A document type that only names a file (``<!DOCTYPE tmx SYSTEM "tmx14.dtd">``, which most
-translation memories have) passes; that file is never opened.
+reference to what is not in the file, elements nested beyond reason, a tag or comment of more than 4 MiB, and a text
+that does not end within `bsx.data.lines.LONGEST_LINE`. A document type that only names a file
+(``<!DOCTYPE tmx SYSTEM "tmx14.dtd">``, which most translation memories have) passes; that file is never opened.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Generic, TypeVar
 
-from bsx.data.lines import LONGEST_LINE, NamedFile
+from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 from bsx.support.memory import show_bytes
 from bsx.support.untyped import Untyped
@@ -24,6 +24,7 @@ XML_SPACE = re.compile("[ \t\r\n]+")
 _LANG = "http://www.w3.org/XML/1998/namespace}lang"
 _PRESERVE = "http://www.w3.org/XML/1998/namespace}space"
 _CHUNK = 1 << 16
+_LONGEST_TAG = 4 << 20
 _LONGEST_QUOTE = 60
 
 
@@ -140,8 +141,8 @@ def walk(file: NamedFile, handler: Handler[Item], what: str) -> Iterator[Item]:
                 yield from _taken(handler)
                 fed += len(chunk)
                 waiting = fed - max(0, parser.CurrentByteIndex)
-                if waiting > LONGEST_LINE:
-                    raise handler.refuse(f"a tag or comment is longer than {show_bytes(LONGEST_LINE)}")
+                if waiting > _LONGEST_TAG:
+                    raise handler.refuse(f"a tag or comment is longer than {show_bytes(_LONGEST_TAG)}")
             parser.Parse(b"", True)
         yield from _taken(handler)
     except expat.ExpatError as error:
@@ -158,6 +159,9 @@ _HINTS = {
     "no element found": "; the file is cut off: save or send it again",
     "unclosed token": "; the file is cut off: save or send it again",
     "unknown encoding": ": save the file as UTF-8",
+    "encoding specified in XML declaration is incorrect": ": line 1 names another encoding than the file has; "
+    "save it as UTF-8",
+    "junk after document element": ": take out what stands behind the end of the first element",
     "not well-formed (invalid token)": "; a bare & or < in a text (written &amp; and &lt;), a control character, or "
     "bytes that are not in the encoding that line 1 names: save it as UTF-8",
     "reference to invalid character number": ": take out the control character",
@@ -263,7 +267,10 @@ class InlineText:
         return {key: self._trimmed("".join(text)) for key, text in self._pieces.items() if key is not None}
 
     def _trimmed(self, text: str) -> str:
-        return text if self._preserves else XML_SPACE.sub(" ", text).strip(" ")
+        if self._preserves:
+            return text
+        plain = "  " not in text and "\n" not in text and "\t" not in text and "\r" not in text  # as nearly all are
+        return (text if plain else XML_SPACE.sub(" ", text)).strip(" ")
 
 
 def _character(code: str) -> str:

@@ -192,9 +192,13 @@ def _columns(table: Table, values: dict[str, list[object]]) -> tuple[PreviewColu
         language = next((languages[name][0] for name in languages if roles[name] == "reference"), None)
         if "source" not in roles.values() and (alone := _other_language(table, values, kinds, roles, languages)):
             roles[alone] = "source"
+        said = ""  # by the file, of the first: systems have one language
         for name, role in roles.items():
-            if role is None and _is_prose(values[name], kinds[name]) and language in (None, languages[name][0]):
+            own = table.languages.get(name, "").partition("-")[0]
+            prose = role is None and _is_prose(values[name], kinds[name])
+            if prose and language in (None, languages[name][0]) and not (said and own and own != said):
                 roles[name] = "candidate"
+                said = said or own
     return tuple(
         PreviewColumn(name, kinds[name], roles[name], *(languages.get(name, (None, False)))) for name in table.columns
     )

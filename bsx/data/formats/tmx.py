@@ -136,7 +136,8 @@ class Memory:
         self.languages = {self._names[key]: names[key] for key in names}
         self.notes = [self._told(said)]
         if again:
-            self.notes.append(f"{file.name}: {again:,} further texts of a unit's language are left out")
+            more = "text of a unit's language is" if again == 1 else "texts of a unit's language are"
+            self.notes.append(f"{file.name}: {again:,} further {more} left out")
 
     def _told(self, said: str) -> str:
         others = ", ".join(name for key, name in self._names.items() if key != self._source)

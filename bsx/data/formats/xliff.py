@@ -6,7 +6,8 @@ Source: OASIS, XLIFF Version 1.2 (2008), XLIFF Version 2.1 (2018).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bsx.data.formats.markup import Handler, InlineText, quoted, walk
@@ -20,10 +21,18 @@ _OURS = ("1.0", "1.1", "1.2", "2.0", "2.1", "2.2")
 _TEXTS = ("source", "seg-source", "target")
 _ASIDE = frozenset(["alt-trans", "bin-unit", "header", "ignorable", "originalData", "skeleton", "context-group"])
 """What holds texts that are no translation of this file."""
+_UNTRANSLATED = frozenset(["new", "needs-translation", "initial"])
+"""States of a target that nobody has translated; tools put a copy of the source there, or a draft."""
+_NO_TARGET, _COPY, _FIXED = (
+    ("has no target", "have no target"),
+    ("is a copy of the source in the state {}", "are copies of the source in the state {}"),
+    ("is not to be translated", "are not to be translated"),
+)
+"""Why segments are left out, of one and of several."""
 
 
 class Translated(NamedTuple):
-    """A segment; ``target`` is None where there is none."""
+    """A segment; ``target`` is None where there is none, ``state`` empty unless it says that nobody translated it."""
 
     document: str
     documents: int
@@ -32,6 +41,8 @@ class Translated(NamedTuple):
     line: int
     source: str
     target: str | None
+    state: str
+    fixed: bool
     note: str
     languages: tuple[str, str]
 
@@ -39,6 +50,15 @@ class Translated(NamedTuple):
     def name(self) -> str:
         """What it is called within its document."""
         return f"{self.unit}/{self.part}" if self.part else self.unit
+
+    @property
+    def left(self) -> tuple[str, str] | None:
+        """Why it is left out; None if it counts."""
+        if self.fixed:
+            return _FIXED
+        if self.target is None:
+            return _NO_TARGET
+        return _COPY if self.state and self.target == self.source else None
 
 
 class _Units(Handler[Translated]):
@@ -56,11 +76,12 @@ class _Units(Handler[Translated]):
         self._line = 0
         self._begin_unit("", 0)
 
-    def _begin_unit(self, name: str, line: int) -> None:
-        self._unit, self._line = name, line
+    def _begin_unit(self, name: str, line: int, *, fixed: bool = False) -> None:
+        self._unit, self._line, self._fixed = name, line, fixed
+        self._state = ""
         self._texts: dict[str, InlineText] = {}
         self._notes: list[str] = []
-        self._parts: list[tuple[str, dict[str, InlineText]]] = []
+        self._parts: list[tuple[str, str, dict[str, InlineText]]] = []
         self._size = 0
 
     def begin(self, space: str, local: str, attributes: Mapping[str, str]) -> None:
@@ -77,13 +98,15 @@ class _Units(Handler[Translated]):
         elif local == "file":
             self._file(attributes)
         elif local in ("trans-unit", "unit"):
-            self._begin_unit(attributes.get("id", ""), self.line)
+            self._begin_unit(attributes.get("id", ""), self.line, fixed=attributes.get("translate") == "no")
         elif local == "segment":
             self._texts = {}
-            self._parts.append((attributes.get("id", ""), self._texts))
+            self._parts.append((attributes.get("id", ""), _untranslated(attributes), self._texts))
         elif local in _TEXTS and self.parent() in ("trans-unit", "segment") and local not in self._texts:
             self._into = InlineText(preserves=self.preserves, segmented=self.parent() == "trans-unit")
             self._texts[local] = self._into
+            if local == "target":
+                self._state = _untranslated(attributes)
         elif local == "note" and (
             self.parent() == "trans-unit" or (self.parent(), self.parent(2)) == ("notes", "unit")
         ):
@@ -143,7 +166,7 @@ class _Units(Handler[Translated]):
     def _finish_unit(self, local: str) -> None:
         note = " ".join(filter(None, self._notes))
         pieces = list(self._of_one() if local == "trans-unit" else self._of_several())
-        for part, source, target in pieces:
+        for part, state, source, target in pieces:
             place = part if len(pieces) > 1 else ""
             self.found.append(
                 Translated(
@@ -154,13 +177,15 @@ class _Units(Handler[Translated]):
                     self._line,
                     source,
                     target,
+                    state,
+                    self._fixed,
                     note,
                     self._languages,
                 )
             )
         self._begin_unit("", 0)
 
-    def _of_one(self) -> Iterator[tuple[str, str, str | None]]:
+    def _of_one(self) -> Iterator[tuple[str, str, str, str | None]]:
         """Yield the segments of a unit of XLIFF 1: those that are marked in source and target, or the unit itself."""
         source, target = self._texts.get("source"), self._texts.get("target")
         if source is None:
@@ -169,23 +194,33 @@ class _Units(Handler[Translated]):
         if divided:
             there = target.segments() if target is not None else {}
             if there or target is None or not target.whole():
-                yield from ((name, text, there.get(name) or None) for name, text in divided.items())
+                yield from ((name, self._state, text, there.get(name) or None) for name, text in divided.items())
                 return
-        yield "", source.whole(), (target.whole() or None) if target is not None else None
+        yield "", self._state, source.whole(), (target.whole() or None) if target is not None else None
 
-    def _of_several(self) -> Iterator[tuple[str, str, str | None]]:
-        for number, (name, texts) in enumerate(self._parts, start=1):
+    def _of_several(self) -> Iterator[tuple[str, str, str, str | None]]:
+        for number, (name, state, texts) in enumerate(self._parts, start=1):
             if "source" in texts:
                 target = texts["target"].whole() if "target" in texts else ""
-                yield name or str(number), texts["source"].whole(), target or None
+                yield name or str(number), state, texts["source"].whole(), target or None
+
+
+def _untranslated(attributes: Mapping[str, str]) -> str:
+    state = attributes.get("state", "")
+    return state if state in _UNTRANSLATED else ""
+
+
+def _said(why: tuple[str, str], count: int, states: Iterable[str]) -> str:
+    return why[count > 1].format(" or ".join(sorted(states)))
 
 
 class Xliff:
     """An XLIFF file; see `bsx.data.formats.source.RowSource`.
 
     Columns are ``id``, ``source`` and ``candidate`` (the target), ``document`` if it is made of several files, and
-    ``note`` if any unit has one. Segments without a target are left out, and counted in a note. Alternative
-    translations, and segments that are not to be translated between segments, do not count.
+    ``note`` if any unit has one. Segments without a target, copies of the source that their state calls untranslated,
+    and units that are not to be translated are left out, and counted in a note. Alternative translations, and segments
+    that are not to be translated between segments, do not count.
 
     Args:
         file: the file, which is read once from start to end, and again for the rows.
@@ -202,29 +237,40 @@ class Xliff:
         self._file = file
         pairs: set[tuple[str, str]] = set()
         self._several = noted = False
+        left = Counter[tuple[str, str]]()
+        states: dict[bool, set[str]] = {True: set(), False: set()}
         first: Translated | None = None
-        segments = 0
-        self.total = 0
+        segments = drafts = 0
         for segment in walk(file, _Units(), "XLIFF"):
             segments += 1
             pairs.add(segment.languages)
             self._several |= segment.documents > 1
             noted |= bool(segment.note)
-            if segment.target is not None:
-                self.total += 1
-            elif first is None:
-                first = segment
+            why = segment.left
+            if why is not None:
+                left[why] += 1
+                first = first or segment
+            if segment.state and why in (None, _COPY):
+                states[why is None].add(segment.state)
+                drafts += why is None
+        self.total = segments - left.total()
+        lacks = [
+            f"{left[why]:,} {f'of {segments:,} segments ' if at == 0 else ''}{_said(why, left[why], states[False])}"
+            for at, why in enumerate(why for why in (_NO_TARGET, _COPY, _FIXED) if left[why])
+        ]
         if not self.total:
-            what = f"none of its {segments:,} segments has a target" if segments else "holds no segments"
-            raise InputError(f"{what}: there is nothing to score", file=file.name)
+            if [*left] == [_NO_TARGET]:
+                lacks = [f"none of its {segments:,} segments has a target"]
+            raise InputError(f"{', '.join(lacks) or 'holds no segments'}: there is nothing to score", file=file.name)
         self.columns = [*(["document"] if self._several else []), "id", "source", "candidate"]
         self.columns += ["note"] if noted else []
         self.notes: list[str] = []
         if first is not None:
-            self.notes.append(
-                f"{file.name}: {segments - self.total:,} of {segments:,} segments have no target and are left out, the "
-                f"first is unit {first.name} (line {first.line})"
-            )
+            where = f"the first is unit {first.name} (line {first.line})"
+            self.notes.append(f"{file.name}: {', '.join(lacks)}; they are left out, {where}")
+        if drafts:
+            known_as = " or ".join(sorted(states[True]))
+            self.notes.append(f"{file.name}: targets in the state {known_as} count, and may be drafts: {drafts:,}")
         sources, targets = ({pair[side] for pair in pairs} for side in (0, 1))
         known = {"source": sources, "candidate": targets}
         self.languages = {
@@ -235,10 +281,10 @@ class Xliff:
             self.notes.append(f"{file.name}: its files are in several languages ({told})")
 
     def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Found]:
-        """Yield the segments that have a target; see `bsx.data.formats.source.RowSource`."""
+        """Yield the segments that count; see `bsx.data.formats.source.RowSource`."""
         number = 0
         for segment in walk(self._file, _Units(), "XLIFF"):
-            if segment.target is None:
+            if segment.left is not None:
                 continue
             number += 1
             name = segment.name or str(number)

@@ -104,6 +104,36 @@ def test_only_translations_of_this_file_count(tmp_path: Path) -> None:
     assert read.count() == 1
 
 
+def test_what_nobody_has_translated_does_not_count(tmp_path: Path) -> None:
+    """Copies of the source that wait to be translated, and what is not to be translated; drafts count, and are told."""
+    states = ["new", "needs-translation", "needs-review-translation", "final"]
+    units = [unit(k, "a", "a").replace("<target", f'<target state="{state}"') for k, state in enumerate(states)]
+    units += [unit(7, "a", "b").replace("<target", '<target state="new"'), unit(8, "a", "")]
+    units += [unit(9, "a", "b").replace("<trans-unit", '<trans-unit translate="no"')]
+    read = table(tmp_path / "t.xlf", one(*units))
+    assert [row["id"] for row in read.rows()] == ["2", "3", "7"]
+    assert read.count() == 3
+    left, drafts = read.notes
+    for said in ("1 of 7 segments has no target", "2 are copies", "needs-translation or new", "1 is not to", "unit 0"):
+        assert said in left
+    assert "targets in the state new count, and may be drafts: 1" in drafts
+    segment = "<segment{}><source>A</source><target>{}</target></segment>"
+    parts = [segment.format(' state="initial"', "A"), segment.format(' state="initial"', "B"), segment.format("", "A")]
+    assert [row["id"] for row in table(tmp_path / "t.xliff", two(*parts)).rows()] == ["u1/2", "u1/3"]
+    with pytest.raises(InputError, match="1 of 1 segments is a copy of the source in the state new: there is nothing"):
+        table(tmp_path / "t.xlf", one(units[0]))
+
+
+@pytest.mark.parametrize("name", ["job.xlf", "job.XLIFF.gz", "m.tmx", "b.xlsx"])
+def test_tables_are_not_scored_by_their_lines(name: str, tmp_path: Path, cli: Cli) -> None:
+    path = tmp_path / name
+    path.write_text(one(unit(1, "a", "b")))
+    for more in (["-r", path], [], ["--sources", path]):
+        done = cli("score", "-c", path, *more, "--metrics", "chrf")
+        assert (done.status, done.err.count("\n")) == (2, 1)
+        assert f"bsx score {path} --" in done.err
+
+
 def test_places_are_units_and_lines(tmp_path: Path) -> None:
     read = table(tmp_path / "t.xlf", one("\n\n" + unit(7, "a", "b"), "\n", unit(8, "c", "d")))
     assert [(row.where, read.row_number(row)) for row in read.rows()] == [
@@ -243,12 +273,20 @@ def test_bytes_that_are_not_the_encoding_are_named(tmp_path: Path) -> None:
         table(tmp_path / "t.xlf", content, "latin-1")
     with pytest.raises(InputError, match="UTF-8"):
         table(tmp_path / "t.xlf", content.replace("UTF-8", "x-none"))
+    with pytest.raises(InputError, match=r"line 1, column \d+: .*line 1 names another encoding.*save it as UTF-8"):
+        table(tmp_path / "t.xlf", content.replace("UTF-8", "UTF-16"))
+
+
+def test_a_huge_attribute_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="line 2, column .*longer than 4.0 MiB"):
+        table(tmp_path / "t.xlf", one(f'<group id="{"x" * (9 << 20)}"/>'))
 
 
 def test_a_tag_or_text_without_an_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With bounds a thousandth of the real ones."""
-    for module in ("markup", "xliff", "tmx"):
+    """With bounds far below the real ones."""
+    for module in ("xliff", "tmx"):
         monkeypatch.setattr(f"bsx.data.formats.{module}.LONGEST_LINE", 2**17)
+    monkeypatch.setattr(markup, "_LONGEST_TAG", 2**17)
     monkeypatch.setattr(markup, "_CHUNK", 2**12)
     long = "x" * 2**19
     for content in (
@@ -283,7 +321,7 @@ def test_files_are_scored_in_their_language(tmp_path: Path, cli: Cli) -> None:
     table(tmp_path / "job.xlf", one(unit(1, "one two", "eins zwei"), unit(2, "x", "")))
     done = cli("score", tmp_path / "job.xlf", "--metrics", "length-qe", "-o", tmp_path / "o.tsv")
     assert done.status == 0
-    assert "1 of 2 segments have no target" in done.err
+    assert "1 of 2 segments has no target" in done.err
     assert done.err.count("the language is de-DE") == 1
     assert (tmp_path / "o.tsv").read_text(encoding="utf-8").splitlines()[0] == "id\tsource\tcandidate\tlength-qe"
     table(tmp_path / "m.tmx", memory(tu(en_US="a", de="b c", fr="d"), tu(en_US="a", de="b")))

@@ -334,6 +334,31 @@ def test_differences_of_words(small: Page) -> None:
     assert marked == ["温"]
 
 
+def test_texts_stand_in_their_language(browser: Browser, tmp_path: Path) -> None:
+    """Han characters in the fonts of the language, characters compared, full-width digits found, tokens leftwards."""
+    texts = ["３週間閉鎖した。", "今日はいい天気。", "漢字"]
+    content = [row | {"lp": "en-ja"} for row in made.rows(3, ["sora", "kumo"], texts)]
+    made.write(tmp_path / "run", content, compared=False)
+    token = {"token": "مرحبا", "weight": 1, "match": 0}
+    found = {
+        **{"candidate": {"tokens": [token]}, "reference": {"tokens": [token]}, "cosines": [[0.5]]},
+        **{"precision": 0.5, "recall": 0.5, "f1": 0.5, "signature": "metric:bertscore|" + "x" * 400},
+    }
+    with served(Workspace(tmp_path)) as address, opened(browser, address, "run") as page:
+        text = page.locator(".gridbody dd[lang=ja]").first
+        assert "Hiragino Sans" in text.evaluate("one => getComputedStyle(one).fontFamily")
+        assert page.locator(".gridbody dd[lang=en]").count() > 0
+        assert "characters" in page.locator("#legend").inner_text()
+        page.locator("#query").fill("3週間")
+        expect(page.locator("#status")).to_have_text("2 of 3 segments match")
+        page.route("**/align/**", lambda route: route.fulfill(json=found))
+        page.get_by_role("button", name="Token alignment").first.click()
+        head = page.locator("#alignment thead th")
+        assert head.get_attribute("lang") == "ja"
+        assert head.evaluate("one => getComputedStyle(one.closest('table')).direction") == "rtl"
+        assert page.locator("#alignment").evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
 def test_risks_of_words_and_marked_errors_show(browser: Browser, tmp_path: Path) -> None:
     content = made.rows(4, ["ours", "theirs"])
     made.write(tmp_path / "run", content, compared=False)

@@ -169,7 +169,7 @@ export class Data {
    */
   choose(choice, searched, kept) {
     const order = this.order(choice);
-    const query = choice.query.trim().normalize("NFC").toLowerCase();
+    const query = choice.query.trim().normalize("NFKC").toLowerCase();
     const texts = query ? this.searchable(searched) : [];
     const scores = this.scores(choice.metric, choice.a);
     const [lowest, highest] = this.once(`ends ${choice.metric} ${choice.a}`, () => ends(scores));
@@ -194,7 +194,7 @@ export class Data {
   /** Name and texts of each segment in one string, as they are searched. @param {number[]} searched columns of texts @returns {string[]} */
   searchable(searched) {
     const texts = searched.map((column) => this.texts.get(column));
-    const make = () => this.columns.segments.map((name, i) => [name, ...texts.map((column) => column?.[i] ?? "")].join("\n").normalize("NFC").toLowerCase());
+    const make = () => this.columns.segments.map((name, i) => [name, ...texts.map((column) => column?.[i] ?? "")].join("\n").normalize("NFKC").toLowerCase());
     return texts.includes(undefined) ? make() : this.once(`search ${searched}`, make);
   }
 

@@ -395,10 +395,11 @@ const browse = async (columns, values) => {
   };
   const legend = () => {
     const [a, b] = [systems[choice.a], systems[choice.b]];
+    const words = /^(zh|yue|ja|th|lo|km|my|bo)\b/.test(columns.languages.target) ? "characters" : "words";
     /** @type {Record<string, string>} */
     const said = {
-      reference: `Marked: words of a candidate that are not in the reference; in the reference, shaded: words that ${a} lacks.`,
-      systems: `Marked: words of ${a} that ${b} lacks, and the other way round.`,
+      reference: `Marked: ${words} of a candidate that are not in the reference; in the reference, shaded: ${words} that ${a} lacks.`,
+      systems: `Marked: ${words} of ${a} that ${b} lacks, and the other way round.`,
       risks: "Shaded: the probability that a human marks the word as an error; underlined from one half on.",
       spans: "Underlined: errors that were marked; minor ones with dots.",
     };
@@ -539,7 +540,7 @@ const browse = async (columns, values) => {
     if (!dialog.open) dialog.showModal();
     try {
       const found = await (await ask(`/align/${system}/${place}`)).json();
-      content.replaceChildren(...alignment(found, systems[system], columns.segments[place]));
+      content.replaceChildren(...alignment(found, systems[system], columns.segments[place], columns.languages.target));
     } catch (error) {
       content.replaceChildren(make("p", { role: "alert", dir: "auto" }, `No alignment: ${/** @type {Error} */ (error).message}`));
     }
@@ -563,14 +564,15 @@ const browse = async (columns, values) => {
   });
 };
 
-/** @param {any} found @param {string} system @param {string} segment */
-const alignment = (found, system, segment) => {
+/** @param {any} found @param {string} system @param {string} segment @param {string} lang of the texts */
+const alignment = (found, system, segment, lang) => {
+  const token = { dir: "auto", ...(lang ? { lang } : {}) };
   const [left, right] = ["candidate", "reference"].map((side) => found[side].tokens);
   const matched = (/** @type {any[]} */ from) => new Set(from.filter((one) => one.weight).map((one) => one.match));
   const rows = left.map((/** @type {any} */ one, /** @type {number} */ i) => i).filter((/** @type {number} */ i) => left[i].weight || matched(right).has(i));
   const across = right.map((/** @type {any} */ one, /** @type {number} */ j) => j).filter((/** @type {number} */ j) => right[j].weight || matched(left).has(j));
-  const head = make("tr", {}, make("td"), ...across.map((/** @type {number} */ j) => make("th", { scope: "col", dir: "auto" }, right[j].token)));
-  const body = rows.map((/** @type {number} */ i) => make("tr", {}, make("th", { scope: "row", dir: "auto" }, left[i].token),
+  const head = make("tr", {}, make("td"), ...across.map((/** @type {number} */ j) => make("th", { scope: "col", ...token }, right[j].token)));
+  const body = rows.map((/** @type {number} */ i) => make("tr", {}, make("th", { scope: "row", ...token }, left[i].token),
     ...across.map((/** @type {number} */ j) => {
       const cosine = found.cosines[i][j];
       const best = left[i].weight && left[i].match === j, down = right[j].weight && right[j].match === i;
@@ -578,8 +580,9 @@ const alignment = (found, system, segment) => {
         cosine.toFixed(2), ...(best || down ? [make("span", { class: "arrow" }, `${best ? "▸" : ""}${down ? "▾" : ""}`)] : []));
     })));
   const said = `${system}, ${segment}: P ${found.precision.toFixed(3)}, R ${found.recall.toFixed(3)}, F1 ${found.f1.toFixed(3)}. Cosines of the tokens, candidate in rows, reference in columns. ▸ is the best match of a row, ▾ of a column.`;
+  const leftward = 2 * right.filter((/** @type {any} */ one) => /\p{Script=Arab}|\p{Script=Hebr}/u.test(one.token)).length > right.length;
   return [
-    make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Token alignment" },
+    make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Token alignment", dir: leftward ? "rtl" : "ltr" },
       make("table", { class: "grid" }, make("caption", {}, said), make("thead", {}, head), make("tbody", {}, ...body))),
     make("p", { class: "note" }, found.signature),
   ];
