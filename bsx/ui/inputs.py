@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 import re
@@ -12,11 +13,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import get_args
 
+from bsx.catalog.catalog import load_registry
+from bsx.catalog.languages import find_language
+from bsx.data.detect import detect_language
 from bsx.data.formats.preview import Preview, PreviewColumn, Role, preview
 from bsx.data.lines import NamedFile, check_line_counts
 from bsx.data.output import atomic_path, atomic_text
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import BsxError, InputError
+from bsx.support.optional import need
 from bsx.ui.workspace import Choices, Run, Size, StoredFile, Workspace
 
 TEXTS = "input.jsonl"
@@ -46,6 +51,13 @@ class Inputs:
     choices: Choices
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+
+
+def warm_up() -> None:
+    """Load what the first file needs, while its owner still looks for it."""
+    with contextlib.suppress(BsxError):  # what is not installed is said when it is needed
+        need("openpyxl", "reading spreadsheets")
+        detect_language(["This is a sentence."])
 
 
 def is_table(stored: str) -> bool:
@@ -159,11 +171,11 @@ def understand(run: Run, sheet: str | None = None, given: Mapping[str, Sequence[
     ):
         if getattr(choices, setting) is None and any(role in wanted for role, _ in roles):
             texts = [column for name in wanted for role, column in roles if role == name]
-            known = next((column for column in texts if column.language is not None), None)
+            known = next((column for column in texts if _code(column.language) is not None), None)
             if known is None:
                 notes.append(f"The language of the {what} is not clear from the first rows: choose it.")
             else:
-                choices = choices.model_copy(update={setting: known.language})
+                choices = choices.model_copy(update={setting: _code(known.language)})
                 if known.detected:
                     notes.append(f"The language of the {what} was detected from the texts: correct it if it is wrong.")
     if not any(role == "reference" for role, _ in roles):
@@ -172,6 +184,13 @@ def understand(run: Run, sheet: str | None = None, given: Mapping[str, Sequence[
             "most metrics need them."
         )
     return Inputs(bool(tables), seen, choices, tuple(notes))
+
+
+def _code(tag: str | None) -> str | None:
+    """Return the registry's code of the language that a tag such as ``de-DE`` means; None for none that is known."""
+    with contextlib.suppress(BsxError):
+        return find_language(tag or "", load_registry()).code
+    return None
 
 
 def look(run: Run, file: StoredFile, sheet: str | None = None) -> Preview:

@@ -88,8 +88,13 @@ class Views:
         """Show where files go, and the latest runs."""
         latest = [self._line(run) for run in self._workspace.runs()[:5]]
         answer = render(request, "home.html.jinja", {"here": "files", "runs": latest})
-        answer.background = BackgroundTask(self._survey.begin)
+        answer.background = BackgroundTask(self._get_ready)
         return answer
+
+    def _get_ready(self) -> None:
+        """Do what the next pages need, while somebody looks at the first one."""
+        self._survey.begin()
+        inputs.warm_up()
 
     async def new(self, request: Request) -> Response:
         """Make a run and say its name."""

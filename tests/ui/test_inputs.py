@@ -40,6 +40,17 @@ def test_columns_and_language_of_a_table_are_found(workspace: Workspace) -> None
     assert found.choices.lang == "de"
 
 
+def test_a_language_with_a_region_is_the_language(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "job.xlf").write_text(
+        '<xliff version="1.2"><file original="a" source-language="en-US" target-language="de-DE"><body>'
+        '<trans-unit id="1"><source>a b</source><target>c d</target></trans-unit></body></file></xliff>'
+    )
+    run = workspace.new("x")
+    inputs.copy_in(run, tmp_path / "job.xlf")
+    choices = inputs.understand(run).choices
+    assert (choices.source_lang, choices.lang) == ("en", "de")
+
+
 def test_a_column_of_texts_of_no_known_name_holds_candidates(workspace: Workspace, tmp_path: Path) -> None:
     table = tmp_path / "t.tsv"
     table.write_text("id\treference\tatlas\tgrade\n1\tthe old man\tx y\t3\n2\ta cat\tz\t1\n")
