@@ -260,6 +260,12 @@ class NamedFile:
         Raises:
             InputError: naming the line, if it is not UTF-8; or if it is too large to hold in memory.
         """
+        with self.reading() as stream:
+            whole = stream.read(LONGEST_LINE + 1)
+        if len(whole) <= LONGEST_LINE and b"\0" not in whole and not whole.startswith(b"PK\x03\x04"):
+            with contextlib.suppress(UnicodeDecodeError):  # read by lines, it is told where it is not UTF-8
+                return whole.removeprefix(codecs.BOM_UTF8).decode("utf-8")
+        del whole
         parts, size, most = [], 0, LONGEST_LINE
         for _, line in self.numbered(ends=True):
             size += len(line)
