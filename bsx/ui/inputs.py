@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 import re
@@ -14,11 +15,13 @@ from typing import get_args
 
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_language
+from bsx.data.detect import detect_language
 from bsx.data.formats.preview import Preview, PreviewColumn, Role, preview
 from bsx.data.lines import NamedFile, check_line_counts
 from bsx.data.output import atomic_path, atomic_text
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import BsxError, InputError
+from bsx.support.optional import need
 from bsx.ui.workspace import Choices, Run, Size, StoredFile, Workspace
 
 TEXTS = "input.jsonl"
@@ -26,6 +29,8 @@ TEXTS = "input.jsonl"
 _ROWS = 8  # of a file that are shown
 _CELL = 400  # characters of a cell that are shown
 _MOST = 64  # files of a run
+_PROBLEMS = 3  # of a file that are shown
+_SINGLE = ("sheet", "source", "document", "system", "segment", "lang", "source_lang")  # what a form says once
 _PATIENCE = 60.0  # seconds that an upload may stand still; others wait for it
 
 
@@ -46,6 +51,13 @@ class Inputs:
     choices: Choices
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+
+
+def warm_up() -> None:
+    """Load what the first file needs, while its owner still looks for it."""
+    with contextlib.suppress(BsxError):  # what is not installed is said when it is needed
+        need("openpyxl", "reading spreadsheets")
+        detect_language(["This is a sentence."])
 
 
 def is_table(stored: str) -> bool:
@@ -109,32 +121,43 @@ def remove(run: Run, stored: str) -> None:
         run.update(files=tuple(file for file in record.files if file.stored != stored))
 
 
-def understand(run: Run, sheet: str | None = None) -> Inputs:
+def understand(run: Run, sheet: str | None = None, given: Mapping[str, Sequence[str]] | None = None) -> Inputs:
     """Look at the files of a run: columns, roles and languages, those that were chosen before those that are found.
 
     Args:
         run: whose files they are.
         sheet: of a spreadsheet, the sheet to look at instead of the one that was chosen.
+        given: a form, see `settle`, that could not be stored: it is shown as it was filled in.
     """
     record = run.record
     choices = record.choices if sheet is None else Choices(sheet=sheet)
+    if given is not None:
+        one = {name: (given.get(name) or [""])[0] or None for name in _SINGLE}
+        several = {name: tuple(given.get(name, ())) for name in ("candidate", "reference")}
+        choices = Choices.model_validate({**one, **several})
     files = [file for file in record.files if file.stored != TEXTS]
     seen = {file.stored: look(run, file, choices.sheet) for file in files}
     problems = [problem for one in seen.values() for problem in one.problems]
     tables = [file for file in files if is_table(file.stored)]
-    if len(tables) > 1 or (tables and len(tables) < len(files)):
+    if tables and len(tables) < len(files):
+        problems.append("A run takes one table, or texts with a line a segment, not both: remove the one or the other.")
+    elif len(tables) > 1:
         problems.append(
-            f"One table, or texts with a line a segment: there are {len(tables)} tables and "
-            f"{len(files) - len(tables)} other files. Remove what does not belong. Each table is a run of its own; to "
-            "compare systems, put them side by side in one table, a column for each."
+            f"A run takes one table, and here are {len(tables)}: remove all but one. To compare systems that are in "
+            "several tables, put them side by side as columns of one table, in the same order of segments; otherwise "
+            "begin a run for each table."
         )
     notes = [note for one in seen.values() for note in one.notes]
+    problems += [
+        f"{file.name} has names of columns, and no rows below them." for file in tables if _is_bare(seen[file.stored])
+    ]
     if problems or not files:
         return Inputs(bool(tables), seen, choices, tuple(notes), tuple(problems))
+    notes += [note for file in files for note in _doubts(file, seen[file.stored])]
     roles: list[tuple[str | None, PreviewColumn]] = []
     if tables:
         columns = seen[tables[0].stored].columns
-        choices = _chosen_columns(choices, seen[tables[0].stored])
+        choices = choices if given is not None else _chosen_columns(choices, seen[tables[0].stored])
         named = {**dict.fromkeys(choices.candidate, "candidate"), **dict.fromkeys(choices.reference, "reference")}
         roles = [("source" if column.name == choices.source else named.get(column.name), column) for column in columns]
     else:
@@ -148,23 +171,26 @@ def understand(run: Run, sheet: str | None = None) -> Inputs:
     ):
         if getattr(choices, setting) is None and any(role in wanted for role, _ in roles):
             texts = [column for name in wanted for role, column in roles if role == name]
-            known = next((column for column in texts if column.language is not None), None)
-            code = None if known is None else _code(known.language or "")
-            if known is None or code is None:
+            known = next((column for column in texts if _code(column.language) is not None), None)
+            if known is None:
                 notes.append(f"The language of the {what} is not clear from the first rows: choose it.")
             else:
-                choices = choices.model_copy(update={setting: code})
+                choices = choices.model_copy(update={setting: _code(known.language)})
                 if known.detected:
                     notes.append(f"The language of the {what} was detected from the texts: correct it if it is wrong.")
+    if not any(role == "reference" for role, _ in roles):
+        notes.append(
+            "Nothing here looks like references. If there are translations by a person, choose them as references: "
+            "most metrics need them."
+        )
     return Inputs(bool(tables), seen, choices, tuple(notes))
 
 
-def _code(tag: str) -> str | None:
-    """Return what the page calls the language of a tag, such as ``de-DE``; None for one that it does not know."""
-    try:
-        return find_language(tag, load_registry()).code
-    except BsxError:
-        return None
+def _code(tag: str | None) -> str | None:
+    """Return the registry's code of the language that a tag such as ``de-DE`` means; None for none that is known."""
+    with contextlib.suppress(BsxError):
+        return find_language(tag or "", load_registry()).code
+    return None
 
 
 def look(run: Run, file: StoredFile, sheet: str | None = None) -> Preview:
@@ -175,8 +201,30 @@ def look(run: Run, file: StoredFile, sheet: str | None = None) -> Preview:
         seen,
         rows=tuple(tuple(cell[:_CELL] for cell in row) for row in seen.rows),
         notes=tuple(_named(note, path, file.name) for note in seen.notes),
-        problems=tuple(_named(problem, path, file.name) for problem in seen.problems[:20]),
+        problems=_few([_named(problem, path, file.name) for problem in seen.problems]),
     )
+
+
+def _few(problems: Sequence[str]) -> tuple[str, ...]:
+    """Return the first problems, and that there are more: those of a file are often alike."""
+    more = len(problems) - _PROBLEMS
+    return (*problems[:_PROBLEMS], *(["There are more problems of this file."] if more > 0 else []))
+
+
+def _is_bare(seen: Preview) -> bool:
+    return bool(seen.columns) and not seen.rows and not seen.problems
+
+
+def _doubts(file: StoredFile, seen: Preview) -> Iterator[str]:
+    """Yield what speaks against the way that a file is read, and what to do."""
+    if is_table(file.stored):
+        if any(len(column.name.split()) > 3 and column.name.rstrip()[-1] in ".!?。！？" for column in seen.columns):
+            yield (
+                f"The first row of {file.name} seems to hold texts, and it is read as the names of the columns: if the "
+                "names are missing, put a row with names above."
+            )
+    elif len(seen.rows) > 1 and len({row[0].count("\t") for row in seen.rows} - {0}) == 1 and "\t" in seen.rows[0][0]:
+        yield f"{file.name} looks like a table with tabs: save it as .xlsx, or let its name end in .tsv."
 
 
 def settle(run: Run, given: Mapping[str, Sequence[str]]) -> Choices:
@@ -210,6 +258,7 @@ def settle(run: Run, given: Mapping[str, Sequence[str]]) -> Choices:
     else:
         roles = {file.stored: (given.get(f"role-{file.stored}") or [file.role or ""])[0] for file in files}
         files = [file.model_copy(update={"role": roles[file.stored] or None}) for file in files]
+        run.update(files=(*files, *(file for file in record.files if file.stored == TEXTS)))
         columns = _together(run, files)
         candidate = tuple(name for name, role in columns.items() if role == "candidates")
         reference = tuple(name for name, role in columns.items() if role == "references")

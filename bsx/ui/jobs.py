@@ -131,7 +131,8 @@ class Jobs:
             self._lock = FileLock(folder / ".bsx-ui.lock", timeout=0)
             self._lock.acquire()
         except Timeout as error:
-            raise InputError("another bsx ui works in this folder: name another one", file=folder) from error
+            said = "another bsx ui works in this folder: use its page, end it, or name another folder"
+            raise InputError(said, file=folder) from error
         except OSError as error:
             raise InputError(f"cannot be written to ({error.strerror})", file=folder) from error
         for run in workspace.runs():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import PurePosixPath
 
@@ -88,8 +88,13 @@ class Views:
         """Show where files go, and the latest runs."""
         latest = [self._line(run) for run in self._workspace.runs()[:5]]
         answer = render(request, "home.html.jinja", {"here": "files", "runs": latest})
-        answer.background = BackgroundTask(self._survey.begin)
+        answer.background = BackgroundTask(self._get_ready)
         return answer
+
+    def _get_ready(self) -> None:
+        """Do what the next pages need, while somebody looks at the first one."""
+        self._survey.begin()
+        inputs.warm_up()
 
     async def new(self, request: Request) -> Response:
         """Make a run and say its name."""
@@ -112,8 +117,14 @@ class Views:
         """Show the files of a run: their first rows, and which column is what."""
         return self._files(request, self._workspace.run(request.path_params["name"]))
 
-    def _files(self, request: Request, run: Run, problem: str | None = None) -> Response:
-        understood = inputs.understand(run, request.query_params.get("sheet"))
+    def _files(
+        self,
+        request: Request,
+        run: Run,
+        problem: str | None = None,
+        given: Mapping[str, Sequence[str]] | None = None,
+    ) -> Response:
+        understood = inputs.understand(run, request.query_params.get("sheet"), given)
         record = run.record
         values = {
             "here": "files",
@@ -131,10 +142,11 @@ class Views:
         """Store which column is what, and go on to the metrics."""
         run = self._workspace.run(request.path_params["name"])
         _editable(run)
+        given = {name: [str(value) for value in form.getlist(name)] for name in form}
         try:
-            inputs.settle(run, {name: [str(value) for value in form.getlist(name)] for name in form})
+            inputs.settle(run, given)
         except BsxError as error:
-            return self._files(request, run, str(error))
+            return self._files(request, run, str(error), given)
         return _to(f"/runs/{run.name}/metrics")
 
     def remove_file(self, request: Request, form: FormData) -> Response:
@@ -155,7 +167,14 @@ class Views:
             return _to(f"/runs/{run.name}/files")
         return self._metrics(request, run, None)
 
-    def _metrics(self, request: Request, run: Run | None, lang: str | None, problem: str | None = None) -> Response:
+    def _metrics(
+        self,
+        request: Request,
+        run: Run | None,
+        lang: str | None,
+        problem: str | None = None,
+        chosen: Sequence[str] = (),
+    ) -> Response:
         if not self._survey.ready:
             return render(request, "wait.html.jinja", {"here": "metrics", "run": run})
         record = run.record if run is not None else Record()
@@ -167,6 +186,7 @@ class Views:
             "record": record,
             "problem": problem,
             "languages": languages,
+            "chosen": chosen or record.choices.metrics,
         }
         offers: list[choosing.Offer] = []
         code = lang
@@ -175,7 +195,10 @@ class Views:
             code = asked.target.code
         except BsxError as error:
             values["problem"] = problem or str(error)
-        values |= {"offers": offers, "lang": code, "offline": _is_offline()}
+        installable = (one for one in offers if one.spec.startswith("bertscore") and "pip install" in (one.lacks or ""))
+        neural = any(one.recommended and one.spec != "chrf" for one in offers)
+        missing = None if neural else next(installable, None)
+        values |= {"offers": offers, "lang": code, "offline": _is_offline(), "missing": missing}
         return render(request, "metrics.html.jinja", values, 400 if problem else 200)
 
     def _offers(self, record: Record, lang: str | None) -> tuple[Asked, list[choosing.Offer]]:
@@ -192,14 +215,18 @@ class Views:
         """Put a run into the queue with the metrics that were chosen."""
         run = self._workspace.run(request.path_params["name"])
         _editable(run)
+        chosen = [str(value) for value in form.getlist("metric")]
         try:
             _, known = self._offers(run.record, None)
-            specs = choosing.check_metrics([str(value) for value in form.getlist("metric")], known)
+            specs = choosing.check_metrics(chosen, known)
             fetched = [one for one in known if one.spec in specs and one.download is not None]
             if fetched and not form.get("download"):
-                raise InputError(f"{fetched[0].title} needs {fetched[0].download} from the network: allow that below.")
+                raise InputError(
+                    f"{fetched[0].title} needs {fetched[0].download} from the network: tick that box at the end of the "
+                    "list, or take it out."
+                )
         except BsxError as error:
-            return self._metrics(request, run, None, str(error))
+            return self._metrics(request, run, None, str(error), chosen)
         choices = run.record.choices.model_copy(update={"metrics": specs, "download": bool(form.get("download"))})
         run.update(choices=choices)
         self._submit(run)

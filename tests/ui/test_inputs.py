@@ -6,6 +6,7 @@ import json
 from importlib.resources import files
 from pathlib import Path
 
+import openpyxl
 import pytest
 from starlette.testclient import TestClient
 
@@ -37,6 +38,17 @@ def test_columns_and_language_of_a_table_are_found(workspace: Workspace) -> None
     assert (found.choices.segment, found.choices.source) == ("id", None)
     pytest.importorskip("py3langid")
     assert found.choices.lang == "de"
+
+
+def test_a_language_with_a_region_is_the_language(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "job.xlf").write_text(
+        '<xliff version="1.2"><file original="a" source-language="en-US" target-language="de-DE"><body>'
+        '<trans-unit id="1"><source>a b</source><target>c d</target></trans-unit></body></file></xliff>'
+    )
+    run = workspace.new("x")
+    inputs.copy_in(run, tmp_path / "job.xlf")
+    choices = inputs.understand(run).choices
+    assert (choices.source_lang, choices.lang) == ("en", "de")
 
 
 def test_a_column_of_texts_of_no_known_name_holds_candidates(workspace: Workspace, tmp_path: Path) -> None:
@@ -128,8 +140,11 @@ def test_choices_that_make_no_sense_are_refused(workspace: Workspace, form: dict
 def test_tables_and_texts_do_not_mix(workspace: Workspace, tmp_path: Path) -> None:
     run = handed_in(workspace, tmp_path, atlas="a\n")
     inputs.copy_in(run, EXAMPLE)
-    assert inputs.understand(run).problems
+    assert "not both: remove" in inputs.understand(run).problems[0]
+    inputs.copy_in(run, EXAMPLE)
     inputs.remove(run, "input-1.txt")
+    assert "here are 2: remove all but one" in inputs.understand(run).problems[0]
+    inputs.remove(run, "input-2.tsv")
     assert not (run.folder / "input-1.txt").exists()
     assert not inputs.understand(run).problems
 
@@ -174,3 +189,66 @@ def test_a_file_in_a_format_that_is_not_read_says_so(client: TestClient, workspa
     assert "report.pdf" in page.text
     assert 'role="alert"' in page.text
     assert client.get("/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("texts.csv", "Source;System A\nA;Straße\n".encode("latin-1"), "in Excel: save as CSV UTF-8"),
+        ("texts.csv", b"Source;Reference;System A\n", "no rows below them"),
+        ("texts.csv", b"Source;A;A\nx;y;z\n", "rename one"),
+        ("texts.docx", b"PK\x03\x04", "put its texts into a spreadsheet"),
+        ("texts.csv", b"a;b\n" + b"x;y;z\n" * 30, "There are more problems"),
+    ],
+)
+def test_a_file_that_is_not_read_says_what_to_do(
+    client: TestClient, workspace: Workspace, name: str, content: bytes, said: str
+) -> None:
+    run = client.post("/new", headers=OWN).json()["name"]
+    client.put(f"/upload/{run}?name={name}", content=content, headers=OWN)
+    page = client.get(f"/runs/{run}/files")
+    assert said in page.text
+    assert name in page.text
+    assert 1 <= page.text.count('role="alert" dir="auto"') <= 4
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("t.tsv", "The old man saw it.\tDer alte Mann sah es.\nA cat came.\tEine Katze kam.\n", "put a row with names"),
+        ("t.txt", "source\tmt\na b\tc d\n", "let its name end in .tsv"),
+        ("t.tsv", "source\tmt\na b\tc d\n", "Nothing here looks like references"),
+    ],
+)
+def test_what_may_be_a_wrong_guess_is_told(
+    workspace: Workspace, tmp_path: Path, name: str, content: str, said: str
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    run = workspace.new("x")
+    inputs.copy_in(run, tmp_path / name)
+    assert said in " ".join(inputs.understand(run).notes)
+
+
+def test_the_sheets_can_be_chosen_where_the_first_is_no_table(
+    client: TestClient, workspace: Workspace, tmp_path: Path
+) -> None:
+    book = openpyxl.Workbook()
+    for row in (["Project"], ["Contact", "Anna"]):
+        book.worksheets[0].append(row)
+    strings = book.create_sheet("Strings")
+    for row in (["source", "reference", "mt"], ["a b", "c d", "e f"]):
+        strings.append(row)
+    book.save(tmp_path / "t.xlsx")
+    run = workspace.new("x")
+    inputs.copy_in(run, tmp_path / "t.xlsx")
+    assert 'role="alert"' in client.get(f"/runs/{run.name}/files").text
+    assert f'href="/runs/{run.name}/files?sheet=Strings"' in client.get(f"/runs/{run.name}/files").text
+    assert 'role="alert" dir' not in client.get(f"/runs/{run.name}/files?sheet=Strings").text
+    # What was filled in stays when something in it is wrong.
+    form = {"sheet": "Strings", "candidate": ["mt", "source"], "reference": "mt", "source": "reference", "lang": "sw"}
+    page = client.post(f"/runs/{run.name}/files", data=form, headers=OWN)
+    assert page.status_code == 400
+    for field, value in (("candidate", "source"), ("candidate", "mt"), ("reference", "mt")):
+        assert f'name="{field}" value="{value}" checked' in page.text
+    assert '<option value="sw" selected>' in page.text
+    assert 'name="sheet" value="Strings"' in page.text

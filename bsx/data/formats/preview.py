@@ -25,7 +25,9 @@ _NAMES: dict[Role, str] = {
     "candidate": r"cand(idate)?s?|targets?( text)?|translations?|mt|hyp(othesis|otheses|s|o)?|outputs?"
     r"|machine translations?|ziel(text|sprache)?|(maschinelle )?übersetzung|(texte )?cible|traduction( automatique)?"
     r"|traducción( automática)?|traduzione( automatica)?|tradução( automática)?|перевод|译文|機械翻訳|訳文",
-    "reference": r"ref(erence)?s?( (text|translation)s?)?|gold|human translations?|post[- ]?edit(ed|s)?|pe"
+    "reference": r"ref(erence)?s?( (text|translation)s?)?|gold"
+    r"|(human|approved|reviewed|proofread) (translation|target|text)s?"
+    r"|approved|reviewed|proofread|human|post[- ]?edit(ed|s)?|pe"
     r"|referenz(en|text|übersetzung(en)?)?|humanübersetzung|(traduction de )?référence|(traducción de )?referencia"
     r"|(traduzione di )?riferimento|(tradução de )?referência|эталон|参考译文|参考|参照訳|参照",
     "source": r"src|sources?( (text|segment)s?)?|originals?|quell(e|text|sprache)|ausgangs(text|sprache)"
@@ -38,8 +40,8 @@ _NAMES: dict[Role, str] = {
     "document": r"doc(ument)?s?([ -]?(ids?|name))?|files?( ?names?)?|dokument|datei(name)?|fichier|documento|archivo",
     "label": r"labels?",
 }
-"""What columns of texts are called outside of bsx too, in English and other languages; a number at the end, or words in
-brackets, do not count."""
+"""What columns of texts are called outside of bsx too, in English and other languages; a number at the end does not
+count, and words in brackets only where those before them say nothing."""
 _SAMPLE = 200
 
 
@@ -244,8 +246,14 @@ def _given_role(name: str, kind: Kind, scored: bool) -> Role | None:
 
 
 def _role(name: str) -> Role | None:
-    bare = re.sub(r"\([^()]*\)\s*$", "", unicodedata.normalize("NFC", name).lower())
-    plain = re.sub(r"[\s_\-]*\d*$", "", re.sub(r"[_\-\s.:]+", " ", bare).strip())
+    bare, inside, _ = re.split(r"\(([^()]*)\)\s*$|$", unicodedata.normalize("NFC", name).lower(), maxsplit=1)
+    found = _named(bare)
+    # "German (approved)", "English (source)"
+    return found or next((role for role in ("candidate", "reference", "source") if role == _named(inside or "")), None)
+
+
+def _named(text: str) -> Role | None:
+    plain = re.sub(r"[\s_\-]*\d*$", "", re.sub(r"[_\-\s.:]+", " ", text).strip())
     return next((role for role, names in _NAMES.items() if re.fullmatch(names, plain)), None)
 
 

@@ -12,9 +12,12 @@ XLIFF = (".xliff", ".xlf", ".sdlxliff", ".mqxliff", ".mxliff")
 MEMORIES = (".tmx",)
 OFFICE = (*SHEETS, *XLIFF, *MEMORIES)
 """Ends of the names of such files."""
+A_DOCUMENT = "put its texts into a spreadsheet, a row for each segment, and save that as .xlsx"
 INSTEAD = {
+    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pdf", ".pptx"), A_DOCUMENT),
     **dict.fromkeys((".xls", ".xlsb", ".ods", ".numbers"), "open it in a spreadsheet program and save it as .xlsx"),
     ".txt": "a text a line is given as a file of candidates or references; a table ends in .tsv if tabs divide it",
+    ".json": "a table in JSON has one object a line, and its name ends in .jsonl",
     ".po": "convert it to XLIFF (po2xliff of the Translate Toolkit)",
 }
 """What to do with formats that are not read."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 from bsx.data.cells import Spelled, Typed
-from bsx.data.formats.source import Found
+from bsx.data.formats.source import A_DOCUMENT, Found
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems, may_hold
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.memory import show_bytes
@@ -28,20 +28,23 @@ _BOMB = 2**26, 100
 """Bytes that any file may unpack to, and how many times its size beyond that; spreadsheets reach about 20."""
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _FORMULA = re.compile(rb"<(\w+:)?f[\s/>]")
+_LINE_ENDS = re.compile(r"\s*[\t\r\n]\s*")
 _DECLARES = re.compile(rb"<!(DOCTYPE|ENTITY)")
+_OLD = bytes.fromhex("d0cf11e0a1b11ae1")
+"""First bytes of a compound file, which old spreadsheets and locked new ones are."""
 _CHUNK = 1 << 20
 
 
 class Sheet:
     """A sheet of a spreadsheet; see `bsx.data.formats.source.RowSource`.
 
-    The first row that is not empty holds the names of the columns; empty rows, and what stands right of the last name
-    and is empty, do not count. Hidden rows and columns count as others do. Of merged cells the first has the
-    value, the others are empty. Formulas count as the values that were saved with them. Links to other files, macros
-    and pictures are not read.
+    The first row that is not empty holds the names of the columns, whose line breaks count as spaces; empty rows, and
+    what stands right of the last name and is empty, do not count. Hidden rows and columns count as others do. Of merged
+    cells the first has the value, the others are empty. Formulas count as the values that were saved with them. Links
+    to other files, macros and pictures are not read.
 
     Args:
-        file: the file; the sheet that it names, or else the first that is not hidden.
+        file: the file; the sheet that it names, or else the first that is neither hidden nor empty.
 
     Raises:
         InputError: if it is no spreadsheet, unpacks to more than any has, has no such sheet, or the sheet is empty.
@@ -60,14 +63,20 @@ class Sheet:
             if not self.sheets:
                 raise InputError("has no sheets, but charts at the most", file=file.name)
             shown = [one for one in self.sheets if book[one].sheet_state == "visible"]
-            self.sheet = (shown or self.sheets)[0] if file.sheet is None else file.sheet
-            if self.sheet not in self.sheets:
+            if file.sheet is not None and file.sheet not in self.sheets:
                 raise UnknownNameError(
-                    f"has no sheet {self.sheet!r}; it has {', '.join(self.sheets)}."
-                    f"{did_you_mean(self.sheet, self.sheets)}",
+                    f"has no sheet {file.sheet!r}; it has {', '.join(self.sheets)}."
+                    f"{did_you_mean(file.sheet, self.sheets)}",
                     file=file.path,
                 )
-        self._place = f"{file.name if file.sheet is None else file.path}: sheet {self.sheet!r}"
+        for sheet in (shown or self.sheets) if file.sheet is None else [file.sheet]:
+            self.sheet = sheet
+            self._place = f"{file.name if file.sheet is None else file.path}: sheet {sheet!r}"
+            number, row = next(self._values(), (0, []))
+            if row:
+                break
+        else:
+            raise InputError(f"{self._place} is empty; its first row must name the columns")
         self.notes: list[str] = []
         if len(self.sheets) > 1 and file.sheet is None:
             rest = [one for one in self.sheets if one != self.sheet]
@@ -75,11 +84,8 @@ class Sheet:
             self.notes.append(
                 f"{file.name}: the sheet {self.sheet!r} is read; others ({others}) are named like {file.name}#{rest[0]}"
             )
-        number, row = next(self._values(), (0, []))
-        if not row:
-            raise InputError(f"{self._place} is empty; its first row must name the columns")
         self._header = number
-        names = [_spelled(value).strip() for value in row]
+        names = [_LINE_ENDS.sub(" ", _spelled(value).strip()) for value in row]
         while names and not names[-1]:
             names.pop()
         letter = self._needed.utils.get_column_letter
@@ -95,6 +101,8 @@ class Sheet:
                 members = archive.infolist()
                 if not any(member.filename.lower() == "[content_types].xml" for member in members):
                     raise InputError("is a zip file but no spreadsheet", file=name)
+                if any(member.filename.lower().startswith(("word/", "ppt/")) for member in members):
+                    raise InputError(f"is a document, not a spreadsheet: {A_DOCUMENT}", file=name)
                 packed = sum(member.compress_size for member in members)
                 unpacked = sum(member.file_size for member in members)
                 if unpacked > max(_BOMB[0], _BOMB[1] * packed) or unpacked > _LARGEST_SHEET:
@@ -115,9 +123,13 @@ class Sheet:
                         formulas |= self._look_at(archive, member, sheet)
                 return formulas
         except zipfile.BadZipFile as error:
+            with self._stream() as stream:
+                locked = stream.read(len(_OLD)) == _OLD
             raise InputError(
-                f"is no whole spreadsheet ({error}); if it is an old one (.xls) or locked with a password, "
-                "save it as .xlsx without one",
+                "is an old spreadsheet (.xls), or locked with a password: open it in a spreadsheet program and save it "
+                "as .xlsx without a password"
+                if locked
+                else f"is no whole spreadsheet ({error}): open it in a spreadsheet program and save it as .xlsx",
                 file=name,
             ) from error
         except (

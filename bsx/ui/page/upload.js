@@ -32,7 +32,10 @@ async function send(files) {
     for (const [place, file] of files.entries()) {
       status.textContent = `Handing in ${file.name} (${place + 1} of ${files.length})`;
       const answer = await fetch(`/upload/${run}?name=${encodeURIComponent(file.name)}`, { method: "PUT", body: file });
-      if (!answer.ok) return complain(`${file.name}: ${await reason(answer)}`);
+      if (!answer.ok) {
+        if (!zone.dataset.run && !place) await fetch(`/runs/${run}/remove`, { method: "POST" });  // it is empty
+        return complain(`${file.name}: ${await reason(answer)}`);
+      }
     }
   } catch {
     return complain("The server does not answer. Is bsx ui still running in the terminal?");
@@ -48,5 +51,7 @@ document.addEventListener("dragleave", (e) => { if (e.relatedTarget === null) zo
 document.addEventListener("drop", (e) => {
   e.preventDefault();
   zone.classList.remove("over");
+  const folder = [...(e.dataTransfer?.items ?? [])].map((item) => item.webkitGetAsEntry()).find((one) => one?.isDirectory);
+  if (folder) return complain(`${folder.name} is a folder: open it, and drop the files that are in it.`);
   send([...(e.dataTransfer?.files ?? [])]);
 });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from bsx.data.sidecar import ScoredMetricRow, Sidecar, read_sidecar
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import BsxError
 from bsx.support.result import Result
-from bsx.ui.results.store import ScoredTable
+from bsx.ui.results.store import ALONE, ScoredTable
 from bsx.ui.workspace import RECORD, Run
 
 _OTHERS = (RECORD, "summary.json")
@@ -165,7 +166,19 @@ def shown(run: Run, table: ScoredTable, beside: RunNeighbours) -> RunFindings:
         sections = [first, *(section for section in sections if section is not first)]
     charts = tuple(block for section in sections for block in section.blocks if isinstance(block, Chart))
     compared = next((one for one in beside.documents.values() if isinstance(one, CompareResult)), None)
-    return RunFindings("" if compared is None else in_words(compared), lead, tuple(sections), charts)
+    plain = in_words(compared) if compared is not None else _alone(table.systems)
+    return RunFindings(plain, lead, tuple(sections), charts)
+
+
+def _alone(systems: Sequence[str]) -> str:
+    """Say what scores of one system are good for; empty if there are several."""
+    if len(systems) != 1:
+        return ""
+    name = "" if systems[0] == ALONE else f", {systems[0]}"
+    return (
+        f"There is one system{name}: nothing is compared. Its scores are under What was scored. A score says little by "
+        "itself; to learn which system is better, run another one's translations of the same segments along with it."
+    )
 
 
 def in_words(result: CompareResult) -> str:

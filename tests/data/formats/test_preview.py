@@ -94,6 +94,7 @@ def test_what_is_wrong_is_said_and_no_exception(tmp_path: Path) -> None:
     [
         ("Ausgangstext", "Referenzübersetzung"),
         ("Quelltext (EN)", "Referenz 1"),
+        ("English (source)", "German (approved)"),
         ("Texte source", "Référence"),
         ("Texto de origen", "Traducción de referencia"),
         ("原文", "参考译文"),

@@ -96,6 +96,35 @@ def test_a_hidden_sheet_is_read_where_it_is_named(tmp_path: Path) -> None:
     assert Table(f"{file}#First").columns == ["old"]
 
 
+def test_a_first_sheet_without_anything_is_passed_over(tmp_path: Path) -> None:
+    file = book(tmp_path / "t.xlsx", Strings=[["new\n(approved)"], [2]])
+    table = Table(file)
+    assert table.columns == ["new (approved)"]
+    assert "'Strings' is read; others (First)" in table.notes[0]
+    with pytest.raises(InputError, match="sheet 'First' is empty"):
+        Table(f"{file}#First")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "without a password"),
+        (b"%PDF-1.7\n", "is no whole spreadsheet"),
+        (None, "put its texts into a spreadsheet"),
+    ],
+)
+def test_what_is_only_called_a_spreadsheet_says_what_to_do(content: bytes | None, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "t.xlsx"
+    if content is None:  # a document of a word processor
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("[Content_Types].xml", "<Types/>")
+            archive.writestr("word/document.xml", "<document/>")
+    else:
+        file.write_bytes(content)
+    with pytest.raises(InputError, match=said):
+        Table(file)
+
+
 @pytest.mark.parametrize(
     ("rows", "hint"),
     [
@@ -156,7 +185,6 @@ def test_a_formula_that_failed_is_no_text(tmp_path: Path) -> None:
     [
         ([["a"], [1, 2]], r"row 2, column B: holds a value, but row 1 gives the column no name"),
         ([["a", "a"]], "stands twice"),
-        ([["a\nb"]], "line break"),
         ([[]], "is empty"),
     ],
 )

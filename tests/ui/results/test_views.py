@@ -108,7 +108,9 @@ def test_a_run_that_is_read_again_when_its_scores_change(client: TestClient, fol
 def test_one_system_without_texts_has_a_page(client: TestClient, workspace: Workspace) -> None:
     rows = [{"id": str(k), "chrf": k / 2} for k in range(3)]
     made.write(workspace.folder / "one", rows, compared=False, metrics={"chrf": True})
-    assert client.get("/results/one").status_code == 200
+    page = client.get("/results/one")
+    assert page.status_code == 200
+    assert "There is one system: nothing is compared." in page.text
     assert client.get("/results/one/columns").json()["texts"] == []
     assert client.get("/results/one/align/0/0").status_code == 400
     names = [one["name"] for one in client.get("/results/one/exports").json()]
