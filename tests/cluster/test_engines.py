@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -194,3 +195,34 @@ def test_datasets(scorer: bsx.BatchScorer, whole: Any, processes: int | None) ->
     scored = pairs.map(learnt, **arrow)
     totals = [scored.map(learnt.totals, remove_columns=scored.column_names, **arrow)[:]]
     check(scorer, whole, counts, scored[:], totals)
+
+
+class KilledLater(Killed):
+    """Killed when another process has written what it made."""
+
+    def __call__(self, table: Any) -> Any:
+        end = time.monotonic() + 60
+        while FATAL in table.column("n").to_pylist() and not self.flag.exists() and time.monotonic() < end:
+            if list(self.flag.parent.rglob("cache-*_of_00002.arrow")):
+                break
+            time.sleep(0.01)
+        return super().__call__(table)
+
+
+def test_datasets_killed(scorer: bsx.BatchScorer, whole: Any, flag: Path, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets", reason="needs Hugging Face datasets: make test-engines")
+    datasets.disable_progress_bars()
+    pq.write_table(whole, tmp_path / "pairs.parquet")
+    pairs = datasets.Dataset.from_parquet(str(tmp_path / "pairs.parquet"), cache_dir=str(tmp_path / "cache"))
+    pairs = pairs.with_format("arrow")
+    counts = [scorer.count(whole)]
+    learnt = scorer.learn(counts)
+    work = KilledLater(learnt, flag)
+    with pytest.raises(RuntimeError, match="subprocesses has abruptly died"):  # and nothing is repeated
+        pairs.map(work, batched=True, batch_size=BATCH, num_proc=2)
+    assert flag.exists()
+    (kept,) = tmp_path.rglob("cache-*_of_00002.arrow")
+    written = kept.stat().st_mtime_ns
+    scored = pairs.map(work, batched=True, batch_size=BATCH, num_proc=2)
+    assert kept.stat().st_mtime_ns == written  # of the two processes, only the dead one's rows are scored again
+    check(scorer, whole, counts, scored[:], [learnt.totals(scored[:])])
