@@ -99,9 +99,11 @@ def _against_people(content: ScoreRows) -> str:
     who = "Human scores" if content.human in HUMAN else f"The scores in the column {content.human}"
     named = [f"{system} ({mean:.3g})" for system, mean in people]
     if len(named) > _MOST:
-        said = f"{who} rank {listed(named[:3])} highest of {len(named)} systems, {named[-1]} lowest."
+        said = (
+            f"{who} rank {listed(named[:3])} highest of {len(named)} systems, {named[-1]} lowest; this is not tested."
+        )
     else:
-        said = f"{who} rank {listed(named)}, in this order."
+        said = f"{who} rank {listed(named)}, in this order; this is not tested."
     if left := len(counts) - len(systems):
         said += f" Systems with fewer than {FEWEST} rows, {left}, are left out of that."
     order = [system for system, _ in people]
@@ -123,7 +125,8 @@ def _ranked(
     means = []
     for system in systems:
         cells = [row[column] for row in rows if str(row[of]) == system and row[column] is not None]
-        means.append((system, float(np.mean(np.array(cells, dtype=np.float64))) if cells else -np.inf))
+        worst = -np.inf if higher else np.inf
+        means.append((system, float(np.mean(np.array(cells, dtype=np.float64))) if cells else worst))
     return sorted(means, key=lambda mean: -mean[1] if higher else mean[1])
 
 

@@ -167,6 +167,8 @@ class ScoreRun(Reported, ScorerConfig, Input):
             return
         if len(self.metrics) != 1:
             raise ValueError("cascade takes one metric in metrics, the costly one")
+        if self.cascade == self.metrics[0]:
+            raise ValueError(f"cascade and metrics both name {self.cascade}: name a cheaper metric in cascade")
         if self.band is None:
             raise ValueError("cascade needs band, such as 0-25: the ranks that the costly metric scores")
         Band.read(self.band)
@@ -201,9 +203,9 @@ class MergeRun(Reported, RunConfig):
 
 _CASCADES = {
     "rows": "a band of rows leaves scores of two metrics in one segment: rank no systems within segments by them (on "
-    "WMT23 en-de, that agreed less with human judgments than the cheap metric alone)",
-    "segments": "for ranking systems, a band of segments was no better than as many segments at random (WMT23, acc_eq "
-    "within .005)",
+    "WMT23, as many segments at random ordered more pairs as the costly metric does)",
+    "segments": "for ranking systems, a band of segments was not shown to agree more with human judgments than as many "
+    "segments at random (WMT23)",
     "candidates": "choose the best among the rows marked band: a mapped score may be higher by chance",
 }
 """What to know about a cascade over several systems, by what is ranked; figures: benchmarks/agreement/cascade.md."""

@@ -183,6 +183,15 @@ def _alone(systems: Sequence[str]) -> str:
 
 def in_words(result: CompareResult) -> str:
     """Return who is best under which metric, in words that need no statistics; empty where that takes more words."""
+    few = next((one for one in result.warnings if one.name in ("few-segments", "too-few-to-swap")), None)
+    if few is not None:
+        n, what = next((few.values[what], what) for what in ("segments", "documents") if what in few.values)
+        return f"{n} {what} are too few to show that a system is better than another, however large the differences."
+    several_pairs = any(len(one.tests) > 1 for one in result.metrics)
+    corrected = not several_pairs or result.settings.get("correction", "none") != "none"
+    resampled = all(one.name != "few-resamples" for one in result.warnings)
+    if (result.baseline is not None and several_pairs) or not corrected or not resampled or not result.metrics:
+        return ""
     best: dict[str | None, list[str]] = {}
     for one in result.metrics:
         won = [(test.better, test.worse) for test in one.tests if test.better is not None]
@@ -194,7 +203,7 @@ def in_words(result: CompareResult) -> str:
         )
     several = sum(map(len, best.values())) > 1
     if [*best] == [None]:
-        under = "any metric" if several else best[None][0]
+        under = f"{'either' if len(result.metrics) == 2 else 'any'} metric" if several else best[None][0]
         return (
             f"No system is shown to be better than another: under {under}, the differences are so small that they may "
             "be chance. That does not show that the systems are equally good."

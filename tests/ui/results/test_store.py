@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -67,7 +68,7 @@ def test_columns_with_names_of_their_own_are_texts(tmp_path: Path) -> None:
     ("better", "starts"),
     [
         ((5, 5), "theirs scores best under both metrics (chrF and BLEU)"),
-        ((0, 0), "No system is shown to be better than another: under any metric"),
+        ((0, 0), "No system is shown to be better than another: under either metric"),
         ((5, 0), "The metrics do not all say the same: theirs scores best under chrF; under BLEU"),
         ((5, -5), "The metrics do not all say the same: theirs scores best under chrF; ours scores best under BLEU"),
     ],
@@ -81,6 +82,32 @@ def test_the_answer_in_plain_words(better: tuple[int, int], starts: str, tmp_pat
     ]
     table = made.write(tmp_path / "run", rows, compared=False, metrics={"chrf": True, "bleu": True})
     assert in_words(compare(table=str(table), resamples=200, all_pairs=True)).startswith(starts)
+
+
+@pytest.mark.parametrize(
+    ("segments", "systems", "settings", "said"),
+    [
+        (5, 2, {"all_pairs": True}, "5 segments are too few"),
+        (5, 2, {"all_pairs": True, "test": "bootstrap"}, "5 segments are too few"),
+        (60, 3, {}, ""),  # against a baseline, nothing is said of the others
+        (60, 3, {"all_pairs": True, "correction": "none"}, ""),
+        (60, 3, {"all_pairs": True, "resamples": 20}, ""),
+        (60, 3, {"all_pairs": True}, "c scores best under chrF"),
+    ],
+)
+def test_plain_words_claim_what_the_test_allows(
+    segments: int, systems: int, settings: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        {"id": k, "system": name, "chrf": 9.0 * n + rng.normal()}
+        for k in range(segments)
+        for n, name in enumerate("abc"[:systems])
+    ]
+    table = made.write(tmp_path / "run", rows, compared=False, metrics={"chrf": True})
+    plain = in_words(compare(table=str(table), **settings))
+    assert plain.startswith(said)
+    assert bool(plain) == bool(said)
 
 
 def test_what_is_missing_is_missing(tmp_path: Path) -> None:
