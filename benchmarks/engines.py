@@ -1,10 +1,12 @@
 """How fast engines score with `bsx.BatchScorer` on two workers, compared with two processes without an engine.
 
-Run: python benchmarks/engines.py [--engines ray,spark,daft,dask] [--rows 6000] [--rounds 3] [--output FILE.json]
+Run: python benchmarks/engines.py [--engines ray,spark,daft,dask] [--jobs chrf,bertscore] [--scale 1] [--rounds 3]
+[--output FILE.json]
 
-Distinct made-up pairs lie in memory as Arrow tables of 200 rows, for Spark and Daft in Parquet files. Each engine has
-two workers of one thread. It is started and scores everything once before; then contenders take turns, and figures are
-medians of rounds. The ratio is an engine's rate over that of two processes of `multiprocessing` in the same run.
+Distinct made-up pairs lie in memory as Arrow tables (200 rows for chrF, 50 for BERTScore), for Spark and Daft in two
+Parquet files. Each engine has two workers of one thread. It is started and scores everything once before; then
+contenders take turns. Figures are medians of rounds: of rates, and of ratios to two processes of `multiprocessing` in
+the same round.
 """
 
 from __future__ import annotations
@@ -28,19 +30,22 @@ os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 os.environ.setdefault("RAY_worker_niceness", "0")  # of the others' priority, not 15 below
 from speed import machine
 
-BATCH = 200
+JOBS = {"chrf": (40_000, 200), "bertscore": (1000, 50)}
+"""Rows, and rows of a batch."""
 WORDS = ["the", "cat", "dog", "house", "sees", "runs", "under", "old", "new", "green", "with", "rain", "falls", "small"]
 Run = Callable[[], int]
+Ready = Callable[[Any, list[Any], Path], Run]
+"""Make of a scorer, tables, and a folder with the same rows what scores them all and returns their number."""
 
 
 @contextlib.contextmanager
-def local(scorer: Any, parts: list[Any], folder: Path) -> Iterator[Run]:
+def local() -> Iterator[Ready]:
     with multiprocessing.get_context("spawn").Pool(2) as pool:
-        yield lambda: sum(one.num_rows for one in pool.imap(scorer, parts))
+        yield lambda scorer, parts, folder: lambda: sum(one.num_rows for one in pool.imap(scorer, parts))
 
 
 @contextlib.contextmanager
-def ray(scorer: Any, parts: list[Any], folder: Path) -> Iterator[Run]:
+def ray() -> Iterator[Ready]:
     import ray as engine
 
     from bsx.cluster.dataset import connect
@@ -48,106 +53,135 @@ def ray(scorer: Any, parts: list[Any], folder: Path) -> Iterator[Run]:
     connect(None, 1)
     engine.data.DataContext.get_current().enable_progress_bars = False
     arrow: dict[str, Any] = {"batch_format": "pyarrow", "batch_size": None}
-    pairs = engine.data.from_arrow(parts)
-    yield lambda: sum(one.num_rows for one in pairs.map_batches(scorer, **arrow).iter_batches(**arrow))
+
+    def ready(scorer: Any, parts: list[Any], folder: Path) -> Run:
+        pairs = engine.data.from_arrow(parts)
+        return lambda: sum(one.num_rows for one in pairs.map_batches(scorer, **arrow).iter_batches(**arrow))
+
+    yield ready
     engine.shutdown()
 
 
 @contextlib.contextmanager
-def spark(scorer: Any, parts: list[Any], folder: Path) -> Iterator[Run]:
+def spark() -> Iterator[Ready]:
     from pyspark.sql import SparkSession
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    session = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", str(BATCH)).getOrCreate()
-    pairs = session.read.parquet(str(folder))
-    schema = from_arrow_schema(scorer.schema(parts[0].schema))
-    yield lambda: pairs.mapInArrow(lambda batches: map(scorer, batches), schema).toArrow().num_rows
+    session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+
+    def ready(scorer: Any, parts: list[Any], folder: Path) -> Run:
+        session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", len(parts[0]))
+        pairs = session.read.parquet(str(folder))
+        schema = from_arrow_schema(scorer.schema(parts[0].schema))
+        return lambda: pairs.mapInArrow(lambda batches: map(scorer, batches), schema).toArrow().num_rows
+
+    yield ready
     session.stop()
 
 
 @contextlib.contextmanager
-def daft(scorer: Any, parts: list[Any], folder: Path) -> Iterator[Run]:
+def daft() -> Iterator[Ready]:
     import daft as engine
     import pyarrow as pa
 
-    made = scorer.schema(parts[0].schema)
-    fields = {field.name: engine.DataType.from_arrow_type(field.type) for field in made}
+    engine.set_runner_native()  # in a process that is connected to Ray, it would run on Ray
 
-    @engine.cls(max_concurrency=2, use_process=True)
-    class Score:
-        def __init__(self, scorer: Any) -> None:
-            self.scorer = scorer
+    def ready(scorer: Any, parts: list[Any], folder: Path) -> Run:
+        made = scorer.schema(parts[0].schema)
+        fields = {field.name: engine.DataType.from_arrow_type(field.type) for field in made}
 
-        @engine.method.batch(return_dtype=engine.DataType.struct(fields), unnest=True, batch_size=BATCH)
-        def __call__(self, candidate: Any, reference: Any) -> Any:
-            table = pa.table({"candidate": candidate.to_arrow(), "reference": reference.to_arrow()})
-            return self.scorer(table).to_struct_array().combine_chunks()
+        @engine.cls(max_concurrency=2, use_process=True)
+        class Score:
+            def __init__(self, scorer: Any) -> None:
+                self.scorer = scorer
 
-    pairs = engine.read_parquet(str(folder / "*.parquet"))
-    yield lambda: pairs.select(Score(scorer)(pairs["candidate"], pairs["reference"])).to_arrow().num_rows
+            @engine.method.batch(return_dtype=engine.DataType.struct(fields), unnest=True, batch_size=len(parts[0]))
+            def __call__(self, candidate: Any, reference: Any) -> Any:
+                table = pa.table({"candidate": candidate.to_arrow(), "reference": reference.to_arrow()})
+                return self.scorer(table).to_struct_array().combine_chunks()
+
+        pairs = engine.read_parquet(str(folder / "*.parquet"))
+        return lambda: pairs.select(Score(scorer)(pairs["candidate"], pairs["reference"])).to_arrow().num_rows
+
+    yield ready
 
 
 @contextlib.contextmanager
-def dask(scorer: Any, parts: list[Any], folder: Path) -> Iterator[Run]:
+def dask() -> Iterator[Ready]:
     from distributed import Client, LocalCluster
 
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
-        yield lambda: sum(one.num_rows for one in client.gather(client.map(scorer, parts, pure=False)))
+        yield (
+            lambda scorer, parts, folder: (
+                lambda: sum(one.num_rows for one in client.gather(client.map(scorer, parts, pure=False)))
+            )
+        )
 
 
 PACKAGES = {"ray": "ray", "spark": "pyspark", "daft": "daft", "dask": "distributed"}
 CONTENDERS = {"local": local, "ray": ray, "spark": spark, "daft": daft, "dask": dask}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--engines", default="ray,spark,daft,dask")
-    parser.add_argument("--rows", type=int, default=6000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--metrics", default="chrf")
-    parser.add_argument("--output", type=Path)
-    arguments = parser.parse_args()
+def measure(job: str, engines: dict[str, Ready], scale: float, rounds: int) -> dict[str, Any]:
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     import bsx
 
-    facts = machine()
+    rows, batch = JOBS[job]
+    rows = max(2 * batch, int(rows * scale) // batch * batch)
     rng = np.random.default_rng(1)
-    texts = [[" ".join(rng.choice(WORDS, 20)) for _ in range(arguments.rows)] for _ in range(2)]
-    whole = pa.table({"candidate": texts[0], "reference": texts[1]})
-    parts = [whole.slice(start, BATCH) for start in range(0, len(whole), BATCH)]
-    scorer = bsx.BatchScorer(arguments.metrics, model="minilm", lang="en")
-    rates: dict[str, list[float]] = {name: [] for name in ("local", *arguments.engines.split(","))}
-    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+    texts = [[" ".join(rng.choice(WORDS, 20)) for _ in range(rows)] for _ in range(2)]
+    # Tables of their own: a slice would be pickled with all that it is a slice of.
+    parts = [
+        pa.table({"candidate": texts[0][start : start + batch], "reference": texts[1][start : start + batch]})
+        for start in range(0, rows, batch)
+    ]
+    scorer = bsx.BatchScorer(job, model="minilm", backend="onnx", lang="en")
+    rates: dict[str, list[float]] = {name: [] for name in engines}
+    with tempfile.TemporaryDirectory() as name:
         for part in range(2):
-            half = -(-len(whole) // 2)
-            pq.write_table(whole.slice(part * half, half), Path(name) / f"{part}.parquet")
-        runs = {one: stack.enter_context(CONTENDERS[one](scorer, parts, Path(name))) for one in rates}
+            pq.write_table(pa.concat_tables(parts[part::2]), Path(name) / f"{part}.parquet")
+        runs = {one: ready(scorer, parts, Path(name)) for one, ready in engines.items()}
         for run in runs.values():
             run()
-        print("warm", flush=True)
-        for _ in range(arguments.rounds):
+        print(f"{job}: warm", flush=True)
+        for _ in range(rounds):
             for one, run in runs.items():
                 start = time.perf_counter()
-                assert run() == len(whole), one
-                rates[one].append(len(whole) / (time.perf_counter() - start))
-                print(f"{one}: {rates[one][-1]:.0f} rows a second", flush=True)
-        medians = {one: statistics.median(values) for one, values in rates.items()}
-    facts["versions"] |= {PACKAGES[one]: version(PACKAGES[one]) for one in rates if one in PACKAGES}
-    result = {
-        "machine": facts,
-        "metrics": arguments.metrics,
-        "rows": arguments.rows,
-        "rounds": arguments.rounds,
-        "rows_per_second": {one: round(rate) for one, rate in medians.items()},
-        "ratio_to_local": {one: round(rate / medians["local"], 2) for one, rate in medians.items()},
+                assert run() == rows, one
+                rates[one].append(rows / (time.perf_counter() - start))
+                print(f"{job}, {one}: {rates[one][-1]:.0f} rows a second", flush=True)
+    ratios = {one: [mine / local for mine, local in zip(rates[one], rates["local"], strict=True)] for one in rates}
+    return {
+        "rows": rows,
+        "batch": batch,
+        "rows_per_second": {one: round(statistics.median(values), 1) for one, values in rates.items()},
+        "ratio_to_local": {one: round(statistics.median(values), 2) for one, values in ratios.items()},
+        "ratio_range": {one: [round(min(values), 2), round(max(values), 2)] for one, values in ratios.items()},
     }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--engines", default="ray,spark,daft,dask")
+    parser.add_argument("--jobs", default=",".join(JOBS))
+    parser.add_argument("--scale", type=float, default=1)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--output", type=Path)
+    arguments = parser.parse_args()
+    facts = machine()
+    with contextlib.ExitStack() as stack:
+        names = ["local", *arguments.engines.split(",")]
+        engines = {one: stack.enter_context(CONTENDERS[one]()) for one in names}
+        jobs = {job: measure(job, engines, arguments.scale, arguments.rounds) for job in arguments.jobs.split(",")}
+    facts["versions"] |= {PACKAGES[one]: version(PACKAGES[one]) for one in names[1:]}
+    facts["load_average_at_end"] = round(os.getloadavg()[0], 1)
+    result = {"machine": facts, "rounds": arguments.rounds, "jobs": jobs}
     print(json.dumps(result, indent=2))
     if arguments.output:
         arguments.output.write_text(json.dumps(result, indent=2) + "\n")

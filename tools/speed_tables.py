@@ -332,12 +332,16 @@ def ray(results: dict[str, Any]) -> str:
 def engines(results: dict[str, Any]) -> str:
     part = results["engines"]
     names = {"local": "two processes, no engine", "ray": "Ray", "spark": "Spark", "daft": "Daft", "dask": "Dask"}
-    ratios = part["ratio_to_local"]
-    rows = [[names[one], f"{rate:,}", f"{ratios[one]:.2f}"] for one, rate in part["rows_per_second"].items()]
+    rows = []
+    for job, found in part["jobs"].items():
+        for one, rate in found["rows_per_second"].items():
+            low, high = found["ratio_range"][one]
+            ratio = f"{found['ratio_to_local'][one]:.2f}" + ("" if one == "local" else f" ({low:.2f} to {high:.2f})")
+            rows.append([f"{job}, {found['rows']:,} rows", names[one], f"{rate:,.0f}", ratio])
     facts = part["machine"]
     packages = ", ".join(f"{name} {facts['versions'][name]}" for name in ("ray", "pyspark", "daft", "distributed"))
-    head = table(["engine", "rows a second", "ratio to two processes"], rows)
-    return f"{head}\n\n{machine(facts)} {packages}."
+    head = table(["job", "engine", "rows a second", "ratio to two processes (range)"], rows)
+    return f"{head}\n\n{machine(facts)} At the end: {facts['load_average_at_end']:.1f}. {packages}."
 
 
 def simulation(results: dict[str, Any]) -> str:

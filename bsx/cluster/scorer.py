@@ -98,16 +98,20 @@ class DatasetColumns:
         given = {"reference": bool(self.references), "source": self.source is not None}
         return frozenset(kind for kind, there in given.items() if there)
 
+    def check(self, there: Sequence[str]) -> None:
+        """Raise an `InputError` if a table with these columns lacks one, or has two of its name."""
+        for name in self.names:
+            if (found := list(there).count(name)) != 1:
+                what = f"{found} columns" if found else "no column"
+                raise InputError(f"the table has {what} {name!r}; it has {', '.join(there) or 'none'}")
+
     def segments(self, table: Untyped) -> Iterator[Segment]:
         """Yield the rows of an Arrow table.
 
         Raises:
             InputError: for a column that is not there, or a cell that is not a text.
         """
-        for name in self.names:
-            if name not in table.column_names:
-                there = ", ".join(table.column_names) or "none"
-                raise InputError(f"the table has no column {name!r}; it has {there}")
+        self.check(table.column_names)
         read = {name: table.column(name).to_pylist() for name in self.names}
         for row in range(table.num_rows):
             cells = {name: values[row] for name, values in read.items()}
@@ -254,6 +258,7 @@ class BatchScorer:
                 whole data set first; if model or versions are not those of the machine that the scorer is from.
         """
         arrow = need("pyarrow", "scoring Arrow tables")
+        _as_table(table)
         fields = list(self.schema(table.schema))[table.num_columns :]
         blocks = self._score(table)
         added: list[Untyped] = []
@@ -268,12 +273,10 @@ class BatchScorer:
         """Return the Arrow schema of what `__call__` makes of a table with this one.
 
         Raises:
-            InputError: for a column that is missing or taken.
+            InputError: for a column that is missing, twice there, or taken.
         """
         arrow = need("pyarrow", "scoring Arrow tables")
-        for name in self._columns.names:
-            if name not in schema.names:
-                raise InputError(f"the data set has no column {name!r}; it has {', '.join(schema.names) or 'none'}")
+        self._columns.check(schema.names)
         for name in self._names:
             schema = _appended(schema, arrow.field(name, arrow.float64()))
             if self._statistics:
@@ -309,7 +312,7 @@ class BatchScorer:
         sums = {}
         for name in self._names:
             column = f"{name} statistics"
-            if column not in table.schema.names:
+            if column not in _as_table(table).schema.names:
                 raise InputError(f"the table has no column {column!r}: score with statistics=True")
             sums[column] = [_added(_as_table(table).column(column).to_pylist())] if table.num_rows else []
         schema = arrow.schema([arrow.field(column, arrow.list_(arrow.float64())) for column in sums])
@@ -490,8 +493,17 @@ def _appended(schema: Untyped, field: Untyped) -> Untyped:
 
 
 def _as_table(table: Untyped) -> Untyped:
-    """Return an Arrow table, if it is a record batch of one too."""
+    """Return an Arrow table, if it is a record batch of one too.
+
+    Raises:
+        InputError: if it is neither.
+    """
     arrow = need("pyarrow", "scoring Arrow tables")
+    if not isinstance(table, (arrow.Table, arrow.RecordBatch)):
+        raise InputError(
+            f"needs an Arrow table or record batch, not {type(table).__name__}: ask the engine for Arrow "
+            "(batch_format='pyarrow' of Ray, with_format('arrow') of datasets), or make one with pa.Table.from_pandas"
+        )
     return arrow.Table.from_batches([table]) if isinstance(table, arrow.RecordBatch) else table
 
 

@@ -142,6 +142,50 @@ def test_another_model_than_where_it_is_from_is_refused(anew: None) -> None:
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("where", "field"), [("bsx.metrics.core.VERSION", "bsx"), ("sacrebleu.__version__", "sacrebleu")]
+)
+def test_another_version_is_refused(where: str, field: str, anew: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = pickle.dumps(bsx.BatchScorer("chrf"))
+    module._OPENED.clear()
+    monkeypatch.setattr(where, "0.0.7")
+    with pytest.raises(InputError, match=f"chrf has {field} 0.0.7 on this machine, the scorer is from one with"):
+        pickle.loads(sent)(table(2))  # noqa: S301
+
+
+KINDS = {
+    "large_string": pa.large_string(),
+    "string_view": pa.string_view(),
+    "dictionary": pa.dictionary(pa.int32(), pa.string()),
+    "lists": pa.large_list(pa.large_string()),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_of_any_arrow_type_and_parts_without_rows(kind: str) -> None:
+    whole = table(6).select(["candidate"]).append_column("reference", pa.array(texts(6, 2)))
+    scorer = bsx.BatchScorer("chrf,bleu", lang="en", statistics=True)
+    given = whole
+    for i, name in enumerate(whole.column_names):
+        if kind != "lists" or name == "reference":
+            values = [[text] for text in texts(6, 2)] if kind == "lists" else whole.column(name).to_pylist()
+            given = given.set_column(i, name, pa.array(values, KINDS[kind]))
+    for start in (0, 6):
+        expected = scorer(whole.slice(start))
+        found = scorer(given.slice(start))
+        assert found.schema == scorer.schema(given.schema)
+        assert scorer.totals(found).equals(scorer.totals(expected))
+        assert all(found.column(name).equals(expected.column(name)) for name in scorer.names)
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"), [([["a", None], ["b"]], "is None"), ([["a"], None], "is None"), ([["a"], []], "an empty list")]
+)
+def test_lists_of_references_that_lack_one(cells: list[Any], said: str) -> None:
+    with pytest.raises(InputError, match=f"column 'reference' .*{said}"):
+        bsx.BatchScorer("chrf")(pa.table({"candidate": ["a", "b"], "reference": cells}))
+
+
 def test_what_a_part_cannot_know_is_learnt_first() -> None:
     for metrics in ("bleu", "ter", "rouge-l", "bertscore:idf=true"):
         scorer = bsx.BatchScorer(metrics, model="minilm", backend="onnx")
@@ -165,6 +209,14 @@ def test_wrong_tables_and_metrics_are_refused() -> None:
     with pytest.raises(InputError, match="column 'candidate' is None"):
         bsx.BatchScorer("chrf")(pa.table({"candidate": pa.array([None], pa.string()), "reference": ["b"]}))
     scorer = bsx.BatchScorer("chrf")
+    twice = table(4).rename_columns(["candidate", "candidate", "reference"])
+    for work in (scorer, scorer.count):
+        with pytest.raises(InputError, match="has 2 columns 'candidate'"):
+            work(twice)
+    for given in (table(4).to_pydict(), table(4).to_pandas()):  # what an engine gives that was not asked for Arrow
+        for work in (scorer, scorer.count, scorer.totals):
+            with pytest.raises(InputError, match=f"Arrow table or record batch, not {type(given).__name__}"):
+                work(given)
     with pytest.raises(InputError, match="statistics=True"):
         scorer.totals(scorer(table(4)))
     with pytest.raises(InputError, match="hold no row"):
