@@ -10,7 +10,7 @@ import pickle
 import re
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
@@ -250,11 +250,12 @@ class BatchScorer:
         """Score the rows of an Arrow table or record batch; return one with the new columns.
 
         Raises:
-            InputError: for a column that is missing or taken or a cell that is not a text; if a metric must know the
-                whole data set first; if model or versions are not those of the machine that the scorer is from.
+            InputError: for a column that is missing, taken or there twice, or a cell that is not a text; if a metric
+                must know the whole data set first; if model or versions are not those of the machine that the scorer
+                is from.
         """
         arrow = need("pyarrow", "scoring Arrow tables")
-        fields = list(self.schema(table.schema))[table.num_columns :]
+        fields = list(self.schema(_as_table(table).schema))[table.num_columns :]
         blocks = self._score(table)
         added: list[Untyped] = []
         for i in range(len(self._names)):
@@ -268,17 +269,23 @@ class BatchScorer:
         """Return the Arrow schema of what `__call__` makes of a table with this one.
 
         Raises:
-            InputError: for a column that is missing or taken.
+            InputError: for a column that is missing, taken or there twice.
         """
         arrow = need("pyarrow", "scoring Arrow tables")
-        for name in self._columns.names:
-            if name not in schema.names:
-                raise InputError(f"the data set has no column {name!r}; it has {', '.join(schema.names) or 'none'}")
+        self._check(schema.names)
         for name in self._names:
             schema = _appended(schema, arrow.field(name, arrow.float64()))
             if self._statistics:
                 schema = _appended(schema, arrow.field(f"{name} statistics", arrow.list_(arrow.float64())))
         return schema
+
+    def _check(self, names: Sequence[str]) -> None:
+        """Refuse columns of a table that lack one of those that are scored, or have it twice."""
+        for name in self._columns.names:
+            if name not in names:
+                raise InputError(f"the data set has no column {name!r}; it has {', '.join(names) or 'none'}")
+            if names.count(name) > 1:
+                raise InputError(f"the data set has several columns {name!r}: which one is meant cannot be told")
 
     def figures(self, table: Untyped) -> Untyped:
         """Return every figure of every system of a table's rows, under names of its own, by the rows' numbers."""
@@ -309,7 +316,7 @@ class BatchScorer:
         sums = {}
         for name in self._names:
             column = f"{name} statistics"
-            if column not in table.schema.names:
+            if column not in _as_table(table).schema.names:
                 raise InputError(f"the table has no column {column!r}: score with statistics=True")
             sums[column] = [_added(_as_table(table).column(column).to_pylist())] if table.num_rows else []
         schema = arrow.schema([arrow.field(column, arrow.list_(arrow.float64())) for column in sums])
@@ -324,8 +331,7 @@ class BatchScorer:
         Raises:
             InputError: if there is no row.
         """
-        parts = [statistics] if hasattr(statistics, "schema") else list(statistics)
-        found = [self.totals(one) for one in parts if one.num_rows]
+        found = [self.totals(one) for one in _parts(statistics) if _as_table(one).num_rows]
         if not found:
             raise InputError("there is nothing to score: the statistics hold no row")
         with _LOCK:
@@ -355,8 +361,12 @@ class BatchScorer:
 
         Returns:
             A table of counts that add up: ``what``, ``value``, ``rows``.
+
+        Raises:
+            InputError: for a column that is missing or stands twice.
         """
         arrow = need("pyarrow", "scoring Arrow tables")
+        self._check(_as_table(table).schema.names)
         counts = {what: Counter[int]() for what in ("references", *(f"letters {side}" for side in _SIDES))}
         with _LOCK:
             metrics = self._opened()
@@ -387,7 +397,7 @@ class BatchScorer:
             InputError: if nothing was counted.
         """
         found: dict[str, Counter[int]] = {}
-        for one in [counts] if hasattr(counts, "schema") else counts:
+        for one in map(_as_table, _parts(counts)):
             for what, value, n in zip(*(one.column(name).to_pylist() for name in _COUNTS), strict=True):
                 found.setdefault(what, Counter())[value] += n
         if not found.get("references"):
@@ -490,9 +500,20 @@ def _appended(schema: Untyped, field: Untyped) -> Untyped:
 
 
 def _as_table(table: Untyped) -> Untyped:
-    """Return an Arrow table, if it is a record batch of one too."""
+    """Return an Arrow table, if it is a record batch of one too.
+
+    Raises:
+        InputError: if it is neither.
+    """
     arrow = need("pyarrow", "scoring Arrow tables")
+    if not isinstance(table, arrow.Table | arrow.RecordBatch):
+        raise InputError(f"an Arrow table or record batch is scored, not {type(table).__name__}")
     return arrow.Table.from_batches([table]) if isinstance(table, arrow.RecordBatch) else table
+
+
+def _parts(tables: Untyped) -> Iterable[Untyped]:
+    """Return tables, or one alone, to go through one by one."""
+    return tables if isinstance(tables, Iterable) and not hasattr(tables, "schema") else [tables]
 
 
 def _present(segment: Segment) -> int:
