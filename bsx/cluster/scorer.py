@@ -10,7 +10,7 @@ import pickle
 import re
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
@@ -254,12 +254,12 @@ class BatchScorer:
         """Score the rows of an Arrow table or record batch; return one with the new columns.
 
         Raises:
-            InputError: for a column that is missing or taken or a cell that is not a text; if a metric must know the
-                whole data set first; if model or versions are not those of the machine that the scorer is from.
+            InputError: for a column that is missing, taken or there twice, or a cell that is not a text; if a metric
+                must know the whole data set first; if model or versions are not those of the machine that the scorer
+                is from.
         """
         arrow = need("pyarrow", "scoring Arrow tables")
-        _as_table(table)
-        fields = list(self.schema(table.schema))[table.num_columns :]
+        fields = list(self.schema(_as_table(table).schema))[table.num_columns :]
         blocks = self._score(table)
         added: list[Untyped] = []
         for i in range(len(self._names)):
@@ -327,8 +327,7 @@ class BatchScorer:
         Raises:
             InputError: if there is no row.
         """
-        parts = [statistics] if hasattr(statistics, "schema") else list(statistics)
-        found = [self.totals(one) for one in parts if one.num_rows]
+        found = [self.totals(one) for one in _parts(statistics) if _as_table(one).num_rows]
         if not found:
             raise InputError("there is nothing to score: the statistics hold no row")
         with _LOCK:
@@ -358,6 +357,9 @@ class BatchScorer:
 
         Returns:
             A table of counts that add up: ``what``, ``value``, ``rows``.
+
+        Raises:
+            InputError: for a column that is missing or stands twice.
         """
         arrow = need("pyarrow", "scoring Arrow tables")
         counts = {what: Counter[int]() for what in ("references", *(f"letters {side}" for side in _SIDES))}
@@ -390,7 +392,7 @@ class BatchScorer:
             InputError: if nothing was counted.
         """
         found: dict[str, Counter[int]] = {}
-        for one in [counts] if hasattr(counts, "schema") else counts:
+        for one in map(_as_table, _parts(counts)):
             for what, value, n in zip(*(one.column(name).to_pylist() for name in _COUNTS), strict=True):
                 found.setdefault(what, Counter())[value] += n
         if not found.get("references"):
@@ -505,6 +507,11 @@ def _as_table(table: Untyped) -> Untyped:
             "(batch_format='pyarrow' of Ray, with_format('arrow') of datasets), or make one with pa.Table.from_pandas"
         )
     return arrow.Table.from_batches([table]) if isinstance(table, arrow.RecordBatch) else table
+
+
+def _parts(tables: Untyped) -> Iterable[Untyped]:
+    """Return tables, or one alone, to go through one by one."""
+    return tables if isinstance(tables, Iterable) and not hasattr(tables, "schema") else [tables]
 
 
 def _present(segment: Segment) -> int:

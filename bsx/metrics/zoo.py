@@ -193,7 +193,12 @@ def get_metrics(specs: str | Iterable[str], settings: SharedSettings) -> list[Me
         InputError: as `get_metric`, or if a metric is named twice.
     """
     encoders = settings.opened()
+    if not isinstance(specs, Iterable):
+        raise InputError(f"metrics are named by texts, such as 'chrf' (got {specs!r})")
     names: Sequence[str] = split_specs(specs) if isinstance(specs, str) else list(specs)
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"metrics are named by texts, such as 'chrf' (got {name!r})")
     if not names:
         raise InputError("name at least one metric; `bsx metrics` lists them")
     results = []

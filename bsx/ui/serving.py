@@ -118,6 +118,8 @@ def _workspace(settings: UiSettings) -> Workspace:
     folder = Path(settings.folder if settings.read_only is None else settings.read_only)
     if read_only and settings.files:
         raise InputError("files have no effect with read_only, which runs nothing: leave them out", setting="files")
+    if read_only and Path(settings.folder) != UiSettings.model_fields["folder"].default:
+        raise InputError("folder has no effect with read_only, which names one: leave it out", setting="folder")
     if folder.exists() and not folder.is_dir():
         raise InputError("is no folder", file=folder)
     if read_only and not folder.is_dir():

@@ -221,3 +221,14 @@ def test_wrong_tables_and_metrics_are_refused() -> None:
         scorer.totals(scorer(table(4)))
     with pytest.raises(InputError, match="hold no row"):
         scorer.corpus_scores([])
+    for wrong in (None, "x", {"candidate": ["a"], "reference": ["b"]}):
+        for call in (scorer, scorer.count, scorer.totals, scorer.corpus_scores, scorer.learn):
+            with pytest.raises(InputError, match="Arrow table or record batch"):
+                call(wrong)
+    twice = pa.table([["a"], ["b"], ["c"]], names=["candidate", "candidate", "reference"])
+    for call in (scorer, scorer.count):
+        with pytest.raises(InputError, match="2 columns 'candidate'"):
+            call(twice)
+    for metrics in (None, 5, [5], [None]):
+        with pytest.raises(InputError, match="named by texts"):
+            bsx.BatchScorer(metrics)  # type: ignore[arg-type]

@@ -246,6 +246,7 @@ def test_the_command_refuses_what_it_cannot_serve(cli: Callable[..., object], tm
     for arguments in (
         ["--read-only", tmp_path / "nothing"],
         ["--read-only", tmp_path, table],
+        ["--read-only", tmp_path, "--folder", tmp_path / "runs"],
         ["--folder", table],
         [tmp_path / "missing.tsv", "--folder", tmp_path / "results"],
     ):
