@@ -40,8 +40,8 @@ from bsx.metrics.zoo import get_metric
 Scores = list[float]
 PAIRS = {"chrf": 100_000, "bleu": 100_000, "chrf++": 20_000, "ter": 10_000, "rouge-l": 50_000}
 RUNS = [
-    ("ter", 10_000),
-    ("ter", 20_000),
+    ("ter", 50_000),
+    ("ter", 100_000),
     ("meteor:synonyms=false", 50_000),
     ("rouge-l", 100_000),
     ("bleu", 100_000),

@@ -118,7 +118,7 @@ def test_files_that_cannot_be_used(write: Write, tmp_path: Path) -> None:
         (tmp_path / "none.tsv", InputError, "there is no such file"),
         (write("empty.tsv"), InputError, "is empty"),
         (write("head.tsv", DA), InputError, "holds no rows that can be used"),
-        (write("a.docx", "x"), InputError, "the name must end in .tsv, .csv, .jsonl, .parquet"),
+        (write("a.xyz", "x"), InputError, "the name must end in .tsv, .csv, .jsonl, .parquet"),
         (write("twice.tsv", "lp\tlp", "a\tb"), InputError, "'lp' stands twice"),
         (write("few.tsv", "lp\tcandidate\thuman", "a\tb\t1"), UnknownNameError, "has no column 'reference'; it has lp"),
         (write("bad.jsonl", "[1]"), InputError, "line 1 is not a JSON object"),
