@@ -63,7 +63,7 @@ class Meteor(PairMetric[MeteorConfig]):
     """
 
     Config = MeteorConfig
-    pace = 3e-06
+    pace = 4e-06
 
     @classmethod
     def lacks(cls) -> str | None:

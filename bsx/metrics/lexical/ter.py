@@ -50,7 +50,7 @@ class Ter(Metric[TerConfig]):
 
     Config = TerConfig
     encodes = False
-    pace = 1.1e-05
+    pace = 2.4e-06
 
     def setup(self) -> None:
         """Build sacreBLEU's object."""
