@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export TOKENIZERS_PARALLELISM := true
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test test-processors test-slow test-hub test-external test-engines lint docs notebooks wheel bench clean
+.PHONY: help demo test test-all test-hub test-external test-engines lint docs notebooks wheel bench clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -42,11 +42,9 @@ test: $(STAMP) ## Lint and run the test suite
 	$(BIN)/ruff check .
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not hub" -n $(JOBS)
 
-test-processors: $(STAMP) ## Run the tests as on other processors, one core, in other orders, as another user
-	$(BIN)/python tools/processors.py -n $(JOBS) $(TESTS)
-
-test-slow: $(STAMP) ## Run the slow tests: mypy, notebooks in kernels, whole real data, long streams
-	$(BIN)/python -m pytest -m "slow and not hub"
+test-all: test ## And the slow tests, and all tests as on other processors, one core, other orders, another user
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "slow and not hub" -n $(JOBS)
+	$(BIN)/python tools/processors.py -n $(JOBS)
 
 test-hub: $(STAMP) ## Run the tests that need hub models (where a hub is reachable or they are cached)
 	$(BIN)/python -m pytest -m hub

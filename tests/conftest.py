@@ -21,6 +21,7 @@ os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
 
 import pytest
+from hypothesis import settings
 
 from tests.helpers import tiny
 from tests.helpers.ulps import disturb
@@ -47,6 +48,11 @@ LONG = (
 """Files that take longest, in the order in which they begin: what is left for the end should be short."""
 ALONE = ("tests/test_docs.py", "tests/test_notebooks.py")
 """Files whose tests share little, so that more than two processes may divide them."""
+
+# The same examples in every run; `make test-all` draws new ones. What these find becomes an @example of its test.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("new", derandomize=False, deadline=None, print_blob=True)
+settings.load_profile("same")
 
 # Imports make a million objects that stay: looking through them again and again for garbage takes seconds.
 gc.disable()

@@ -1,14 +1,16 @@
-"""Run the tests as on other machines: ``python tools/processors.py [--only NAME] [--short] [pytest's arguments]``.
+"""Run the tests as on other machines: ``python tools/processors.py [--only NAME …] [pytest's arguments]``.
 
-Each configuration names instructions for PyTorch and for NumPy's linear algebra, a locale, a time zone, what runs
+Each configuration names instructions for PyTorch, NumPy and their linear algebra, a locale, a time zone, what runs
 encoders, an order of the tests, and who runs them on how many cores; together they cover all of these. What this
-machine cannot do is left out and named. Ends with a table of counts, and with 1 if anything failed.
+machine cannot do is left out and named; ONNX Runtime chooses its instructions by itself and cannot be told otherwise.
+Ends with a table of counts, and with 1 if anything failed.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -24,8 +26,22 @@ ROOT = Path(__file__).resolve().parent.parent
 NOBODY = 65534
 KERNELS = {"default": ("Prescott", "SSE4_2", "SSE41"), "avx2": ("Haswell", "AVX2", "AVX2")}
 KERNELS["avx512"] = ("SkylakeX", "AVX512", "AVX512_CORE")
-# Files that use encoders, for a minute or two of continuous integration.
-SHORT = ["tests/match", "tests/bertscore", "tests/metrics/test_contract.py", "tests/cli/test_registry.py", "tests/risk"]
+# What NumPy may choose at run time on a processor that has AVX2 and no more, by its names of all versions.
+UP_TO_AVX2 = {
+    "SSE3",
+    "SSSE3",
+    "SSE41",
+    "POPCNT",
+    "SSE42",
+    "AVX",
+    "F16C",
+    "FMA3",
+    "FMA4",
+    "XOP",
+    "AVX2",
+    "X86_V2",
+    "X86_V3",
+}
 
 
 @dataclass(frozen=True)
@@ -34,7 +50,8 @@ class Configuration:
 
     Attributes:
         name: for the table and ``--only``.
-        kernels: instructions of PyTorch (``ATEN_CPU_CAPABILITY``), and of OpenBLAS, MKL and oneDNN of the same age.
+        kernels: instructions of PyTorch (``ATEN_CPU_CAPABILITY``), and of OpenBLAS, MKL, oneDNN and NumPy's own
+            loops of the same age.
         options: of pytest, see tests/conftest.py.
         environment: further variables.
         one_core: whether to run on one core.
@@ -50,12 +67,14 @@ class Configuration:
 
 
 CONFIGURATIONS = (
+    Configuration("avx2", "avx2"),
     Configuration("oldest", "default", ("--shuffle=1", "--ulps=3"), (("LC_ALL", "C"), ("LANG", "C"))),
     Configuration("one-core", "avx2", ("--backend=onnx",), (("TZ", "Pacific/Kiritimati"),), one_core=True),
-    Configuration("torch", "avx512", ("--shuffle=2", "--backend=torch"), (("TZ", "America/St_Johns"),)),
+    Configuration(
+        "torch", "avx512", ("--shuffle=2", "--backend=torch", "--hypothesis-profile=new"), (("TZ", "America/St_Johns"),)
+    ),
     Configuration("ordinary-user", "avx2", ("--shuffle=3",), (("LC_ALL", "C"),), ordinary=True),
 )
-IN_SHORT = ("oldest",)
 
 
 @dataclass
@@ -76,12 +95,14 @@ def variables(kernels: str, left_out: list[str]) -> dict[str, str]:
     probe = (
         "import numpy, torch, threadpoolctl\n"
         "print(torch.backends.cpu.get_cpu_capability().lower())\n"
-        "print(*(one.get('architecture', '') for one in threadpoolctl.threadpool_info()))"
+        "print(*(one.get('architecture', '') for one in threadpoolctl.threadpool_info()))\n"
+        "from numpy._core import _multiarray_umath as umath\n"
+        "print(*(name for name in umath.__cpu_dispatch__ if umath.__cpu_features__.get(name)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", probe], env={**os.environ, **wanted}, capture_output=True, text=True, check=True
     )
-    capability, architectures = done.stdout.splitlines()[:2]
+    capability, architectures, numpy = done.stdout.splitlines()[:3]
     if capability != kernels:
         left_out.append(f"ATEN_CPU_CAPABILITY={kernels} (PyTorch uses {capability})")
         del wanted["ATEN_CPU_CAPABILITY"]
@@ -91,6 +112,9 @@ def variables(kernels: str, left_out: list[str]) -> dict[str, str]:
     if not {blas.lower(), *["katmai"] * (blas == "Prescott")} & {*architectures.lower().split()}:
         left_out.append(f"OPENBLAS_CORETYPE={blas} (NumPy uses {architectures.strip() or 'another library'})")
         del wanted["OPENBLAS_CORETYPE"]
+    kept = {"default": set(), "avx2": UP_TO_AVX2}.get(kernels)
+    if kept is not None and platform.machine().lower() in ("x86_64", "amd64"):
+        wanted["NPY_DISABLE_CPU_FEATURES"] = " ".join(name for name in numpy.split() if name not in kept)
     return wanted
 
 
@@ -184,7 +208,7 @@ def run(configuration: Configuration, jobs: str, arguments: list[str]) -> Outcom
         words = [*prefix, *command, *options, *configuration.options, *arguments]
         chosen = [
             f"{name}={environment[name]}"
-            for name in ("ATEN_CPU_CAPABILITY", "OPENBLAS_CORETYPE")
+            for name in ("ATEN_CPU_CAPABILITY", "OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES")
             if name in environment
         ]
         print(f"== {configuration.name}: {' '.join([*chosen, *map('='.join, configuration.environment)])}", flush=True)
@@ -208,11 +232,9 @@ def main(arguments: list[str]) -> int:
     """Run what was asked for, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=[one.name for one in CONFIGURATIONS])
-    parser.add_argument("--short", action="store_true", help="a few files in one configuration, as .ci/run does")
     parser.add_argument("-n", dest="jobs", default="auto", help="processes, as for pytest")
     given, rest = parser.parse_known_args(arguments)
-    names = given.only or (IN_SHORT if given.short else [one.name for one in CONFIGURATIONS])
-    rest += SHORT if given.short else []
+    names = given.only or [one.name for one in CONFIGURATIONS]
     found = [run(one, given.jobs, rest) for one in CONFIGURATIONS if one.name in names]
     width = max(len(one.name) for one in found)
     for one in found:

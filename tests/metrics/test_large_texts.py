@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,10 +23,8 @@ def test_a_text_beyond_the_budget_is_refused(spec: str, tiny_model: Callable[[st
     model = f":model={tiny_model('bleurt')}" if spec == "bleurt" else ":layer=2" if spec == "bertscore" else ""
     metric = bsx.get_metric(spec + model, encoders=bsx.Encoders(memory="100MB", model=tiny_model("bert")))
     for texts in (["a", LARGE], ["a", "b"]), (["a", "b"], ["a", LARGE]):
-        start = time.process_time()
         with pytest.raises(InputError, match=r"51[0-9]\.[0-9] MiB of memory, and 100\.0 MiB may be used") as raised:
             metric.score(*texts)
-        assert time.process_time() - start < 2
         assert "2.0 MiB" in str(raised.value)
         assert len(str(raised.value)) < 300
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-import time
 from pathlib import Path
 
 import numpy as np
@@ -111,12 +110,11 @@ def test_unknown_tokenizer_and_blank_sides() -> None:
     assert "1 of 2 pairs" in found.notes[0]
 
 
+@pytest.mark.timeout(100)  # a fraction of a second, or over two minutes where every character begins anew
 @pytest.mark.parametrize("part", ["a", ".", "'", ".'", "a.", "汉", "a. "])
 def test_a_long_word_is_read_once_not_once_for_each_of_its_characters(part: str) -> None:
     text = part * (100_000 // len(part))
-    began = time.process_time()
     assert "".join(treebank_tokens(text)).startswith(part[0])
-    assert time.process_time() - began < 10  # over two minutes where every character begins anew
 
 
 @given(st.text(st.sampled_from("aA1.?!\"')]} \t\n\u00a0-"), max_size=30))
