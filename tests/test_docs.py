@@ -120,7 +120,13 @@ def check_output(shown: Block, printed: str, where: str) -> None:
         )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+def blocks_of_pages() -> list[Any]:
+    """Return all pages; those that start many processes, but for the README, are part of ``make test-all``."""
+    long = [page for page in PAGES if name(page) != "README.md" and "```bash" in page.read_text(encoding="utf-8")]
+    return [pytest.param(page, marks=[pytest.mark.slow] * (page in long), id=name(page)) for page in PAGES]
+
+
+@pytest.mark.parametrize("page", blocks_of_pages())
 def test_code_blocks_run(page: Path, programs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -220,6 +226,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, tiny_model: Callable[[str], 
     return folder
 
 
+@pytest.mark.slow
 def test_console_commands_run_as_far_as_this_machine_goes(
     world: Path, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,6 +286,7 @@ def test_every_page_says_at_its_head_what_one_gets() -> None:
         )
 
 
+@pytest.mark.slow
 def test_the_documentation_builds_strictly(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -122,15 +122,11 @@ def test_it_runs_to_the_same_kinds_of_outputs(path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-# On the examples: those that take less than 20 s.
-QUICK = {"08_cards", "10_atlas"}
 WITH_DATA = [path for path in NOTEBOOKS if data_sets(path)]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(one, id=one.stem, marks=() if one.stem in QUICK else pytest.mark.slow) for one in WITH_DATA],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [pytest.param(one, id=one.stem) for one in WITH_DATA])
 def test_it_runs_on_the_shipped_examples_where_data_are_missing(path: Path, tmp_path: Path) -> None:
     import nbformat
 

@@ -28,6 +28,7 @@ def by_pair(f1: NDArray[np.float32], pairs: Pairs) -> dict[str, float]:
     return {name: float(np.corrcoef(f1[lp == name], human[lp == name])[0, 1]) for name in dict.fromkeys(pairs.lp)}
 
 
+@pytest.mark.slow
 def test_correlation_with_people_on_one_pair_of_wmt17(wmt17: Pairs) -> None:
     kept = [i for i, name in enumerate(wmt17.lp) if name == "fi-en"]
     lp, candidates, references = ([column[i] for i in kept] for column in wmt17[:3])

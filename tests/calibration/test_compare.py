@@ -10,6 +10,7 @@ from benchmarks.calibration import compare
 from benchmarks.calibration.rates import simulate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [10, pytest.param(40, marks=pytest.mark.slow)])
 def test_documents_are_what_counts(n: int) -> None:
     found = simulate(partial(compare.documents, n=n), compare.by_documents, runs=120)

@@ -12,6 +12,7 @@ def sizes(few: int, many: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("runs", [few, pytest.param(many, marks=pytest.mark.slow)])
 
 
+@pytest.mark.slow
 @sizes(40, 400)
 def test_default_standard_errors_keep_their_size_and_classic_ones_do_not(runs: int) -> None:
     shared, heavy = disentangling.standard_errors(runs).values()
@@ -33,6 +34,7 @@ def test_noise_makes_a_null_factor_significant_until_it_is_corrected_for(runs: i
         assert rates[f"{way}: SEM"].near(0.95)
 
 
+@pytest.mark.slow
 @sizes(15, 300)
 def test_intervals_of_r2_hold_the_truth_and_can_hold_0(runs: int) -> None:
     rates = disentangling.r2_intervals(runs)
@@ -43,6 +45,7 @@ def test_intervals_of_r2_hold_the_truth_and_can_hold_0(runs: int) -> None:
     assert rates["R² 0"]["corrected"].share > 0.9
 
 
+@pytest.mark.slow
 @sizes(8, 200)
 def test_simpsons_paradox_is_warned_of_where_it_is(runs: int) -> None:
     same, between, opposite = disentangling.simpson(runs).values()

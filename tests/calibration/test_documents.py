@@ -28,6 +28,7 @@ def test_documents_keep_the_level_that_rows_lose() -> None:
     assert not found["coverage, by itself"].near(0.95)
 
 
+@pytest.mark.slow
 def test_rows_of_one_segment_are_drawn_together() -> None:
     found = rates(partial(documents.documents, count=60, size=5), documents.by_segments, 60)
     assert found["size, segments"].near(0.05)

@@ -15,6 +15,7 @@ def sizes(few: int, many: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("runs", [few, pytest.param(many, marks=pytest.mark.slow)])
 
 
+@pytest.mark.slow
 @sizes(20, 300)
 def test_a_bend_that_decides_is_named_and_a_line_is_not(runs: int) -> None:
     for each in (1, 5):
@@ -34,6 +35,7 @@ def test_errors_that_judges_share_are_corrected_for_only_if_they_are_known(runs:
     assert rates["meaning holds, true correlation"].near(0.95)
 
 
+@pytest.mark.slow
 @sizes(15, 200)
 def test_coefficients_within_segments_cover_where_pooled_ones_do_not(runs: int) -> None:
     rates = simulate(partial(form.segments_apart, apart=1.0, between=1.0), form.held, runs=runs)

@@ -28,6 +28,7 @@ def test_a_null_factor_is_rarely_significant_and_used_to_be_often(world: partial
     assert rates["SEM, default"].share > 0.88
 
 
+@pytest.mark.slow
 def test_the_mean_over_groups_that_share_segments_is_covered() -> None:
     rates = simulate(partial(regressions.groups, many=6, segments=30), regressions.pooled, runs=40)
     assert rates["mean, default"].share > 0.85 > rates["mean, before"].share

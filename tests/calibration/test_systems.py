@@ -10,6 +10,7 @@ from benchmarks.calibration import systems
 from benchmarks.calibration.rates import simulate
 
 
+@pytest.mark.slow
 def test_few_systems_with_an_outlier_or_heavy_tails_are_covered() -> None:
     for world in (partial(systems.rows, n=8, r=0.9, outlier=True), partial(systems.rows, n=8, tails=2)):
         held = simulate(world, systems.intervals, runs=100)

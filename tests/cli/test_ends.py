@@ -80,8 +80,8 @@ def at_import(module: str, name: str, words: list[str], *, callback: bool = Fals
     [
         ("typer", "SIGINT", False, 130, "interrupted"),
         ("yaml", "SIGTERM", True, 143, "terminated"),
-        ("yaml", "SIGHUP", False, 129, "terminated"),
-        ("torch.nn", "SIGINT", False, 130, "interrupted"),
+        pytest.param("yaml", "SIGHUP", False, 129, "terminated", marks=pytest.mark.slow),
+        pytest.param("torch.nn", "SIGINT", False, 130, "interrupted", marks=pytest.mark.slow),
     ],
 )
 def test_a_signal_while_modules_are_imported(module: str, name: str, callback: bool, status: int, said: str) -> None:
@@ -112,13 +112,18 @@ def texts(tmp_path: Path) -> Path:
     ("script", "status", "said"),
     [
         ("$BSX models | head -n 1 > /dev/null", 0, ""),
-        ("$BSX models >&-", 2, "bsx: error: standard output: Bad file descriptor\n"),
-        ("$BSX nonsense 2>&-", 2, ""),
-        ("$BSX nonsense 2>&1 | head -c 0", 2, ""),
-        ("$BSX score --metrics chrf -c - -r r.txt <&-", 2, "bsx: error: standard input: is empty\n"),
         ("ulimit -f 0; $BSX models > full", 2, "bsx: error: standard output: File too large\n"),
-        ("ulimit -f 0; $BSX nonsense 2> full", 2, ""),
-        ("$BSX score --metrics chrf -c c.txt -r r.txt -o o.tsv 2>&1 >&- <&- | true; test -f o.tsv", 0, ""),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("$BSX models >&-", 2, "bsx: error: standard output: Bad file descriptor\n"),
+                ("$BSX nonsense 2>&-", 2, ""),
+                ("$BSX nonsense 2>&1 | head -c 0", 2, ""),
+                ("$BSX score --metrics chrf -c - -r r.txt <&-", 2, "bsx: error: standard input: is empty\n"),
+                ("ulimit -f 0; $BSX nonsense 2> full", 2, ""),
+                ("$BSX score --metrics chrf -c c.txt -r r.txt -o o.tsv 2>&1 >&- <&- | true; test -f o.tsv", 0, ""),
+            )
+        ),
     ],
 )
 def test_streams_that_are_closed_full_or_broken(script: str, status: int, said: str, texts: Path) -> None:
@@ -126,6 +131,7 @@ def test_streams_that_are_closed_full_or_broken(script: str, status: int, said: 
     assert (done.returncode, done.stderr) == (status, said)
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize(
     "locale",
@@ -144,6 +150,7 @@ def test_any_locale(locale: dict[str, str], texts: Path) -> None:
     assert done.stderr.startswith("bsx: error: No such command 'sc")
 
 
+@pytest.mark.slow
 @posix
 def test_file_names_that_are_no_text(texts: Path, cli: Cli) -> None:
     try:
@@ -197,6 +204,7 @@ def test_what_nobody_foresaw_is_one_line(
     assert result.err.splitlines()[-1].startswith(f"bsx: error: {said}")
 
 
+@pytest.mark.slow
 @posix
 def test_a_cache_that_a_full_disk_does_not_take_at_the_end_is_a_note(
     texts: Path, tiny_model: Callable[[str], str]

@@ -334,6 +334,7 @@ def test_help_needs_no_scikit_learn() -> None:
     assert "--train-sizes" in done.stdout
 
 
+@pytest.mark.slow
 def test_minilm_knows_the_number_of_the_subject(cli: Run, shared: Path) -> None:
     file = shared / "data/probing/subj_number.te.txt"
     command = ("--limit", 600, "--layers", "5", "--repeats", 2, "--resamples", 200, "--format", "json")

@@ -200,6 +200,7 @@ def test_two_at_once(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("kind", [pytest.param(".parquet", marks=pytest.mark.slow), ".tsv"])
 def test_killed_at_many_random_moments(kind: str, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ def test_two_processes_are_one(
     assert done[-1] == (90, 90)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_blocks")
 def test_a_run_goes_on_where_it_was_stopped(table: str, tmp_path: Path) -> None:
     settings: Any = {"table": table, "metrics": ["chrf"], "resume": True}

@@ -440,7 +440,7 @@ assert not {name for name, module in sys.modules.items() if module and name in (
 """
 
 
-@pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
+@pytest.mark.parametrize("kind", ["bert", pytest.param("xlm-roberta", marks=pytest.mark.slow)])
 def test_scores_are_the_same_where_pytorch_and_transformers_cannot_be_imported(
     kind: str, tiny_model: Callable[[str], str], tmp_path: Path
 ) -> None:

@@ -190,6 +190,7 @@ def test_marks_are_found_beside_what_needs_no_training(tiny: str, table: Path) -
     assert by_scores.baselines == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("candidate", "source", "method"),
     [

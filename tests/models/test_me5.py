@@ -83,6 +83,7 @@ def test_words_are_matched_across_languages(me5: bsx.Scorer) -> None:
     assert found[1:-1] == ["The", "dog", "is", "big"]
 
 
+@pytest.mark.slow
 def test_what_minilm_can_do_works(me5: bsx.Scorer, tmp_path: Path) -> None:
     vectors = torch.randn(1, 5, 384, requires_grad=True)
     me5.loss(vectors, [TEXTS[0]]).backward()
@@ -96,6 +97,7 @@ def test_what_minilm_can_do_works(me5: bsx.Scorer, tmp_path: Path) -> None:
     assert np.allclose(cached.score(TEXTS, TEXTS[::-1]).f1, expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_it_is_tuned_and_has_baselines(tmp_path: Path) -> None:
     rows = "".join(f"{a}\t{b}\t{len(a)}\n" for a in TEXTS for b in TEXTS)
     (tmp_path / "judged.tsv").write_text(f"candidate\treference\thuman\n{rows}", encoding="utf-8")
@@ -124,6 +126,7 @@ def test_scores_are_rescaled_by_baselines_of_news_length(me5: bsx.Scorer) -> Non
     assert np.allclose(rescaled.score(TEXTS, TEXTS[::-1]).f1, expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_unrelated_news_of_another_year_is_about_0(shared: Path) -> None:
     """The English baseline is from newstest2013: news of other years, of fewer articles, are a little more alike."""
     rows = [row for row in _rows(shared / "data/wmt/daseg-wmt17.tsv") if row["lp"].endswith("-en")]

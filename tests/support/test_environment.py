@@ -206,6 +206,7 @@ def test_the_guard_of_a_command_lets_no_library_pass(monkeypatch: pytest.MonkeyP
         assert done.stdout.count(f"{name} is set") == 3, done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="knows where Linux keeps a user's files")
 def test_commands_write_and_say_nothing_elsewhere(world: Path) -> None:
     for command in COMMANDS:

@@ -30,6 +30,7 @@ from bsx.train.scoring import score_instances
 from bsx.train.vectors import VectorStore, text_key
 from tests.helpers import tiny
 from tests.helpers.damage import damaged
+from tests.helpers.sample import sampled
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 SMALL = {"hidden": 8, "batch_size": 8, "epochs": 3, "learning_rate": 0.003}
@@ -178,7 +179,7 @@ def test_blocks_are_small_and_damage_is_found(
 # -- learning ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", sampled(ARCHITECTURES, ["esim"]))
 def test_it_learns_32_pairs_by_heart(architecture: Any, encoder: FrozenEncoder, tmp_path: Path) -> None:
     data = judged(32)
     settings = config(hidden=24, dropout=0.0, epochs=60, patience=60, learning_rate=0.01)
@@ -203,6 +204,7 @@ def test_the_encoder_stays_as_it_is(tiny_model: Callable[[str], str], tmp_path: 
         assert torch.equal(weight, before[name]), name
 
 
+@pytest.mark.slow
 def test_preferences_are_learnt(encoder: FrozenEncoder, tmp_path: Path) -> None:
     data = preferred(24)
     settings = config(hidden=24, dropout=0.0, epochs=40, patience=40, learning_rate=0.01, loss="ranking")

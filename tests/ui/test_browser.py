@@ -118,6 +118,7 @@ def spreadsheet(path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_from_a_dropped_spreadsheet_to_exported_ones(page: Page, tmp_path: Path) -> None:
     """The whole way of somebody who never types a command."""
     content = b64encode(spreadsheet(tmp_path / "Projekt Müller.xlsx").read_bytes()).decode()
@@ -161,6 +162,7 @@ def test_from_a_dropped_spreadsheet_to_exported_ones(page: Page, tmp_path: Path)
     assert [(str(row["id"]), row["note"]) for row in tables["selection.xlsx"]] == [(name, "falscher Fachbegriff")] * 2
 
 
+@pytest.mark.slow
 def test_a_whole_run_by_keyboard_alone(page: Page) -> None:
     """Tab, Enter and Space reach everything; the file is chosen in the dialogue that Enter opens."""
     # Chromium hands dialogues over only some time after it was asked to, so it is asked before anything else.
@@ -192,6 +194,7 @@ def test_a_whole_run_by_keyboard_alone(page: Page) -> None:
     page.get_by_role("link", name="Read the results").wait_for()
 
 
+@pytest.mark.slow
 def test_a_run_is_cancelled_and_resumed_in_two_tabs(page: Page, context: BrowserContext, folder: Path) -> None:
     words = "the old man walked slowly over the bridge to the station".split()  # noqa: SIM905
     rows = [f"{n}\t{' '.join(words[n % 4 :])} {n}\t{' '.join(words[: 4 + n % 5])} {n}" for n in range(ROWS)]
@@ -254,6 +257,7 @@ def paths(folder: Path) -> list[str]:
     return ["/", "/runs", "/metrics", "/nothing", *shown]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_accessibility(browser: Browser, page: Page, folder: Path, scheme: Any) -> None:
     from axe_playwright_python.sync_playwright import Axe
@@ -275,6 +279,7 @@ def test_accessibility(browser: Browser, page: Page, folder: Path, scheme: Any) 
         assert not [(path, one["id"], one["nodes"][0]["html"]) for one in found]
 
 
+@pytest.mark.slow
 def test_no_page_is_wider_than_its_screen(page: Page, folder: Path) -> None:
     root = "/".join(page.url.split("/")[:3])
     shots = os.environ.get("BSX_SHOTS")
@@ -290,6 +295,7 @@ def test_no_page_is_wider_than_its_screen(page: Page, folder: Path) -> None:
                 page.screenshot(path=f"{shots}/{width}-{place}-{path.strip('/').replace('/', '-')}.png", full_page=True)
 
 
+@pytest.mark.slow
 def test_a_folder_is_shown_without_a_button(browser: Browser, folder: Path) -> None:
     Workspace(folder).new("earlier").update(state="done")
     with served("--read-only", str(folder)) as (_, address, _ask):

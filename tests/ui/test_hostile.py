@@ -113,6 +113,7 @@ def test_a_pipe_keeps_nobody_waiting(client: TestClient, workspace: Workspace) -
     assert client.get("/runs").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_run_resumes_with_metrics_that_are_offered_and_commands_of_our_own(
     client: TestClient, workspace: Workspace, jobs: Jobs, ends: Ends, tmp_path: Path
 ) -> None:

@@ -88,6 +88,7 @@ def test_the_commands_say_all_that_was_chosen() -> None:
     assert script([score]).endswith(f"{score}\n")
 
 
+@pytest.mark.slow
 def test_two_runs_queue_and_their_commands_give_the_same_bytes(
     workspace: Workspace, jobs: Jobs, ends: Ends, tmp_path: Path
 ) -> None:

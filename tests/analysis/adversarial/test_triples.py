@@ -169,6 +169,7 @@ def test_published_preferences(shared: Path) -> None:
     assert checked == 27
 
 
+@pytest.mark.slow
 def test_published_overlaps(shared: Path) -> None:
     """Table 6 to the four digits given, after its clean-up and before."""
     pytest.importorskip("nltk")

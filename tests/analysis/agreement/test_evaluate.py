@@ -118,6 +118,7 @@ def test_segment_level_in_groups(cli: Run, tmp_path: Path) -> None:
     assert [group["group"] for group in whole["groups"]] == ["all"]
 
 
+@pytest.mark.slow
 def test_the_interval_of_an_average_covers() -> None:
     """Mean of four groups' correlations: 95 % intervals hold the truth in about 95 % of trials."""
     rng = np.random.default_rng(5)

@@ -70,6 +70,7 @@ def test_width_power_and_the_smallest_effect_agree() -> None:
         assert found[-1] > 0.9
 
 
+@pytest.mark.slow
 def test_a_pilot_gives_back_what_its_judgments_are_made_of() -> None:
     table = judged(np.random.default_rng(1), 3000, 2, 0.3)
     plan = plan_compare(table, effect=0.2, columns=["human"], resamples=20, **COLUMNS)

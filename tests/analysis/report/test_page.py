@@ -251,6 +251,7 @@ def test_the_keyboard_reaches_everything(page: Page) -> None:
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_stands_in_the_way_of_a_screen_reader(browser: Browser, tmp_path: Path, scheme: str) -> None:
     """axe-core is an independent judge of contrast, names, landmarks, headings and tables."""
@@ -267,6 +268,7 @@ def test_nothing_stands_in_the_way_of_a_screen_reader(browser: Browser, tmp_path
     ] == []
 
 
+@pytest.mark.slow
 def test_paper_shows_the_tables_that_the_screen_folds_away(browser: Browser, report_file: Path) -> None:
     with opened(browser, report_file, color_scheme="dark") as found:
         found.page.emulate_media(media="print")
@@ -303,6 +305,7 @@ SCROLLED = """() => {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [360, 768])
 def test_a_narrow_screen_scrolls_tables_not_the_page(browser: Browser, crowded_file: Path, width: int) -> None:
     """Tables may be wider than the screen, beside a first column that stays; nothing else is."""
@@ -315,6 +318,7 @@ def test_a_narrow_screen_scrolls_tables_not_the_page(browser: Browser, crowded_f
             assert abs(found.page.evaluate(SCROLLED)) < 2
 
 
+@pytest.mark.slow
 def test_ten_thousand_segments_open(browser: Browser, tmp_path: Path) -> None:
     sample(tmp_path, rows=5000).save(tmp_path / "long.html")
     with opened(browser, tmp_path / "long.html") as found:
@@ -506,6 +510,7 @@ FAULTS = """() => {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 1600])
 def test_nothing_is_cut_off_empty_or_printed_over(browser: Browser, crowded_file: Path, width: int) -> None:
     """What a person would see at a glance: measured boxes, in a report of eight metrics and eight groups.
@@ -516,6 +521,7 @@ def test_nothing_is_cut_off_empty_or_printed_over(browser: Browser, crowded_file
         assert found.page.evaluate(FAULTS) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "fault"),
     [
@@ -535,6 +541,7 @@ def test_faults_of_the_layout_are_seen(spoilt: Page, spoil: str, fault: str) -> 
     assert any(fault in one for one in spoilt.evaluate(FAULTS) if one not in before)
 
 
+@pytest.mark.slow
 def test_paper_keeps_small_tables_together(browser: Browser, report_file: Path) -> None:
     with opened(browser, report_file) as found:
         pages = found.page.pdf(format="A4").count(b"/Type /Page\n")
@@ -579,6 +586,7 @@ def test_series_differ_without_colour(page: Page) -> None:
     assert page.locator("#robustness .several svg .mark-line path").evaluate_all(kinds, "stroke-dasharray") == 3
 
 
+@pytest.mark.slow
 def test_tables_that_are_too_wide_fade_out_until_their_end(browser: Browser, crowded_file: Path) -> None:
     """`over` and `more` are what the style sheet fades by; every place that scrolls is reached by the keyboard."""
     state = """() => [...document.querySelectorAll('.scroll')].filter(e => e.checkVisibility()).map(e =>
@@ -595,6 +603,7 @@ def test_tables_that_are_too_wide_fade_out_until_their_end(browser: Browser, cro
         assert wide.evaluate("e => getComputedStyle(e).maskImage") == "none"
 
 
+@pytest.mark.slow
 def test_paper_has_all_rows_or_says_which(browser: Browser, tmp_path: Path) -> None:
     sample(tmp_path, rows=60).save(tmp_path / "some.html")
     with opened(browser, tmp_path / "some.html") as found:
@@ -631,6 +640,7 @@ def left_empty(page: Page, folder: Path) -> list[float]:
     return shares
 
 
+@pytest.mark.slow
 def test_no_page_of_paper_is_half_empty(browser: Browser, report_file: Path, tmp_path: Path) -> None:
     with opened(browser, report_file) as found:
         *pages, _ = left_empty(found.page, tmp_path)
@@ -649,6 +659,7 @@ def plain(browser: Browser, file: Path, width: int) -> Iterator[Page]:
     context.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 1280])
 def test_pages_of_cards_and_alignments_fit_the_screen(browser: Browser, tmp_path: Path, width: int) -> None:
     words = [f"word{place}" for place in range(19)]
@@ -667,6 +678,7 @@ def test_pages_of_cards_and_alignments_fit_the_screen(browser: Browser, tmp_path
                 assert page.locator(".hint").is_visible()
 
 
+@pytest.mark.slow
 def test_details_of_cards_are_folded_and_open_by_keyboard(browser: Browser, tmp_path: Path) -> None:
     from axe_playwright_python.sync_playwright import Axe
 

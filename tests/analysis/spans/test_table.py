@@ -267,6 +267,7 @@ def rows_of(file: Path) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
+@pytest.mark.slow
 def test_mqm_of_ted_talks_gives_the_published_scores(shared: Path) -> None:
     """Scores from the spans alone are those that Google published."""
     table = read_spans(shared / "data" / "mqm" / "ted-en-de.spans.tsv")

@@ -130,6 +130,7 @@ def test_intervals_cover() -> None:
         assert 0.89 <= count / trials <= 0.99, name
 
 
+@pytest.mark.slow
 def test_false_alarms_of_correlations_are_as_rare_as_promised() -> None:
     rng = np.random.default_rng(3)
     trials = 400
@@ -310,6 +311,7 @@ def test_comparing_groupings_resamples_the_same_segments(by: str) -> None:
     assert compare_grouped(a, b, h, by=by, nan="omit").p < 0.05 < 0.9 < other.p  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_false_alarms_of_comparing_groupings_are_rare() -> None:
     rng = np.random.default_rng(7)
     trials = 300

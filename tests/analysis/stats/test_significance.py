@@ -248,6 +248,7 @@ def test_bootstrap_of_systems_by_hand() -> None:
 # False alarms
 
 
+@pytest.mark.slow
 def test_false_alarms_are_as_rare_as_promised() -> None:
     """Two metrics (systems) that differ by chance only: each one-sided test at 5 % rejects about 5 % of the time."""
     rng = np.random.default_rng(9)

@@ -111,6 +111,7 @@ def test_several_columns_of_systems_and_numbers_of_references(tmp_path: Path) ->
     alike(tmp_path / "whole.jsonl", tmp_path / "merged.jsonl")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
 def test_a_part_that_was_killed_is_scored_anew_and_a_finished_one_is_not(tmp_path: Path) -> None:
     table = write(tmp_path / "t.tsv", made(1200))
