@@ -356,7 +356,7 @@ def _delong(positive: Mask, scores: Array, of: Numbers | None = None) -> _Areas:
         added = np.zeros((2, len(scores), len(positive)))
         added[0][:, positive], added[1][:, ~positive] = centred
         sums = np.stack([[np.bincount(of, weights=row, minlength=every) for row in side] for side in added])
-        sums /= np.array([m * m * n, n * n * m])[:, None, None]
+        sums = sums / np.array([m * m * n, n * n * m])[:, None, None]
         few = min(units) < FEW_LABELS
         correction = [count / max(count - 1, 1) if few else every / (every - 1) for count in units]
         for side in (0, 1):

@@ -53,14 +53,14 @@ def columns(n: int = 12) -> Iterator[tuple[str, Array, Array, Array]]:
 def labelled() -> Iterator[tuple[str, Array, Array, Array | None]]:
     """Yield a name, labels, scores and clusters."""
     six = np.array([0.0, 1, 0, 1, 0, 1])
-    yield "parts of clusters that cancel", six, np.array([0.0, 0, 0, 0, 1, 1]) / 3, np.array([0.0, 0, 1, 1, 2, 2])
-    yield "pairs one step apart", np.tile([0.0, 1], 7), np.arange(14) * 0.1, np.repeat(np.arange(7.0), 2)
+    yield "parts of clusters that cancel", six, np.array([0.0, 0, 0, 0, 1, 1]), np.array([0.0, 0, 1, 1, 2, 2])
+    yield "pairs one step apart", np.tile([0.0, 1], 7), np.linspace(0, 1.3, 14), np.repeat(np.arange(7.0), 2)
     for of in (None, np.repeat(np.arange(7.0), 2)):
         labels = np.tile([0.0, 1], 7)
-        yield "separated", labels, labels * 0.7 + np.arange(14) * 1e-3, of
-        yield "separated upside down", labels, 0.1 - labels / 3, of
+        yield "separated", labels, np.asarray(labels * 0.7 + np.arange(14) * 1e-3), of
+        yield "separated upside down", labels, np.asarray(0.1 - labels / 3), of
         yield "equal scores", labels, np.full(14, 0.1), of
-    yield "many", np.tile([0.0, 1], 60), np.tile([0.0, 1], 60) / 3, np.repeat(np.arange(60.0), 2)
+    yield "many", np.tile([0.0, 1], 60), np.tile([0.0, 1 / 3], 60), np.repeat(np.arange(60.0), 2)
 
 
 def kept(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -179,7 +179,7 @@ def test_regressions(seed: int) -> None:
             {"se": "cluster", "clusters": segment.astype(str)},
             {"se": "cluster", "clusters": segment.astype(str), "crossed": system.astype(str)},
         ):
-            fit = fit_ols(y, noisy(x, seed + 100), intercept=True, **how)  # type: ignore[arg-type]
+            fit = fit_ols(y, noisy(x, seed + 100), intercept=True, **how)
             assert 0 <= fit.r2 <= 1
             assert (np.diag(fit.covariance) >= 0).all()
             assert not np.isnan(fit.se).any()
