@@ -20,7 +20,7 @@ from bsx.analysis.agreement.settings import MetaColumns, MetaSettings
 from bsx.analysis.agreement.winners import average_of, average_tests, corrected_over_all, tests_against, tests_between
 from bsx.analysis.stats.resample import Clustered, cluster_codes, drawn_units
 from bsx.analysis.stats.systems.grouped import grid
-from bsx.analysis.stats.validate import refuse_rounding, vectors
+from bsx.analysis.stats.validate import refuse_rounding, several_units, vectors
 from bsx.data.columns import Labels, TableLike, check_present, column_names, label_column, number_column
 from bsx.data.documents import document_of_segment, refuse_single, seem_together
 from bsx.errors import InputError, UnknownNameError
@@ -234,6 +234,7 @@ def _group(
     data = replace(data, clusters=of_segments if data.matrix else of_rows)
     if data.clusters is not None and (units := drawn_units(len(data.clusters), data.clusters)) < FEWEST_ITEMS:
         unit = "documents" if settings.document is not None else "segments"
+        several_units(units, unit, "rows", unit.removesuffix("s"))
         notes.append(f"{units} {unit} are few: intervals and tests that draw them say little about others")
     if whole is not None:
         of_every = whole.every_clusters

@@ -22,6 +22,7 @@ from bsx.analysis.stats.detection import roc_auc
 from bsx.analysis.stats.resample import bootstrap_p, cluster_codes, percentile_interval
 from bsx.analysis.stats.systems.grouped import grid
 from bsx.analysis.stats.systems.ties import HUMAN_ROUNDING, TiedPairs
+from bsx.analysis.stats.validate import several_units
 from bsx.data.cells import as_numbers
 from bsx.data.columns import TableLike, check_present, column_names, label_column, number_column
 from bsx.errors import InputError
@@ -429,8 +430,7 @@ class _Rows:
         if drawn is None:
             drawn, what = [str(i) for i in range(len(here))], "rows"
         units = cluster_codes(drawn)
-        if units.max() < 1:
-            raise InputError(f"all rows are of one of the {what}: nothing is known about others")
+        several_units(int(units.max()) + 1, what, "rows", what.removesuffix("s"))
         level = np.searchsorted(cuts, x, side="right").astype(np.int64)
         names = _names(x, cuts, mqm=not settings.bands and tuple(cuts) == _MQM) if cuts else ("all",)
         paired = system is not None and segment is not None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bsx.analysis.agreement.settings import RaterSettings
 from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval
 from bsx.analysis.stats.rowwise import pearson_rows
+from bsx.analysis.stats.validate import several_units
 from bsx.data.columns import TableLike, check_present, column_names, label_column, number_column
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -112,6 +113,7 @@ def rater_agreement(columns: TableLike, settings: RaterSettings) -> RaterAgreeme
     if np.ptp(x) == 0:
         raise InputError(f"all ratings are {x[0]:g}: nothing can be agreed on")
     sums = _Sums.of(x - x.mean(), of)
+    several_units(len(sums.count), ", ".join(items), "ratings", "translation")
     figures = sums.figures(np.ones((1, len(sums.count))))[:, 0]
     drawn = [sums.figures(weights) for weights in bootstrap_counts(settings.resamples, len(sums.count), settings.seed)]
     ends = [percentile_interval(draws, confidence) for draws in np.concatenate(drawn, axis=1)]

@@ -8,6 +8,7 @@ import numpy as np
 
 from bsx.analysis.detecting.settings import Calibrator
 from bsx.analysis.stats.detection import Mask
+from bsx.analysis.stats.rowwise import varies
 from bsx.support.checks import Array
 
 Probabilities = Callable[[Array], Array]
@@ -51,7 +52,7 @@ def platt(scores: Array, clean: Mask) -> Probabilities:
 
     Source: Platt 1999; Lin, Lin & Weng 2007 for the damped Newton steps.
     """
-    centre, spread = float(scores.mean()), float(scores.std())
+    centre, spread = float(scores.mean()), float(scores.std()) if varies(scores) else np.inf
     x = (scores - centre) / spread
     positive, negative = int(clean.sum()), int((~clean).sum())
     target = np.where(clean, (positive + 1) / (positive + 2), 1 / (negative + 2))

@@ -55,7 +55,8 @@ def upper_bound(wrong: Mask, of: Numbers | None, level: float) -> float:
         if sets < 2:
             return 1.0
         sums, sizes = np.bincount(codes, weights=wrong.astype(np.float64)), np.bincount(codes)
-        variance = float(((sums - share * sizes) ** 2).sum()) / n**2 * sets / (sets - 1)
+        added = (n * sums - count * sizes) / n  # of whole numbers: what is 0 is exactly 0
+        variance = float((added**2).sum()) / n**2 * sets / (sets - 1)
         worth = min(share * (1 - share) / variance if variance > 0 else float(sets), float(n))
         t = need("scipy.stats", "bounds").t
         if sets < n:

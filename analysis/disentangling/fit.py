@@ -146,7 +146,7 @@ def _fit_all(
     shares = None
     if draws is not None and p <= SHARES_RESAMPLED:  # (resamples, metrics, factors)
         shares = shapley_shares(subset_r2(draws.correlations[:, None], draws.responses))
-    vif = np.diag(np.linalg.inv(correlations))
+    vif = np.maximum(np.diag(np.linalg.inv(correlations)), 1.0)
     ols = [errors.fit(column, x, intercept=settings.intercept, confidence=settings.confidence) for column in y.T]
     first = int(settings.intercept)
     adjusted = np.stack([fit.p[first:] for fit in ols])

@@ -12,6 +12,7 @@ import numpy as np
 from bsx.analysis.disentangling.result import Reliability, SharedErrors, TippingPoint
 from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.analysis.stats.resample import Seed
+from bsx.analysis.stats.rowwise import quadratic_form
 from bsx.data.columns import TableLike, column_names, number_column, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -87,7 +88,7 @@ def cronbach(factor: str, columns: Mapping[str, Array]) -> ReliabilityEstimate:
     """
     z = [standardise(name, values) for name, values in columns.items()]
     pairs, k = list(combinations(range(len(z)), 2)), len(z)
-    mean = float(np.mean([z[a] @ z[b] / len(z[a]) for a, b in pairs]))
+    mean = min(1.0, float(np.mean([z[a] @ z[b] / len(z[a]) for a, b in pairs])))
     if mean <= 0:
         raise InputError(
             f"repeat: {factor}: the columns {', '.join(columns)} do not measure the same thing: they correlate "
@@ -231,9 +232,7 @@ class Moments:
                     score[place, len(self.pairs) + k] = -coef[place] * known[place].times
                     rest[place, len(self.pairs) + k] = 0.5 * coef[place] / root[place] * known[place].times
             influence = root[:, None] * (inverse @ score) + rest
-            variance = np.einsum("ai,ij,aj->a", influence, self.products[j], influence)
-            # A variance may come out below 0 where rows are few: there is no standard error then.
-            se[j] = np.sqrt(variance, out=np.full_like(variance, np.nan), where=variance >= 0)
+            se[j] = np.sqrt([quadratic_form(row, self.products[j]) for row in influence])
         return Corrected(beta * root, se, np.einsum("mp,mp->m", beta, self.responses))
 
 

@@ -11,6 +11,7 @@ from bsx.analysis.disentangling.settings import ErrorSettings
 from bsx.analysis.stats.folds import Rows, keys_of, units
 from bsx.analysis.stats.regression import Ols, StandardErrors, fit_ols
 from bsx.analysis.stats.sandwich import positive
+from bsx.analysis.stats.validate import several_units
 from bsx.data import cells
 from bsx.data.columns import Labels, TableLike, column_names, label_column, number_column
 from bsx.data.documents import DOCUMENTS, refuse_single
@@ -160,6 +161,8 @@ def choose_errors(
     if document is not None and se in ("auto", "cluster") and any(label.strip() for label in documents):
         refuse_single(documents, document)
     of, binding = _bound(table, rows, present)
+    if se in ("auto", "cluster") and binding:
+        several_units(len(np.unique(of)), " or ".join(binding), unit="set that shares it")
     few = ""
     if document is not None and any(label.strip() for label in documents):
         whole = _within(documents, of)

@@ -51,8 +51,9 @@ def r2_interval(fit: Ols, y: Array, correlations: Array, errors: Errors, confide
     def above(share: float) -> float:
         """Return how probable an R² above the one found is, if the true share is this."""
         total = share + mean
-        root = math.sqrt(max(total**2 - df * (square + 2 * share * slope), 0.0))
-        scale = (total - root) / df
+        within = square + 2 * share * slope
+        root = math.sqrt(max(total**2 - df * within, 0.0))
+        scale = min(total / df, within / (total + root))  # (total - root) / df, of which nothing cancels
         return 1 - float(cumulative(fit.r2 / scale, df, max(total / scale - df, 0.0)))
 
     solve = need("scipy.optimize", "intervals of R²").brentq
@@ -81,9 +82,8 @@ def partial_intervals(fit: Ols, classic: Ols, vif: Array) -> tuple[list[Interval
     partial, semipartial = [], []
     for j, inflation in enumerate(vif, start=int(fit.intercept)):
         ends = np.array([fit.low[j], fit.high[j]])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = ends / classic.se[j]
-        partial.append(_squared(t / np.sqrt(t * t + fit.df)))
+        with np.errstate(invalid="ignore"):  # t / sqrt(t² + df), also where errors are 0
+            partial.append(_squared(ends / np.hypot(ends, classic.se[j] * math.sqrt(fit.df))))
         semipartial.append(_squared(ends / np.sqrt(inflation)))
     return partial, semipartial
 

@@ -15,6 +15,7 @@ from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.folds import Rows
 from bsx.analysis.stats.intercepts import CrossedIntercepts, level_codes, refuse_levels
 from bsx.analysis.stats.regression import Ols
+from bsx.analysis.stats.rowwise import clip_variance, quadratic_form
 from bsx.analysis.stats.sandwich import ClusterRobust, positive
 from bsx.data.columns import Labels
 from bsx.support.checks import Array
@@ -144,12 +145,15 @@ def pooled_mean(effects: Array, covariance: Array) -> PooledMean:
         centre = np.eye(many) - shares
         form = centre.T * weights @ centre
         total = covariance + tau2 * np.eye(many)
-        return float(effects @ form @ effects) / float((form * total).sum()), shares, form
+        expected = float(clip_variance((form * total).sum(), np.abs(form * total).sum()))
+        found = float(clip_variance(effects @ form @ effects, np.square(effects) @ weights))
+        # Groups of the same rows have the same errors, which do not show in their deviations.
+        return found / expected if expected > 0 else math.inf if found > 0 else 0.0, shares, form
 
     first, _, form = squares(0.0)
     spread = form @ covariance
     mean, square = float(np.trace(spread)), float(np.trace(spread @ spread))
-    df = mean**2 / square
+    df = mean**2 / square if mean * square else 1.0
     q_p = float(need("scipy.stats", "random effects").chi2.sf(first * df, df))
     tau2 = 0.0
     if first > 1:
@@ -157,12 +161,14 @@ def pooled_mean(effects: Array, covariance: Array) -> PooledMean:
         while squares(high)[0] > 1:
             high *= 2
         solve = need("scipy.optimize", "random effects").brentq
-        tau2 = float(solve(lambda value: squares(value)[0] - 1, 0.0, high, xtol=1e-14))
+        low = 0.0 if math.isfinite(first) else 1e-15 * high
+        if squares(low)[0] > 1:
+            tau2 = float(solve(lambda value: squares(value)[0] - 1, low, high, xtol=1e-14))
     ratio, shares, _ = squares(tau2)
     if np.any(covariance[~np.eye(many, dtype=bool)]):
         ratio = max(ratio, 1.0)
-    variance = ratio * float(shares @ (covariance + tau2 * np.eye(many)) @ shares)
-    return PooledMean(float(shares @ effects), math.sqrt(variance), tau2, max(1 - 1 / first, 0.0), q_p)
+    variance = ratio * quadratic_form(shares, covariance + tau2 * np.eye(many))
+    return PooledMean(float(shares @ effects), math.sqrt(variance), tau2, 1 - 1 / max(first, 1.0), q_p)
 
 
 def random_effects(

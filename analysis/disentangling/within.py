@@ -242,7 +242,9 @@ def _compare(found: Inside, x: Array, y: Array, metric: int, errors: Errors) -> 
         j: (
             float(pooled[j]),
             float(inner[k]),
-            float(2 * distribution.sf(abs(pooled[j] - inner[k]) / max(float(spread[k]), 1e-300))),
+            1.0
+            if abs(pooled[j] - inner[k]) < 1e-12  # of standardised coefficients: rounding
+            else float(2 * distribution.sf(abs(pooled[j] - inner[k]) / max(float(spread[k]), 1e-300))),
         )
         for k, j in enumerate(varies)
     }

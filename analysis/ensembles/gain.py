@@ -13,7 +13,7 @@ from bsx.analysis.stats.folds import Rows
 from bsx.analysis.stats.resample import bootstrap_counts, bootstrap_p, few_units
 from bsx.analysis.stats.rowwise import pearson_rows, weighted_pearson
 from bsx.analysis.stats.significance import williams_from_correlations
-from bsx.analysis.stats.validate import vectors
+from bsx.analysis.stats.validate import several_units, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
@@ -116,6 +116,7 @@ def _group(
     best = int(np.argmax(r[:k])) if measured.baseline is None else k + 1
     units = np.unique(measured.of[rows], return_inverse=True)[1]
     count = int(units.max()) + 1
+    several_units(count, f"group {group!r}")
     parts = [weighted_pearson(scores, human, counts[:, units]) for counts in bootstrap_counts(resamples, count, rng)]
     drawn = np.concatenate(parts)
     chosen = range(k) if measured.baseline is None else [*measured.rivals]

@@ -54,7 +54,7 @@ def _read_text(file: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
     expected: int | None = None
     for number, line in enumerate(NamedFile(file).lines(), start=1):
         fields = line.rstrip(" ").split(" ")
-        if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
+        if number == 1 and len(fields) == 2 and all(field.isdecimal() for field in fields):
             expected = int(fields[1])
             continue
         if expected is None:

@@ -123,10 +123,15 @@ def _named(item: Item, lists: list[tuple[list[str], regex.Pattern[str]]], rng: r
     return item.text[:start] + new + item.text[end:]
 
 
+def _number_matches(text: str) -> list[regex.Match[str]]:
+    """Return the numbers of a text; not those with digits that Python knows no value of, as of newer scripts."""
+    return [match for match in _NUMBER.finditer(text) if all(c in ".,:" or c.isdecimal() for c in match[0])]
+
+
 def _numbers(item: Item, strength: float, rng: random.Random) -> str | None:
     if item.lang not in ("", "en"):
         return _careful_numbers(item, rng)
-    results = [match.span() for match in _NUMBER.finditer(item.text)]
+    results = [match.span() for match in _number_matches(item.text)]
     if not results:
         return _named(item, _WORD_LISTS.get(item.lang, []), rng)
     start, end = rng.choice(results)
@@ -145,7 +150,7 @@ def _careful_numbers(item: Item, rng: random.Random) -> str | None:
     """Change a digit so that the number can stand where it stands: no month 13, no singular, no year ahead."""
     html = [match.span() for match in _NOT_NUMBERS.finditer(item.text)]
     results = []
-    for match in _NUMBER.finditer(item.text):
+    for match in _number_matches(item.text):
         start, end = match.span()
         if any(first <= start < last for first, last in html):
             continue

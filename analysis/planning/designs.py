@@ -31,6 +31,7 @@ from bsx.analysis.planning.settings import ComparePlan, DisentanglePlan, MetaPla
 from bsx.analysis.stats.correlation import HEAVY_TAILS, tail_weight
 from bsx.analysis.stats.regression import refuse_collinear, require_rows
 from bsx.analysis.stats.resample import Clustered, cluster_codes, drawn_units
+from bsx.analysis.stats.rowwise import clip_variance
 from bsx.analysis.stats.significance import williams_from_correlations
 from bsx.data.columns import Labels, TableLike, numeric_columns, standardised
 from bsx.data.documents import document_of_segment, refuse_single, seem_together
@@ -209,9 +210,15 @@ def _stated_correlations(settings: MetaPlan) -> PlanResult:
     if settings.width is None:
         settings = settings.model_copy(update={"effect": abs(a - b)})
     shared = between * (1 - a * a - b * b) - a * b / 2 * (1 - a * a - b * b - between * between)
-    sd = math.sqrt((1 - a * a) ** 2 + (1 - b * b) ** 2 - 2 * shared)
+    first, second = (1 - a * a) ** 2, (1 - b * b) ** 2
+    variance = float(clip_variance(first + second - 2 * shared, first + second + 2 * abs(shared)))
+    if variance == 0:
+        raise InputError(
+            "correlations: with these, both metrics are the same: there is no difference to plan for",
+            setting="correlations",
+        )
     units: Units = "systems" if settings.level == "sys" else "segments"
-    return _stated(settings, _spread(settings, sd), "meta", units, 3)
+    return _stated(settings, _spread(settings, math.sqrt(variance)), "meta", units, 3)
 
 
 def _spread(settings: PlanSettings, sd: float, noise: float | None = None, judgments: float | None = None) -> Spread:

@@ -10,6 +10,7 @@ import numpy as np
 from bsx.analysis.planning.result import PlanStep, Spread
 from bsx.analysis.planning.settings import PlanSettings
 from bsx.analysis.stats.resample import Clustered, Indices, all_counts, drawn_units
+from bsx.analysis.stats.rowwise import clip_variance
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
@@ -140,9 +141,10 @@ def components(sums: Array, counts: Array | None = None) -> tuple[Array, Array, 
     size, total, square, noise = sums
     groups, n = counts.sum(axis=1), counts @ size
     mean = counts @ total / n
-    within = counts @ (square - total**2 / size)
-    robust = counts @ total**2 - 2 * mean * (counts @ (total * size)) + mean**2 * (counts @ size**2)
-    robust *= groups / (groups - 1) / n
+    within = counts @ clip_variance(square - total**2 / size, square)
+    squares, crossed = counts @ total**2, mean * (counts @ (total * size))
+    robust = squares - 2 * crossed + mean**2 * (counts @ size**2)
+    robust = clip_variance(robust, squares + 2 * np.abs(crossed)) * groups / (groups - 1) / n
     if (size == 1).all():
         return robust, np.zeros_like(robust), counts @ noise / n
     weighted = counts @ size**2 / n

@@ -96,6 +96,9 @@ class ComparePlan(PilotColumns, PlanSettings):
 class MetaPlan(PilotColumns, PlanSettings):
     """Two metrics, compared by their correlations with human judgments."""
 
+    effect: Annotated[
+        float | None, Field(gt=0, le=2, description="Smallest difference of correlations that shall be found.")
+    ] = None
     human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
     system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
     lower: Annotated[

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.stats.resample import bootstrap_counts
+from bsx.analysis.stats.validate import several_units
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
@@ -154,6 +155,7 @@ class ItemAccuracies:
     def draws(self, resamples: int, rng: np.random.Generator) -> Array:
         """Return the accuracy in bootstrap resamples of the tested groups (resamples, conditions)."""
         present = np.flatnonzero(self._tested)
+        several_units(len(present), "probe", "items that were tested", "group")
         right, tested = self._right[:, present], self._tested[present]
         blocks = bootstrap_counts(resamples, len(present), rng)
         return np.concatenate([(times @ right.T) / (times @ tested)[:, None] for times in blocks])

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.stats.resample import Seed, bootstrap_counts
+from bsx.analysis.stats.rowwise import clip_variance
 from bsx.support.checks import Array
 
 
@@ -63,13 +64,15 @@ def partial_pearson(moments: Array) -> Array:
     """
     mean = moments[..., 0, 1:] / moments[..., :1, 0]
     cov = moments[..., 1:, 1:] / moments[..., :1, :1] - mean[..., :, None] * mean[..., None, :]
-    a, b, c = (cov[..., i, i] for i in range(3))
+    raw = (moments[..., 1 + i, 1 + i] / moments[..., 0, 0] for i in range(3))
+    a, b, c = (clip_variance(cov[..., i, i], size) for i, size in enumerate(raw))
     ab, ac, bc = cov[..., 0, 1], cov[..., 0, 2], cov[..., 1, 2]
     with np.errstate(invalid="ignore", divide="ignore"):
         rest = (a - ac**2 / c) * (b - bc**2 / c)
         # Rounding alone leaves a little of what the third explains whole.
         defined = rest > 1e-12 * a * b
-        return np.where(defined, (ab - ac * bc / c) / np.sqrt(np.where(defined, rest, 1.0)), np.nan)
+        r = (ab - ac * bc / c) / np.sqrt(np.where(defined, rest, 1.0))
+        return np.where(defined, np.clip(r, -1.0, 1.0), np.nan)
 
 
 def drawn_sums(values: Array, units: NDArray[np.int64], resamples: int, seed: Seed) -> Iterator[Array]:

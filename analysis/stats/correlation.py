@@ -356,7 +356,7 @@ def _estimate(
     choice("interval", interval, INTERVALS)
     confidence = drawn["confidence"]
     settings(resamples=drawn["resamples"], confidence=confidence)
-    value, low, high = float(test.statistic), float("nan"), float("nan")
+    value, low, high = min(1.0, max(-1.0, float(test.statistic))), float("nan"), float("nan")
     if interval == "bootstrap":
         sampled = bootstrap_correlations(x[None], y, statistic, resamples=drawn["resamples"], seed=drawn["seed"])
         low, high = percentile_interval(sampled[:, 0], confidence)

@@ -14,7 +14,8 @@ from bsx.analysis.stats.folds import unit_folds
 from bsx.analysis.stats.preference import clustered_share, wilson_interval, wilson_of_worth
 from bsx.analysis.stats.resample import Seed, all_counts, block_sizes, bootstrap_p, percentile_interval
 from bsx.analysis.stats.results import Comparison, Estimate
-from bsx.analysis.stats.validate import settings, vectors
+from bsx.analysis.stats.rowwise import clip_variance, quadratic_form
+from bsx.analysis.stats.validate import settings, several_units, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.optional import need
@@ -56,8 +57,7 @@ def clustered(
         return *binary(columns, nan), None
     positive, values = binary({**columns, "cluster": np.asarray(cluster, dtype=np.float64)}, nan)
     of = np.unique(values[-1], return_inverse=True)[1].astype(np.int64)
-    if of.max() < 1:
-        raise InputError("cluster: all items are in one set: nothing is known about others")
+    several_units(int(of.max()) + 1, "cluster", "items", "set")
     return positive, values[:-1], None if of.max() + 1 == len(of) else of
 
 
@@ -155,7 +155,7 @@ def roc_auc(
     areas = _delong(positive, columns, of)
     auc, error = float(areas.values[0]), math.sqrt(areas.covariance[0, 0])
     degrees = areas.degrees(np.ones(1)) if of is not None or interval == "wilson" else math.inf
-    if error < 1e-12 and auc in (0.0, 1.0):
+    if error == 0 and auc in (0.0, 1.0):
         low, high, p = separated(positive, of, auc, confidence)
     elif interval == "bootstrap":
         draws = resampled(positive, columns[0], of, _weighted_auc, resamples, seed)
@@ -170,7 +170,7 @@ def roc_auc(
             low, high = wilson_of_worth(auc, _worth(positive, of, auc, error), confidence, degrees)
         if interval == "logit" and 0 < auc < 1:
             centre, half = math.log(auc / (1 - auc)), half / (auc * (1 - auc))
-            low, high = (1 / (1 + math.exp(-end)) for end in (centre - half, centre + half))
+            low, high = map(float, need("scipy.special", "DeLong's interval").expit([centre - half, centre + half]))
         p = float(2 * t.sf(abs(_ratio(auc - 0.5, error)), math.inf if of is None else degrees))
     grouped = "" if of is None else f", {of.max() + 1} clusters"
     return Estimate(auc, low, high, p, len(positive), f"ROC AUC, {interval} interval{grouped}", confidence)
@@ -229,7 +229,7 @@ def compare_auc(
     found, contrast = _delong(positive, columns, of), np.array([1.0, -1.0])
     degrees = math.inf if of is None else found.degrees(contrast)
     first, second = map(float, found.values)
-    variance = float(contrast @ found.covariance @ contrast)
+    variance = quadratic_form(contrast, found.covariance)
     return _compared(first, second, variance, len(positive), "DeLong test, paired", confidence, degrees)
 
 
@@ -325,7 +325,7 @@ class _Areas:
         """Return the degrees of freedom of the variance of a contrast of areas; infinite if both labels have many."""
         if min(self.units) >= FEW_LABELS:
             return math.inf
-        variances = [float(contrast @ part @ contrast) for part in self.parts]
+        variances = [quadratic_form(contrast, part) for part in self.parts]
         least = satterthwaite(variances, [max(count - 1, 1) for count in self.units])
         return min(least, self.every - 1.0)
 
@@ -339,10 +339,11 @@ def _delong(positive: Mask, scores: Array, of: Numbers | None = None) -> _Areas:
     x, y = scores[:, positive], scores[:, ~positive]
     m, n = x.shape[1], y.shape[1]
     together = rank(np.concatenate([x, y], axis=1), axis=1)
-    # Placement values: the share of the other class that each item beats, ties by half.
-    v10 = (together[:, :m] - rank(x, axis=1)) / n
-    v01 = 1 - (together[:, m:] - rank(y, axis=1)) / m
-    areas, units = v10.mean(axis=1), drawn_of_each(positive, of)
+    # How many of the other class each item is placed rightly to, ties by half. Whole numbers and halves are exact, so
+    # deviations that are 0 are exactly 0.
+    counts = together[:, :m] - rank(x, axis=1), m - (together[:, m:] - rank(y, axis=1))
+    areas, units = counts[0].sum(axis=1) / (m * n), drawn_of_each(positive, of)
+    centred = [rights * rights.shape[1] - rights.sum(axis=1, keepdims=True) for rights in counts]
     if of is not None and min(units) < 2 and not np.isin(areas, (0.0, 1.0)).all():
         raise InputError(
             f"labels: all items of the label {int(units[0] < 2)} are in one set of dependent rows: what other sets "
@@ -353,19 +354,22 @@ def _delong(positive: Mask, scores: Array, of: Numbers | None = None) -> _Areas:
     if of is not None:  # what each cluster adds to the area, over or below the mean
         every = int(of.max()) + 1
         added = np.zeros((2, len(scores), len(positive)))
-        added[0][:, positive], added[1][:, ~positive] = (v10 - areas[:, None]) / m, (v01 - areas[:, None]) / n
+        added[0][:, positive], added[1][:, ~positive] = centred
         sums = np.stack([[np.bincount(of, weights=row, minlength=every) for row in side] for side in added])
+        sums = sums / np.array([m * m * n, n * n * m])[:, None, None]
         few = min(units) < FEW_LABELS
         correction = [count / max(count - 1, 1) if few else every / (every - 1) for count in units]
         for side in (0, 1):
             parts[side] = sums[side] @ sums[side].T * correction[side]
         both = sums[0] @ sums[1].T * every / (every - 1)
-        return _Areas(areas, parts.sum(axis=0) + both + both.T, parts, units, every)
-    for side, placements in enumerate((v10, v01)):
-        count = placements.shape[1]
+        covariance, size = parts.sum(axis=0) + both + both.T, parts.sum(axis=0) + np.abs(both) + np.abs(both.T)
+        varying = clip_variance(np.diag(covariance), np.diag(size)) > 0  # in a cluster, the parts may cancel
+        return _Areas(areas, np.where(varying[:, None] & varying, covariance, 0.0), parts, units, every)
+    for side, deviations in enumerate(centred):
+        count = deviations.shape[1]
         if count > 1:  # a class of one item has no variance that could be estimated
-            centred = placements - placements.mean(axis=1, keepdims=True)
-            parts[side] = centred @ centred.T / (count - 1) / count
+            deviations = deviations / (m * n)
+            parts[side] = deviations @ deviations.T / (count - 1) / count
     return _Areas(areas, parts.sum(axis=0), parts, units, m + n)
 
 
@@ -374,9 +378,7 @@ def _compared(
 ) -> Comparison:
     """Return two areas compared; the statistic is t of so many degrees of freedom, normal if they are infinite."""
     t = need("scipy.stats", "DeLong's test").t
-    # Two identical metrics have a variance of 0 up to rounding, of either sign.
-    error = math.sqrt(variance) if variance > 1e-14 else 0.0
-    difference = a - b
+    error, difference = math.sqrt(variance), a - b
     z = _ratio(difference, error)
     half = float(t.ppf((1 + confidence) / 2, degrees)) * error
     if degrees < math.inf:

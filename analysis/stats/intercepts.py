@@ -22,6 +22,9 @@ DENSE = 2000
 """Levels of the smaller column up to which its equations are solved as a full matrix."""
 ZERO = 1e-4
 """A random intercept whose standard deviation is a smaller share of the rest's has none."""
+LEAST, MOST = 1e-10, 1e6
+"""Least share of a response that is taken to be unexplained, and largest ratio of an intercept's standard deviation to
+the rest's: beyond them, as in a perfect fit, rounding decides about the equations."""
 
 
 def level_codes(labels: Sequence[str]) -> Codes:
@@ -195,20 +198,18 @@ class CrossedIntercepts:
         sums = (_sums(both, self.first), *(_sums(both, of) for of in self.others))
 
         def at(ratios: Array) -> _Profile:
-            return self._profile(ratios, moments, sums)
+            return self._profile(np.clip(ratios, -MOST, MOST), moments, sums)
 
         def deviance(ratios: Array) -> float:
             found = at(ratios)
-            value: float = found.determinants + (n - p) * (
-                1 + math.log(2 * math.pi * max(found.left, 1e-300) / (n - p))
-            )
+            value: float = found.determinants + (n - p) * (1 + math.log(2 * math.pi * found.left / (n - p)))
             return value
 
         start = np.ones(len(self.order))
         found = optimize.minimize(  # ratios enter by their squares, so that the deviance is smooth at 0
             deviance, start, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-9, "maxfev": 2000}
         )
-        ratios = np.abs(found.x)
+        ratios = np.minimum(np.abs(found.x), MOST)
         ratios = np.where(ratios < ZERO, 0.0, ratios)
         best = at(ratios)
         rest = best.left / (n - p)
@@ -240,7 +241,8 @@ class CrossedIntercepts:
         determinants += 2 * float(np.log(np.diag(factor)).sum())
         inverse = np.linalg.inv(left[:p, :p])
         coef = inverse @ left[:p, p]
-        return _Profile(determinants, float(left[p, p] - left[:p, p] @ coef), coef, inverse)
+        rest = max(float(left[p, p] - left[:p, p] @ coef), LEAST * float(moments[p, p]), 1e-300)
+        return _Profile(determinants, rest, coef, inverse)
 
     def _solve(self, weight: Array, by: Array, right: Array) -> tuple[Array, float]:
         """Return the solution of the other columns' equations, and the logarithm of their determinant."""

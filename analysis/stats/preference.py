@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.stats.resample import FEW_UNITS, Seed, bootstrap_counts, percentile_interval
-from bsx.analysis.stats.validate import settings, vectors
+from bsx.analysis.stats.rowwise import clip_variance
+from bsx.analysis.stats.validate import settings, several_units, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 from bsx.support.optional import need
@@ -171,7 +172,10 @@ def _with_clusters(
     given = {} if cluster is None else {"cluster": np.asarray(cluster, dtype=np.float64)}
     a, b, *sets = vectors({**columns, **given}, nan=nan, minimum=1)
     labels = sets[0] if sets else np.arange(len(a))
-    return a, b, np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    of = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    if len(of) > 1:
+        several_units(int(of.max()) + 1, "cluster", "items", "set")
+    return a, b, of
 
 
 def _signs_p(signs: Array, of: NDArray[np.int64]) -> tuple[float, float]:
@@ -195,7 +199,8 @@ def clustered_share(right: NDArray[np.bool_], of: NDArray[np.int64], confidence:
     """
     n, share, clusters = len(right), float(right.mean()), int(of.max()) + 1
     sums, sizes = np.bincount(of, weights=right.astype(np.float64)), np.bincount(of)
-    variance = float(((sums - share * sizes) ** 2).sum()) / n**2 * clusters / max(clusters - 1, 1)
+    added = (n * sums - right.sum() * sizes) / n  # of whole numbers: what is 0 is exactly 0
+    variance = float((added**2).sum()) / n**2 * clusters / max(clusters - 1, 1)
     worth = share * (1 - share) / variance if variance > 0 else float(clusters)
     degrees = float(clusters - 1) if 1 < clusters < min(n, FEW_UNITS) else float("inf")
     return wilson_of_worth(share, min(max(worth, 1.0), float(n)), confidence, degrees)
@@ -218,7 +223,8 @@ def dyadic_share(right: NDArray[np.bool_], sides: NDArray[np.int64], confidence:
     members, places = np.unique(sides, return_inverse=True)
     sums = np.bincount(places.ravel(), weights=np.repeat(errors, 2))
     correction = len(members) / max(len(members) - 1, 1)
-    variance = correction * float((sums**2).sum() - (errors**2).sum()) / n**2
+    shared, single = float((sums**2).sum()), float((errors**2).sum())
+    variance = correction * float(clip_variance(shared - single, shared + single)) / n**2
     worth = share * (1 - share) / variance if variance > 0 else len(members) / 2
     return wilson_of_worth(share, min(max(worth, 1.0), float(n)), confidence)
 
@@ -237,12 +243,13 @@ def share_of_pairs(values: Array, confidence: float) -> tuple[float, float]:
     """
     n = len(values)
     sums = values.sum(axis=1) - np.diag(values)
-    share = float(sums.sum()) / (n * (n - 1))
+    share = min(1.0, float(sums.sum()) / (n * (n - 1)))
     least, most = n / 2, 9 * n * (n - 1) / (4 * n + 10)
     worth = least
     if n > 2:
         without = (sums.sum() - 2 * sums) / ((n - 1) * (n - 2))
-        variance = (n - 1) / n * float(((without - without.mean()) ** 2).sum())
+        squares = ((without - without.mean()) ** 2).sum()
+        variance = (n - 1) / n * float(clip_variance(squares, (without**2).sum()))
         worth = share * (1 - share) / variance if variance > 0 else most
     return wilson_of_worth(share, min(max(worth, least), max(most, least)), confidence)
 

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from bsx.analysis.stats.sandwich import ClusterRobust, Codes, TwoWayRobust
+from bsx.analysis.stats.validate import several_units
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
@@ -154,7 +155,7 @@ def fit_ols(
             low=interval[:, 0],
             high=interval[:, 1],
             covariance=covariance,
-            r2=float(result.rsquared),
+            r2=min(1.0, max(0.0, float(result.rsquared))),
             adj_r2=float(result.rsquared_adj),
             df=n - columns,
             reference_df=df,
@@ -170,8 +171,7 @@ def fit_ols(
 
 def _codes(labels: Sequence[str]) -> Codes:
     names, codes = np.unique(np.asarray(labels), return_inverse=True)
-    if len(names) < 2:
-        raise InputError(f"cluster-robust standard errors need at least 2 clusters, {str(names[0])!r} is the only one")
+    several_units(len(names), "cluster-robust standard errors", "rows", f"cluster, {str(names[0])!r}")
     return codes.astype(np.int64)
 
 
@@ -222,7 +222,7 @@ def wald(fit: Ols, columns: Sequence[int]) -> WaldTest:
                 f"({int(fit.clusters[0].max()) + 1})"
             )
     stats = need("scipy.stats", "the test of nested models")
-    statistic = float(beta @ np.linalg.pinv(covariance, hermitian=True) @ beta) / many
+    statistic = float(beta @ np.linalg.pinv(covariance, 1e-12, hermitian=True) @ beta) / many
     if math.isinf(df):
         p = float(stats.chi2.sf(statistic * many, many))
     else:

@@ -128,10 +128,12 @@ def percentile_interval(draws: Array, confidence: float = 0.95, units: int | Non
         units: how many things were drawn: items, or clusters of them; None takes them for many.
 
     Returns:
-        Both ends; NaN if no draw is defined.
+        Both ends; NaN if no draw is defined, or there is only one unit.
     """
     defined = draws[~np.isnan(draws)]
     if not defined.size:
+        return float("nan"), float("nan")
+    if units is not None and units < 2:
         return float("nan"), float("nan")
     tail = (1 - confidence) / 2
     if units is not None and units < FEW_UNITS:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bsx.support.checks import Array
 from bsx.support.optional import need
@@ -139,10 +139,29 @@ def variance(mean_square: Array, mean: Array, level: Array | np.floating[Any]) -
         mean: mean of values less the level (…,).
         level: what was subtracted, for the sake of precision.
     """
-    results = mean_square - mean * mean
     size = np.maximum(mean_square, mean_square + 2 * level * mean + level * level)
-    result: Array = np.where(results > NEGLIGIBLE * size, results, 0.0)
+    return clip_variance(mean_square - mean * mean, size)
+
+
+def clip_variance(variances: ArrayLike, size: ArrayLike) -> Array:
+    """Return variances (…,) with 0 for those below 0 and for those of the size of rounding.
+
+    A variance that is 0 or more in exact arithmetic comes out a little above or below where its terms cancel, and which
+    depends on the processor. It is clipped where it is made, so that its root is defined and 0 means 0 everywhere.
+
+    Args:
+        variances: sums of terms of both signs.
+        size: what the terms add up to without their signs (…,); up to `NEGLIGIBLE` of it counts as rounding.
+    """
+    values = np.asarray(variances, dtype=np.float64)
+    result: Array = np.where(values > NEGLIGIBLE * np.asarray(size), values, 0.0)
     return result
+
+
+def quadratic_form(contrast: Array, covariance: Array) -> float:
+    """Return the variance of a contrast (k,) of values with this covariance (k, k); see `clip_variance`."""
+    parts = contrast[:, None] * covariance * contrast
+    return float(clip_variance(parts.sum(), np.abs(parts).sum()))
 
 
 def ratio(covariance: Array, variance_x: Array, variance_y: Array) -> Array:

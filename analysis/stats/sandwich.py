@@ -136,10 +136,11 @@ class ClusterRobust:
         exact = self.many * p * q <= MOST_PRODUCTS
         own, shared = self._products(contrasts, full=True)
         expected = own.sum(axis=0)
+        size = float(np.trace(expected))
         if exact:
             expected = expected - np.einsum("gsp,gtp->st", shared, shared)
         values, vectors = np.linalg.eigh(expected)
-        if values[0] <= 1e-12 * values[-1]:
+        if values[0] <= 1e-12 * max(values[-1], size):
             return float("nan")
         root = vectors / np.sqrt(values) @ vectors.T
         own = root @ own @ root
@@ -193,9 +194,11 @@ class TwoWayRobust:
 
     def covariance(self, residuals: Array) -> Array:
         """Return the covariance of the coefficients of the design (p, p)."""
-        first, second, both = (own.T @ own for own in (way.scores(residuals) for way in self.ways))
-        inner = first + positive(second - both)
-        return np.asarray(self.back @ inner @ self.back.T)
+        one, *others = (way.scores(residuals) for way in self.ways)
+        second, both = (own.T @ own for own in others)
+        values, vectors = np.linalg.eigh(second - both)
+        roots = np.vstack([one, (vectors * np.sqrt(np.maximum(values, 0.0))).T]) @ self.back.T
+        return np.asarray(roots.T @ roots)  # no variance can come out below 0
 
 
 def positive(matrix: Array) -> Array:

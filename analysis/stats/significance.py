@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from bsx.analysis.stats.correlation import bootstrap_correlations, fisher_interval
 from bsx.analysis.stats.resample import CELLS, Clustered, Seed, compared, permuted, swaps
 from bsx.analysis.stats.results import Comparison
-from bsx.analysis.stats.rowwise import ROWS, pearson_rows
+from bsx.analysis.stats.rowwise import ROWS, clip_variance, pearson_rows, ratio
 from bsx.analysis.stats.systems.grouped import BY, POOLING, By, Statistic, group_mean, group_values, system_means
 from bsx.analysis.stats.validate import clusters_of, grids, settings, vectors
 from bsx.errors import InputError
@@ -83,7 +83,7 @@ def williams_from_correlations(
     determinant = 1 - r_ah**2 - r_bh**2 - r_ab**2 + 2 * r_ah * r_bh * r_ab
     if determinant < -1e-9:
         raise InputError(f"no three columns can have the correlations {r_ah:g}, {r_bh:g}, {r_ab:g}")
-    determinant = max(determinant, 0.0)
+    determinant = float(clip_variance(determinant, 1 + r_ah**2 + r_bh**2 + r_ab**2 + 2 * abs(r_ah * r_bh * r_ab)))
     difference = r_ah - r_bh
     spread = 2 * determinant * (n - 1) / (n - 3) + ((r_ah + r_bh) / 2) ** 2 * (1 - r_ab) ** 3
     if r_ab < -1 + 1e-12:
@@ -278,8 +278,8 @@ def _swapped_pearson(x: Array, y: Array, h: Array, of: NDArray[np.int64], resamp
         moved = mask.astype(np.float64) @ change
         correlations = []
         for sums in (start_x + moved, start_y - moved):
-            variance = sums[:, 1] - sums[:, 0] ** 2 / len(h)
-            correlations.append(sums[:, 2] / np.sqrt(variance * (h @ h)))
+            variance = clip_variance(sums[:, 1] - sums[:, 0] ** 2 / len(h), sums[:, 1])
+            correlations.append(ratio(sums[:, 2], variance, h @ h))
         draws.append(correlations[0] - correlations[1])
     return np.concatenate(draws)
 

@@ -86,9 +86,26 @@ def clusters_of(cluster: ArrayLike | None, n: int, what: str = "segments") -> ND
     if labels.shape != (n,):
         raise InputError(f"cluster: expected one for each of {n} {what}, has shape {labels.shape}")
     codes = np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    if n and codes.max() == 0:
-        raise InputError(f"cluster: all {what} are of one cluster: nothing is known about others")
+    if n:
+        several_units(int(codes.max()) + 1, "cluster", what, "cluster")
     return codes
+
+
+def several_units(
+    units: int, where: str, rows: str = "rows", unit: str = "set that shares segments, documents or texts"
+) -> None:
+    """Raise InputError for fewer than two independent units: the one rule for all that speaks about others like them.
+
+    Resamples and swaps of a single unit do not vary, so that any difference would be significant.
+
+    Args:
+        units: how many are independent: clusters, or items where there are none.
+        where: what is at fault, in front of the message.
+        rows: what they are units of.
+        unit: what they are.
+    """
+    if units < 2:
+        raise InputError(f"{where}: all {rows} are of one {unit}: nothing is known about others, at least 2 are needed")
 
 
 def settings(*, resamples: int = 1, confidence: float = 0.95) -> None:

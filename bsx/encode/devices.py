@@ -137,6 +137,6 @@ def threads() -> int:
     if (torch := sys.modules.get("torch")) is not None:
         return int(torch.get_num_threads())
     said = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-    if said.isdigit() and int(said) > 0:
+    if said.isdecimal() and int(said) > 0:
         return int(said)
     return cores()

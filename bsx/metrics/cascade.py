@@ -166,9 +166,10 @@ class Line:
         if not n:
             return cls(0.0, math.nan, math.nan, math.nan, math.nan, 0)
         x, y = cheap - cheap.mean(), costly - costly.mean()
-        spread, common = float(x @ x), float(x @ y)
-        both = math.sqrt(spread * float(y @ y))
-        r = common / both if both else math.nan
+        # What is left of equal scores is rounding, which depends on the processor.
+        spread, other = (float(z @ z) if z @ z > 1e-13 * (of @ of) else 0.0 for z, of in ((x, cheap), (y, costly)))
+        common, both = float(x @ y), math.sqrt(spread) * math.sqrt(other)
+        r = min(1.0, max(-1.0, common / both)) if both else math.nan
         r = r if alike else -r
         slope = common / spread if r > 0 else 0.0  # a line that turned the cheap metric round would be noise
         intercept = float(costly.mean() - slope * cheap.mean())

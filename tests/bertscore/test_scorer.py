@@ -120,8 +120,8 @@ def test_several_references_take_the_best(tiny_bert: Scorer, tiny_model: Callabl
     columnwise = columns(tiny_bert.score(candidates, groups))
     best = columns(Scorer(model=tiny_model("bert"), layer=2, multi_ref="best").score(candidates, groups))
     for i, single in enumerate(singles):
-        np.testing.assert_allclose(columnwise[:, i], single.max(axis=1), atol=1e-6)
-        np.testing.assert_allclose(best[:, i], single[:, single[2].argmax()], atol=1e-6)
+        np.testing.assert_allclose(columnwise[:, i], single.max(axis=1), atol=1e-5)
+        np.testing.assert_allclose(best[:, i], single[:, single[2].argmax()], atol=1e-5)
         p, r, f = best[:, i]
         assert f == pytest.approx(2 * p * r / (p + r), abs=1e-6)
 
@@ -295,7 +295,7 @@ def test_several_systems_share_the_references(tiny_model: Callable[[str], str]) 
     both = scorer.score_systems(systems, references)
     assert scorer.encoders.sequences_encoded == 8  # nine texts, "the cat" twice
     for name, candidates in systems.items():
-        np.testing.assert_allclose(columns(both[name]), columns(scorer.score(candidates, references)), atol=1e-6)
+        np.testing.assert_allclose(columns(both[name]), columns(scorer.score(candidates, references)), atol=1e-5)
 
 
 def test_batches_shrink_when_memory_runs_out(tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -510,7 +510,7 @@ def test_blocks_end_where_the_same_texts_come_again_and_again(tiny_bert: Scorer)
     assert [len(segments) for segments in cut] == [4096] * 4 + [20_000 - 4 * 4096]
     whole = tiny_bert.score(["rain", "the cat"] * 10_000, ["the cat", "rain"] * 10_000)
     alone = tiny_bert.score(["rain", "the cat"], ["the cat", "rain"])
-    np.testing.assert_allclose(whole.f1.reshape(-1, 2), np.tile(alone.f1, (10_000, 1)), atol=1e-6)
+    np.testing.assert_allclose(whole.f1.reshape(-1, 2), np.tile(alone.f1, (10_000, 1)), atol=1e-5)
 
 
 def test_a_baseline_that_leaves_no_scale_is_refused(tiny_model: Callable[[str], str], tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_a_scorer_travels_as_a_recipe(tiny_model: Callable[[str], str], way: str
         assert again.encoders is not scorer.encoders
         assert again.signature() == scorer.signature()
         job = jobs(1)[0]
-        np.testing.assert_allclose(again.score(*job).f1, scorer.score(*job).f1, atol=1e-6)
+        np.testing.assert_allclose(again.score(*job).f1, scorer.score(*job).f1, atol=1e-5)
         assert len(pickle.dumps(Scorer(model=folder, layer=2))) < 5_000  # no weights
 
 
@@ -135,7 +135,7 @@ def test_metrics_travel_too(tiny_model: Callable[[str], str], spec: str) -> None
     assert again.spec == metric.spec
     assert again.encoders.lang == "en"
     job = jobs(1)[0]
-    np.testing.assert_allclose(again.score(*job).values, metric.score(*job).values, atol=1e-6)
+    np.testing.assert_allclose(again.score(*job).values, metric.score(*job).values, atol=1e-5)
 
 
 def test_a_scorer_reaches_another_process(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
@@ -159,9 +159,9 @@ def test_a_folder_may_be_a_path(tiny_model: Callable[[str], str], monkeypatch: p
         Scorer(layer=2, encoders=Encoders(model=relative)).score(*job),
     ):
         assert found.signature == expected.signature
-        np.testing.assert_allclose(found.f1, expected.f1, atol=1e-6)
+        np.testing.assert_allclose(found.f1, expected.f1, atol=1e-5)
     metric = get_metric("bertscore", model=relative, layer=2)
-    np.testing.assert_allclose(metric.score(*job).values, expected.f1, atol=1e-6)
+    np.testing.assert_allclose(metric.score(*job).values, expected.f1, atol=1e-5)
     with pytest.raises(BsxError, match="nosuch"):
         Scorer(model=Path("nosuch/folder"), layer=2)
 

@@ -66,6 +66,8 @@ def test_metrics_and_coefficients_are_planned_over_documents(pilot: Path, cli: C
             "meta pilot.tsv --effect 0.1 --columns chrf,ter --correlations .5,.4,.6",
             "correlations: goes without a table",
         ),
+        ("meta --effect 5", "effect: must be at most 2"),
+        ("meta --correlations=.9,.9,1 --width .1", "both metrics are the same"),
         ("meta --correlations .5,.4,x", "correlations: without a pilot, state three"),
         ("disentangle pilot.tsv --effect 0.1 --columns chrf --factor-columns lex", "factor: "),
     ],

@@ -158,7 +158,7 @@ def test_evaluate_loads_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert got["signature"] == str(want.signature)
         chrf = load("chrf")
     f1 = load().compute(predictions=CANDIDATES, references=REFERENCES, model="minilm")["scores"]
-    assert f1 == pytest.approx(bsx.score(CANDIDATES, REFERENCES, model="minilm").f1.tolist(), abs=1e-6)
+    assert f1 == pytest.approx(bsx.score(CANDIDATES, REFERENCES, model="minilm").f1.tolist(), abs=1e-5)
     given: dict[str, Any] = {"model_type": "minilm", "idf": True, "batch_size": 2, "nthreads": 1, "verbose": False}
     from bsx.compat import bert_score as compat
 
@@ -167,7 +167,7 @@ def test_evaluate_loads_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         known: Any = compat.score(CANDIDATES, references, **given, return_hash=True)
         assert list(drop_in) == ["precision", "recall", "f1", "hashcode"]
         for name, figure in zip(("precision", "recall", "f1"), known[0], strict=True):
-            assert drop_in[name] == pytest.approx(figure.tolist(), abs=1e-6)
+            assert drop_in[name] == pytest.approx(figure.tolist(), abs=1e-5)
         assert drop_in["hashcode"] == known[1]
     from_sources = load("xmoverscore:model=minilm")
     assert [set(one) for one in from_sources.features] == [{"predictions", "sources"}]
@@ -198,7 +198,7 @@ def test_a_trainer_gets_corpus_scores() -> None:
     got = compute(EvalPrediction(predictions=given, label_ids=labels))
     assert got == {
         "chrf": pytest.approx(bsx.get_metric("chrf").score(CANDIDATES, REFERENCES).system),
-        "bertscore": pytest.approx(bsx.score(CANDIDATES, REFERENCES, model="minilm").f1.mean(), abs=1e-6),
+        "bertscore": pytest.approx(bsx.score(CANDIDATES, REFERENCES, model="minilm").f1.mean(), abs=1e-5),
     }
     scores = np.eye(len(tokenizer.words))[np.where(predictions < 0, 0, predictions)]
     assert compute(SimpleNamespace(predictions=scores, label_ids=labels)) == got

@@ -75,7 +75,7 @@ def test_architectures(kind: str, tiny_model: Callable[[str], str], tmp_path: Pa
         expected = first.score(CANDIDATES, REFERENCES)
         flush(first)
         again = scorer(model, tmp_path, **given_settings)
-        assert np.allclose(expected.f1, again.score(CANDIDATES, REFERENCES).f1, rtol=0, atol=2e-6)
+        assert np.allclose(expected.f1, again.score(CANDIDATES, REFERENCES).f1, rtol=0, atol=1e-5)
         assert again.encoders.sequences_encoded == 0
 
 
@@ -109,7 +109,7 @@ def test_settings_that_leave_vectors_alone_share_them(tiny_model: Callable[[str]
         one, plain = scorer(model, tmp_path, **given_settings), scorer(model, None, **given_settings)
         found = one.score(CANDIDATES, REFERENCES)
         assert one.encoders.sequences_encoded == 0
-        assert found.f1 == pytest.approx(plain.score(CANDIDATES, REFERENCES).f1, abs=1e-6)  # other batches round anew
+        assert found.f1 == pytest.approx(plain.score(CANDIDATES, REFERENCES).f1, abs=1e-5)  # other batches round anew
         assert found.signature == plain.score(CANDIDATES, REFERENCES).signature
 
 
@@ -162,12 +162,12 @@ def test_damage_is_computed_again(
     with caplog.at_level(logging.WARNING, logger="bsx.cache"):
         second = scorer(model, tmp_path)
         again = second.score(CANDIDATES, REFERENCES)
-    assert again.f1 == pytest.approx(expected.f1, abs=1e-6)
+    assert again.f1 == pytest.approx(expected.f1, abs=1e-5)
     assert second.encoders.sequences_encoded > 0
     assert [record.message.endswith("computed again") for record in caplog.records] == [True]
     assert not file.exists()
     flush(second)
-    assert scorer(model, tmp_path).score(CANDIDATES, REFERENCES).f1 == pytest.approx(expected.f1, abs=1e-6)
+    assert scorer(model, tmp_path).score(CANDIDATES, REFERENCES).f1 == pytest.approx(expected.f1, abs=1e-5)
 
 
 @settings(max_examples=60, deadline=None)

@@ -19,6 +19,7 @@ from bsx.encode.torch_encoder import TransformerEmbedder
 from bsx.errors import InputError
 from bsx.match import pairs
 from bsx.match.pairs import FlatVectors, match_pairs, match_product
+from tests.helpers.matches import assert_same_matches
 
 
 def opened(folder: str, dtype: Any = "fp32") -> TransformerEmbedder:
@@ -199,9 +200,9 @@ def test_matching_halves_its_batches(monkeypatch: pytest.MonkeyPatch) -> None:
         return plain(of, chosen)
 
     monkeypatch.setattr(pairs, "padded_rows", on_a_small_card)
-    np.testing.assert_allclose(match_pairs(texts, left, right), one_by_one, atol=1e-6)
+    assert_same_matches(match_pairs(texts, left, right), one_by_one)
     assert max(tried) == 36
-    np.testing.assert_allclose(match_product(texts, np.arange(6), np.arange(6, 12)), product, atol=1e-6)
+    assert_same_matches(match_product(texts, np.arange(6), np.arange(6, 12)), product)
     monkeypatch.setattr(pairs, "padded_rows", lambda *_: (_ for _ in ()).throw(torch.OutOfMemoryError("CUDA …")))
     with pytest.raises(InputError, match="one pair of texts does not fit"):
         match_pairs(texts, left, right)
@@ -218,7 +219,7 @@ def test_a_product_is_copied_back_once_a_group_of_candidates(monkeypatch: pytest
 
     monkeypatch.setattr(pairs, "BATCH_NUMBERS", {"cpu": 300})  # groups of about 11 tokens
     monkeypatch.setattr(pairs, "fetch", noting)
-    np.testing.assert_allclose(match_product(texts, left, right), expected, atol=1e-6)
+    assert_same_matches(match_product(texts, left, right), expected)
     assert len(fetched) > 2
     assert sum(shape[1] for shape in fetched) == 20  # each candidate once, with all references
     assert {shape[2] for shape in fetched} == {20}

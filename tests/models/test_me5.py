@@ -90,11 +90,11 @@ def test_what_minilm_can_do_works(me5: bsx.Scorer, tmp_path: Path) -> None:
     assert vectors.grad is not None
     expected = me5.score(TEXTS, TEXTS[::-1]).f1
     cached = bsx.Scorer(model="me5-small-q4", cache=tmp_path / "cache", long="window")
-    assert np.allclose(cached.score(TEXTS, TEXTS[::-1]).f1, expected, atol=1e-6)
+    assert np.allclose(cached.score(TEXTS, TEXTS[::-1]).f1, expected, atol=1e-5)
     long = " ".join(TEXTS) * 30
     assert cached.score([long, long], [long, TEXTS[0]]).f1[0] == pytest.approx(1, abs=1e-6)
     cached = bsx.Scorer(model="me5-small-q4", cache=tmp_path / "cache", long="window")
-    assert np.allclose(cached.score(TEXTS, TEXTS[::-1]).f1, expected, atol=1e-6)
+    assert np.allclose(cached.score(TEXTS, TEXTS[::-1]).f1, expected, atol=1e-5)
 
 
 @pytest.mark.slow

@@ -74,7 +74,7 @@ def test_files_beside_the_weights_are_not_read(backend: str, parts: bool, folder
 def test_weights_in_parts_are_the_same_weights(backend: str, folder: Path) -> None:
     whole = scores(folder, backend)
     in_parts(folder)
-    np.testing.assert_allclose(scores(folder, backend).f1, whole.f1, atol=1e-6)
+    np.testing.assert_allclose(scores(folder, backend).f1, whole.f1, atol=1e-5)
 
 
 def test_an_index_cannot_bring_other_weights_past_the_digest(folder: Path, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_how_an_encoder_is_run_is_not_for_its_configuration_to_say(backend: str,
     before = scores(folder, backend)
     shutil.copy(folder / "model.safetensors", folder / "other.safetensors")
     change(folder, **{name: SAME[name]})
-    np.testing.assert_allclose(scores(folder, backend).f1, before.f1, atol=1e-6)
+    np.testing.assert_allclose(scores(folder, backend).f1, before.f1, atol=1e-5)
 
 
 def test_vectors_of_another_configuration_are_not_served_from_the_cache(folder: Path, tmp_path: Path) -> None:

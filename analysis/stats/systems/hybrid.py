@@ -20,7 +20,7 @@ from bsx.analysis.stats.resample import (
     sampled_units,
 )
 from bsx.analysis.stats.results import Comparison, Estimate
-from bsx.analysis.stats.rowwise import NEGLIGIBLE
+from bsx.analysis.stats.rowwise import NEGLIGIBLE, clip_variance, ratio
 from bsx.analysis.stats.validate import clusters_of, grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
@@ -187,8 +187,10 @@ def _limits(scores: Array, resamples: int, seed: Seed, clusters: Clustered = Non
     ``scores`` are human scores and those of metrics (1 + metrics, systems, segments); ``clusters`` are documents, drawn
     instead of segments.
     """
-    h, *metrics = scores - np.nanmean(scores, axis=1, keepdims=True)
-    size = np.nanmean(scores**2, axis=1).sum(axis=-1)
+    centred, squares = scores - np.nanmean(scores, axis=1, keepdims=True), np.nanmean(scores**2, axis=1)
+    varying = clip_variance(np.nanmean(centred**2, axis=1), squares) > 0
+    h, *metrics = np.where(varying[:, None], centred, 0.0)
+    size = squares.sum(axis=-1)
     parts = np.stack([np.nanmean(z, axis=0) for z in (h * h, *(part for m in metrics for part in (h * m, m * m)))])
     total = parts.sum(axis=1)
     if (total[[0, *range(2, len(total), 2)]] <= NEGLIGIBLE * size).any():
@@ -197,8 +199,7 @@ def _limits(scores: Array, resamples: int, seed: Seed, clusters: Clustered = Non
     limits = []
     for part in sums:
         variance_h, covariance, variance_m = part[..., :1], part[..., 1::2], part[..., 2::2]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            limits.append(covariance / np.sqrt(variance_h * variance_m))
+        limits.append(ratio(covariance, variance_h, variance_m))
     units = drawn_units(parts.shape[1], clusters)
     return [float(value) for value in limits[0]], np.concatenate(limits[1:]).T, units
 

@@ -26,7 +26,7 @@ from bsx.analysis.stats.resample import (
     swaps,
 )
 from bsx.analysis.stats.results import Comparison
-from bsx.analysis.stats.validate import settings, vectors
+from bsx.analysis.stats.validate import settings, several_units, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 
@@ -276,8 +276,7 @@ def prepared(
     clusters = None
     if documents is not None:
         clusters = cluster_codes(checked.pop().tolist())
-        if drawn_units(len(clusters), clusters) < 2:
-            raise InputError("documents: all segments are of one document, at least 2 are needed")
+        several_units(drawn_units(len(clusters), clusters), "documents", "segments", "document")
     half = len(checked) // 2
     score = aggregate if aggregate is not None else lambda means: means[..., 0]
     return Paired(

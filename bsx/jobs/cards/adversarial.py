@@ -247,7 +247,8 @@ def measure_perturbations(inputs: CardInputs) -> CardFindings:
 def _paired(a: Array, b: Array) -> McNemar | None:
     """Return the test of two metrics on the changes that are counted for both, those of one text as a cluster."""
     both = ~np.isnan(a) & ~np.isnan(b)
-    return mcnemar(a[both], b[both], cluster=np.nonzero(both)[1]) if both.any() else None
+    of = np.nonzero(both)[1]
+    return mcnemar(a[both], b[both], cluster=of) if len(np.unique(of)) > 1 else None
 
 
 def _perturb(

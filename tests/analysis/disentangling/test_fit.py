@@ -486,7 +486,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "se": ({}, {"se": "hc9"}, r"^se: .*hc9"),
     "cluster": ({}, {"se": "cluster"}, r"se cluster needs a column of clusters"),
     "clusters": ({"d": ["a"] * 200}, {"se": "hc3", "cluster": "d"}, r"cluster needs se cluster"),
-    "one cluster": ({"d": ["a"] * 200}, {"se": "cluster", "cluster": "d"}, r"at least 2 clusters, 'a' is the only one"),
+    "one cluster": ({"d": ["a"] * 200}, {"se": "cluster", "cluster": "d"}, r"of one cluster, 'a'.*at least 2"),
     "label": ({"lp": [None] * 200}, {"group": "lp"}, r"column 'lp', row 1 is empty"),
     "confidence": ({}, {"confidence": 95}, r"between 0 and 1"),
     "resamples": ({}, {"resamples": -1}, r"resamples\b.*got -1"),

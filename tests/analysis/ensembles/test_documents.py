@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bsx.analysis import ensemble
+from bsx.analysis import disentangle, ensemble
 from bsx.errors import InputError
 
 DOCUMENTS, SIZE = 20, 6
@@ -44,3 +44,11 @@ def test_documents_that_cannot_be_are_refused() -> None:
     twice = {**columns, "segment": ["g1", "g1", *columns["segment"][2:]], "doc": ["x", *columns["doc"][1:]]}
     with pytest.raises(InputError, match="'g1' is in two documents"):
         ensemble(twice, ["a", "b"], "human", document="doc", segment="segment")
+
+
+def test_rows_of_one_unit_are_refused() -> None:
+    columns = {name: column[:20] for name, column in table().items() if name not in ("doc", "segment")}
+    with pytest.raises(InputError, match="nothing is known about others"):
+        ensemble({**columns, "source": ["the same"] * 20}, ["a", "b"], "human", resamples=20)
+    with pytest.raises(InputError, match="nothing is known about others"):
+        disentangle({**columns, "source": ["the same"] * 20}, ["a"], ["b"])

@@ -7,7 +7,7 @@ import unicodedata
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bsx.analysis.perturbations.base import register
@@ -250,6 +250,8 @@ def test_order_and_company_do_not_matter(one: object, lang: str) -> None:
 
 
 @given(ANY)
+@example("\U0001ccf0")  # a digit to the package regex, none to an older Python
+@example("en 3:0\U0001ccf1, 1\U0001ccf2")
 @settings(max_examples=60, deadline=None)
 def test_any_text_is_taken(text: str) -> None:
     for one in FREE:

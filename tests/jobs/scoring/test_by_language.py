@@ -67,7 +67,7 @@ def test_bertscore_by_itself(cli: Cli, table: Path, tmp_path: Path, tiny_model: 
     assert [(row["id"], row["language"]) for row in found] == [(row[0], c) for row, c in zip(ROWS, CODES, strict=True)]
     scorer = bsx.Scorer(model=tiny_model("bert"), layer=2)
     scores = scorer.score([row[2] for row in ROWS], [row[3] for row in ROWS])
-    assert np.array([float(row["f1"]) for row in found]) == pytest.approx(scores.f1, abs=1e-6)
+    assert np.array([float(row["f1"]) for row in found]) == pytest.approx(scores.f1, abs=1e-5)
     assert done.out.startswith("de: ")
     lines = out.with_name("out.tsv.signature.txt").read_text(encoding="utf-8").splitlines()
     assert [line[:4] for line in lines] == ["de: ", "zh: "]

@@ -94,7 +94,7 @@ def test_figures_of_several_layers_and_systems(tiny_model: Callable[[str], str],
     result = merge_shards(folder=tmp_path / "out", output=tmp_path / "merged.tsv")
     assert [one["name"] for one in result.to_dict()["systems"]] == ["s0", "s1"]
     for mine, theirs in zip(result.to_dict()["systems"], expected.to_dict()["systems"], strict=True):
-        assert mine["f1"] == pytest.approx(theirs["f1"], abs=1e-6)  # batches are cut elsewhere
+        assert mine["f1"] == pytest.approx(theirs["f1"], abs=1e-5)  # batches are cut elsewhere
     assert str(result.prepared.signature(0)) == str(expected.prepared.signature(0))
 
 
@@ -236,7 +236,7 @@ def test_idf_is_never_that_of_a_part(tiny_model: Callable[[str], str], tmp_path:
     result = merge_shards(folder=out).to_dict()
     expected = score_files(table=table, idf=True, **settings).to_dict()
     assert result["signature"] == expected["signature"]
-    assert result["f1"] == pytest.approx(expected["f1"], abs=1e-6)
+    assert result["f1"] == pytest.approx(expected["f1"], abs=1e-5)
 
 
 def test_what_the_script_of_a_part_decides_is_refused_if_the_whole_decides_otherwise(tmp_path: Path) -> None:
