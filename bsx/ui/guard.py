@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import json
+import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -46,8 +48,41 @@ _LARGEST_FORM = 1 << 20
 """Bytes of a request that is no upload."""
 
 
+_UNFIT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
 class TooLargeError(InputError):
     """A request has more bytes than it may have."""
+
+
+def check_text(text: str) -> str:
+    """Return a text that every file takes, UTF-8, XML and spreadsheets alike.
+
+    Raises:
+        InputError: for one with half a surrogate pair, or a control character other than tab and line break.
+    """
+    if (found := _UNFIT.search(text)) is not None:
+        raise InputError(f"a text holds U+{ord(found[0]):04X}, which no file can keep: take that character out")
+    return text
+
+
+def read_texts(body: bytes, *names: str) -> tuple[str | None, ...]:
+    """Return texts of the JSON object that a request brings; None for null and for what is left out.
+
+    `Guard` has bounded its bytes.
+
+    Raises:
+        InputError: if it is no such object, is nested too deep, or has a text that no file can keep.
+    """
+    try:
+        content: object = json.loads(body)
+    except (ValueError, RecursionError):
+        content = None
+    given: list[object] = [content.get(name) for name in names] if isinstance(content, dict) else []
+    texts = tuple(check_text(one) if isinstance(one, str) else None for one in given)
+    if texts != tuple(given) or not given:
+        raise InputError(f"this takes a JSON object with texts, or null, under {', '.join(names)}")
+    return texts
 
 
 @dataclass

@@ -31,7 +31,8 @@ _CELL = 400  # characters of a cell that are shown
 _MOST = 64  # files of a run
 _PROBLEMS = 3  # of a file that are shown
 _SINGLE = ("sheet", "source", "document", "system", "segment", "lang", "source_lang")  # what a form says once
-_PATIENCE = 60.0  # seconds that an upload may stand still; others wait for it
+_PATIENCE = 60.0  # seconds that an upload may stand still
+_ARRIVING: set[Path] = set()  # what is being uploaded and is in no record yet: no two have one name
 
 
 @dataclass(frozen=True)
@@ -77,16 +78,21 @@ async def store(run: Run, name: str, body: AsyncIterator[bytes]) -> StoredFile:
         InputError: if the disk is full, there are too many files, or nothing comes any more.
     """
     stored = _new_name(run, name)
-    with atomic_path(run.folder / stored, own=True) as temporary, temporary.open("wb") as stream:
-        try:
-            while True:
-                stream.write(await asyncio.wait_for(anext(body), _PATIENCE))
-        except StopAsyncIteration:
-            pass
-        except TimeoutError as error:
-            raise InputError(f"The upload of {_shown(name)} has stood still for too long: try again.") from error
-        size = stream.tell()
-    return _added(run, StoredFile(name=_shown(name), stored=stored, size=size))
+    path = run.file(stored)
+    _ARRIVING.add(path)
+    try:
+        with atomic_path(path, own=True) as temporary, temporary.open("wb") as stream:
+            try:
+                while True:
+                    stream.write(await asyncio.wait_for(anext(body), _PATIENCE))
+            except StopAsyncIteration:
+                pass
+            except TimeoutError as error:
+                raise InputError(f"The upload of {_shown(name)} has stood still for too long: try again.") from error
+            size = stream.tell()
+        return _added(run, StoredFile(name=_shown(name), stored=stored, size=size))
+    finally:
+        _ARRIVING.discard(path)
 
 
 def copy_in(run: Run, path: Path) -> StoredFile:
@@ -97,18 +103,27 @@ def copy_in(run: Run, path: Path) -> StoredFile:
     """
     NamedFile(path, found=True)
     stored = _new_name(run, path.name)
-    with atomic_path(run.folder / stored, own=True) as temporary:
+    with atomic_path(run.file(stored), own=True) as temporary:
         shutil.copyfile(path, temporary)
-    return _added(run, StoredFile(name=_shown(path.name), stored=stored, size=(run.folder / stored).stat().st_size))
+        size = temporary.stat().st_size
+    return _added(run, StoredFile(name=_shown(path.name), stored=stored, size=size))
 
 
 def copy_of(workspace: Workspace, run: Run) -> Run:
-    """Return a new run with the files and choices of another."""
+    """Return a new run with the files and choices of another.
+
+    Raises:
+        InputError: if one of the files is not there any more.
+    """
     record = run.record
+    paths = [run.file(file.stored) for file in record.files]
+    for file, path in zip(record.files, paths, strict=True):
+        if not path.is_file():
+            raise InputError(f"{file.name} is not in the folder of this run any more: begin a new one with it.")
     made = workspace.new(record.title)
-    for file in record.files:
-        with atomic_path(made.folder / file.stored, own=True) as temporary:
-            shutil.copyfile(run.file(file.stored), temporary)
+    for path in paths:
+        with atomic_path(made.file(path.name), own=True) as temporary:
+            shutil.copyfile(path, temporary)
     made.update(files=record.files, choices=record.choices, size=record.size)
     return made
 
@@ -257,6 +272,8 @@ def settle(run: Run, given: Mapping[str, Sequence[str]]) -> Choices:
         files = [tables[0].model_copy(update={"role": "table"})]
     else:
         roles = {file.stored: (given.get(f"role-{file.stored}") or [file.role or ""])[0] for file in files}
+        if unknown := {*roles.values()} - {"", "candidates", "references", "source"}:  # a record with it is unreadable
+            raise InputError(f"There is no role {min(unknown)!r}: choose one of those offered.")
         files = [file.model_copy(update={"role": roles[file.stored] or None}) for file in files]
         run.update(files=(*files, *(file for file in record.files if file.stored == TEXTS)))
         columns = _together(run, files)
@@ -340,7 +357,7 @@ def _together(run: Run, files: Sequence[StoredFile]) -> dict[str, str]:
         paths.append((name, run.file(file.stored)))
     counts = {file.name: 0 for file in used}
     try:
-        with atomic_text(run.folder / TEXTS, own=True) as stream:
+        with atomic_text(run.file(TEXTS), own=True) as stream:
             readers = [NamedFile(path).lines() for _, path in paths]
             for number, row in enumerate(itertools.zip_longest(*readers), start=1):
                 for file, text in zip(used, row, strict=True):
@@ -391,7 +408,8 @@ def _chosen_columns(choices: Choices, seen: Preview) -> Choices:
 
 def _new_name(run: Run, name: str) -> str:
     """Return what an upload is called: a number, and its ending if that is a plain one."""
-    taken = {file.stored for file in run.record.files}
+    arriving = {path.name for path in _ARRIVING if path.parent == run.folder}
+    taken = {file.stored for file in run.record.files} | arriving
     if len(taken) >= _MOST:
         raise InputError(f"A run takes {_MOST} files at most.")
     ending = re.search(r"(\.[a-z0-9_-]{1,10}){0,1}(\.gz)?$", name.lower())

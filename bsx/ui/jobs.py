@@ -154,15 +154,13 @@ class Jobs:
             InputError: if it is in the queue already, the server is ending, or the folder has links, through which
                 the commands would write elsewhere.
         """
-        link = next((path for path in run.folder.iterdir() if path.is_symlink()), None)
-        if link is not None:
-            raise InputError("is a link, and a run writes to its own folder only: remove it", file=link)
+        _check_links(run)
         with self._changed:
             if self._closed or any(job.run.name == run.name for job in self._jobs()):
                 raise InputError(f"{run.name} is in the queue already")
             for stale in (SUMMARY, COMPARISON):  # of other choices, perhaps
                 (run.folder / stale).unlink(missing_ok=True)
-            with atomic_text(run.folder / COMMANDS, own=True) as stream:
+            with atomic_text(run.file(COMMANDS), own=True) as stream:
                 stream.write(script(made))
             run.update(state="queued", error=None, seconds=None, progress=Moment(steps=len(made)))
             self._waiting.append(_Job(run, list(made), download))
@@ -247,10 +245,11 @@ class Jobs:
     def _run(self, job: _Job) -> dict[str, object]:
         """Run the commands of a job, and return what its record says then."""
         job.since = time.monotonic()
+        _check_links(job.run)  # it has waited
         job.run.update(state="running")
         told: str | None = None
         state = "done"
-        path = job.run.folder / LOG
+        path = job.run.file(LOG)
         path.unlink(missing_ok=True)  # it may have another name elsewhere
         with path.open("x", encoding="utf-8", newline="\n") as log:
             for step, command in enumerate(job.commands, start=1):
@@ -284,7 +283,7 @@ class Jobs:
         }
         if not job.download:
             environment["HF_HUB_OFFLINE"] = "1"
-        with _printed(folder / command.printed if command.printed else None) as output:
+        with _printed(job.run.file(command.printed) if command.printed else None) as output:
             with self._changed:
                 if job.ending is not None:
                     raise _FailedError(job.ending)
@@ -322,6 +321,13 @@ class Jobs:
                 log.flush()
                 room -= len(raw)
         return error
+
+
+def _check_links(run: Run) -> None:
+    """Refuse a run whose folder has links, through which its commands would read and write elsewhere."""
+    link = next((path for path in run.folder.iterdir() if path.is_symlink()), None)
+    if link is not None:
+        raise InputError("is a link, and a run works in its own folder only: remove it", file=link)
 
 
 class _FailedError(Exception):

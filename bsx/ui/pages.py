@@ -79,7 +79,8 @@ def render(request: Request, template: str, values: Mapping[str, object], status
         status: of the answer.
     """
     given = {"here": "", "run": None, "version": VERSION, "workspace": request.app.state.workspace, **values}
-    return HTMLResponse(_environment().get_template(template).render(given), status)
+    text = _environment().get_template(template).render(given)
+    return HTMLResponse(text.encode("utf-8", "replace"), status)  # documents may hold half a surrogate pair
 
 
 @cache
@@ -90,7 +91,8 @@ def _static(name: str) -> tuple[str, str] | None:
 
 
 def _serve(request: Request) -> Response:
-    found = _static(request.path_params["name"])
+    name = request.path_params["name"]
+    found = _static(name) if re.fullmatch(r"[a-z0-9.-]{1,60}", name) else None
     if found is None:
         return Response("There is no such file.\n", 404, media_type="text/plain")
     return Response(found[0], headers={"content-type": found[1], "cache-control": "no-cache"})

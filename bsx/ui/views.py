@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -19,7 +18,7 @@ from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import Asked
 from bsx.errors import BsxError, InputError
 from bsx.ui import choosing, inputs
-from bsx.ui.guard import TooLargeError
+from bsx.ui.guard import TooLargeError, check_text
 from bsx.ui.jobs import Jobs, commands
 from bsx.ui.pages import render
 from bsx.ui.workspace import COMMANDS, LOG, UNFINISHED, Record, Run, Workspace
@@ -51,7 +50,6 @@ class Views:
         self._workspace = workspace
         self._jobs = jobs
         self._survey = choosing.Survey()
-        self._uploading = asyncio.Lock()
 
     def routes(self) -> list[Route]:
         """Return the routes; of a workspace that is only read, none that changes anything."""
@@ -106,11 +104,10 @@ class Views:
         """Store a file in a run."""
         run = self._workspace.run(request.path_params["name"])
         _editable(run)
-        async with self._uploading:
-            try:
-                file = await inputs.store(run, request.query_params.get("name", "file"), request.stream())
-            except BsxError as error:
-                return JSONResponse({"problem": str(error)}, 413 if isinstance(error, TooLargeError) else 400)
+        try:
+            file = await inputs.store(run, request.query_params.get("name", "file"), request.stream())
+        except BsxError as error:
+            return JSONResponse({"problem": str(error)}, 413 if isinstance(error, TooLargeError) else 400)
         return JSONResponse({"stored": file.stored}, 201)
 
     def files(self, request: Request) -> Response:
@@ -315,7 +312,13 @@ def _form(handle: Callable[[Request, FormData], Response]) -> Callable[[Request]
 
     @wraps(handle)
     async def endpoint(request: Request) -> Response:
+        if "multipart/" in request.headers.get("content-type", "").lower():
+            # In which every field may have an encoding of its own.
+            raise InputError("The forms of this page are sent as application/x-www-form-urlencoded.")
         async with request.form(max_files=0, max_fields=4000) as form:
+            for pair in form.multi_items():
+                for text in map(str, pair):
+                    check_text(text)
             return await run_in_threadpool(handle, request, form)
 
     return endpoint

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
+import os
 import re
 import secrets
 import shutil
@@ -12,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from bsx.data.output import atomic_text
+from bsx.data.run import BESIDE
 from bsx.errors import InputError, UnknownNameError
 
 State = Literal["draft", "queued", "running", "done", "failed", "cancelled", "interrupted"]
@@ -39,6 +42,11 @@ _CHANGING = threading.Lock()
 _LONGEST_RECORD = 8 << 20  # bytes
 
 _Count = Annotated[int, Field(ge=0, le=1 << 53)]
+
+
+def _printable(title: str) -> str:
+    """Return a title without what turns or hides text, or ends the argument of a command."""
+    return "".join(c for c in title if c.isprintable())[:120]
 
 
 class _Part(BaseModel):
@@ -102,7 +110,7 @@ class Moment(_Part):
 class Record(_Part):
     """What ``run.json`` says of a run."""
 
-    title: str = ""
+    title: Annotated[str, AfterValidator(_printable)] = ""
     created: str = ""
     files: tuple[StoredFile, ...] = ()
     choices: Choices = Choices()
@@ -138,21 +146,12 @@ class Run:
         except (OSError, ValueError) as error:  # a ValidationError is one, too
             return Record(title=self.name, state="failed", error=f"{RECORD} cannot be read: {_first_line(error)}")
 
-    @property
-    def comparison(self) -> Path:
-        """The document of ``bsx compare``; there is none of one system."""
-        return self.folder / COMPARISON
-
-    @property
-    def summary(self) -> Path:
-        """The document of ``bsx score``."""
-        return self.folder / SUMMARY
-
     def file(self, name: str) -> Path:
-        """Return the path of one of its files.
+        """Return the path of one of its files: whatever opens one, to read or to write, asks here for the path.
 
         Raises:
-            UnknownNameError: for a name that is no plain one, or a link to elsewhere.
+            UnknownNameError: for a name that is no plain one; a link to elsewhere; a table beside which such a link
+                lies, because who reads the one reads the other.
         """
         return _inside(self.folder, name)
 
@@ -204,7 +203,10 @@ class Workspace:
             names = sorted(entry.name for entry in self.folder.iterdir())
         except OSError:
             return []
-        found = [run for name in names if (run := self._find(name)) is not None]
+        found: list[Run] = []
+        for name in names:
+            with contextlib.suppress(UnknownNameError):
+                found.append(self.run(name))
         runs = [run for run in found if run.folder != self.folder]
         runs.sort(key=lambda run: (run.record.created, run.name), reverse=True)
         return runs + [run for run in found if run.folder == self.folder]
@@ -215,10 +217,16 @@ class Workspace:
         Raises:
             UnknownNameError: if there is none of this name in the folder; names never lead out of it.
         """
-        found = self._find(name)
-        if found is None:
-            raise UnknownNameError(f"there is no run {name!r} in this folder")
-        return found
+        with contextlib.suppress(OSError):  # a folder that may not be read
+            path = _inside(self.folder, name)
+            if path.is_dir() and not path.is_symlink():  # one folder is one run, under one name
+                tables = [_inside(path, f"scores{end}") for end in TABLES]
+                table = next((one for one in tables if one.is_file()), path / SCORES)
+                if (path / RECORD).is_file() or table.is_file():
+                    return Run(name, path, table)
+            elif path.suffix in TABLES and path.is_file() and path.with_name(name + SIDECAR).is_file():
+                return Run(name, self.folder, path)
+        raise UnknownNameError(f"there is no run {name!r} in this folder")
 
     def new(self, title: str) -> Run:
         """Make the folder of a new run; its name has the date, and nothing of what the user wrote."""
@@ -230,9 +238,8 @@ class Workspace:
         except OSError as error:
             raise InputError(f"cannot be made ({error.strerror})", file=folder) from error
         run = Run(name, folder, folder / SCORES)
-        title = "".join(c for c in title if c.isprintable())[:120] or name
         try:
-            run.save(Record(title=title, created=now.isoformat(timespec="microseconds")))
+            run.save(Record(title=_printable(title) or name, created=now.isoformat(timespec="microseconds")))
         except InputError:  # the disk is full
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -244,36 +251,22 @@ class Workspace:
             raise InputError(f"{run.name} was not made by the page: it is not removed")
         shutil.rmtree(run.folder)
 
-    def _find(self, name: str) -> Run | None:
-        try:
-            path = _inside(self.folder, name)
-        except UnknownNameError:
-            return None
-        if path.is_dir():
-            tables = [path / f"scores{end}" for end in TABLES]
-            if any(map(_leads_out, tables)):
-                return None
-            table = next((one for one in tables if one.is_file()), path / SCORES)
-            return Run(name, path, table) if (path / RECORD).is_file() or table.is_file() else None
-        if path.suffix in TABLES and path.with_name(name + SIDECAR).is_file():
-            return Run(name, self.folder, path)
-        return None
 
-
-_PLAIN = re.compile(r"[^/\\\x00-\x1f\x7f:]{1,255}")
+_PLAIN = re.compile(r"[^/\\\x00-\x1f\x7f:\ud800-\udfff]+")
+_LONGEST_NAME = 255  # bytes that a file system takes
 
 
 def _inside(folder: Path, name: str) -> Path:
     """Return what a plain name stands for in a folder: no way up, no drive, no hidden file, no link to elsewhere."""
-    path = folder / name
-    if _PLAIN.fullmatch(name) is None or name.startswith(".") or _leads_out(path):
+    if _PLAIN.fullmatch(name) is None or name.startswith(".") or len(name.encode()) > _LONGEST_NAME:
         raise UnknownNameError(f"there is nothing called {name!r} in this folder")
-    return path
-
-
-def _leads_out(path: Path) -> bool:
-    """Tell whether a file is a link to another folder."""
-    return path.is_symlink() and path.resolve().parent != path.parent.resolve()
+    for one in (name, *(name + end for end in BESIDE)):
+        path = folder / one
+        # Unlike the methods of `Path`, these two end with no error for names that are too long and links in a circle.
+        linked = os.path.islink(path)  # noqa: PTH114
+        if linked and Path(os.path.realpath(path)).parent != Path(os.path.realpath(folder)):
+            raise UnknownNameError(f"{one!r} is a link that leads out of this folder: put a copy in its place")
+    return folder / name
 
 
 def _first_line(error: Exception) -> str:

@@ -16,6 +16,7 @@ from bsx.ui.app import make_app
 from bsx.ui.jobs import Jobs
 from bsx.ui.workspace import COMMANDS, LOG, RECORD, SCORES, Workspace
 from tests.ui.conftest import HOST, OWN, PORT, TOKEN
+from tests.ui.results import made as results
 from tests.ui.test_jobs import Ends, a_run, made
 
 COOKIE = f"bsx-{PORT}={TOKEN}"
@@ -214,3 +215,145 @@ def test_an_option_as_a_column_is_a_column(workspace: Workspace, jobs: Jobs, end
     jobs.submit(run, made(run))
     assert ends(run, jobs) == run.record
     assert run.record.state == "done", run.record.error
+
+
+@pytest.mark.anyio
+async def test_an_upload_that_stands_still_holds_up_no_other(workspace: Workspace, jobs: Jobs) -> None:
+    import asyncio
+
+    import httpx
+
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"slow "
+        begun.set()
+        await go_on.wait()
+        yield b"one\n"
+
+    runs = [workspace.new("x") for _ in range(2)]
+    transport = httpx.ASGITransport(make_app(workspace, TOKEN, PORT, jobs))
+    async with httpx.AsyncClient(transport=transport, base_url=HOST, headers={**OWN, "cookie": COOKIE}) as client:
+        stalled = asyncio.create_task(client.put(f"/upload/{runs[0].name}?name=a.txt", content=slow()))
+        await begun.wait()
+        async with asyncio.timeout(10):
+            answers = [await client.put(f"/upload/{run.name}?name=b.txt", content=b"quick\n") for run in runs]
+        go_on.set()
+        answers.append(await stalled)
+    assert [answer.status_code for answer in answers] == [201, 201, 201]
+    contents = [{file.name: run.file(file.stored).read_text() for file in run.record.files} for run in runs]
+    assert contents == [{"a.txt": "slow one\n", "b.txt": "quick\n"}, {"b.txt": "quick\n"}]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        (f"/runs/{'é' * 200}", 404),
+        (f"/results/{'é' * 200}/columns", 404),
+        (f"/static/{'e' * 300}.css", 404),
+        (f"/results/run/texts/{'1' * 5000}", 404),
+        (f"/results/run/risks/{'1' * 5000}", 404),
+        ("/results/run/spans/-1", 404),
+        (f"/results/run/align/0/{'1' * 5000}", 404),
+    ],
+    ids=range(7),
+)
+def test_an_address_that_is_too_long_is_none(client: TestClient, workspace: Workspace, path: str, status: int) -> None:
+    results.write(workspace.folder / "run", results.rows(2, ["ours"]), compared=False)
+    assert client.get(path).status_code == status
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 100_000,
+        b'{"segment": "seg-0", "note": ' + b"[" * 900 + b"]" * 900 + b"}",
+        b'{"segment": "seg-0", "note": ' + b"1" * 5000 + b"}",
+        b'{"segment": "seg-0", "note": "\\ud800"}',
+        b'{"segment": "seg-0", "note": "\xed\xa0\x80"}',
+        b'{"segment": "seg-0", "note": "\\u0000"}',
+        b'{"segment": "seg-0", "note": "\\u000b"}',
+        b'{"segment": "seg-0", "note": "\\uffff"}',
+        b'{"segment": "\\ud800", "note": ""}',
+        b"{" + b" " * (2 << 20) + b"}",
+    ],
+    ids=range(10),
+)
+def test_a_note_that_no_file_can_keep_is_refused(client: TestClient, workspace: Workspace, body: bytes) -> None:
+    results.write(workspace.folder / "run", results.rows(2, ["ours"]), compared=False)
+    assert client.post("/results/run/selection", content=body, headers=OWN).status_code in (400, 413)
+    assert client.get("/results/run/selection").json()["segments"] == {}
+    body = b'{"segment": "seg-0", "note": "a\\ttab, a\\nline, \\ud83d\\ude00"}'
+    assert client.post("/results/run/selection", content=body, headers=OWN).status_code == 200
+
+
+@pytest.mark.parametrize("note", ['"\\ud800"', '"\\u0000"', "[" * 400 + "]" * 400, "1", '{"a": 1}'], ids=range(5))
+def test_a_selection_that_is_damaged_is_told(client: TestClient, workspace: Workspace, note: str) -> None:
+    results.write(workspace.folder / "run", results.rows(2, ["ours"]), compared=False)
+    content = f'{{"version": 1, "segments": {{"seg-0": {{"note": {note}}}}}}}'
+    (workspace.folder / "run" / "selection.json").write_text(content)
+    assert client.get("/results/run").status_code == 200
+    for path in ("selection", "exports", "export/selection.tsv"):
+        assert client.get(f"/results/run/{path}").status_code == 400, path
+    change = {"segment": "seg-1", "was": None, "note": "x"}
+    assert client.post("/results/run/selection", json=change, headers=OWN).status_code == 400
+    assert (workspace.folder / "run" / "selection.json").read_text() == content
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/x-www-form-urlencoded", b"lang=de%00"),
+        ("application/x-www-form-urlencoded", b"lang%0b=de"),
+        ("multipart/form-data; boundary=x; charset=unicode_escape", b"--x--"),
+        ("multipart/form-data; boundary=x; charset=punycode", b"--x--"),
+        ("multipart/form-data", b""),
+    ],
+    ids=range(5),
+)
+def test_a_form_brings_no_text_that_no_file_can_keep(
+    client: TestClient, workspace: Workspace, tmp_path: Path, kind: str, body: bytes
+) -> None:
+    run = a_run(workspace, tmp_path)
+    field = b'--x\r\nContent-Disposition: form-data; name="lang"\r\n\r\n\\ud800\xff\r\n'
+    before = run.record
+    body = field + body if body == b"--x--" else body
+    for page in ("files", "metrics", "remove-file", "remove"):
+        answer = client.post(f"/runs/{run.name}/{page}", content=body, headers={**OWN, "content-type": kind})
+        assert answer.status_code == 400, page
+    assert run.record == before
+
+
+@pytest.mark.parametrize("role", ["table", "anything"])
+def test_a_role_that_is_none_does_not_make_a_record_unreadable(
+    client: TestClient, workspace: Workspace, tmp_path: Path, role: str
+) -> None:
+    (tmp_path / "a.txt").write_text("a cat\n")
+    run = workspace.new("x")
+    inputs.copy_in(run, tmp_path / "a.txt")
+    form = {"role-input-1.txt": role}
+    assert client.post(f"/runs/{run.name}/files", data=form, headers=OWN).status_code == 400
+    assert [(file.name, file.role in (None, "candidates")) for file in run.record.files] == [("a.txt", True)]
+
+
+def test_names_and_texts_in_no_encoding(client: TestClient, workspace: Workspace) -> None:
+    results.write(workspace.folder / "run", results.rows(12, ["ours", "theirs"]))
+    compared = workspace.folder / "run" / "compare.json"
+    compared.write_text(compared.read_text().replace("theirs", "\\ud800"))
+    record = json.loads((workspace.folder / "run" / RECORD).read_text())
+    (workspace.folder / "run" / RECORD).write_text(json.dumps({**record, "title": "a\0b"}))
+    try:
+        (workspace.folder / os.fsdecode(b"\xff")).mkdir()
+        (workspace.folder / os.fsdecode(b"\xff") / RECORD).write_text("{}")
+    except OSError:  # a file system of names in UTF-8
+        pass
+    for page in ("/", "/runs", "/results/run"):
+        assert client.get(page).status_code == 200, page
+    assert workspace.run("run").record.title == "ab"
+
+
+def test_a_file_that_is_gone_is_not_run_again(client: TestClient, workspace: Workspace, tmp_path: Path) -> None:
+    run = a_run(workspace, tmp_path)
+    (run.folder / "input-1.tsv").unlink()
+    assert client.post(f"/runs/{run.name}/again", headers=OWN).status_code == 400
+    assert workspace.runs() == [run]

@@ -252,3 +252,14 @@ def test_the_sheets_can_be_chosen_where_the_first_is_no_table(
         assert f'name="{field}" value="{value}" checked' in page.text
     assert '<option value="sw" selected>' in page.text
     assert 'name="sheet" value="Strings"' in page.text
+
+
+def test_a_preview_shows_the_first_fifty_columns(client: TestClient, workspace: Workspace, tmp_path: Path) -> None:
+    table = tmp_path / "wide.tsv"
+    table.write_text("\t".join(f"c{n}" for n in range(80)) + "\n" + "\t".join(f"cell {n}" for n in range(80)) + "\n")
+    run = workspace.new("x")
+    inputs.copy_in(run, table)
+    page = client.get(f"/runs/{run.name}/files").text
+    assert (">cell 49<" in page, ">cell 50<" in page) == (True, False)
+    assert "50 of 80 columns" in page
+    assert page.count('value="c79"') == 6  # all can be chosen

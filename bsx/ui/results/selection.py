@@ -11,6 +11,7 @@ from pathlib import Path
 from bsx.data.lines import NamedFile
 from bsx.data.output import atomic_text
 from bsx.errors import InputError
+from bsx.ui.guard import check_text
 
 SELECTION = "selection.json"
 LONGEST_NOTE = 10_000  # characters
@@ -57,10 +58,17 @@ def read_selection(file: Path) -> Kept:
     if not file.is_file():
         return Kept()
     content = NamedFile(file).json()
-    segments = content.get("segments") if isinstance(content, dict) else None
-    if not isinstance(segments, dict) or not isinstance(version := content.get("version", 0), int):
-        raise InputError("is no selection: it has no segments with their notes; mend or remove it", file=file)
-    return Kept(version, {name: str(one.get("note") or "") for name, one in segments.items() if isinstance(one, dict)})
+    try:
+        return Kept(
+            int(content.get("version", 0)),
+            {check_text(name): check_text(one.get("note") or "") for name, one in content["segments"].items()},
+        )
+    except InputError as error:
+        raise InputError(f"is damaged: {error}", file=file) from error
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            "is no selection: it has no segments with their notes; mend or remove it", file=file
+        ) from error
 
 
 def change(file: Path, segment: str, was: str | None, note: str | None, known: Collection[str]) -> Kept:

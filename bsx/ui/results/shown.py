@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,7 +70,7 @@ def read_beside(run: Run, table: ScoredTable, *, own: bool) -> RunNeighbours:
     ]
     for path in documents[:_MOST_FILES]:
         try:
-            if path.stat().st_size > _LARGEST:
+            if run.file(path.name).stat().st_size > _LARGEST:
                 found.notes.append(f"{path.name} is larger than {_LARGEST >> 20} MB and is not read.")
                 continue
             result = parse_document(NamedFile(path).json(), path.name)
@@ -87,7 +86,7 @@ def read_beside(run: Run, table: ScoredTable, *, own: bool) -> RunNeighbours:
             found.documents[path.name] = result
     others = [path for path in files if path.suffix in TABLE_FORMATS and path != run.scores]
     for path in others[:_MOST_FILES] if own else ():
-        _take_spans(path, table, places, found)
+        _take_spans(run, path.name, table, places, found)
     return found
 
 
@@ -115,8 +114,9 @@ def _take_risks(
         found.notes.append(f"{name}: {left:,} rows are of no segment and system of this table, or of another text.")
 
 
-def _take_spans(path: Path, table: ScoredTable, places: dict[str, int], found: RunNeighbours) -> None:
+def _take_spans(run: Run, name: str, table: ScoredTable, places: dict[str, int], found: RunNeighbours) -> None:
     try:
+        path = run.file(name)
         if not {"system", "segment", "start", "end", "severity"} <= {*Table(path).columns} & {*COLUMNS}:
             return
         read = read_spans(path)

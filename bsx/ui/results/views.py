@@ -23,7 +23,7 @@ from starlette.routing import BaseRoute, Route
 from bsx.analysis.agreement.result import CompareResult
 from bsx.analysis.report.result import chart_library
 from bsx.errors import BsxError, InputError, UnknownNameError
-from bsx.support.untyped import Untyped
+from bsx.ui.guard import read_texts
 from bsx.ui.pages import render
 from bsx.ui.results.aligning import Aligners
 from bsx.ui.results.exports import Export, exports, make
@@ -68,10 +68,10 @@ class ResultViews:
             Route("/results/{run}", self._page),
             Route("/results/{run}/columns", _told(self._columns)),
             Route("/results/{run}/scores", _told(self._scores)),
-            Route("/results/{run}/texts/{column:int}", _told(self._texts)),
-            Route("/results/{run}/risks/{system:int}", _told(self._risks)),
-            Route("/results/{run}/spans/{system:int}", _told(self._spans)),
-            Route("/results/{run}/align/{system:int}/{place:int}", _told(self._align)),
+            Route("/results/{run}/texts/{column}", _told(self._texts)),
+            Route("/results/{run}/risks/{system}", _told(self._risks)),
+            Route("/results/{run}/spans/{system}", _told(self._spans)),
+            Route("/results/{run}/align/{system}/{place}", _told(self._align)),
             Route("/results/{run}/selection", _told(self._selection)),
             Route("/results/{run}/selection", self._change, methods=["POST"]),
             Route("/results/{run}/exports", _told(self._exports)),
@@ -135,11 +135,7 @@ class ResultViews:
         opened = self._open(run)
         record = run.record
         notes = (*opened.table.notes, *opened.beside.notes)
-        commands = run.folder / COMMANDS
-        made = ""
-        if self._own(run) and commands.is_file():
-            with commands.open(encoding="utf-8", errors="replace") as stream:
-                made = stream.read(_LONGEST_COMMANDS)
+        made = (run.read(COMMANDS, _LONGEST_COMMANDS) if self._own(run) else None) or b""
         return render(
             request,
             "results.html.jinja",
@@ -149,7 +145,7 @@ class ResultViews:
                 "title": record.title or run.name,
                 "shown": opened.shown,
                 "notes": notes,
-                "made": made.strip(),
+                "made": made.decode("utf-8", "replace").strip(),
             },
         )
 
@@ -185,16 +181,16 @@ class ResultViews:
 
     def _texts(self, request: Request) -> Response:
         table = self._open(self._run(request)).table
-        number = request.path_params["column"]
+        number = _number(request, "column")
         if number >= len(table.texts):
             raise UnknownNameError(f"there is no column {number} of texts")
         return _json(request, table.column(table.texts[number]))
 
     def _risks(self, request: Request) -> Response:
-        return _json(request, self._open(self._run(request)).beside.risks.get(request.path_params["system"], {}))
+        return _json(request, self._open(self._run(request)).beside.risks.get(_number(request, "system"), {}))
 
     def _spans(self, request: Request) -> Response:
-        found = self._open(self._run(request)).beside.spans.get(request.path_params["system"], {})
+        found = self._open(self._run(request)).beside.spans.get(_number(request, "system"), {})
         return _json(
             request,
             {
@@ -208,7 +204,7 @@ class ResultViews:
             raise InputError("results are only shown here (read_only), and an alignment takes an encoder to run")
         run = self._run(request)
         table = self._open(run).table
-        system, place = request.path_params["system"], request.path_params["place"]
+        system, place = _number(request, "system"), _number(request, "place")
         if system >= len(table.systems) or place >= len(table.segments):
             raise UnknownNameError("there is no such segment")
         candidate = _text(table, table.candidate(system), place, "candidate")
@@ -223,21 +219,15 @@ class ResultViews:
         return _kept(read_selection(self._selected(self._run(request))))
 
     async def _change(self, request: Request) -> Response:
-        try:
-            content: Untyped = json.loads(await request.body())
-        except ValueError:
-            content = None
-        given = content if isinstance(content, dict) else {}
-        segment, was, note = (given.get(name) for name in ("segment", "was", "note"))
-        if not isinstance(segment, str) or not all(one is None or isinstance(one, str) for one in (was, note)):
-            return JSONResponse({"error": "a change names segment, was and note"}, 400)
+        body = await request.body()
 
         def changed() -> Response:
+            segment, was, note = read_texts(body, "segment", "was", "note")
             run = self._run(request)
             if self._workspace.read_only:
                 raise InputError("results are only shown here (read_only): nothing is kept")
             try:
-                return _kept(change(self._selected(run), segment, was, note, self._open(run).table.segments))
+                return _kept(change(self._selected(run), segment or "", was, note, self._open(run).table.segments))
             except Conflict as conflict:
                 return _kept(conflict.kept, 409)
 
@@ -294,6 +284,14 @@ def _state(run: Run) -> tuple[object, ...]:
                 stat = path.stat()
                 found.append((path.name, stat.st_mtime_ns, stat.st_size))
     return tuple(found)
+
+
+def _number(request: Request, name: str) -> int:
+    """Return a number of an address; Starlette's own are of any length, and Python reads none of 5,000 digits."""
+    given = str(request.path_params[name])
+    if not given.isdecimal() or len(given) > 9:
+        raise UnknownNameError(f"there is no {name} {given[:80]!r}")
+    return int(given)
 
 
 def _text(table: ScoredTable, column: TextColumn | None, place: int, role: str) -> str:

@@ -169,7 +169,7 @@ def test_the_answer_is_the_presenters(tmp_path: Path) -> None:
 
     run, table = folder_of(tmp_path)
     found = shown(run, table, read_beside(run, table, own=True))
-    result = read_document(run.comparison).content
+    result = read_document(run.file("compare.json")).content
     assert found.lead == in_form(result, "answer")  # type: ignore[arg-type] # a result
     assert found.sections[0].id == "systems"
 
