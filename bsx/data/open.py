@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 from bsx.data.corpus import Corpus
 from bsx.data.files import LineFiles, PartFile, TableFile, Tables
 from bsx.data.formats.source import MEMORIES, OFFICE, XLIFF
-from bsx.data.lines import NamedFile
+from bsx.data.lines import NamedFile, unread_address
 from bsx.data.long import SEGMENTS, SYSTEM
 from bsx.data.pairing import refuse_alike
 from bsx.data.spool import STDIN
@@ -41,7 +41,7 @@ def table_parts(table: str) -> list[PartFile]:
         root = Path(*path.parts[:fixed])
         below = [(file, file.relative_to(root).parts) for file in root.glob("/".join(path.parts[fixed:]))]
         found = [file for file, names in below if file.is_file() and not any(name.startswith(".") for name in names)]
-        problem = "no file has a name like this"
+        problem = f"no file has a name like this{unread_address(table)}"
     if not found:
         raise InputError(problem, file=table)
     names = sorted((file.relative_to(root).as_posix(), file) for file in found)

@@ -19,7 +19,7 @@ import numpy as np
 from bsx.data import cells
 from bsx.data.cells import Spelled
 from bsx.data.formats.opening import open_source
-from bsx.data.formats.source import INSTEAD, OFFICE, RowSource, kind_of
+from bsx.data.formats.source import INSTEAD, MOST_COLUMNS, OFFICE, RowSource, kind_of
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
 from bsx.data.run import tell
 from bsx.errors import InputError, UnknownNameError
@@ -143,7 +143,8 @@ class Table:
         notes: what a reader should know, such as which sheet was read or what was left out; said once in a run.
 
     Raises:
-        InputError: if the file is missing, empty, of an unknown format, or names a column twice.
+        InputError: if the file is missing, empty, of an unknown format, has more than `MOST_COLUMNS` columns, or names
+            one twice.
     """
 
     languages: Mapping[str, str] = {}
@@ -174,6 +175,11 @@ class Table:
         elif self._kind == ".csv":
             self._separator = self._csv_separator()
         self.columns = self._columns()
+        if len(self.columns) > MOST_COLUMNS:
+            raise InputError(
+                f"has {len(self.columns):,} columns, and {MOST_COLUMNS:,} are read at most: leave out what is not needed",
+                file=self.name,
+            )
         for name, count in Counter(self.columns).items():
             if count > 1:
                 raise InputError(f"the column {name!r} stands twice in the header: rename one", file=self.name)

@@ -11,23 +11,68 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import ModuleType
+from typing import IO
+
+from bsx.support.import_path import import_path
 
 SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 """What tells a Python of version 3.11 or later to leave the current folder out; older ones do not know it."""
 
 
-def run_code(code: str, *arguments: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
+def start(
+    *words: str,
+    python: str | None = None,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    stdout: IO[bytes] | int = subprocess.PIPE,
+    stderr: IO[bytes] | int = subprocess.PIPE,
+) -> subprocess.Popen[bytes]:
+    """Start a Python process in a session of its own, so that Ctrl-C is for this one, with a pipe to its input.
+
+    Args:
+        words: what follows the interpreter.
+        python: an interpreter with packages of its own, of any version, which runs a file; None: this one, and the
+            process finds the modules that this one finds.
+        cwd: where it runs.
+        environment: variables beside those of this process.
+        stdout: its standard output.
+        stderr: its standard error.
+
+    Raises:
+        OSError: if it cannot be started.
+    """
+    command = [sys.executable, "-P", *words] if python is None else [python, *words]
+    return subprocess.Popen(
+        command,
+        cwd=cwd,
+        env={**_environment(other=python is not None), **(environment or {})},
+        stdin=subprocess.PIPE,
+        stdout=stdout,
+        stderr=stderr,
+        start_new_session=True,
+    )
+
+
+def run_code(
+    code: str, *arguments: str, given: str = "", cwd: Path | None = None, timeout: float | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run Python code in a process of its own, which finds the modules that this one finds.
 
     Args:
         code: the program.
         arguments: its arguments, ``sys.argv[1:]``.
         given: its standard input.
+        cwd: where it runs.
+        timeout: seconds that it may take.
 
     Returns:
         How it ended, with what it wrote to standard output and standard error.
+
+    Raises:
+        subprocess.TimeoutExpired: if it took longer; it was ended.
     """
     return subprocess.run(
         [sys.executable, "-P", "-c", code, *arguments],
@@ -35,9 +80,22 @@ def run_code(code: str, *arguments: str, given: str | None = None) -> subprocess
         capture_output=True,
         encoding="utf-8",
         errors="replace",
-        env={**os.environ, **SAFE_PATH, "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path))},
+        cwd=cwd,
+        env=_environment(),
+        timeout=timeout,
         check=False,
     )
+
+
+def _environment(*, other: bool = False) -> dict[str, str]:
+    """Return the variables of a process; one with packages of its own must not find this one's."""
+    if not other:
+        return {**os.environ, **_safe()}
+    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")} | SAFE_PATH
+
+
+def _safe() -> dict[str, str]:
+    return {**SAFE_PATH, "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, import_path()))}
 
 
 @contextlib.contextmanager
@@ -49,7 +107,8 @@ def starting_children(threads: int | None = None) -> Iterator[None]:
     Args:
         threads: how many threads each computes with; None leaves that to the environment.
     """
-    told = SAFE_PATH if threads is None else {**SAFE_PATH, "OMP_NUM_THREADS": str(threads)}
+    looked_in = import_path()
+    told = _safe() if threads is None else {**_safe(), "OMP_NUM_THREADS": str(threads)}
     before = {name: os.environ.get(name) for name in told}
     os.environ.update(told)
     blocks = hasattr(signal, "pthread_sigmask")
@@ -59,9 +118,11 @@ def starting_children(threads: int | None = None) -> Iterator[None]:
         ensure_running()
     signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if blocks else set()
     program, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+    path, sys.path = sys.path, looked_in  # which they are told
     try:
         yield
     finally:
+        sys.path = path
         sys.modules["__main__"] = program
         if blocks:
             signal.pthread_sigmask(signal.SIG_SETMASK, signals)

@@ -19,11 +19,12 @@ Settings: TypeAlias = dict[str, Any]
 
 
 @contextlib.contextmanager
-def blaming(what: str) -> Iterator[None]:
+def blaming(what: str, advice: str | None = None) -> Iterator[None]:
     """Blame a file for whatever a library raises while it reads or runs what is in it; no list of that would be whole.
 
     Args:
         what: the file and what failed, as the start of a sentence.
+        advice: what to do, said instead of the library's words.
 
     Raises:
         InputError: instead of any other error.
@@ -36,6 +37,8 @@ def blaming(what: str) -> Iterator[None]:
         # What a panic in Rust raises is no Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
+        if advice is not None:
+            raise InputError(f"{what}: {advice}") from error
         plain = isinstance(error, OSError | ValueError | RuntimeError) or type(error) is Exception
         kind = "" if plain else f"{type(error).__name__}: "
         raise InputError(f"{what}: {kind}{' '.join(str(error).split())[:300]}") from error

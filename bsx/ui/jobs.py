@@ -8,7 +8,6 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import deque
@@ -22,7 +21,7 @@ from filelock import FileLock, Timeout
 
 from bsx.data.output import atomic_path, atomic_text
 from bsx.errors import BsxError, InputError, shortened
-from bsx.support.children import SAFE_PATH
+from bsx.support.children import start
 from bsx.support.progress import FOLLOWED
 from bsx.ui.workspace import (
     COMMANDS,
@@ -275,26 +274,15 @@ class Jobs:
             _FailedError: with what it said.
         """
         folder = job.run.folder
-        environment = {
-            **os.environ,
-            **SAFE_PATH,
-            FOLLOWED: "json",
-            "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path)),
-        }
+        environment = {FOLLOWED: "json"}
         if not job.download:
             environment["HF_HUB_OFFLINE"] = "1"
         with _printed(job.run.file(command.printed) if command.printed else None) as output:
             with self._changed:
                 if job.ending is not None:
                     raise _FailedError(job.ending)
-                job.process = process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "bsx", *command.words],
-                    cwd=folder,
-                    env=environment,
-                    stdin=subprocess.PIPE,
-                    stdout=output,
-                    stderr=subprocess.PIPE,
-                    start_new_session=True,
+                job.process = process = start(
+                    "-m", "bsx", *command.words, cwd=folder, environment=environment, stdout=output
                 )
             with process:
                 said = self._follow(job, process, log)

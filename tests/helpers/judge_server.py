@@ -135,6 +135,10 @@ class TinyModel:
         return out.decode("utf-8", "replace"), finish, tokens
 
 
+class _Nested:
+    """What is sent as lists within lists."""
+
+
 class JudgeServer:
     """The server, on a port of its own, with what it was asked.
 
@@ -170,7 +174,7 @@ class JudgeServer:
                     outer.serve(self, self.path.split("/")[1], body)
 
             def reply(self, status: int, said: object, headers: dict[str, str] | None = None) -> None:
-                raw = json.dumps(said).encode()
+                raw = b"[" * 100_000 if isinstance(said, _Nested) else json.dumps(said).encode()
                 self.send_response(status)
                 for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
                     self.send_header(name, value)
@@ -216,12 +220,27 @@ class JudgeServer:
                 handler.wfile.write(b'{"id": "x", "choices": [{"mess')
                 handler.close_connection = True
                 return None
+            if manner in ("301", "302", "303", "307", "308"):
+                elsewhere = self.url("elsewhere").replace("//", "//me:password@") + f"/x?key={handler.headers}"
+                return handler.reply(int(manner), {}, {"Location": elsewhere.split("\n")[0]})
+            if manner == "drip":  # a line of the head, then a byte at a time
+                handler.send_response(200)
+                handler.flush_headers()
+                for _ in range(200):
+                    handler.wfile.write(b"X")
+                    handler.wfile.flush()
+                    time.sleep(0.05)
+                return None
+            if manner in ("nested", "nested-error"):
+                return handler.reply(200 if manner == "nested" else 400, _Nested())
             if manner == "nothing":
                 return handler.reply(200, {"object": "list"})
             time.sleep(self.wait)
             logs = bool(body.get("logprobs")) and manner != "plain-scores"
             limit = body.get("max_tokens") or body.get("max_completion_tokens") or _LONGEST
             text, finish, tokens = self.model.answer(prompt, limit, body.get("top_logprobs", 1) if logs else 1)
+            if manner == "echo":
+                text = f"{text} {handler.headers.get('Authorization').removeprefix('Bearer ')}"
             name = {"other": "another-model", "mixed": f"{NAME}-2026010{1 + (number > 3)}"}.get(manner, body["model"])
             choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}
             if logs:

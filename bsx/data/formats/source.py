@@ -12,6 +12,8 @@ XLIFF = (".xliff", ".xlf", ".sdlxliff", ".mqxliff", ".mxliff")
 MEMORIES = (".tmx",)
 OFFICE = (*SHEETS, *XLIFF, *MEMORIES)
 """Ends of the names of such files."""
+MOST_COLUMNS = 1_000
+"""Columns of a table; more are a matrix, or a mistake, and nobody could choose among them."""
 A_DOCUMENT = "put its texts into a spreadsheet, a row for each segment, and save that as .xlsx"
 INSTEAD = {
     **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pdf", ".pptx"), A_DOCUMENT),

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 from bsx.data.cells import Spelled, Typed
-from bsx.data.formats.source import A_DOCUMENT, Found
+from bsx.data.formats.source import A_DOCUMENT, MOST_COLUMNS, Found
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems, may_hold
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.memory import show_bytes
@@ -20,7 +20,7 @@ from bsx.support.near import did_you_mean
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped, blaming
 
-MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
+MOST_ROWS = 1_048_576
 LONGEST_CELL = 32_767
 """Characters of a cell, as UTF-16 counts them."""
 _LARGEST_SHEET = 2**33
@@ -33,6 +33,7 @@ _DECLARES = re.compile(rb"<!(DOCTYPE|ENTITY)")
 _OLD = bytes.fromhex("d0cf11e0a1b11ae1")
 """First bytes of a compound file, which old spreadsheets and locked new ones are."""
 _CHUNK = 1 << 20
+_SAVE_AGAIN = "open it in a spreadsheet program and save it as .xlsx"
 
 
 class Sheet:
@@ -129,17 +130,13 @@ class Sheet:
                 "is an old spreadsheet (.xls), or locked with a password: open it in a spreadsheet program and save it "
                 "as .xlsx without a password"
                 if locked
-                else f"is no whole spreadsheet ({error}): open it in a spreadsheet program and save it as .xlsx",
+                else f"is no whole spreadsheet: {_SAVE_AGAIN}",
                 file=name,
             ) from error
-        except (
-            NotImplementedError,
-            RuntimeError,
-            EOFError,
-            OSError,
-            zlib.error,
-        ) as error:  # odd packing, a password, a cut
-            raise InputError(f"cannot be unpacked ({error}): save it again as .xlsx", file=name) from error
+        except OSError as error:
+            raise InputError(f"cannot be read ({error.strerror or 'it is cut off'})", file=name) from error
+        except (NotImplementedError, RuntimeError, EOFError, zlib.error) as error:  # odd packing, a password, a cut
+            raise InputError(f"cannot be unpacked: {_SAVE_AGAIN} without a password", file=name) from error
 
     def _look_at(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, sheet: bool) -> bool:
         """Refuse declarations in a part, and tell whether it has formulas; of most parts only the start is read."""
@@ -169,7 +166,7 @@ class Sheet:
 
         with self._stream() as stream, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what no table is made of: styles, validation, pictures
-            with blaming(f"{self._file.name} is no spreadsheet that can be read"):
+            with blaming(f"{self._file.name} is no spreadsheet that can be read", _SAVE_AGAIN):
                 book = self._needed.load_workbook(stream, read_only=True, data_only=not formulas, keep_links=False)
                 # Charts on sheets of their own are no tables.
                 charts = [one for one in book.sheetnames if not hasattr(book[one], "reset_dimensions")]
@@ -185,13 +182,21 @@ class Sheet:
             sheet = book[self.sheet]
             sheet.reset_dimensions()  # what the file says of its size may be anything
             number = 0
-            rows = sheet.iter_rows(max_row=MOST_ROWS)
+            rows = enumerate(sheet.iter_rows(max_row=MOST_ROWS), start=1)
             while True:
-                with blaming(f"{self._place}, after row {number}"):
-                    row = next(rows, None)
-                if row is None:
-                    return
-                number += 1
+                with blaming(f"{self._place}, after row {number}: cannot be read", _SAVE_AGAIN):
+                    # Up to a cell at the bottom of an empty sheet there are a million rows without any.
+                    for number, row in rows:  # noqa: B007
+                        if row:
+                            break
+                    else:
+                        return
+                if len(row) > MOST_COLUMNS:
+                    letter = self._needed.utils.get_column_letter
+                    raise InputError(
+                        f"{self._place}, row {number}: has cells up to column {letter(len(row))}, and {MOST_COLUMNS:,} "
+                        f"columns are read at most: delete those right of {letter(MOST_COLUMNS)}"
+                    )
                 yield number, row
 
     def _values(self) -> Iterator[tuple[int, list[object]]]:

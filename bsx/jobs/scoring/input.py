@@ -17,7 +17,6 @@ from bsx.data.files import PartFile
 from bsx.data.open import open_corpus, table_parts
 from bsx.data.spool import STDIN
 from bsx.errors import InputError
-from bsx.jobs.scoring.addresses import Address, is_address
 from bsx.jobs.tables import FORMATS, TableSettings, TestSets, TextColumns, TextFiles
 from bsx.support.progress import Say, nothing
 from bsx.support.settings import Option
@@ -36,8 +35,8 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
     table: Annotated[
         str | None,
         Field(
-            description=f"Table: {FORMATS}. A folder, a pattern like 'in/*.parquet' or an address like s3://… stands "
-            "for several files that are one table."
+            description=f"Table: {FORMATS}. A folder or a pattern like 'in/*.parquet' stands for several files that "
+            "are one table."
         ),
         Option(argument=True),
     ] = None
@@ -61,7 +60,7 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
 
     @contextlib.contextmanager
     def opened(self, say: Say = nothing) -> Iterator[Self]:
-        """Yield the same with a test set, or what lies at an address, as files, which are there until the context ends.
+        """Yield the same with a test set as files, which are there until the context ends.
 
         Args:
             say: told what a reader of the test set must know.
@@ -71,15 +70,8 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
             DataUnavailableError: if it is not in the data folder; says how to get it.
             InputError: if other texts are named beside it.
         """
-        if self._part is not None or (self.test_set is None and not is_address(self.table)):
+        if self._part is not None or self.test_set is None:
             yield self
-            return
-        if self.test_set is None:
-            with tempfile.TemporaryDirectory(prefix="bsx-table-") as folder:
-                Address(str(self.table)).fetch(Path(folder))
-                files = self.model_copy(update={"table": folder})
-                files._read = (str(self.table),)
-                yield files
             return
         if self.table is not None or self.references or self.sources is not None:
             raise InputError("test_set has the texts: leave out table, references and sources")
@@ -117,8 +109,8 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
         if self._read:
             return [*self.candidates, *self._read]
         named = [name for name in (*self.candidates, *self.references, self.sources) if name is not None]
-        if self.table is None or is_address(self.table):
-            return [*named, *([self.table] if self.table is not None else [])]
+        if self.table is None:
+            return named
         return [*named, *(STDIN if self.table == STDIN else str(part.path) for part in table_parts(self.table))]
 
     def of(self, parts: Sequence[PartFile], start: int, stop: int) -> Self:

@@ -144,7 +144,7 @@ class ScoreRun(Reported, ScorerConfig, Input):
             if self.output is None or is_stream(self.output):
                 raise ValueError("shard writes into the folder of output: name it")
             if self.table in (None, "-"):
-                raise ValueError("shard takes rows of a table: name its file, folder, pattern or address")
+                raise ValueError("shard takes rows of a table: name its file, folder or pattern")
             idle = {"resume": self.resume, "fail_under": self.fail_under, "engine=ray": self.engine == "ray"}
             idle |= {"lang_column": self.lang_column, "context": self.context, "lang=auto": self.lang == "auto"}
             for name in [name for name, given in idle.items() if given]:

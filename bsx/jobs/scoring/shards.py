@@ -12,13 +12,10 @@ import contextlib
 import hashlib
 import json
 import re
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Literal
 
 import numpy as np
@@ -35,7 +32,6 @@ from bsx.data.run import as_one_run, check_folder
 from bsx.data.tables import Table
 from bsx.encode.run_config import RunConfig
 from bsx.errors import BsxError, InputError
-from bsx.jobs.scoring.addresses import Address, is_address
 from bsx.jobs.scoring.resume import pack, unpack
 from bsx.jobs.scoring.run import MergeRun, ScoredFiles, ScoreRun, scored, shard_of
 from bsx.jobs.tables import Reported
@@ -158,7 +154,8 @@ def score_shard(settings: ScoreRun) -> ScoredShard:
     check_folder(folder)
     _refuse_foreign(folder)
     progress = told(settings.progress)
-    with _undone(folder), _Files(str(settings.table)) as files:
+    files = _Files(str(settings.table))
+    with _undone(folder):
         for name in files.names:
             if name.lower().removesuffix(".gz").endswith(MEMORIES):
                 raise InputError("units without a language are left out, so a shard cannot count them", file=name)
@@ -167,8 +164,7 @@ def score_shard(settings: ScoreRun) -> ScoredShard:
         path = _path(folder, number, shards)
         before = _is_finished(path, number, manifest, digest, settings)
         result = None
-        if not before or not is_address(settings.table):
-            parts, first = _files_of(manifest, files, start, stop)
+        parts, first = _files_of(manifest, files, start, stop)
         if not before:
             run = settings.of(parts, start - first, stop - first).model_copy(update={"output": None, "shard": None})
             result = _score(run, path, _Record(manifest=digest, shard=number, rows=(start, stop), signatures={}))
@@ -198,19 +194,19 @@ def merge_shards(settings: MergeRun) -> ScoredFiles:
     for path, record in zip(paths, records, strict=True):
         if difference := _differing(signatures, record.signatures):
             raise InputError(f"{difference} as {paths[0].name} has it: {_SCORE_AGAIN}", file=path)
-    with _Files(str(manifest.settings["table"])) as files:
-        parts, _ = _files_of(manifest, files, 0, manifest.rows)
-        own = {**part(settings, RunConfig), **part(settings, Reported), "output": settings.output}
-        run = build_config({**manifest.settings, **own}, ScoreRun).of(parts, 0, manifest.rows)
-        progress = told(settings.progress)
+    files = _Files(str(manifest.settings["table"]))
+    parts, _ = _files_of(manifest, files, 0, manifest.rows)
+    own = {**part(settings, RunConfig), **part(settings, Reported), "output": settings.output}
+    run = build_config({**manifest.settings, **own}, ScoreRun).of(parts, 0, manifest.rows)
+    progress = told(settings.progress)
 
-        def check(prepared: Prepared) -> None:
-            if prepared.segments != manifest.rows:
-                raise InputError(f"the table has {prepared.segments} rows, the parts are of {manifest.rows}")
-            if difference := _differing(signatures, _signatures(prepared)):
-                raise InputError(f"the whole table has {difference} in the parts: {_SCORE_AGAIN}", file=folder)
+    def check(prepared: Prepared) -> None:
+        if prepared.segments != manifest.rows:
+            raise InputError(f"the table has {prepared.segments} rows, the parts are of {manifest.rows}")
+        if difference := _differing(signatures, _signatures(prepared)):
+            raise InputError(f"the whole table has {difference} in the parts: {_SCORE_AGAIN}", file=folder)
 
-        return scored(run, begun=check, stored=lambda prepared, tokens: _stored(paths, prepared, tokens, progress))
+    return scored(run, begun=check, stored=lambda prepared, tokens: _stored(paths, prepared, tokens, progress))
 
 
 _SCORE_AGAIN = (
@@ -220,26 +216,16 @@ _SCORE_AGAIN = (
 
 
 class _Files:
-    """The files of a table by their names; use it as a context manager.
+    """The files of a table by their names.
 
     Args:
-        table: a file, a folder, a pattern, or an address, from which only files that are wanted are fetched.
+        table: a file, a folder or a pattern.
     """
 
     def __init__(self, table: str) -> None:
         self._table = table
-        self._address = Address(table) if is_address(table) else None
-        self._local = {} if self._address is not None else {part.name: part for part in table_parts(table)}
-        self._held = ExitStack()
-        self.names = self._address.names if self._address is not None else list(self._local)
-
-    def __enter__(self) -> _Files:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._held.close()
+        self._parts = {part.name: part for part in table_parts(table)}
+        self.names = list(self._parts)
 
     def get(self, names: Sequence[str]) -> list[PartFile]:
         """Return some files.
@@ -248,14 +234,9 @@ class _Files:
             InputError: if one is not there.
         """
         for name in names:
-            if name not in self.names:
+            if name not in self._parts:
                 raise InputError(f"the file {name} is not there any more", file=self._table)
-        if self._address is None:
-            return [self._local[name] for name in names]
-        folder = Path(self._held.enter_context(tempfile.TemporaryDirectory(prefix="bsx-table-")))
-        self._address.fetch(folder, names)
-        fetched = {part.name: part for part in table_parts(str(folder))}
-        return [fetched[name] for name in names]
+        return [self._parts[name] for name in names]
 
     def facts(self, progress: Progress | None) -> list[_File]:
         """Return name, digest and number of rows of each file, one file being here at a time."""
@@ -265,7 +246,6 @@ class _Files:
                 progress("counting", done, len(self.names))
             (one,) = self.get([name])
             results.append(_File(name=name, sha256=NamedFile(one.path).digest(), rows=Table(one.path).count()))
-            self._held.close()
         return results
 
 
@@ -388,7 +368,7 @@ def _files_of(manifest: _Manifest, files: _Files, start: int, stop: int) -> tupl
         if NamedFile(found.path).digest() != file.sha256:
             raise InputError(
                 "was changed since the first part was scored: put it back, or score all parts in a new folder",
-                file=file.name if is_address(str(manifest.settings["table"])) else found.path,
+                file=found.path,
             )
     return parts, first
 

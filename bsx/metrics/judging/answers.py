@@ -12,14 +12,16 @@ from bsx.catalog.entries.judges import NumberAnswer, SpanAnswer
 CUT = "length"
 """How an endpoint says that an answer was cut off at its greatest length."""
 _WHOLE = ("stop", "eos", "end_turn")
-_NUMBER = re.compile(r"(?<![\w.,])[-−–]?\d+(?:[.,]\d+)?")
+_NUMBER = re.compile(r"(?<![\w.,])[-−–]?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?")
+_PLAIN = re.compile(r"[-−–]?\d+(?:[.,]\d+)?(?:[eE][-+]?\d+)?")
+_THOUSANDS = re.compile(r"[-−–]?[1-9]\d{0,2},\d{3}")  # a thousand to one reader, one to another
 _LISTED = re.compile(r"\[['\"](\d+)['\"]\]")  # as GEMBA's code takes it
-_START = re.compile(r"\s*(\d+(?:\.\d+)?)(?![\d.]*\d)")
 _HEADER = re.compile(r"(critical|major|minor)\s*:\s*(.*)", re.IGNORECASE)
 _DRESS = re.compile(r"^(?:[-*•]\s+|[*#_]+\s*)+|[*_]+$")  # Markdown around a line
 _NO_ERROR = re.compile(r"no[- ]errors?\b[.]?", re.IGNORECASE)
 _QUOTED = re.compile(r"(?P<category>[^\"“”„«»]*?)\s*[-–—:]\s*[\"“„«](?P<text>.*)[\"”“»]", re.DOTALL)
 _CATEGORIES = ("accuracy", "fluency", "locale convention", "style", "terminology", "non-translation", "other")
+_SHOWN = 40  # characters of a number in a message
 _GRAVEST = ("critical", "major", "minor")
 
 
@@ -78,7 +80,8 @@ def read_answer(
     value = _number(how, content.strip(), cut=finish == CUT)
     if isinstance(value, str):
         return _unread(value)
-    mean = weighted_score(how, scores) if how.weighted else None
+    whole = value.is_integer()  # of a number such as 4.5 the tokens hold a part
+    mean = weighted_score(how, scores) if how.weighted and whole else None
     return Verdict(value) if mean is None else Verdict(mean, weighted=True)
 
 
@@ -115,25 +118,42 @@ def _number(how: NumberAnswer, answer: str, *, cut: bool) -> float | str:
     """Return the number of an answer, or why it has none.
 
     As GEMBA's code: the answer holds one number, or is ``['90']`` or ``90/100``. Otherwise than there, ``85.5`` is one
-    number, and a sign belongs to it.
+    number, and a sign belongs to it. A number is read whole or not at all: see `_read`.
     """
-    if how.where == "start":
-        match = _START.match(answer)
-        found = [match[1]] if match else []
-        end = match.end() if match else 0
+    whole = _LISTED.fullmatch(answer) or re.fullmatch(rf"(\d+(?:\.\d+)?)\s*/\s*{how.high:g}", answer)
+    if how.where == "only" and whole:
+        found = [(whole[1], "")]
     else:
-        listed = _LISTED.fullmatch(answer)
-        of = re.fullmatch(rf"(\d+(?:\.\d+)?)\s*/\s*{how.high:g}", answer)
-        whole = listed or of
-        found = [whole[1]] if whole else _NUMBER.findall(answer)
-        end = len(answer) if not found or whole else answer.rindex(found[-1]) + len(found[-1])
+        matches = list(_NUMBER.finditer(answer))
+        if how.where == "start":
+            matches = [match for match in matches[:1] if match.start() == 0]
+        found = [(match[0], answer[match.end() :]) for match in matches]
     if len(found) != 1:
         return f"it holds {len(found) or 'no'} number{'s' * (len(found) != 1)}"
-    if cut and end == len(answer):
+    text, rest = found[0]
+    if cut and not rest.strip(".,"):
         return "it is cut off at max_tokens where the number stands"
-    text = found[0].replace("−", "-").replace("–", "-").replace(",", ".")
-    value = float(text)
+    value = _read(text, rest[:1])
+    text = text[:_SHOWN]
+    if value is None:
+        return f"{text} may be a part of something else, or another number"
     return value if how.low <= value <= how.high else f"{text} is not from {how.low:g} to {how.high:g}"
+
+
+def _read(text: str, following: str) -> float | None:
+    """Return the value of what looks like a number; None if it may be another one, or a part of something else.
+
+    ``1e2`` is 100 and ``8,5`` is 8.5; ``0x55``, ``85th``, ``1.2.3`` and ``1,000`` are none. A unit in a script without
+    small and capital letters may follow at once, unless it is itself a number: ``85分``, but not ``8千``.
+
+    Args:
+        text: digits with marks.
+        following: the character after it.
+    """
+    joined = following == "_" or following.isnumeric() or following.lower() != following.upper()
+    if joined or not _PLAIN.fullmatch(text) or _THOUSANDS.fullmatch(text):
+        return None
+    return float(text.replace("−", "-").replace("–", "-").replace(",", "."))
 
 
 def _errors(how: SpanAnswer, content: str) -> Verdict:

@@ -224,7 +224,7 @@ def ask_all(
     began, done, total = time.monotonic(), 0, len(questions)
     ended: BaseException | None = None
     problem: str | None = None
-    with cache.writing():
+    with cache.writing(), endpoint.connected():
         for thread in threads:
             thread.start()
         try:

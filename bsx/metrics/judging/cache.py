@@ -37,6 +37,7 @@ class KeptAnswer:
         tokens_in: tokens of the request, as the endpoint counts them.
         tokens_out: tokens of the answer.
         at: when, in UTC (ISO 8601).
+        endpoint: host that answered, with its port unless that is the usual one.
     """
 
     key: str
@@ -50,6 +51,7 @@ class KeptAnswer:
     tokens_in: int | None = None
     tokens_out: int | None = None
     at: str = ""
+    endpoint: str = ""
 
 
 def key_of(said: object) -> str:

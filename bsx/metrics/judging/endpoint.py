@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import datetime
 import email.utils
 import ipaddress
@@ -10,9 +12,9 @@ import random
 import re
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from bsx.catalog.entries.judges import JudgeEntry, NumberAnswer
 from bsx.errors import InputError, ModelUnavailableError
@@ -34,6 +36,9 @@ _TOP = 20  # the most that OpenAI gives
 _AGAIN = frozenset({408, 409, 425, 429})
 _OF_ONE_TEXT = frozenset({"content_filter", "context_length_exceeded", "string_above_max_length"})
 _LONG = 300
+_SECRET = 8
+"""Characters from which on a key is a secret; a shorter one, such as EMPTY, is made up where none is wanted."""
+_PORTS = {"http": 80, "https": 443}
 
 
 class Stopped(Exception):  # noqa: N818 - another thread ended the run, which is no error of this one
@@ -104,7 +109,7 @@ class Endpoint:
         temperature: of the answers.
         seed: of the first answer to a question, and so on; None: none is sent.
         max_tokens: of an answer.
-        timeout: seconds for a question.
+        timeout: seconds for a whole answer, from the connection to its last byte.
         retries: how often a question is asked again.
         length_field: what the endpoint calls ``max_tokens``.
 
@@ -138,19 +143,47 @@ class Endpoint:
             raise InputError(f"judge: {self.host} wants a key: put it into the environment variable {key}, or name "
                              "another endpoint with base_url")  # fmt: skip
         why = forbidden()
-        if why is not None and not _is_here(self.host):
+        if why is not None and not _is_here(self.url):
             raise ModelUnavailableError(f"judge: {self.host} is not asked ({why}): replay=only takes kept answers")
         self._openai: Untyped = need("openai", "asking a judge")
         self.model, self._prompt, self._digest = model, prompt, digest
         self._temperature, self._seed, self._max_tokens = temperature, seed, max_tokens
         self._retries, self._length_field = retries, length_field
-        self._client: Untyped = self._openai.OpenAI(
-            api_key=self._secret or "none", base_url=self.url, timeout=timeout, max_retries=0
-        )
+        self._timeout = timeout
+        self._client: Untyped = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = threading.Lock()
 
-    def close(self) -> None:
-        """Close what connections are open."""
-        self._client.close()
+    @contextlib.contextmanager
+    def connected(self) -> Iterator[None]:
+        """Let questions be asked; what is under way at the end is cut off.
+
+        Connections live in a loop of their own, where an answer can be cut off wherever it is: a timeout of a
+        connection begins anew with each byte.
+        """
+        http = self._openai.DefaultAsyncHttpxClient(follow_redirects=False)  # texts and key are for this endpoint alone
+        self._client = self._openai.AsyncOpenAI(
+            api_key=self._secret or "none", base_url=self.url, timeout=None, max_retries=0, http_client=http
+        )
+        self._loop = loop = asyncio.new_event_loop()
+        thread = threading.Thread(target=loop.run_forever, name="bsx-judge-loop", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._loop = None
+            asyncio.run_coroutine_threadsafe(self._hang_up(), loop).result()
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+
+    async def _hang_up(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await self._client.close()
 
     def ask(self, asked: Question, gate: Gate) -> KeptAnswer:
         """Return the answer to a question, asking again if the endpoint is busy or fails.
@@ -169,10 +202,13 @@ class Endpoint:
                 code = _code(error)
                 if status in (400, 422) and code in _OF_ONE_TEXT:
                     return self._kept(asked, "", "", code)
+                if 300 <= status < 400:
+                    raise ModelUnavailableError(self._redirected(status, error.response)) from None
                 if status not in _AGAIN and status < 500:
                     raise ModelUnavailableError(self._refusal(status, said)) from None
                 wait, what = _wanted_wait(error.response.headers), f"answers {status}{said}"
-            except (self._openai.APIError, ValueError) as error:  # no connection, half an answer, or none that is JSON
+            except (self._openai.APIError, TimeoutError, ValueError, RecursionError) as error:
+                # No connection, half an answer, or none that is JSON (RecursionError: nested too deeply).
                 wait, what = None, self._failure(error)
             if number == tries:
                 raise ModelUnavailableError(
@@ -194,12 +230,16 @@ class Endpoint:
             more["seed"] = self._seed + asked.number
         if isinstance(self._prompt.answer, NumberAnswer) and self._prompt.answer.weighted:
             more |= {"logprobs": True, "top_logprobs": _TOP}
-        return self._client.chat.completions.create(
-            model=self.model,
-            messages=self._prompt.filled(dict(asked.texts)),
-            temperature=self._temperature,
-            **more,
-        )
+        more |= {"model": self.model, "messages": self._prompt.filled(dict(asked.texts))}
+        with self._lock:
+            if self._loop is None:
+                raise Stopped
+            coming = asyncio.run_coroutine_threadsafe(self._created(more), self._loop)
+        return coming.result()
+
+    async def _created(self, request: Mapping[str, object]) -> Untyped:
+        async with asyncio.timeout(self._timeout):
+            return await self._client.chat.completions.create(temperature=self._temperature, **request)
 
     def _answer(self, asked: Question, reply: Untyped) -> KeptAnswer:
         """Return what a reply says.
@@ -231,10 +271,11 @@ class Endpoint:
             prompt=self._digest,
             name=self._prompt.name,
             asked=self.model,
-            model=model,
-            content=content,
-            finish=finish,
-            scores=_scores(self._prompt, choice),
+            endpoint=self.host,
+            model=self._redacted(model),
+            content=self._redacted(content),
+            finish=self._redacted(finish) if isinstance(finish, str) else None,
+            scores=tuple((self._redacted(token), log) for token, log in _scores(self._prompt, choice)),
             tokens_in=_count(usage, "prompt_tokens"),
             tokens_out=_count(usage, "completion_tokens"),
             at=now.isoformat(timespec="seconds"),
@@ -248,9 +289,23 @@ class Endpoint:
         }.get(status, "")
         return f"judge: {self.host} answers {status}{said}{help_}"
 
+    def _redirected(self, status: int, response: Untyped) -> str:
+        """Say where an endpoint sends one, without what may be secret of that address."""
+        try:
+            parts = urlsplit(urljoin(str(response.url), response.headers.get("location", "")))
+            target = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+        except ValueError:
+            target = "no address"
+        return (
+            f"judge: {self.host} answers {status}, a redirect to {self._clean(target)}: no redirect is followed; "
+            "give base_url the address that is meant"
+        )
+
     def _failure(self, error: Exception) -> str:
-        if isinstance(error, self._openai.APITimeoutError):
-            return "does not answer in time (timeout)"
+        if isinstance(error, TimeoutError | self._openai.APITimeoutError):
+            return f"does not answer in time (timeout={self._timeout:g})"
+        if isinstance(error, RecursionError):
+            return "sends what is no answer (JSON that is nested too deeply)"
         if isinstance(error, self._openai.APIConnectionError):
             cause = error.__cause__
             return f"cannot be reached, or hangs up ({self._clean(str(cause or error))})"
@@ -263,13 +318,15 @@ class Endpoint:
 
     def _clean(self, text: str) -> str:
         """Return what an endpoint said on one line, short, and without the key."""
-        if self._secret:
-            text = text.replace(self._secret, "…")
-        return " ".join(re.sub(r"\bsk-[\w*-]+", "…", text).split())[:_LONG]
+        return " ".join(re.sub(r"\bsk-[\w*-]+", "…", self._redacted(text)).split())[:_LONG]
+
+    def _redacted(self, text: str) -> str:
+        """Return what an endpoint said without the key."""
+        return text.replace(self._secret, "…") if len(self._secret) >= _SECRET else text
 
 
 def checked_address(url: str) -> str:
-    """Return the host of an address.
+    """Return the host of an address, with its port unless that is the usual one.
 
     Raises:
         InputError: if it is none, or holds a password.
@@ -283,13 +340,14 @@ def checked_address(url: str) -> str:
         raise InputError("judge: base_url is no address such as http://127.0.0.1:8080/v1", setting="base_url")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise InputError("judge: base_url holds more than an address: a key belongs into the environment, not there")
-    return host if port is None else f"{host}:{port}"
+    name = f"[{host}]" if ":" in host else host
+    return name if port in (None, _PORTS[parts.scheme]) else f"{name}:{port}"
 
 
-def _is_here(host: str) -> bool:
-    name = host.rpartition(":")[0] or host
+def _is_here(url: str) -> bool:
+    name = urlsplit(url).hostname or ""
     try:
-        return ipaddress.ip_address(name.strip("[]")).is_loopback
+        return ipaddress.ip_address(name).is_loopback
     except ValueError:
         return name == "localhost"
 

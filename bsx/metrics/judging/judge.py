@@ -149,6 +149,7 @@ class Heard:
 
     Attributes:
         models: by which names it answered -> answers.
+        endpoints: the hosts that answered.
         days: of the first and the last answer; None without any.
         weighted: how many scores are weighted by probabilities.
         plain: how many are not.
@@ -157,6 +158,7 @@ class Heard:
     """
 
     models: Counter[str] = field(default_factory=Counter)
+    endpoints: set[str] = field(default_factory=set)
     days: tuple[str, str] | None = None
     weighted: int = 0
     plain: int = 0
@@ -167,6 +169,7 @@ class Heard:
         """Count an answer in."""
         if answer.model:
             self.models[answer.model] += 1
+        self.endpoints.add(answer.endpoint or "unknown")
         day = answer.at[:10]
         first, last = self.days or (day, day)
         self.days = (min(first, day), max(last, day))
@@ -294,13 +297,14 @@ class Judge(Metric[JudgeConfig]):
         return self.config.max_tokens or self.prompt.max_tokens
 
     def signature_fields(self, fitted: Heard | None) -> dict[str, object]:
-        """Return the prompt with its digest, the model as the endpoint names it, and the days of the answers."""
+        """Return the prompt with its digest, endpoint, model as that names it, and the days of the answers."""
         fields: dict[str, object] = {"prompt": f"{self.prompt.name}@{self.digest}", "max_tokens": self._max_tokens}
         if self._languages:
             codes = [one.code for one in (self.encoders.source, self.encoders.language) if one is not None]
             fields["lang"] = "-".join(codes)
         if fitted is not None:
             fields["model"] = ", ".join(sorted(fitted.models)) or self.config.model
+            fields["endpoint"] = ", ".join(sorted(fitted.endpoints)) or "none"
             fields["answered"] = "none" if fitted.days is None else "..".join(dict.fromkeys(fitted.days))
             if fitted.weighted or getattr(self.prompt.answer, "weighted", False):
                 all_or_some = "yes" if not fitted.plain else f"{fitted.weighted} of {fitted.weighted + fitted.plain}"

@@ -24,7 +24,7 @@ from pydantic import Field
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
 from bsx.metrics.core import MetricConfig, MultiRef
-from bsx.support.children import SAFE_PATH
+from bsx.support.children import start
 from bsx.support.download import forbidden
 from bsx.support.settings import UserOnly
 from bsx.support.untyped import JsonObject, Untyped
@@ -169,20 +169,14 @@ class Worker:
         self._process = self._errors = self._stop = None
 
     def _start(self) -> JsonObject:
-        # Another environment's packages must not be found by way of this one's settings.
-        environment = {k: v for k, v in os.environ.items() if self._own or k not in ("PYTHONPATH", "PYTHONHOME")}
-        environment |= SAFE_PATH  # for what the package starts in its turn
-        command = [self._python, str(_WORKERS / "serve.py"), self._package.adapter]
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         try:
             # A session of its own: Ctrl-C is for this process, which then ends the worker.
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+            process = start(
+                str(_WORKERS / "serve.py"),
+                self._package.adapter,
+                python=None if self._own else self._python,
                 stderr=errors,
-                env=environment,
-                start_new_session=True,
             )
         except OSError as error:
             errors.close()

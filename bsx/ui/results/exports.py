@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import TimeoutExpired
 
 from bsx.data.output import FORMATS
 from bsx.errors import InputError
+from bsx.support.children import run_code
 from bsx.ui.results.selection import Kept
 from bsx.ui.workspace import Run
 
@@ -114,18 +114,8 @@ def make(export: Export, run: Run, folder: Path) -> Path:
         for command in export.commands:
             words = [str(folder / word) if isinstance(word, _Out) else word for word in command]
             try:
-                done = subprocess.run(
-                    [sys.executable, "-P", "-c", _BEGIN, *words],
-                    cwd=run.folder,
-                    capture_output=True,
-                    text=True,
-                    encoding="utf-8",
-                    errors="replace",
-                    stdin=subprocess.DEVNULL,
-                    timeout=_LONGEST,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired as error:
+                done = run_code(_BEGIN, *words, cwd=run.folder, timeout=_LONGEST)
+            except TimeoutExpired as error:
                 raise InputError(f"{export.name}: took more than {_LONGEST} seconds") from error
             if done.returncode != 0:
                 said = [line for line in done.stderr.splitlines() if line.startswith("bsx: error: ")]

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import datetime
 import io
+import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import openpyxl
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from bsx.data.formats import xlsx
+from bsx.data.formats.source import MOST_COLUMNS
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 
@@ -221,8 +225,45 @@ def test_damaged_and_hostile_files_are_one_line(how: str, tmp_path: Path) -> Non
     BROKEN[how](file)
     with pytest.raises(InputError) as caught:
         list(Table(file).rows())
-    assert str(caught.value).startswith(str(file))
-    assert "\n" not in str(caught.value)
+    message = str(caught.value)
+    assert message.startswith(str(file))
+    assert "\n" not in message
+    for word in ("Error", "zip", "index", "literal", "None", "openpyxl", "http"):  # libraries' words
+        assert word not in message.removeprefix(str(file)) or how == "another zip"
+
+
+def test_a_cell_at_the_end_of_a_sheet_is_not_waited_for(tmp_path: Path) -> None:
+    cells = '<row r="1048576"><c r="{}1048576" t="n">{}</c></row></sheetData>'
+    deep = edited(book(tmp_path / "deep.xlsx", ["a"], [1]), SHEET, "</sheetData>", cells.format("A", "<v>1</v>"))
+    table = Table(deep)
+    rows = list(table.rows())
+    assert [(row["a"], row.where.rpartition(" ")[2]) for row in rows] == [(1, "2"), (1, "1048576")]
+    assert isinstance(table.source, xlsx.Sheet)
+    assert len(list(table.source._cells())) == 3  # empty rows are not looked at one by one
+    wide = edited(book(tmp_path / "wide.xlsx", ["a"], [1]), SHEET, "</sheetData>", cells.format("XFD", ""))
+    with pytest.raises(InputError, match="row 1048576.*XFD"):
+        list(Table(wide).rows())
+
+
+@pytest.mark.parametrize("ending", [".tsv", ".csv", ".jsonl", ".parquet", ".xlsx"])
+def test_a_table_with_more_columns_than_anybody_needs_is_refused(ending: str, tmp_path: Path) -> None:
+    for number, refused in ((MOST_COLUMNS, False), (MOST_COLUMNS + 1, True)):
+        names = [f"c{place}" for place in range(number)]
+        file = tmp_path / f"{number}{ending}"
+        if ending == ".xlsx":
+            book(file, names, [1] * number)
+        elif ending == ".parquet":
+            pyarrow.parquet.write_table(pyarrow.table({name: [1] for name in names}), file)
+        elif ending == ".jsonl":
+            file.write_text(json.dumps(dict.fromkeys(names, 1)) + "\n", encoding="utf-8")
+        else:
+            lines = [("\t" if ending == ".tsv" else ",").join(cells) for cells in (names, ["1"] * number)]
+            file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        if refused:
+            with pytest.raises(InputError, match="columns"):
+                Table(file)
+        else:
+            assert Table(file).columns == names
 
 
 def test_rows_beyond_a_sheet_are_not_waited_for(tmp_path: Path) -> None:

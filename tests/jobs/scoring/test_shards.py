@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from bsx.encode.idf import Idf
-from bsx.errors import InputError, MissingExtraError
+from bsx.errors import InputError
 from bsx.jobs import merge_shards, score_files, score_shard
 
 WORDS = "rain train house river bank old man young woman walked slowly bridge station people city water".split()  # noqa: SIM905 - prose reads better
@@ -249,26 +249,8 @@ def test_what_the_script_of_a_part_decides_is_refused_if_the_whole_decides_other
     merge_shards(folder=tmp_path / "named")
 
 
-def test_addresses(tmp_path: Path) -> None:
-    memory = pytest.importorskip("fsspec").filesystem("memory")
-    rows = made(30)
-    for i in range(3):
-        file = write(tmp_path / "in" / f"year={i}" / "p.tsv", rows[10 * i : 10 * i + 10])
-        memory.pipe(f"/bsx-shards/in/year={i}/p.tsv", Path(file).read_bytes())
-    memory.pipe("/bsx-shards/in/_SUCCESS", b"")
-    whole, merged = tmp_path / "whole.tsv", tmp_path / "merged.tsv"
-    expected = score_files(table=str(tmp_path / "in"), output=whole, metrics=["chrf"])
-    for number, address in enumerate(["memory://bsx-shards/in", "memory://bsx-shards/in/*/p.tsv"]):
-        out = tmp_path / f"out{number}"
-        parts(address, out, 4, metrics=["chrf"])
-        result = merge_shards(folder=out, output=merged if number == 0 else None)
-        assert result.to_dict()["metrics"] == expected.to_dict()["metrics"]
-    alike(whole, merged)
-    assert score_files(table="memory://bsx-shards/in", metrics=["chrf"]).to_dict()["segments"] == 30
-    memory.pipe("/bsx-shards/in/year=1/p.tsv", memory.cat("/bsx-shards/in/year=0/p.tsv"))
-    with pytest.raises(InputError, match="was changed since"):
-        merge_shards(folder=tmp_path / "out0")
-    with pytest.raises(InputError, match="no table lies there"):
-        score_files(table="memory://bsx-shards/nothing", metrics=["chrf"])
-    with pytest.raises((InputError, MissingExtraError)):
-        score_files(table="nosuch://bsx-shards", metrics=["chrf"])
+@pytest.mark.parametrize("address", ["s3://bucket/pairs.tsv", "hf://data/x/*.parquet", "https://host.example/x.jsonl"])
+def test_addresses_are_not_read(address: str) -> None:
+    with pytest.raises(InputError, match="addresses are not read") as caught:
+        score_files(table=address, metrics=["chrf"])
+    assert "\n" not in str(caught.value)

@@ -60,7 +60,25 @@ def test_numbers_as_gembas_code_reads_them(answer: str) -> None:
         ("85.5", "stop", 85.5),  # two numbers for GEMBA's code
         ("-5", "stop", None),  # 5 for GEMBA's code
         ("8", "length", None),  # may be the 8 of 85
+        ("85.", "length", None),  # may be 85.5
         ("8 points, because", "length", 8),
+        ("1e1", "stop", 10),
+        ("1E+2.", "stop", 100),
+        ("1e999", "stop", None),
+        ("1e2", "length", None),
+        ("0x55", "stop", None),
+        ("85th", "stop", None),
+        ("8_5", "stop", None),
+        ("8²", "stop", None),
+        ("1.2.3", "stop", None),
+        ("1,000", "stop", None),  # one, or a thousand
+        ("1,000.5", "stop", None),
+        ("8,5", "stop", 8.5),
+        ("0,500", "stop", 0.5),
+        ("85%", "stop", 85),
+        ("85分", "stop", 85),
+        ("8千", "stop", None),  # 8000
+        ("9" * 400, "stop", None),
         ("85", "content_filter", None),
         ("85", None, None),
         ("  ", "stop", None),
@@ -79,7 +97,11 @@ def test_scores_are_weighted_by_their_probabilities() -> None:
     plain = read_answer(STARS, " 4\n- Fluency: 3", "stop")
     assert (plain.score, plain.weighted) == (4.0, False)
     assert math.isnan(read_answer(STARS, "a 4", "stop", logs).score)
-    assert math.isnan(read_answer(STARS, "47", "stop", logs).score)
+    for other in ("47", "4e1", "4x", "1,000", "0x4"):
+        assert math.isnan(read_answer(STARS, other, "stop", logs).score)
+    half = read_answer(STARS, "4.5\n", "stop", logs)
+    assert (half.score, half.weighted) == (4.5, False)  # its first token is a part of it
+    assert read_answer(STARS, "4,5 of 5", "stop").score == 4.5
 
 
 @pytest.mark.parametrize(

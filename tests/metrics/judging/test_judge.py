@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -65,6 +66,7 @@ def test_scores_are_what_the_model_says(server: JudgeServer) -> None:
     assert signature["model"] == NAME
     assert signature["prompt"].startswith("gemba-da@")
     assert signature["lang"] == "en-de"
+    assert signature["endpoint"] == urlsplit(server.url()).netloc
     assert signature["answered"] == time.strftime("%Y-%m-%d", time.gmtime())
     for hidden in ("base_url", "cache", "key", "concurrency", "price_in"):
         assert f"{hidden}:" not in str(signature)
@@ -208,6 +210,8 @@ def test_a_busy_endpoint_is_asked_again(server: JudgeServer, manner: str, monkey
         ("later", "86,400 s"),
         ("half", "hangs up"),
         ("nothing", "no answer"),
+        ("nested", "nested"),
+        ("nested-error", "400"),
         ("other", "another-model"),
     ],
 )
@@ -227,6 +231,52 @@ def test_what_ends_a_run(
     assert SECRET not in message
     assert len(kept(file)) >= 2  # nothing is lost
     assert judge(server, cache=file).score(WORDS[:2], sources=SOURCES[:2]).undefined.size == 0
+
+
+@pytest.mark.parametrize("status", ["301", "302", "303", "307", "308"])
+def test_no_redirect_is_followed(server: JudgeServer, status: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    with pytest.raises(ModelUnavailableError) as caught:
+        judge(server, status, concurrency=1).score(WORDS[:1], sources=SOURCES[:1])
+    assert server.asked == {status: 1}
+    assert f"{server.url('elsewhere')}/x:" in str(caught.value)
+    assert "password" not in str(caught.value)
+
+
+def test_a_timeout_is_for_the_whole_answer(server: JudgeServer) -> None:
+    began = time.monotonic()
+    with pytest.raises(ModelUnavailableError, match="in time"):
+        judge(server, "drip", timeout=0.3, retries=0).score(WORDS[:1], sources=SOURCES[:1])
+    assert time.monotonic() - began < 5  # of the ten seconds that it would take
+
+
+def test_an_answer_that_holds_the_key_is_kept_without_it(
+    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    file = tmp_path / "answers.jsonl"
+    metric = judge(server, "echo", cache=file)
+    got = metric.score([f"ein Klot{UNREADABLE}"], sources=SOURCES[:1])
+    for text in (file.read_text(encoding="utf-8"), str(got.signature), *metric.notes):
+        assert SECRET not in text
+    monkeypatch.setenv("OPENAI_API_KEY", "1")  # made up for a server that wants none, and no secret
+    file.unlink()
+    judge(server, "echo", cache=file).score(WORDS[:1], sources=SOURCES[:1])
+    assert kept(file)[0]["content"].endswith(" 1")
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://Judge.example/v1", "judge.example"),
+        ("https://judge.example:443/v1", "judge.example"),
+        ("http://judge.example:443/v1", "judge.example:443"),
+        ("http://[::1]:8080/v1", "[::1]:8080"),
+        ("http://[::1]/v1", "[::1]"),
+    ],
+)
+def test_hosts(url: str, host: str) -> None:
+    assert endpoint.checked_address(url) == host
 
 
 def test_nobody_there(server: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> None:
