@@ -28,7 +28,7 @@ from bsx.catalog.catalog import shipped
 from bsx.catalog.entries.evidence import Evidence
 from bsx.data.output import atomic_text
 from bsx.jobs.cards.evidence import evidence_of
-from bsx.support.json_text import to_json
+from bsx.support.untyped import to_json
 
 METRICS = {
     "chrf": None,

@@ -36,7 +36,7 @@ from bsx.encode.session import Encoders
 from bsx.metrics.run import score_corpus
 from bsx.metrics.zoo import get_metrics
 from bsx.support.checks import Array
-from bsx.support.json_text import to_json
+from bsx.support.untyped import to_json
 
 RESULTS = Path(__file__).with_name("agreement") / "languages.json"
 MODEL = "me5-small-q4"

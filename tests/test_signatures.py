@@ -99,7 +99,8 @@ CHECKERS = {
 }
 
 
-@pytest.mark.parametrize("checker", ["basedpyright", pytest.param("mypy", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("checker", CHECKERS)
 def test_a_type_checker_refuses_typos(checker: str, tmp_path: Path) -> None:
     file = tmp_path / "typos.py"
     head = "# pyright: basic\nimport bsx\nimport bsx.analysis\nimport bsx.jobs\nfrom bsx.compat import bert_score\n"

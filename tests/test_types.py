@@ -62,6 +62,7 @@ def test_pyright_finds_the_files_one_edits(tmp_path: Path) -> None:
     assert {REPOSITORY / home for home in HOMES.values()} <= files
 
 
+@pytest.mark.slow
 def test_pyright_refuses_what_is_no_list_of_texts(tmp_path: Path) -> None:
     pyright = Path(sysconfig.get_path("scripts"), "basedpyright")
     if not pyright.exists():

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.errors import InputError
-from bsx.support.json_text import to_json
 from bsx.support.optional import need
 from bsx.support.result import Shown
 from bsx.support.signature import Signature
+from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:
     import pandas as pd

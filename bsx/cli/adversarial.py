@@ -15,8 +15,8 @@ from bsx.jobs import perturbing
 from bsx.jobs.adversarial import BuildTriplesRun, ChallengeRun, PairsRun, TriplesRun
 from bsx.jobs.perturbing import PerturbRun
 from bsx.support.aligned import text_table
-from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
+from bsx.support.untyped import to_json
 
 _OFTEN_PERTURB = """
     table candidate reference source perturbations strengths edits_out parses parser treebank model lang metrics

@@ -14,8 +14,8 @@ from bsx.analysis.datasets.settings import DataFolder, FetchSettings, LoaderSett
 from bsx.cli.options import Format, Full, Output, TableFormat, command
 from bsx.cli.output import group, progress_bar, say, write_shown
 from bsx.support.aligned import short_table, text_table
-from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
+from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:
     from bsx.catalog.datasets import DatasetEntry

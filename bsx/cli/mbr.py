@@ -10,8 +10,8 @@ import typer
 from bsx.cli.options import Format, command
 from bsx.cli.output import progress_bar, say
 from bsx.jobs.deciding import MbrRun
-from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
+from bsx.support.untyped import to_json
 
 _OFTEN = "table references method prune_to candidate source segment output model lang metrics"
 

@@ -22,8 +22,8 @@ from bsx.jobs.planning import PlanCompareRun, PlanDisentangleRun, PlanMetaRun
 from bsx.jobs.protocols import ProtocolRun, protocol_table
 from bsx.jobs.scoring.answer import EvaluateRun
 from bsx.jobs.scoring.answer import evaluate as run_evaluation
-from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
+from bsx.support.untyped import to_json
 
 _OFTEN_COMPARE = """
     table candidates references sources system segment document columns candidate reference source

@@ -16,8 +16,8 @@ from bsx.jobs.ablation import Ablation, AblationSettings
 from bsx.jobs.layers import LayerSweep, SweepSettings
 from bsx.jobs.training import AlignmentSettings
 from bsx.support.aligned import short_table
-from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
+from bsx.support.untyped import to_json
 
 metrics = group()
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from bsx.data.cells import finite
 from bsx.errors import InputError
 from bsx.models.ranking import Constraints, select_model
 from bsx.support.aligned import SHOWN, WIDTH, short_table, shortened, text_table
-from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
+from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:
     from bsx.catalog.entries.evidence import Judged

@@ -23,10 +23,10 @@ import typer.core
 from bsx.data.run import check_folder, check_outputs, is_stream, keep_out, named_by, one_run, reading
 from bsx.errors import InputError, shortened
 from bsx.support.folders import cache_folder, user_folder
-from bsx.support.json_text import to_json
 from bsx.support.progress import FOLLOWED
 from bsx.support.result import Result
 from bsx.support.streams import printable
+from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:  # Typer carries its own copy of click
     from typer._click.formatting import HelpFormatter

@@ -13,8 +13,8 @@ from bsx.cli.output import progress_bar, say, write_shown
 from bsx.errors import InputError
 from bsx.jobs.scoring.aligning import AlignRun, align_documents
 from bsx.jobs.scoring.run import MergeRun, ScoredFiles, ScoreRun, score_files
-from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
+from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:
     from bsx.jobs.scoring.by_language import ScoredLanguages

@@ -14,8 +14,8 @@ from bsx.cli.options import Format, Full, Plot, TableFormat, command
 from bsx.cli.output import WholeSummaries, group, progress_bar, say
 from bsx.jobs import training
 from bsx.jobs.training import CurveSettings, TrainSettings
-from bsx.support.json_text import to_json
 from bsx.support.settings import set_fields
+from bsx.support.untyped import to_json
 
 _ONE = "ARCHITECTURE"
 

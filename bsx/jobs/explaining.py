@@ -32,10 +32,10 @@ from bsx.metrics.learned.seen import Learned, learned_by, notices_of
 from bsx.metrics.zoo import get_metric
 from bsx.risk.explainer import RiskMethod, Side, TextRow, WordRisks, idf_weights
 from bsx.support.checks import Array
-from bsx.support.json_text import to_json
 from bsx.support.progress import Progress, told
 from bsx.support.result import as_json
 from bsx.support.settings import Option, part, refuse_idle, settled
+from bsx.support.untyped import to_json
 
 _DIGITS = 9
 """Decimals of a risk; beyond them processors differ."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from bsx.support.json_text import to_json
 from bsx.support.optional import need
 from bsx.support.result import Shown
 from bsx.support.signature import Signature
+from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,8 +1,10 @@
-"""Where types end: libraries without any, JSON as it is read, settings before their class has checked them."""
+"""Where types end: libraries without any, JSON as it is read and written, settings that no class has checked yet."""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import math
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -42,3 +44,20 @@ def blaming(what: str, advice: str | None = None) -> Iterator[None]:
         plain = isinstance(error, OSError | ValueError | RuntimeError) or type(error) is Exception
         kind = "" if plain else f"{type(error).__name__}: "
         raise InputError(f"{what}: {kind}{' '.join(str(error).split())[:300]}") from error
+
+
+def to_json(content: object) -> str:
+    """Return JSON without escapes of letters; a number that is not finite, for which JSON has no word, is null.
+
+    >>> to_json({"é": [1.5, float("nan")]})
+    '{"é": [1.5, null]}'
+    """
+    return json.dumps(_finite(content), ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

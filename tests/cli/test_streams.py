@@ -25,6 +25,7 @@ def controls(output: bytes) -> set[str]:
     return {c for c in output.decode() if (ord(c) < 32 or 127 <= ord(c) < 160) and c not in "\t\n"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="such names of files need POSIX")
 def test_names_are_spelled_out_and_tables_are_not_touched(tmp_path: Path) -> None:
     table = tmp_path / f"{EVIL}.tsv"

@@ -83,7 +83,7 @@ def broken() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # streams that a fault left open
-@pytest.mark.parametrize("before", ["nothing", "same", "other"])
+@pytest.mark.parametrize("before", [*(pytest.param(x, marks=pytest.mark.slow) for x in ("nothing", "same")), "other"])
 @pytest.mark.parametrize(
     "act",
     [pytest.param(killed, marks=pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")), no_room, broken],

@@ -16,7 +16,7 @@ from bsx.analysis.agreement.answer import EvaluationResult
 from bsx.analysis.agreement.result import MetaResult
 from bsx.errors import InputError
 from bsx.jobs import compare, evaluate, meta
-from bsx.support.json_text import to_json
+from bsx.support.untyped import to_json
 from tests.conftest import Outcome
 
 SYSTEMS = ("atlas", "brook", "cinder")

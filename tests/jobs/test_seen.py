@@ -127,6 +127,7 @@ def test_scores_without_texts_cannot_be_told(cli: Cli, trained: Path, tmp_path: 
     assert [one["name"] for one in found] == ["no-texts"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rows_of", "said"), [("dev", True), ("other", False)])
 def test_explanations_of_rows_that_the_networks_learned(
     cli: Cli, tmp_path: Path, rows_of: str, said: bool, monkeypatch: pytest.MonkeyPatch

@@ -167,6 +167,7 @@ def test_a_model_that_does_not_know_the_script_is_doubted() -> None:
     assert made("bertscore", strict=True, model="me5-small-q4").score(ZH_CANDIDATES, ZH).signature.notes == ()
 
 
+@pytest.mark.slow
 def test_xmoverscore_keeps_pieces_where_words_have_no_spaces() -> None:
     run = {"model": "me5-small-q4"}
     english = ["I love Tiananmen Square.", "The weather is nice today."]

@@ -164,6 +164,7 @@ def test_a_checkout_of_the_authors_works_too(cli: Run, shared: Path, tmp_path: P
     assert content["triples"] is None
 
 
+@pytest.mark.slow
 def test_a_cell_that_is_off_fails_the_command(cli: Run, shared: Path, tmp_path: Path) -> None:
     for name in published()["files"]:
         (tmp_path / f"{name}.tsv").write_bytes((shared / f"data/kaster2021/{name}.tsv").read_bytes())

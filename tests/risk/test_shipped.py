@@ -49,6 +49,7 @@ def test_no_default_is_below_the_baselines_on_pairs_left_out() -> None:
     assert entry.reference.candidate is None  # no pair has an error of at most .08 beside references
 
 
+@pytest.mark.slow
 def test_a_pair_that_is_named_goes_by_what_was_measured_on_it() -> None:
     candidates, sources = ["Red houses", "Boy"], ["Las casas rojas.", "El niño."]  # no function word in them
     unsaid = bsx.explain(candidates, sources=sources, model="me5-small-q4")

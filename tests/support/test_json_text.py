@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from bsx.support.json_text import to_json
+from bsx.support.untyped import to_json
 
 
 def test_numbers_that_are_not_finite_are_null() -> None:

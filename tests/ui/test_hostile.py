@@ -90,6 +90,7 @@ def test_links_that_lead_elsewhere_are_neither_read_nor_written(
     assert outside.read_text().startswith("id\tsecret")
 
 
+@pytest.mark.slow
 def test_a_log_with_another_name_elsewhere_leaves_that_alone(
     workspace: Workspace, jobs: Jobs, ends: Ends, tmp_path: Path
 ) -> None:

@@ -129,6 +129,7 @@ def test_a_run_that_fails_says_why_and_the_next_has_its_turn(
     assert record.error is not None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="processes are found in /proc")
 def test_a_run_that_was_cancelled_goes_on_where_it_was(
     workspace: Workspace, jobs: Jobs, ends: Ends, tmp_path: Path

@@ -29,10 +29,9 @@ from bsx.metrics.run import prepare, stream
 from bsx.metrics.zoo import get_metric
 from bsx.support.checks import Array
 from bsx.support.folders import cache_folder, claim_cache
-from bsx.support.json_text import to_json
 from bsx.support.progress import Progress
 from bsx.support.provenance import file_digest, versions
-from bsx.support.untyped import JsonObject
+from bsx.support.untyped import JsonObject, to_json
 
 
 class CardStore:

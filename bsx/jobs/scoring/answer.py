@@ -54,9 +54,9 @@ from bsx.metrics.zoo import find_metric
 from bsx.models.evidence import spelled_figure
 from bsx.models.ranking import select_model
 from bsx.support.checks import Array
-from bsx.support.json_text import to_json
 from bsx.support.provenance import Provenance, provenance
 from bsx.support.settings import Option, build_config, part, settled
+from bsx.support.untyped import to_json
 
 _LEFT = re.compile(r"\..+\.bsx-[0-9a-f]{16}\.tmp")  # what a killed run leaves
 _TEXT = 200  # rows by which a column of texts is known

@@ -17,7 +17,7 @@ from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Prose, TablePart
 from bsx.catalog.catalog import shipped
 from bsx.catalog.thresholds import studies
-from bsx.support.json_text import to_json
+from bsx.support.untyped import to_json
 
 STUDY = studies(shipped())["kocmi2024"]
 

@@ -13,9 +13,9 @@ import pytest
 from bsx.analysis.checklist import Checklist, ChecklistItem
 from bsx.errors import InputError
 from bsx.jobs import challenge_metrics, checklist, compare, evaluate, meta, metric_card, prefer_paraphrases
-from bsx.support.json_text import to_json
 from bsx.support.provenance import Provenance, provenance
 from bsx.support.result import Result
+from bsx.support.untyped import to_json
 from tests.conftest import Outcome
 
 SYSTEMS = ("atlas", "brook", "cinder")

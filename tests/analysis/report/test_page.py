@@ -219,6 +219,7 @@ def test_the_legend_hides_a_series(page: Page) -> None:
     expect(marks).to_have_count(before)
 
 
+@pytest.mark.slow
 def test_the_theme_follows_the_system_and_the_button(browser: Browser, report_file: Path) -> None:
     def ground(page: Page) -> int:
         colour: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -398,7 +399,10 @@ TAGS = {
 }
 
 
-@pytest.mark.parametrize("policy", [True, False], ids=["with its policy", "without its policy"])
+@pytest.mark.parametrize(
+    "policy",
+    [pytest.param(True, id="with its policy"), pytest.param(False, id="without its policy", marks=pytest.mark.slow)],
+)
 def test_hostile_text_stays_text(browser: Browser, tmp_path: Path, policy: bool) -> None:
     """Escaping alone must hold, and the page's content security policy is a second wall."""
     spoil = samples.spoiler(HOSTILE)

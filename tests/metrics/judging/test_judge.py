@@ -439,6 +439,7 @@ def test_behind_a_cheap_metric_it_is_asked_about_the_band_only(server: JudgeServ
 # -- killed and resumed --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_was(server: JudgeServer, tmp_path: Path) -> None:
     n = 40
     table = tmp_path / "texts.tsv"

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from bsx.jobs import compare
-from bsx.support.json_text import to_json
 from bsx.support.provenance import FileRead, Provenance
+from bsx.support.untyped import to_json
 
 HOSTILE = [
     "<script>document.title = 'broken'</script>",

@@ -115,6 +115,7 @@ def scores(content: list[dict[str, object]], metric: str, system: str) -> Any:
     return np.array([row[metric] for row in content if row["system"] == system], dtype=np.float64)
 
 
+@pytest.mark.slow
 def test_rows_are_sorted_and_filtered_as_numpy_does(browser: Browser, address: str, tmp_path: Path) -> None:
     content = many(tmp_path / "same")
     a, b = (scores(content, "ter", name) for name in ("system-3", "system-1"))
@@ -184,6 +185,7 @@ def test_texts_names_lengths_and_documents_filter(small: Page) -> None:
     expect(status).to_have_text("0 of 40 segments match")
 
 
+@pytest.mark.slow
 def test_twenty_thousand_rows_are_filtered_in_a_moment(browser: Browser, address: str) -> None:
     """Under 100 ms on an idle machine; the bound here is for one that runs other tests meanwhile."""
     with opened(browser, address, "large") as page:
@@ -202,6 +204,7 @@ def test_twenty_thousand_rows_are_filtered_in_a_moment(browser: Browser, address
     assert statistics.median(taken) < 500
 
 
+@pytest.mark.slow
 def test_only_rows_in_sight_are_in_the_document_wherever_one_scrolls(browser: Browser, address: str) -> None:
     with opened(browser, address, "large") as page:
         page.locator("#sort").select_option("place")
@@ -221,6 +224,7 @@ def test_only_rows_in_sight_are_in_the_document_wherever_one_scrolls(browser: Br
         assert grid.get_attribute("aria-rowcount") == str(MANY + 1)
 
 
+@pytest.mark.slow
 def test_a_note_is_saved_at_once_and_survives_a_reload(small: Page, address: str) -> None:
     first = names(small)[0]
     small.get_by_role("checkbox", name=f"Keep {first}", exact=True).check()
@@ -241,6 +245,7 @@ def test_a_note_is_saved_at_once_and_survives_a_reload(small: Page, address: str
     expect(small.locator("#kept-status")).to_contain_text("No segment")
 
 
+@pytest.mark.slow
 def test_two_tabs_keep_both_their_notes(browser: Browser, tmp_path: Path) -> None:
     made.write(tmp_path / "run", made.rows(6, ["ours", "theirs"]), compared=False)
     with served(Workspace(tmp_path)) as address:
@@ -334,6 +339,7 @@ def test_differences_of_words(small: Page) -> None:
     assert marked == ["温"]
 
 
+@pytest.mark.slow
 def test_texts_stand_in_their_language(browser: Browser, tmp_path: Path) -> None:
     """Han characters in the fonts of the language, characters compared, full-width digits found, tokens leftwards."""
     texts = ["３週間閉鎖した。", "今日はいい天気。", "漢字"]
@@ -359,6 +365,7 @@ def test_texts_stand_in_their_language(browser: Browser, tmp_path: Path) -> None
         assert page.locator("#alignment").evaluate("one => one.scrollWidth <= one.clientWidth")
 
 
+@pytest.mark.slow
 def test_risks_of_words_and_marked_errors_show(browser: Browser, tmp_path: Path) -> None:
     content = made.rows(4, ["ours", "theirs"])
     made.write(tmp_path / "run", content, compared=False)
@@ -389,6 +396,7 @@ def test_risks_of_words_and_marked_errors_show(browser: Browser, tmp_path: Path)
         assert names(page)[0] == "seg-1"
 
 
+@pytest.mark.slow
 def test_a_large_table_says_how_far_it_is_read(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -412,6 +420,7 @@ def longest(a: list[str], b: list[str]) -> int:
     return table[-1][-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("run", ["small", "hostile"])
 def test_nothing_stands_in_the_way_of_a_screen_reader(browser: Browser, address: str, run: str, scheme: str) -> None:
@@ -428,6 +437,7 @@ def test_nothing_stands_in_the_way_of_a_screen_reader(browser: Browser, address:
     ] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 800, 1280, 2560])
 def test_nothing_is_wider_than_the_screen(browser: Browser, address: str, width: int) -> None:
     outside = """() => [...document.querySelectorAll(
@@ -440,6 +450,7 @@ def test_nothing_is_wider_than_the_screen(browser: Browser, address: str, width:
         assert page.evaluate(outside) == []
 
 
+@pytest.mark.slow
 def test_paper_has_answer_ranking_and_selection(small: Page) -> None:
     first = names(small)[0]
     small.get_by_role("checkbox", name=f"Keep {first}", exact=True).check()
@@ -453,6 +464,7 @@ def test_paper_has_answer_ranking_and_selection(small: Page) -> None:
     expect(small.locator("#kept-status")).to_contain_text("No segment")
 
 
+@pytest.mark.slow
 def test_a_table_is_taken_away_and_what_fails_is_said(small: Page, tmp_path: Path) -> None:
     with small.expect_download() as told:
         small.get_by_role("link", name="All scores (TSV)").click()
