@@ -70,7 +70,7 @@ def test_the_container_is_built_from_all_that_is_installed() -> None:
     patterns = [line for line in (REPOSITORY / ".dockerignore").read_text().splitlines() if not line.startswith("#")]
     assert patterns[0] == "*"
     sent = {pattern[1:] for pattern in patterns if pattern.startswith("!")}
-    needed = {"bsx", "analysis", "registry", "pyproject.toml", "constraints.txt", PROJECT["readme"]}
+    needed = {"bsx", "analysis", "registry", "pyproject.toml", "setup.py", "constraints.txt", PROJECT["readme"]}
     assert sent == needed | set(PROJECT["license-files"])
     assert all((REPOSITORY / name).exists() for name in sent)
     assert not any(fnmatch.fnmatch(name, pattern) for name in sent for pattern in patterns[1:])

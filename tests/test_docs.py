@@ -7,6 +7,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -189,6 +190,9 @@ def world(tmp_path_factory: pytest.TempPathFactory, tiny_model: Callable[[str], 
         "source.de",
     ):
         (folder / file).write_text("".join(f"{line}\n" for line in (left if file < "n" else right)), encoding="utf-8")
+
+    # The README's first lines run in a clone.
+    shutil.copytree(Path(__file__).parents[1] / "bsx" / "examples", folder / "bsx" / "examples")
 
     def table(file: str, *rows: Sequence[object]) -> None:
         lines = ["\t".join(map(str, row)) for row in rows]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -21,59 +23,84 @@ import bsx
 from tests.conftest import REPOSITORY
 
 LINKS = ("bsx/analysis", "bsx/registry")
+ARCHIVES = (("linked", "wheel"), ("linkless", "wheel"), ("linked", "sdist"))
+EDITABLE = (("linked", "editable lenient"), ("linkless", "editable lenient"), ("linkless", "editable strict"))
 FOLDERS = {"bsx": "bsx", "analysis": "bsx/analysis", "registry": "bsx/registry"}
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Copy the tracked files, so that nothing left lying around gets into what is built."""
-    folder = tmp_path_factory.mktemp("source")
+def clones(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Copy the tracked files, so that nothing left lying around gets into what is built: with links and without."""
+    linked, linkless = (tmp_path_factory.mktemp("clones") / kind for kind in ("linked", "linkless"))
     for name in tracked():
-        copy = folder / name
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes((REPOSITORY / name).read_bytes())
+        if "/" not in name or name.partition("/")[0] in FOLDERS:
+            copy = linked / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes((REPOSITORY / name).read_bytes())
+    shutil.copytree(linked, linkless, copy_function=os.link)
     for link in LINKS:
-        (folder / link).symlink_to((REPOSITORY / link).readlink())
-    return folder
+        (linked / link).symlink_to(Path("..", Path(link).name))
+    git("-c", "core.symlinks=false", "checkout-index", "--force", f"--prefix={linkless}/", "--", *LINKS)
+    return {"linked": linked, "linkless": linkless}
 
 
 @pytest.fixture(scope="module")
-def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel."""
-    return built("wheel", source, tmp_path_factory.mktemp("wheel"))
+def builds(clones: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Path]:
+    """Build archives, (clone, kind) -> file, all of a clone in one process."""
+    code = """
+import sys
+from setuptools import build_meta
+_, target, *kinds = sys.argv
+for kind in kinds:
+    build, _, mode = kind.partition(" ")
+    getattr(build_meta, f"build_{build}")(f"{target}/{kind}", {"editable_mode": mode} if mode else None)
+"""
+    target = tmp_path_factory.mktemp("builds")
+    for clone in clones:
+        kinds = [kind for where, kind in (*ARCHIVES, *EDITABLE) if where == clone]
+        run(Path(sys.executable), "-c", code, str(target / clone), *kinds, cwd=clones[clone])
+    return {(clone, kind): next((target / clone / kind).iterdir()) for clone, kind in (*ARCHIVES, *EDITABLE)}
 
 
-def built(kind: str, source: Path, target: Path) -> Path:
-    code = f"from setuptools import build_meta; print(build_meta.build_{kind}({str(target)!r}))"
-    return target / run(Path(sys.executable), "-c", code, cwd=source).splitlines()[-1]
+@pytest.fixture(scope="module")
+def wheel(builds: dict[tuple[str, str], Path]) -> Path:
+    return builds["linked", "wheel"]
+
+
+def git(*arguments: str) -> str:
+    # The checkout may be another user's, as in a container: git asks to be told that this is meant.
+    command = ["git", "-c", "safe.directory=*", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY).stdout
 
 
 def tracked() -> list[str]:
-    """Names of all files git tracks, or that are new and not ignored."""
-    # The checkout may be another user's, as in a container: git asks to be told that this is meant.
-    command = ["git", "-c", "safe.directory=*", "ls-files", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY).stdout.splitlines()
-    return [name for name in names if (REPOSITORY / name).is_file()]
+    """Names of all files git tracks, or that are new and not ignored; not the links."""
+    names = set(git("ls-files", "--cached", "--others", "--exclude-standard").splitlines()) - set(LINKS)
+    return sorted(name for name in names if (REPOSITORY / name).is_file())
 
 
-def environment(home: Path) -> Path:
-    """Make an environment that has the packages of this one, but not its editable bsx; return its python."""
+def packaged() -> list[str]:
+    """Names of the tracked files that are to be installed, as in the repository."""
+    ends = (".py", ".yaml", ".tsv", ".md", ".conllu", ".json", ".xz", ".safetensors", "py.typed")
+    names = [name for name in tracked() if name.partition("/")[0] in FOLDERS]
+    return [name for name in names if name.endswith(ends) or "/page/" in name]
+
+
+def environment(home: Path, wheel: Path) -> Path:
+    """Make an environment that has the packages of this one, but this wheel for its bsx; return its python."""
     venv.create(home, with_pip=False, symlinks=True)
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(home)}))
     # Path files in the folders that a path file names are not read, and that is how an editable bsx would come.
     folders = dict.fromkeys(path for path in sys.path if Path(path).name in ("site-packages", "dist-packages"))
     (packages / "dependencies.pth").write_text("".join(f"{folder}\n" for folder in folders))
+    zipfile.ZipFile(wheel).extractall(packages)  # noqa: S202 - built above
     return home / "bin" / "python"
 
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the python of a fresh environment that has the wheel."""
-    home = tmp_path_factory.mktemp("environment")
-    python = environment(home)
-    packages = Path(sysconfig.get_path("purelib", vars={"base": str(home)}))
-    zipfile.ZipFile(wheel).extractall(packages)  # noqa: S202 - built above
-    return python
+    return environment(tmp_path_factory.mktemp("environment"), wheel)
 
 
 def run(python: Path, *arguments: str, cwd: Path) -> str:
@@ -83,15 +110,19 @@ def run(python: Path, *arguments: str, cwd: Path) -> str:
     return done.stdout
 
 
-def test_the_wheel_holds_exactly_the_tracked_files(wheel: Path) -> None:
-    inside = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    expected = set()
-    for name in tracked():
-        folder, _, rest = name.partition("/")
-        data = name.endswith((".py", ".yaml", ".tsv", ".md", ".conllu", ".json", ".xz", ".safetensors", "py.typed"))
-        if folder in FOLDERS and (data or "/page/" in name):
-            expected.add(f"{FOLDERS[folder]}/{rest}")
-    assert inside == expected
+@pytest.mark.parametrize("clone", ["linked", "linkless"])
+def test_the_wheel_holds_exactly_the_tracked_files(builds: dict[tuple[str, str], Path], clone: str) -> None:
+    inside = [name for name in zipfile.ZipFile(builds[clone, "wheel"]).namelist() if ".dist-info/" not in name]
+    split = [name.partition("/") for name in packaged()]
+    assert sorted(inside) == sorted(f"{FOLDERS[folder]}/{rest}" for folder, _, rest in split)
+
+
+def test_the_source_archive_holds_what_builds_the_same_wheel(builds: dict[tuple[str, str], Path]) -> None:
+    """The three folders, and files beside them, but nothing in the place of the links."""
+    with tarfile.open(builds["linked", "sdist"]) as archive:
+        inside = [member.name.partition("/")[2] for member in archive if not member.isdir()]
+    assert sorted(name for name in inside if name.partition("/")[0] in FOLDERS) == packaged()
+    assert {"pyproject.toml", "setup.py", "README.md", "LICENSE"} <= set(inside)
 
 
 def test_every_folder_with_code_is_a_package() -> None:
@@ -100,9 +131,9 @@ def test_every_folder_with_code_is_a_package() -> None:
             assert (file.parent / "__init__.py").is_file(), f"{file.parent} lacks __init__.py, so it is not installed"
 
 
-def test_the_links_lead_to_the_folders_beside() -> None:
+def test_the_links_lead_to_the_folders_beside(clones: dict[str, Path]) -> None:
     for link in LINKS:
-        assert (REPOSITORY / link).resolve() == REPOSITORY / Path(link).name
+        assert (clones["linkless"] / link).read_text() == f"../{Path(link).name}"
 
 
 def test_nothing_is_installed_at_the_top_level_but_bsx(wheel: Path) -> None:
@@ -110,43 +141,36 @@ def test_nothing_is_installed_at_the_top_level_but_bsx(wheel: Path) -> None:
     assert {top for top in tops if not top.endswith(".dist-info")} == {"bsx"}
 
 
-def test_a_wheel_by_way_of_the_source_archive_is_the_same(source: Path, wheel: Path, tmp_path: Path) -> None:
-    """The archive holds files where the checkout has links: one can build from it where there are none."""
-    with tarfile.open(built("sdist", source, tmp_path)) as archive:
-        archive.extractall(tmp_path, filter="data")
-    (folder,) = tmp_path.glob("bsx_eval-*/")
-    assert not any((folder / link).is_symlink() for link in LINKS)
-    again = built("wheel", folder, tmp_path)
-    assert sorted(zipfile.ZipFile(again).namelist()) == sorted(zipfile.ZipFile(wheel).namelist())
-
-
-def test_an_editable_install_leads_to_the_folders_beside(source: Path, tmp_path: Path) -> None:
-    python = environment(tmp_path / "environment")
-    settings = ("--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check")
-    run(python, "-m", "pip", "install", *settings, "--editable", str(source), cwd=tmp_path)
+@pytest.mark.parametrize(("clone", "kind"), EDITABLE)
+def test_an_editable_install_leads_to_the_folders_beside(
+    clones: dict[str, Path], builds: dict[tuple[str, str], Path], clone: str, kind: str, tmp_path: Path
+) -> None:
+    python = environment(tmp_path / "environment", builds[clone, kind])
     code = """
 import importlib.util, pathlib, bsx.analysis, bsx.registry
 print(*(pathlib.Path(module.__file__).resolve() for module in (bsx, bsx.analysis, bsx.registry)))
 print([name for name in ("analysis", "registry") if importlib.util.find_spec(name) is not None])
 """
     files, others = run(python, "-c", code, cwd=tmp_path).splitlines()
-    assert files.split() == [str(source.resolve() / name / "__init__.py") for name in ("bsx", "analysis", "registry")]
+    assert files.split() == [
+        str(clones[clone].resolve() / name / "__init__.py") for name in ("bsx", "analysis", "registry")
+    ]
     assert others == "[]"
+    if (clone, kind) != ("linkless", "editable strict"):  # there bsx/ in the clone hides the folder of links
+        assert run(python, "-c", "import bsx.analysis; print(bsx.analysis.__file__)", cwd=clones[clone])
 
 
 def test_the_installed_wheel_scores_and_finds_its_registry(installed: Path, tmp_path: Path) -> None:
-    code = """
-import bsx, sys, bsx.registry, bsx.analysis
-assert "site-packages" in bsx.__file__ and "site-packages" in bsx.registry.__file__
-scores = bsx.score(["the cat sat", ""], ["a cat sat", "x"], model="minilm")
-print(round(float(scores.f1[0]), 3), len(scores.empty), bsx.__version__)
-"""
-    f1, empty, version = run(installed, "-c", code, cwd=tmp_path).split()
-    assert 0.8 < float(f1) < 1
-    assert empty == "1"
-    assert version == bsx.__version__
-    assert f"\nversion: {version}\n" in (REPOSITORY / "CITATION.cff").read_text()
-    assert "minilm" in run(installed, "-m", "bsx", "models", cwd=tmp_path)
+    assert "site-packages" in run(installed, "-c", "import bsx; print(bsx.__file__)", cwd=tmp_path)
+    (tmp_path / "candidates.txt").write_text("the cat sat\n\n")
+    (tmp_path / "references.txt").write_text("a cat sat\nx\n")
+    files = ("-c", "candidates.txt", "-r", "references.txt", "-o", "scores.jsonl")
+    printed = run(installed, "-m", "bsx", "score", *files, "--model", "minilm", cwd=tmp_path)
+    first, second = (json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines())
+    assert 0.8 < first["f1"] < 1
+    assert second["f1"] == 0
+    assert f"|bsx:{bsx.__version__}" in printed
+    assert f"\nversion: {bsx.__version__}\n" in (REPOSITORY / "CITATION.cff").read_text()
 
 
 def test_doctests_hold_on_the_installed_wheel(installed: Path, tmp_path: Path) -> None:

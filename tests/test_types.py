@@ -14,6 +14,7 @@ import pytest
 
 from tests.conftest import REPOSITORY
 
+pytestmark = pytest.mark.skipif(not (REPOSITORY / "bsx" / "analysis").is_dir(), reason="a clone without symbolic links")
 HOMES = {
     "bsx.analysis": "analysis/__init__.py",
     "bsx.analysis.stats.correlation": "analysis/stats/correlation.py",

@@ -14,6 +14,7 @@ import tempfile
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import bsx
 
@@ -38,7 +39,7 @@ def bare() -> None:
     check("site-packages" in bsx.__file__, f"{bsx.__file__} is installed")
     check(version("bsx-eval") == bsx.__version__, "metadata and package say the same version")
     check(f"bsx {bsx.__version__}" in run("--version"), "the version is printed")
-    check("minilm" in run("models"), "the registry is there")
+    check("minilm" in run("models", "show", "minilm"), "the registry is there")
     check("chrf" in run("metrics"), "the zoo is there")
     words()
 
@@ -70,6 +71,10 @@ def light() -> None:
 
 def analysis() -> None:
     light()
+    analyses()
+
+
+def analyses() -> None:
     run("score", "-c", "c.txt", "-r", "r.txt", "--metrics", "chrf", "-o", "chrf.parquet")
     run("score", "-c", "c.txt", "-r", "r.txt", "--metrics", "chrf", "-o", "chrf.tsv")
     run("score", "-c", "c.txt", "-r", "r.txt", "--model", "minilm", "--metrics", "moverscore")
@@ -78,12 +83,28 @@ def analysis() -> None:
     systems = ("atlas", "brook", "cinder")
     columns = [word for name in systems for word in ("--candidate", name, "--human", f"{name}_grade")]
     run("meta", str(data), "--metrics", "chrf,bleu", "--segment", "id", "--resamples", "50", *columns)
+    run("disentangle", str(data), "--columns", "atlas_grade", "--factor-columns", "brook_grade,cinder_grade")
+    run("evaluate", str(data), "--model", "minilm", "--human", ",".join(f"{name}_grade" for name in systems))
+    check("brook" in Path("evaluation", "report.html").read_text(encoding="utf-8"), "the evaluation has a report")
+
+
+def page() -> None:
+    command = [sys.executable, "-m", "bsx", "ui", "--no-browser"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            address = str(process.stderr and process.stderr.readline()).strip()
+            check(address.startswith("http://127.0.0.1:"), f"the page says where it is: {address}")
+            # The key is traded for a cookie.
+            with build_opener(HTTPCookieProcessor()).open(address, timeout=60) as answer:
+                check(b"<title>" in answer.read(), "the page opens with its key")
+        finally:
+            process.terminate()
 
 
 def everything() -> None:
     offline()
-    run("score", "-c", "c.txt", "-r", "r.txt", "--metrics", "chrf", "-o", "chrf.tsv")
-    run("report", "chrf.tsv", "-o", "page.html")
+    analyses()
+    page()
     check("chrf" in Path("page.html").read_text(encoding="utf-8"), "the report shows the metric")
     check(find_spec("stanza") is not None, "the parser is there")
 

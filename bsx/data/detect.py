@@ -91,7 +91,7 @@ def _sample(texts: Iterable[str], size: int, seed: int) -> list[str]:
 
 
 def _identifier() -> Untyped:
-    return _opened(need("py3langid.langid", "detecting the language"))
+    return _opened(need("py3langid.langid", "detecting the language, unless lang names it,"))
 
 
 @cache
