@@ -410,6 +410,8 @@ def load_registry(registry: Registry = None) -> Catalog:
     """
     if isinstance(registry, Catalog):
         return registry
+    if registry is not None and not isinstance(registry, str | os.PathLike):
+        raise InputError(f"registry is a {type(registry).__name__}: give a folder, or what bsx.load_registry returned")
     overlays = overlay_folders(None if registry is None else Path(registry))
     files = [file for folder in overlays for file in sorted(folder.rglob("*.yaml"))]
     states = tuple((file, *_state(file)) for file in files)

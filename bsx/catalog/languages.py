@@ -56,6 +56,8 @@ def find_languages(tag: str, catalog: Catalog) -> Asked:
         InputError: for ``auto``, and for what could be a pair or a region.
         RegistryError: if an overlay's list of languages is broken.
     """
+    if not isinstance(tag, str):
+        raise InputError(f"a language is named by a text, such as 'de' or 'en-de' (got {tag!r})")
     catalog.require("languages.yaml")
     halves = _halves(tag, catalog)
     if halves is None:

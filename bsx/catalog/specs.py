@@ -36,8 +36,10 @@ def read_spec(spec: str) -> tuple[str, dict[str, str]]:
     `config_of` gives it to the field that the metric's ``Config.positional`` names.
 
     Raises:
-        InputError: for another setting without ``=``, or one given twice.
+        InputError: for what is no text, another setting without ``=``, or one given twice.
     """
+    if not isinstance(spec, str):
+        raise InputError(f"metrics are named by texts, such as 'chrf' (got {spec!r})")
     name, colon, rest = spec.partition(":")
     settings: dict[str, str] = {}
     for number, part in enumerate(rest.split(",") if colon else []):

@@ -54,7 +54,9 @@ def detect_language(texts: Iterable[str], *, seed: int = 1) -> Detection:
         MissingExtraError: if py3langid is not installed.
     """
     identifier = _identifier()
-    sampled = _sample((text for text in texts if text.strip()), SAMPLE, seed)
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise InputError(f"texts is a {type(texts).__name__}: give a list of texts")
+    sampled = _sample((text for text in texts if _is_text(text) and text.strip()), SAMPLE, seed)
     if not sampled:
         raise InputError("the language cannot be detected: there is no text; name it with lang")
     weights: Counter[str] = Counter()
@@ -70,6 +72,12 @@ def detect_language(texts: Iterable[str], *, seed: int = 1) -> Detection:
         result = ", ".join(f"{name} {part:.0%}" for name, part in (shares if share < MINIMUM_SHARE else together)[:3])
         raise InputError(f"the language is not clear from {len(sampled)} sampled texts ({result}): name it with lang")
     return Detection(code, share, probability, len(sampled))
+
+
+def _is_text(text: object) -> bool:
+    if not isinstance(text, str):
+        raise InputError(f"one of the texts is {text!r} ({type(text).__name__}), not a text")
+    return True
 
 
 def identified(text: str) -> tuple[str, float]:

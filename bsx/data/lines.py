@@ -95,6 +95,8 @@ class NamedFile:
     """
 
     def __init__(self, path: Path | str, *, found: bool = False) -> None:
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"a file is named by its path (got {path!r})")
         self.path, self.sheet = without_sheet(path)
         self.name = "standard input" if str(path) in (STDIN, "/dev/stdin") else str(self.path)
         self._packed = self.path.suffix.lower() == ".gz"

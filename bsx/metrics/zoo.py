@@ -145,8 +145,10 @@ def get_metric(spec: str, *, encoders: Encoders | None = None, **settings: objec
     >>> get_metric("chrf").score(["a small cat"], ["the small cat"]).values.round(1).tolist()
     [66.4]
     """
-    encoders = encoders if encoders is not None else Encoders()
     name, spelled = read_spec(spec)
+    encoders = encoders if encoders is not None else Encoders()
+    if not isinstance(encoders, Encoders):
+        raise InputError(f"encoders is a {type(encoders).__name__}: give bsx.Encoders(…)")
     both = [field for field in settings if field in spelled]
     if both:
         raise InputError(f"metric {name}: {both[0]} is given twice")

@@ -127,7 +127,8 @@ class Jobs:
         folder = workspace.folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock = FileLock(folder / ".bsx-ui.lock", timeout=0)
+            (lock := folder / ".bsx-ui.lock").touch()  # a lock where none can be made looks like another's
+            self._lock = FileLock(lock, timeout=0)
             self._lock.acquire()
         except Timeout as error:
             said = "another bsx ui works in this folder: use its page, end it, or name another folder"
