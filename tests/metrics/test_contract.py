@@ -491,6 +491,20 @@ def test_the_signature_tells_how_many_references(name: str, make: Make) -> None:
 # -- names and settings --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("wrong", [None, 5, ["chrf"], b"chrf"])
+def test_what_is_no_text_is_refused_at_every_door(wrong: Any, tmp_path: Path) -> None:
+    doors: list[Callable[[], object]] = [
+        lambda: get_metric(wrong),
+        lambda: get_metric("chrf", encoders=wrong or 5),
+        lambda: bsx.get_metrics(wrong if isinstance(wrong, list) else [wrong], encoders=wrong or 5),
+        lambda: bsx.load_registry(wrong or 5),
+    ]
+    for door in doors:
+        with pytest.raises(InputError) as raised:
+            door()
+        assert "\n" not in str(raised.value)
+
+
 def test_unknown_names_list_near_ones() -> None:
     with pytest.raises(UnknownNameError, match=r"unknown metric 'moverscor'.*Near: .*moverscore"):
         get_metric("moverscor")

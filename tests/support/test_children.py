@@ -225,7 +225,7 @@ def starters(tree: ast.Module) -> set[str]:
     return found
 
 
-def annotations(tree: ast.Module) -> None:
+def without_annotations(tree: ast.Module) -> None:
     """Take annotations out of code: `subprocess.Popen` as a type starts nothing."""
     for node in ast.walk(tree):
         if isinstance(node, ast.AnnAssign | ast.arg):
@@ -242,7 +242,7 @@ def test_processes_are_started_in_one_place_only() -> None:
             where = file.relative_to(ROOT).as_posix()
             if not where.startswith(("bsx/analysis/", "bsx/registry/")):  # links to what is looked through anyway
                 content = file.read_text(encoding="utf-8")
-                annotations(tree := ast.parse(content))
+                without_annotations(tree := ast.parse(content))
                 if names := starters(tree):
                     found[where] = names
                     if "multiprocessing" in names:

@@ -250,6 +250,7 @@ def test_the_command_refuses_what_it_cannot_serve(cli: Callable[..., object], tm
         ["--read-only", tmp_path, table],
         ["--read-only", tmp_path, "--folder", tmp_path / "runs"],
         ["--folder", table],
+        *([["--folder", "/proc"]] if Path("/proc/self").exists() else []),
         [tmp_path / "missing.tsv", "--folder", tmp_path / "results"],
     ):
         done = cli("ui", "--no-browser", *arguments)
