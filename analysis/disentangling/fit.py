@@ -345,7 +345,7 @@ def notices(
         # Cook 1977: how far the coefficients move without the row, in units of their own uncertainty.
         variance = float(np.square(own.residuals).sum()) / fit.df
         weight = own.leverage / np.maximum(1 - own.leverage, 1e-12) ** 2
-        distance = np.square(own.residuals) * weight / (len(fit.coef) * max(variance, 1e-300))
+        distance = np.square(own.residuals) * weight / (len(own.coef) * max(variance, 1e-300))
         rows = [int(i) + 1 for i in np.argsort(-distance, kind="stable") if distance[i] > COOK_LIMIT]
         if rows:
             raised.append(Notice("influential-rows", fit.metric, {"rows": rows}))

@@ -11,8 +11,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bsx.errors import InputError
 from bsx.match.greedy import greedy_match
-from bsx.match.pairs import reduce_references
+from bsx.match.pairs import batches, halving, reduce_references
 from tests.helpers.oracle import bertscore
 
 
@@ -108,3 +109,46 @@ def test_several_references_columnwise_and_best() -> None:
     assert best.scores[0, 2] == pytest.approx([0.3, 0.3, 0.3])
     assert columnwise.empty.tolist() == best.empty.tolist() == [False, True, False]
     assert np.isnan(best.scores[0, 1]).all()
+
+
+def test_of_references_with_equal_f1_the_first_is_best() -> None:
+    nothing = [np.nan] * 3
+    rows = [
+        (0, [0.4, 0.6, 0.48], [0.6, 0.4, 0.48], [0.5, 0.3, 0.375]),
+        (1, [0.2, 0.2, 0.2], [0.6, 0.4, 0.48], [0.4, 0.6, 0.48]),
+        (3, nothing, [-0.2, -0.2, -0.2], nothing),
+        (4, nothing, nothing, nothing),
+    ]
+    pairs = np.array([[figures for _, *references in rows for figures in references]], dtype=np.float32)
+    best = reduce_references(pairs, np.repeat([row for row, *_ in rows], 3), 5, "best")
+    expected = np.array([[0.4, 0.6, 0.48], [0.6, 0.4, 0.48], nothing, [-0.2, -0.2, -0.2], nothing], dtype=np.float32)
+    np.testing.assert_array_equal(best.scores[0], expected)
+    assert best.empty.tolist() == [False, False, True, False, False]
+    # Each layer by itself: the second one has the same references from the last to the first.
+    both = reduce_references(np.concatenate([pairs, pairs[:, ::-1]]), np.repeat([0, 1, 3, 4], 3), 5, "best")
+    np.testing.assert_array_equal(both.scores[0], expected)
+    np.testing.assert_array_equal(both.scores[1, 3:], expected[:2])
+
+
+def test_batches_are_of_like_lengths_and_as_large_as_the_budget_lets_them() -> None:
+    left, right = np.array([2, 1, 2, 9, 1, 2]), np.array([3, 1, 1, 9, 2, 1])
+    # By the left length, then the right one: pairs 1, 4, 2, 5, 0, 3. A pair of a and b vectors of ten numbers, all
+    # padded to the longest of the batch, takes 10 (a + b) + a b: three pairs of 2 and 2 take 132, four 176.
+    assert [batch.tolist() for batch in batches(left, right, 10, 132)] == [[1, 4, 2], [5, 0], [3]]
+    assert [batch.tolist() for batch in batches(left, right, 10, 131)] == [[1, 4], [2, 5], [0], [3]]
+    assert [batch.tolist() for batch in batches(left, right, 10, 1)] == [[1], [4], [2], [5], [0], [3]]
+    assert [batch.tolist() for batch in batches(left, right, 10, 10_000)] == [[1, 4, 2, 5, 0, 3]]
+
+
+def test_what_does_not_fit_is_done_by_halves_and_one_pair_that_does_not_is_refused() -> None:
+    done: list[list[int]] = []
+
+    def work(batch: np.ndarray, most: int) -> None:
+        if len(batch) > most:
+            raise RuntimeError("can't allocate memory")
+        done.append(batch.tolist())
+
+    halving(lambda batch: work(batch, 2), np.arange(7))
+    assert done == [[0, 1], [2, 3], [4, 5], [6]]
+    with pytest.raises(InputError):
+        halving(lambda batch: work(batch, 0), np.arange(3))

@@ -83,3 +83,36 @@ def test_sums_are_of_sentences_that_follow_each_other() -> None:
     assert two[1] == pytest.approx([0, 0.5**0.5, 0.5**0.5, 0])
     assert three[1] == pytest.approx([0, *[3**-0.5] * 3])
     assert [len(span) for span in summed(vectors[:2], 3)] == [2, 1]
+
+
+@pytest.mark.parametrize("join", [0.0, 0.1])
+@pytest.mark.parametrize("sentences", [2, 5])
+def test_repeated_sentences_stand_one_by_one_even_if_joining_costs_nothing(sentences: int, join: float) -> None:
+    repeated = np.tile([[0.6, 0.8]], (sentences, 1))
+    side = AlignedSide.of(summed(repeated, 4), np.array([0.8, 0.0]))
+    found = align_sentences(side, side, most=5, gap=0.4, join=join)
+    assert [(bead.left, bead.right) for bead in found] == [((i, i + 1), (i, i + 1)) for i in range(sentences)]
+    assert [bead.cost for bead in found] == [0.0] * sentences
+
+
+def test_the_cost_by_hand() -> None:
+    left = AlignedSide.of(summed(np.array([[1.0, 0.0], [0.0, 1.0]]), 2), np.array([0.3, 0.4]))
+    right = AlignedSide.of([np.array([[0.6, 0.8]])], np.array([0.5, 0.5]))
+    assert left.far[0].tolist() == pytest.approx([0.7, 0.6])
+    assert right.far[0].tolist() == pytest.approx([0.3])
+    # Two sentences: 2 (1 - .6) / (.7 + .3) and 2 (1 - .8) / (.6 + .3).
+    assert cost(left, right, (0, 1, 0, 1), 0.1) == pytest.approx(0.8)
+    assert cost(left, right, (1, 2, 0, 1), 0.1) == pytest.approx(0.4 / 0.9)
+    # Three: their sum is (1, 1) / sqrt 2, so 3 (1 - 1.4 / sqrt 2) / (1 - .7 / sqrt 2 + .3), and one joined.
+    root = 2**0.5
+    assert cost(left, right, (0, 2, 0, 1), 0.1) == pytest.approx(3 * (1 - 1.4 / root) / (1.3 - 0.7 / root) + 0.1)
+
+
+def test_documents_without_sentences() -> None:
+    side, none = AlignedSide.of([np.eye(2)], np.ones(2)), AlignedSide.of([], np.ones(2))
+    assert (len(side), len(none)) == (2, 0)
+    found = align_sentences(side, none, most=2, gap=0.4, join=JOIN)
+    assert [(bead.kind, bead.cost) for bead in found] == [("1-0", 0.4)] * 2
+    found = align_sentences(none, side, most=2, gap=0.4, join=JOIN)
+    assert [(bead.left, bead.right) for bead in found] == [((0, 0), (0, 1)), ((0, 0), (1, 2))]
+    assert align_sentences(none, none, most=2, gap=0.4, join=JOIN) == []

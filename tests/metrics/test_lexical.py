@@ -215,3 +215,32 @@ def test_uses_of_texts_are_not_counted_for_metrics_without_an_encoder() -> None:
     assert survey(corpus, "nfc", reused=False).reused == {}
     assert not get_metric("chrf").encodes
     assert get_metric("bertscore", encoders=Encoders(model="minilm")).encodes
+
+
+@pytest.mark.parametrize(
+    ("unit", "candidate", "reference", "overlap"),
+    [
+        ("words", "The the CAT", "the cat sat", 2 * 2 / 6),  # one "the" of two, whatever the case
+        ("words", "the cat", "cat the the", 2 * 2 / 5),
+        ("words", "a b", "c", 0.0),
+        ("characters", "A bc", "abd", 2 * 2 / 6),  # white space does not count
+        ("characters", "aab", "ab", 2 * 2 / 5),
+    ],
+)
+def test_overlap_is_f1_of_what_is_shared(unit: str, candidate: str, reference: str, overlap: float) -> None:
+    found = get_metric("overlap", unit=unit).score([candidate], [reference])
+    assert found.values.tolist() == [pytest.approx(overlap)]
+
+
+def test_length_counts_what_it_says() -> None:
+    texts, others = ["ab  c", "x"], ["a b c d", "xyz"]
+    expected = {
+        ("candidate", "characters"): [3, 1],
+        ("candidate", "words"): [2, 1],
+        ("other", "characters"): [4, 3],
+        ("other", "words"): [4, 1],
+    }
+    for (of, unit), lengths in expected.items():
+        assert get_metric("length", of=of, unit=unit).score(texts, others).values.tolist() == lengths
+    assert get_metric("length").score(texts, others).values.tolist() == [3, 1]
+    assert get_metric("overlap").score(["a b", "a b"], [["a c d", "a b"], ["c d", "a"]]).values.tolist() == [1, 2 / 3]

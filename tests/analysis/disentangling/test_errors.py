@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 pytest.importorskip("statsmodels")
-from bsx.analysis.disentangling.bootstrap import compare_coefficients
+from bsx.analysis.disentangling.bootstrap import bootstrap_regressions, compare_coefficients, widened
 from bsx.analysis.disentangling.checks import linearity_checks, nested_test
 from bsx.analysis.disentangling.fit import disentangle
+from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.errors import InputError
 from tests.analysis.disentangling.test_fit import FACTORS, make
 
@@ -149,3 +150,29 @@ def test_bootstrap_intervals_are_widened_for_systems() -> None:
         ends[name] = (fit.ci_bootstrap["lex"], (by.low, by.high), fit.r2_bootstrap or (0.0, 0.0))
     for wide, narrow in zip(ends["two"], ends["one"], strict=True):
         assert wide[1] - wide[0] > narrow[1] - narrow[0]
+
+
+def test_draws_are_stretched_by_the_ratio_of_standard_errors() -> None:
+    rng = np.random.default_rng(3)
+    system, segment = np.repeat(np.arange(6), 10), np.tile(np.arange(10), 6)
+    x = rng.normal(size=(60, 2))
+    y = x @ [0.9, 0.3] + rng.normal(size=6)[system] * x[:, 1] + np.array([0.1, 0.1, 0.2, 1, 2, 4])[system] * x[:, 0]
+    y += 0.5 * rng.normal(size=60)
+    x, y = ((v - v.mean(axis=0)) / v.std(axis=0) for v in (x, y[:, None]))
+    errors = Errors(
+        "cluster", [f"{k:02}" for k in segment], segment, "", [f"s{k}" for k in system], ("segment", "system")
+    )
+    draws = bootstrap_regressions(x, y, resamples=20, seed=1, clusters=errors.clusters)
+    found = widened(draws, x, y, errors)
+    fit = errors.fit(y[:, 0], x)
+    # Sums of the influence on R², over segments, and over systems less what each row by itself counts in them.
+    r2 = 1 - np.mean(np.square(fit.residuals))
+    influence = ((1 - r2) * y[:, 0] ** 2 - fit.residuals**2) / 60
+    of_segments, of_systems = (sum(influence[of == k].sum() ** 2 for k in np.unique(of)) for of in (segment, system))
+    extra = max(of_systems - float(influence @ influence), 0.0)
+    assert extra > 0.2 * of_segments
+    ratio = np.sqrt((of_segments + extra) / of_segments)
+    assert found.r2[:, 0] == pytest.approx(r2 + (draws.r2[:, 0] - r2) * ratio)
+    ratios = fit.se / errors.one_way().fit(y[:, 0], x).se
+    assert found.coef[:, 0] == pytest.approx(fit.coef + (draws.coef[:, 0] - fit.coef) * ratios)
+    assert widened(draws, x, y, errors.one_way()) is draws

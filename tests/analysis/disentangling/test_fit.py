@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangling.bootstrap import bootstrap_regressions, compare_coefficients
 from bsx.analysis.disentangling.checks import linearity_checks, nested_test, residuals
-from bsx.analysis.disentangling.fit import disentangle
+from bsx.analysis.disentangling.fit import disentangle, notices
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.present.families.disentangling import worded
 from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
@@ -694,3 +694,21 @@ def test_scores_are_computed_where_no_column_holds_them(cli: Run, tmp_path: Path
     assert set(computed["provenance"]["signatures"]) == {"chrf", "ter"}
     idle = cli("disentangle", tmp_path / "s.tsv", "--factor-columns", "sem", "--reference", "reference")
     assert (idle.status, "reference" in idle.err) == (2, True)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_influential_rows_are_those_of_statsmodels(intercept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    import statsmodels.api as sm
+
+    table = make(12)
+    x, y = design(table)
+    distance = sm.OLS(y, sm.add_constant(x) if intercept else x).fit().get_influence().cooks_distance[0]
+    found = disentangle(table, ["m"], FACTORS, intercept=intercept)
+    own = [fit_ols(y, x, se="hc3", intercept=intercept)]
+    for k, limit in enumerate(sorted(distance, reverse=True)):
+        rows = [int(i) + 1 for i in np.argsort(-distance)]
+        # A millionth on either side: what is compared are numbers of twelve rows, exact to about 1e-12.
+        for factor, most in ((1 - 1e-6, k + 1), (1 + 1e-6, k)):
+            monkeypatch.setattr("bsx.analysis.disentangling.fit.COOK_LIMIT", limit * factor)
+            said = {w.name: w.values for w in notices(12, found.results, own, 1.0, None)}
+            assert said.get("influential-rows", {"rows": []})["rows"] == rows[:most]

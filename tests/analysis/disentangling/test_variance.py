@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.disentangling.further import lengths
 from bsx.analysis.disentangling.standard_errors import Errors
-from bsx.analysis.disentangling.variance import out_of_sample
+from bsx.analysis.disentangling.variance import (
+    corrected_percentiles,
+    out_of_sample,
+    partial_intervals,
+    r2_interval,
+)
 from bsx.analysis.stats.folds import unit_folds
 from bsx.data.columns import read_columns
 from bsx.errors import InputError
@@ -114,3 +121,64 @@ def test_length_takes_from_syn_on_the_published_rows(shared: Path) -> None:
     # .137 by another count of words.
     assert result.variant("controls")["mover"].coef["syn"] == pytest.approx(0.137, abs=0.003)
     assert np.sign(result["mover"].coef["morph"]) == np.sign(result.variant("controls")["mover"].coef["morph"])
+
+
+def test_twice_the_bias_of_resampling_is_taken_off() -> None:
+    draws = np.arange(101) / 200 + 0.3  # 0.3 to 0.8, with mean .55
+    # Percentiles at 5 and 95 %, .325 and .775, less twice .55 - .5.
+    assert corrected_percentiles(draws, 0.5, 0.9) == pytest.approx((0.225, 0.675))
+    assert corrected_percentiles(np.append(draws, np.nan), 0.5, 0.9) == pytest.approx((0.225, 0.675))
+    # No end is below 0.
+    assert corrected_percentiles(draws, 0.38, 0.9) == pytest.approx((0, 0.435))
+    assert corrected_percentiles(draws, 0.0, 0.9) == (0, 0)
+    assert np.isnan(corrected_percentiles(np.full(3, np.nan), 0.5, 0.9)).all()
+    # Of few units the percentiles are those of t.
+    tail = stats.norm.sf(np.sqrt(8 / 7) * stats.t.isf(0.05, 7))
+    expected = np.quantile(draws, [tail, 1 - tail]) - 0.1
+    assert corrected_percentiles(draws, 0.5, 0.9, 8) == pytest.approx(tuple(expected))
+
+
+@pytest.mark.parametrize(("share", "n", "p"), [(0.3, 40, 2), (0.02, 40, 2), (0.9, 25, 3)])
+def test_the_interval_of_r2_inverts_a_noncentral_chi_squared(share: float, n: int, p: int) -> None:
+    rng = np.random.default_rng(n)
+    x = rng.normal(size=(n, p))
+    y = x @ np.full(p, math.sqrt(share / p)) + math.sqrt(1 - share) * rng.normal(size=n)
+    x, y = ((v - v.mean(axis=0)) / v.std(axis=0) for v in (x, y))
+    errors = Errors("classic", None, np.arange(n), "")
+    fit = errors.fit(y, x)
+    low, high = r2_interval(fit, y, x.T @ x / n, errors, 0.9)
+    covariance = np.linalg.inv(x.T @ x) * float(fit.residuals @ fit.residuals) / (n - p)
+    spread = x.T @ x / n @ covariance
+    mean, square = np.trace(spread), np.trace(spread @ spread)
+    influence = ((1 - fit.r2) * y**2 - fit.residuals**2) / n
+    slope = float(influence @ influence) / (4 * fit.r2)
+
+    def tail(true: float) -> float:
+        """R² has mean true + mean, and variance 2 square + 4 true slope; a multiple of chi² with so many degrees."""
+        df, variance = mean**2 / square, 2 * square + 4 * true * slope
+        # c (df + nc) is the mean and 2 c² (df + 2 nc) the variance; c is the smaller root.
+        c = min(np.roots([-2 * df, 4 * (true + mean), -variance]).real)
+        return float(stats.ncx2.sf(fit.r2 / c, df, max((true + mean) / c - df, 0)))
+
+    # The ends are roots found to about 1e-12; p is steep there, but not beyond 1e6.
+    for end, p_above in ((low, 0.05), (high, 0.95)):
+        assert end == 0 if tail(1e-12) > p_above else tail(end) == pytest.approx(p_above, abs=1e-5)
+    assert 0 <= low < high < 1
+
+
+def test_intervals_of_partial_r2_are_the_squares_of_those_of_coefficients() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(30, 2)) @ np.array([[1, 0.4], [0, 1]])
+    y = x @ [0.9, 0.05] + rng.normal(size=30)
+    x, y = ((v - v.mean(axis=0)) / v.std(axis=0) for v in (x, y))
+    fit = Errors("hc3", None, np.arange(30), "").fit(y, x)
+    classic = Errors("classic", None, np.arange(30), "").fit(y, x)
+    vif = np.diag(np.linalg.inv(np.corrcoef(x.T)))
+    partial, semipartial = partial_intervals(fit, classic, vif)
+    assert fit.low[0] > 0 > fit.low[1]  # so that one interval holds 0
+    for j in range(2):
+        t = np.array([fit.low[j], fit.high[j]]) / classic.se[j]
+        ends = t**2 / (t**2 + 28), np.array([fit.low[j], fit.high[j]]) ** 2 / vif[j]
+        for found, expected in zip((partial[j], semipartial[j]), ends, strict=True):
+            both = sorted(expected) if j == 0 else (0.0, max(expected))
+            assert found == pytest.approx(tuple(both))

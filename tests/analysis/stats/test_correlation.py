@@ -14,12 +14,15 @@ from scipy import stats
 
 from bsx.analysis.stats.correlation import (
     bootstrap_correlations,
+    influence,
     kendall,
     pairwise_accuracy,
     pearson,
     spearman,
+    sums_of,
     tail_weight,
     without_each,
+    worth,
 )
 from bsx.analysis.stats.resample import bootstrap_indices
 from bsx.analysis.stats.rowwise import kendall_rows, pairwise_accuracy_rows, pearson_rows, spearman_rows
@@ -381,3 +384,62 @@ def test_tails_are_weighed() -> None:
     scale = np.sqrt(3 / rng.chisquare(3, 4000))
     assert tail_weight(x * scale, (x + y) * scale) > 2
     assert tail_weight(x, 2 * x) == 1
+
+
+@pytest.mark.parametrize("n", [5, 6, 9])
+def test_the_low_end_of_a_perfect_order_is_that_of_the_next_smaller_value(n: int) -> None:
+    items = np.arange(n)
+    z = stats.norm.ppf(0.975)
+    next_tau = 1 - 2 / (n * (n - 1) / 2)  # one pair the other way round
+    next_rho = 1 - 6 * 2 / (n * (n**2 - 1))  # two neighbours have changed places
+    ends = {
+        kendall: np.tanh(np.arctanh(next_tau) - z * np.sqrt(0.437 / (n - 4))),
+        spearman: np.tanh(np.arctanh(next_rho) - z * np.sqrt((1 + next_rho**2 / 2) / (n - 3))),
+    }
+    for measure, low in ends.items():
+        found = measure(items, items, interval="leave-one-out")
+        assert (found.low, found.high) == pytest.approx((low, 1), rel=1e-12)
+        turned = measure(items, -items, interval="leave-one-out")
+        assert (turned.low, turned.high) == pytest.approx((-1, -low), rel=1e-12)
+
+
+def test_the_weight_of_tails_is_the_variance_of_r_without_each_item_over_the_normals() -> None:
+    # The influence of an item on r is, for weights that move towards it, the derivative of the weighted correlation.
+    rng = np.random.default_rng(4)
+    x, y = rng.standard_t(4, size=(2, 30))
+    y = y + x
+
+    def weighted(w: np.ndarray) -> float:
+        cov = np.cov(np.stack([x, y]), aweights=w, ddof=0)
+        return float(cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1]))
+
+    step = 1e-6
+    slopes = [
+        (weighted((1 - step) * np.ones(30) / 30 + step * np.eye(30)[i]) - weighted(np.ones(30))) / step
+        for i in range(30)
+    ]
+    # One-sided differences of such steps are right to about 1e-5.
+    assert influence(x, y) == pytest.approx(slopes, abs=1e-3)
+    assert influence(x, y).sum() == pytest.approx(0, abs=1e-10)
+    r = stats.pearsonr(x, y).statistic
+    assert tail_weight(x, y) == pytest.approx(np.mean(np.square(slopes)) / (1 - r**2) ** 2, rel=1e-4)
+    assert tail_weight(x, x + 1e-12 * y) == 1
+
+
+@pytest.mark.parametrize(
+    ("added", "units"),
+    [
+        ([1.0, -1.0] * 10, 20),  # the kurtosis of two values is 1
+        ([0.0] * 7, 7),
+        ([1.0] + [0.0] * 99, 5),  # 5 (Σd²)² / Σd⁴, of d = .99 and ninety-nine of -.01: 5 x .99² / .9606 = 5.10
+        ([4.0, -4.0, *[1.0, -1.0] * 10], 22),  # Σd² = 52, Σd⁴ = 532: 5 x 52² / 532 = 25.4, but there are 22
+        ([6.0, -6.0, *[1.0, -1.0] * 10], 16),  # Σd² = 92, Σd⁴ = 2612: 5 x 92² / 2612 = 16.2
+        ([10.0, 0.0, 0.0], 3),  # never under three
+    ],
+)
+def test_few_weighty_units_are_worth_less(added: list[float], units: int) -> None:
+    assert worth(np.array(added)) == units
+
+
+def test_clusters_add_what_their_items_do() -> None:
+    assert sums_of(np.array([0, 2, 0, 2]), np.array([1.0, 2.0, 3.0, -5.0])).tolist() == [4, 0, -3]

@@ -20,7 +20,13 @@ from bsx.analysis.stats.clusters import adjust, compare_all, significance_cluste
 from bsx.analysis.stats.resample import bootstrap_indices
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import pearson_rows
-from bsx.analysis.stats.significance import paired_bootstrap, perm_both, williams, williams_from_correlations
+from bsx.analysis.stats.significance import (
+    _swapped_means,
+    paired_bootstrap,
+    perm_both,
+    williams,
+    williams_from_correlations,
+)
 from bsx.analysis.stats.systems.grouped import By, compare_grouped, group_values, grouped, resampled_groups
 from bsx.analysis.stats.systems.paired import bootstrap_systems, randomise_systems
 from tests.helpers import wmt20
@@ -436,3 +442,24 @@ def test_systems_are_resampled_with_segments_or_without(by: By) -> None:
     hand = pearson_rows(*(np.nanmean(z[rows], axis=1) for z in (metric, seen)))
     one = resampled_groups(metric, seen, "means", "pearson", "skip", 1, 5, resample="systems")
     assert one[0] == pytest.approx(float(hand))
+
+
+@pytest.mark.parametrize("documents", [[0, 0, 1, 2, 2], None])
+@pytest.mark.parametrize("statistic", ["pearson", "kendall"])
+def test_means_after_swaps_of_segments_are_those_of_the_swapped_cells(
+    statistic: str, documents: list[int] | None
+) -> None:
+    rng = np.random.default_rng(3)
+    x, y, h = rng.normal(size=(3, 4, 5))
+    for z in (x, y, h):
+        z[[0, 0, 2, 3], [1, 4, 2, 0]] = np.nan  # systems of three, five, four and four segments
+    clusters = None if documents is None else np.array(documents)
+    found = _swapped_means(x, y, h, statistic, 40, 7, clusters)
+    correlate = {"pearson": stats.pearsonr, "kendall": stats.kendalltau}[statistic]
+    draws = []
+    for tossed in np.random.default_rng(7).random((40, 5 if documents is None else 3)) < 0.5:
+        mask = (tossed if clusters is None else tossed[clusters])[None]
+        pair = (np.where(mask, y, x), np.where(mask, x, y))
+        first, second = (correlate(np.nanmean(z, axis=1), np.nanmean(h, axis=1)).statistic for z in pair)
+        draws.append(first - second)
+    assert found == pytest.approx(draws, abs=1e-9)

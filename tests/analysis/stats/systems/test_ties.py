@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from bsx.analysis.stats.resample import bootstrap_indices
 from bsx.analysis.stats.systems.ties import calibrate_ties, compare_ties, pairwise_accuracy_with_ties
@@ -184,3 +185,20 @@ def test_human_ties_forgive_rounding_and_what_is_asked() -> None:
     assert (found.tied_human, found.tied_both, found.n) == (1, 0, 6)
     assert pairwise_accuracy_with_ties(human, human, human_epsilon=0.5, resamples=1).tied_human == 2
     assert found.chance == pytest.approx((1 - (1 / 3 + 0) / 2) / 2)
+
+
+@pytest.mark.parametrize("documents", [[0, 0, 1, 1, 2, 2, 3, 3], None])
+def test_the_interval_over_few_documents_is_expanded(documents: list[int] | None) -> None:
+    rng = np.random.default_rng(4)
+    metric, human = rng.integers(3, size=(2, 4, 8)).astype(float)
+    metric[1:, 6:] = NAN  # the last document has no pair, and is not drawn
+    found = pairwise_accuracy_with_ties(metric, human, nan="omit", cluster=documents, resamples=400, seed=3)
+    units = 6 if documents is None else 3
+    per = 6 // units
+    counts = np.stack([np.bincount(row, minlength=units) for row in next(bootstrap_indices(400, units, 3))])
+    shares = np.array([by_hand(metric[:, [k]], human[:, [k]], 0)[0] for k in range(6)]).reshape(units, per)
+    draws = counts @ shares.sum(axis=1) / (counts.sum(axis=1) * per)
+    # The percentiles of t with n - 1 degrees of freedom, of n units whose resamples spread by sqrt((n - 1) / n) only.
+    tail = stats.norm.sf(np.sqrt(units / (units - 1)) * stats.t.isf(0.025, units - 1))
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(draws, [tail, 1 - tail])), rel=1e-9)
+    assert found.segments == 6
