@@ -177,7 +177,7 @@ class Table:
         self.columns = self._columns()
         if len(self.columns) > MOST_COLUMNS:
             raise InputError(
-                f"has {len(self.columns):,} columns, and {MOST_COLUMNS:,} are read at most: leave out what nobody needs",
+                f"has {len(self.columns):,} columns, and {MOST_COLUMNS:,} are read at most: leave some out",
                 file=self.name,
             )
         for name, count in Counter(self.columns).items():
