@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 import bsx
 from bsx import Scorer, get_metric
+from bsx.bertscore.baseline import _digest
 from bsx.catalog.catalog import shipped_folder
 from bsx.data.corpus import MemoryCorpus
 from bsx.encode.session import Encoders
@@ -528,3 +529,14 @@ def test_a_baseline_s_figures_are_mean_cosines(figure: str, tiny_model: Callable
     table.write_text("LAYER,P,R,F\n" + "".join(f"{layer},0.5,{figure},0.5\n" for layer in range(4)))
     with pytest.raises(InputError, match=re.escape(str(table))):
         Scorer(model=tiny_model("bert"), layer=2, rescale=True, baseline=table)
+
+
+@pytest.mark.parametrize("wrong", [{"all_layers": True}, {"layer": 1, "idf": True}])
+def test_a_loss_is_of_one_layer_without_idf(wrong: dict[str, Any], tiny_model: Callable[[str], str]) -> None:
+    scorer = Scorer(model=tiny_model("bert"), backend="torch", **wrong)
+    with pytest.raises(InputError, match="one layer, without idf and rescale"):
+        scorer.loss(torch.zeros(1, 2, 8), ["a"])
+
+
+def test_digests_of_settings_do_not_hang_on_their_order() -> None:
+    assert _digest({"a": 1, "b": [2]}) == _digest({"b": [2], "a": 1}) != _digest({"a": 1, "b": [3]})

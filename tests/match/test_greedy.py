@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bsx.errors import InputError
-from bsx.match.greedy import greedy_match
+from bsx.match.greedy import greedy_match, harmonic_mean
 from bsx.match.pairs import batches, halving, reduce_references
 from tests.helpers.oracle import bertscore
 
@@ -152,3 +152,8 @@ def test_what_does_not_fit_is_done_by_halves_and_one_pair_that_does_not_is_refus
     assert done == [[0, 1], [2, 3], [4, 5], [6]]
     with pytest.raises(InputError):
         halving(lambda batch: work(batch, 0), np.arange(3))
+
+
+def test_a_harmonic_mean_of_nothing_is_0() -> None:
+    precision, recall = np.array([0.0, 0.5, 1.0, 0.25, 0.2]), np.array([0.0, 0.5, 1.0, 0.75, -0.2])
+    assert harmonic_mean(precision, recall).tolist() == [0.0, 0.5, 1.0, 0.375, 0.0]

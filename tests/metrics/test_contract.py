@@ -20,11 +20,12 @@ from bsx.bertscore.metric import BertScore
 from bsx.catalog.catalog import shipped
 from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.overlay import write_ensemble
-from bsx.data.corpus import MemoryCorpus
+from bsx.data.corpus import MemoryCorpus, about_tokens
 from bsx.encode.session import Encoders
-from bsx.errors import InputError, RegistryError, UnknownNameError
+from bsx.errors import BsxError, InputError, RegistryError, UnknownNameError
 from bsx.metrics.base import Metric, PairMetric
 from bsx.metrics.embedding.base import EncoderMetric
+from bsx.metrics.judging.asking import size_of
 from bsx.metrics.judging.judge import JudgeConfig
 from bsx.metrics.learned.external import ExternalConfig
 from bsx.metrics.learned.trained import Trained
@@ -811,3 +812,18 @@ def test_settings_that_name_programs_are_marked() -> None:
     assert user_only(kinds["comet"], "model")
     assert user_only(kinds["laser"], "model_dir")
     assert not user_only(kinds["bertscore"], "model")
+
+
+def test_metrics_of_words_keep_no_vectors_and_learned_ones_their_own_model(tiny_model: Callable[[str], str]) -> None:
+    assert get_metric("chrf").bytes_per_token == 0
+    assert get_metric("bertscore:layer=2", encoders=Encoders(model=tiny_model("bert"))).bytes_per_token > 0
+    # The model of all metrics is no checkpoint of theirs: it must not be taken for one.
+    for name in ("bleurt", "metricx"):
+        with pytest.raises(BsxError) as raised:
+            get_metric(name, encoders=Encoders(model=tiny_model("bert")))
+        assert tiny_model("bert") not in str(raised.value)
+
+
+def test_a_conversation_is_its_texts_and_four_tokens_a_message() -> None:
+    messages = [{"content": "one two three"}, {"content": "four"}]
+    assert size_of(messages) == sum(about_tokens(message["content"]) for message in messages) + 8

@@ -17,7 +17,9 @@ from bsx.catalog.entries.evidence import Evidence
 from bsx.catalog.entries.models import ModelEntry
 from bsx.catalog.languages import find_languages
 from bsx.errors import InputError, RegistryError, UnknownNameError
+from bsx.models.digests import config_digest
 from bsx.models.evidence import Standing, by_evidence, unmeasured
+from bsx.models.locate import available
 from bsx.models.ranking import (
     PERMISSIVE,
     Constraints,
@@ -505,3 +507,24 @@ def test_figures_and_lists_are_shown_with_their_sources(cli: Cli) -> None:
     shown = json.loads(cli("metrics", "show", "laser", "--format", "json").out)
     assert "laser_encoders/language_list.py" in shown["languages_source"]
     assert json.loads(cli("metrics", "show", "ter", "--format", "json").out)["evidence"][0]["level"] == "system"
+
+
+def test_a_choice_speaks_of_its_first_model_and_sizes_are_numbers_or_texts(tmp_path: Path) -> None:
+    chosen = rank(shipped().languages["de"], shipped(), prefer="quality")
+    assert chosen.reason == chosen.ranking[0].reason != chosen.ranking[1].reason
+    assert Constraints(max_parameters=300).max_parameters == "300"  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="max_parameters"):
+        Constraints(max_parameters=True)  # type: ignore[arg-type]
+    digests = []
+    for text in ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}', '{"a": 1, "b": 3}'):
+        (tmp_path / "config.json").write_text(text)
+        digests.append(config_digest(tmp_path))
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_all_models_here_are_those_of_every_language() -> None:
+    catalog = shipped()
+    everything = available(catalog)
+    assert "minilm" in everything
+    for code in ("en", "de"):
+        assert set(available(catalog, catalog.languages[code])) <= set(everything)

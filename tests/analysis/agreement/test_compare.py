@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import bsx
+import bsx.analysis
 from bsx.analysis.agreement.compare import compare_systems, together
 from bsx.analysis.agreement.human_curve import human_curve
 from bsx.analysis.agreement.result import CompareResult
@@ -573,3 +574,12 @@ def test_a_result_is_read_back_from_json(test: Any) -> None:
     found = compare_systems({"a": draw[0], "b": draw[1]}, metric="m", **settings)
     held = found.to_dict()
     assert CompareResult.from_dict(json.loads(json.dumps(held))).to_dict() == held
+
+
+def test_a_systems_score_is_its_own() -> None:
+    scores = {"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 2.0, 3.0, 5.0]}
+    (compared,) = bsx.analysis.compare_systems(scores).metrics
+    assert {name: (compared[name].system, compared[name].score) for name in scores} == {
+        "a": ("a", 2.5),
+        "b": ("b", 3.0),
+    }

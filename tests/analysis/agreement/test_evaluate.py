@@ -18,7 +18,9 @@ from scipy import stats
 import bsx
 from bsx.analysis import load_system_outputs
 from bsx.analysis.agreement.evaluate import meta_evaluate
+from bsx.analysis.agreement.measures import checked_williams
 from bsx.analysis.agreement.result import Judgments, MetaResult, PairTest
+from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.present.forms import parts_of, records_of
 from bsx.analysis.present.parts import Answer, TablePart
 from bsx.analysis.stats.clusters import adjust
@@ -1050,3 +1052,22 @@ def test_the_p_of_every_pair_stands_in_a_table(result: MetaResult) -> None:
                 assert test.p_adjusted is not None
                 assert cell.value == test.p_adjusted
                 assert bool(cell.mark) == (test.p_adjusted < result.settings["alpha"])
+
+
+def test_williams_needs_four_rows() -> None:
+    rng = np.random.default_rng(0)
+    for n, enough in ((3, False), (4, True)):
+        a, b, human = rng.normal(size=(3, n))
+        if enough:
+            assert checked_williams(a, b, human, MetaSettings()).difference == pytest.approx(
+                np.corrcoef(a, human)[0, 1] - np.corrcoef(b, human)[0, 1]
+            )
+        else:
+            with pytest.raises(InputError, match="needs 4"):
+                checked_williams(a, b, human, MetaSettings())
+
+
+def test_an_interval_says_what_it_speaks_of() -> None:
+    settings = MetaSettings(resample="segments")
+    assert settings.target("rows", systems=False) == "other rows like these"
+    assert settings.target("segments", systems=True) == "these systems on other segments like these"

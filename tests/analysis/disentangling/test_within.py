@@ -9,6 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bsx.analysis.disentangling import bends
+from bsx.analysis.disentangling.further import text_columns
+from bsx.analysis.disentangling.settings import ErrorSettings
+from bsx.analysis.disentangling.within import Inside
+
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.errors import InputError, UnknownNameError
@@ -135,3 +140,35 @@ def test_what_cannot_be_within() -> None:
     fixed = disentangle(table, ["m"], ["lex", "fixed"], within=["segment"]).variant("within")["m"]
     assert np.isnan(fixed.coef["fixed"])
     assert not np.isnan(fixed.coef["lex"])
+
+
+def test_degrees_of_freedom_are_those_of_the_regression_with_dummies() -> None:
+    inside = Inside((), np.arange(20), (), np.empty((20, 2)), np.empty((20, 1)), varies=[0, 1], intercepts=5)
+    assert inside.df == 20 - 5 - 2
+
+
+def test_a_table_of_two_columns_of_texts_has_them() -> None:
+    assert text_columns(["candidate", "reference"]) == ("candidate", "reference")
+    assert text_columns(["candidate", "source", "sem"]) == ("candidate", "source")
+    assert text_columns(["candidate", "sem"]) is None
+
+
+@pytest.mark.parametrize("se", ["auto", "cluster", "hc3", "classic"])
+def test_a_column_of_clusters_goes_with_clustered_errors(se: Any) -> None:
+    if se in ("auto", "cluster"):
+        assert ErrorSettings(se=se, cluster="doc").cluster is not None
+    else:
+        with pytest.raises(ValueError, match="cluster needs se cluster"):
+            ErrorSettings(se=se, cluster="doc")
+
+
+def test_too_few_clusters_for_a_test_of_form_are_no_finding() -> None:
+    class Errors:
+        pass
+
+    def refuse(*_: object) -> Any:
+        raise InputError("too few clusters")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bends, "_bent", refuse)
+        assert bends._test(np.zeros(3), np.zeros((3, 1)), np.zeros((3, 1)), Errors()) == 1.0  # type: ignore[arg-type]
