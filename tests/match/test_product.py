@@ -59,7 +59,7 @@ def test_what_does_not_fit_is_halved_and_each_half_done_once() -> None:
     def work(batch: Any) -> None:
         tried.append(len(batch))
         if len(batch) > 2:
-            raise MemoryError("CUDA out of memory.")
+            raise torch.OutOfMemoryError("CUDA out of memory.")
         done.append(batch.tolist())
 
     halving(work, np.arange(7))
