@@ -498,6 +498,9 @@ def test_what_is_no_text_is_refused_at_every_door(wrong: Any, tmp_path: Path) ->
         lambda: get_metric("chrf", encoders=wrong or 5),
         lambda: bsx.get_metrics(wrong if isinstance(wrong, list) else [wrong], encoders=wrong or 5),
         lambda: bsx.load_registry(wrong or 5),
+        lambda: bsx.select_model(wrong),
+        lambda: bsx.detect_language(wrong if isinstance(wrong, int) else [wrong]),
+        lambda: bsx.read_columns(wrong, ["a"]),
     ]
     for door in doors:
         with pytest.raises(InputError) as raised:
