@@ -494,11 +494,16 @@ def test_the_signature_tells_how_many_references(name: str, make: Make) -> None:
 
 @pytest.mark.parametrize("wrong", [None, 5, ["chrf"], b"chrf"])
 def test_what_is_no_text_is_refused_at_every_door(wrong: Any, tmp_path: Path) -> None:
+    other: Any = wrong or 5
+    among: Any = wrong if isinstance(wrong, int) else [wrong]
     doors: list[Callable[[], object]] = [
         lambda: get_metric(wrong),
-        lambda: get_metric("chrf", encoders=wrong or 5),
-        lambda: bsx.get_metrics(wrong if isinstance(wrong, list) else [wrong], encoders=wrong or 5),
-        lambda: bsx.load_registry(wrong or 5),
+        lambda: get_metric("chrf", encoders=other),
+        lambda: bsx.get_metrics(wrong if isinstance(wrong, list) else [wrong], encoders=other),
+        lambda: bsx.load_registry(other),
+        lambda: bsx.select_model(wrong),
+        lambda: bsx.detect_language(among),
+        lambda: bsx.read_columns(wrong, ["a"]),
     ]
     for door in doors:
         with pytest.raises(InputError) as raised:

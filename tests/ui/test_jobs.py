@@ -242,6 +242,13 @@ def test_the_command_serves_files_that_were_named_and_ends_by_ctrl_c(tmp_path: P
     assert [run.record.title for run in Workspace(folder).runs()] == ["my table"]
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that nobody can write to")
+def test_a_folder_that_cannot_be_written_to_is_not_taken_for_one_in_use() -> None:
+    with pytest.raises(InputError, match="cannot be written to") as caught:
+        Jobs(Workspace(Path("/proc")))
+    assert "\n" not in str(caught.value)
+
+
 def test_the_command_refuses_what_it_cannot_serve(cli: Callable[..., object], tmp_path: Path) -> None:
     table = tmp_path / "a.tsv"
     table.write_text("a\n1\n")
@@ -250,7 +257,6 @@ def test_the_command_refuses_what_it_cannot_serve(cli: Callable[..., object], tm
         ["--read-only", tmp_path, table],
         ["--read-only", tmp_path, "--folder", tmp_path / "runs"],
         ["--folder", table],
-        *([["--folder", "/proc"]] if Path("/proc/self").exists() else []),
         [tmp_path / "missing.tsv", "--folder", tmp_path / "results"],
     ):
         done = cli("ui", "--no-browser", *arguments)

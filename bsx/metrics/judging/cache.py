@@ -121,11 +121,9 @@ class AnswerCache:
         """
         from filelock import FileLock, Timeout
 
-        place = self.path.with_name(self.path.name + ".lock")
-        lock: BaseFileLock = FileLock(place, thread_local=False)
+        lock: BaseFileLock = FileLock(self.path.with_name(self.path.name + ".lock"), thread_local=False)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            place.touch()  # a lock where none can be made looks like another's
             lock.acquire(timeout=0)
         except Timeout:
             raise InputError(
