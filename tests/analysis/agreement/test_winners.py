@@ -35,7 +35,7 @@ def figure(
     name: str, value: float, low: float, high: float, control: bool = False, **figures: float
 ) -> MetricAgreement:
     values: dict[str, int | float | tuple[float, float]] = {"pearson": value, "spearman": value, "kendall": value}
-    return MetricAgreement(name, value, (low, high), values | figures, "Pearson", control)
+    return MetricAgreement(name, value, (low, high), {**values, **figures}, "Pearson", control)
 
 
 AGREEMENT = Agreement([figure(name, value, 0, 1) for name, value in VALUES.items()], "williams", compared)
