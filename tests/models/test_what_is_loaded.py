@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pickle
 import shutil
@@ -13,12 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import bsx
 from bsx import Scorer
 from bsx.catalog.entries.models import Source
 from bsx.errors import InputError
 from bsx.models.digests import config_digest, file_digest
 from bsx.models.files import weight_files
 from bsx.models.locate import identified
+from tests.helpers import tiny
 
 TEXTS = (["a cat sat on the mat", "rain"], ["the cat is on the mat", "a train"])
 BACKENDS = ("onnx", "torch")
@@ -177,3 +180,17 @@ def test_vectors_of_another_configuration_are_not_served_from_the_cache(folder: 
     np.testing.assert_array_equal(
         scores(folder, "onnx", cache=tmp_path / "cache").f1, scores(folder, "onnx", cache=tmp_path / "new").f1
     )
+
+
+def test_a_language_model_brings_no_code_of_its_own(tmp_path: Path) -> None:
+    from bsx.metrics.embedding.fluency import LanguageModel
+
+    folder = tiny.build_gpt2(tmp_path / "gpt2")
+    plain = LanguageModel(str(folder), bsx.Encoders()).score(["the cat sat on the mat"])
+    (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    config = json.loads((folder / "config.json").read_text())
+    config["auto_map"] = {"AutoConfig": "evil.Config", "AutoModelForCausalLM": "evil.Model"}
+    (folder / "config.json").write_text(json.dumps(config))
+    with contextlib.suppress(InputError):
+        assert LanguageModel(str(folder), bsx.Encoders()).score(["the cat sat on the mat"]) == pytest.approx(plain)
+    assert not (tmp_path / "ran").exists()
