@@ -231,7 +231,9 @@ def test_a_map_of_the_source_in_a_sentence_cosine(kind: str, tiny_model: Callabl
     np.testing.assert_allclose(scores, expected, atol=1e-6)
     assert scores.signature["mapping_file"] == load_mapping(tmp_path / "map.npy", kind, len(matrix)).digest  # type: ignore[arg-type]
     # Without a map it is the cosine that `sentence` has for the sources as references.
-    plain = bsx.get_metric("sentence-qe", model=model).score(candidates, sources=sources)
+    unmapped = bsx.get_metric("sentence-qe", model=model)
+    assert not any("mapping" in note for note in unmapped.notes)
+    plain = unmapped.score(candidates, sources=sources)
     np.testing.assert_array_equal(plain, bsx.get_metric("sentence", model=model).score(candidates, sources))
     # Mapped back by the inverse, a map is undone: the source's side is mapped, and no other.
     if kind == "clp":
