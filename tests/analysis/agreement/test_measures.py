@@ -10,9 +10,10 @@ import pytest
 from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.measures import correlations, heavy_tails, tests_of_items, worth_of_clusters
 from bsx.analysis.agreement.settings import MetaSettings
-from bsx.analysis.stats.correlation import bootstrap_correlations, kendall, pearson, spearman
+from bsx.analysis.stats.correlation import bootstrap_correlations, kendall, pairwise_accuracy, pearson, spearman
 from bsx.analysis.stats.resample import percentile_interval
 from bsx.analysis.stats.significance import perm_both, williams
+from bsx.errors import InputError
 
 tests_of_items.__test__ = False  # type: ignore[attr-defined]
 DRAWS: dict[str, Any] = {"resamples": 50, "seed": 3}
@@ -92,3 +93,42 @@ def test_heavy_tails_of_one_metric_of_systems_leave_the_others_interval_as_it_is
     for name, interval in (("light", "analytic"), ("heavy", "bootstrap")):
         expected = pearson(table[name], human, interval=interval, **DRAWS)  # type: ignore[arg-type]
         assert found[name].ci == (expected.low, expected.high)
+
+
+@pytest.mark.parametrize("over", ["systems", "segments", "both"])
+def test_the_accuracy_of_systems_has_the_interval_of_what_is_drawn(over: Any) -> None:
+    rng = np.random.default_rng(8)
+    human = rng.normal(size=(6, 1)) + rng.normal(size=(6, 25))
+    metric = human + 2 * rng.normal(size=(6, 25))
+    table: dict[str, Any] = {
+        "system": np.repeat(list("abcdef"), 25),
+        "segment": np.tile(np.arange(25), 6),
+        "human": human.ravel(),
+        "m": metric.ravel(),
+    }
+    where: dict[str, Any] = {"level": "sys", "system": "system", "segment": "segment", "resample": over}
+    found = meta_evaluate(table, ["m"], "human", **where, **DRAWS).groups[0]["m"]
+    means = [z.mean(axis=1) for z in (metric, human)]
+    expected = pairwise_accuracy(*means, **DRAWS)
+    assert found.figures["pairwise_accuracy"] == pytest.approx(expected.estimate)
+    if over == "systems":
+        assert found.figures["pairwise_accuracy_ci"] == pytest.approx((expected.low, expected.high))
+        return
+    draws = np.random.default_rng(3)
+    if over == "segments":
+        shares = []
+        for chosen in draws.integers(25, size=(50, 25)):
+            x, y = (z[:, chosen].mean(axis=1) for z in (metric, human))
+            pairs = [(i, j) for i in range(6) for j in range(i)]
+            shares.append(np.mean([(x[i] > x[j]) == (y[i] > y[j]) for i, j in pairs]))
+        assert found.figures["pairwise_accuracy_ci"] == pytest.approx(percentile_interval(np.array(shares), 0.95, 25))
+    else:
+        assert found.figures["pairwise_accuracy_ci"] != pytest.approx((expected.low, expected.high))
+
+
+def test_resampling_and_ties_of_pooled_rows_need_systems_and_segments() -> None:
+    human, x, _ = columns(30)
+    table = {"human": human, "m": x}
+    for how in ({"resample": "segments"}, {"statistic": "acc_eq"}):
+        with pytest.raises(InputError):
+            meta_evaluate(table, ["m"], "human", **how)  # type: ignore[arg-type]

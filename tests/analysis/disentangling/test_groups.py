@@ -11,6 +11,7 @@ from scipy import optimize, stats
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.disentangling.variants import pooled_mean
+from bsx.data.columns import standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
@@ -157,3 +158,28 @@ def test_pooling_dependent_groups_makes_the_squares_what_they_are_expected_to_be
     own = 1 / np.diag(covariance)
     own /= own.sum()
     assert (close.tau2, close.se) == (0, pytest.approx(np.sqrt(own @ covariance @ own)))
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_an_intercept_is_not_pooled_with_the_factors(intercept: bool) -> None:
+    result = disentangle(grouped(0.4, 1.0), ["m"], FACTORS, group="lp", intercept=intercept, se="classic")
+    pooled = result.variant("random-effects")["m"]
+    for name in FACTORS:
+        coefs, errors = (
+            np.array([getattr(part["m"], what)[name] for part in result.groups.values()]) for what in ("coef", "se")
+        )
+        expected = pooled_mean(coefs, np.diag(errors**2))
+        assert (pooled.coef[name], pooled.se[name]) == (pytest.approx(expected.mean), pytest.approx(expected.se))
+        many = len(coefs)
+        ends = expected.mean + np.array([-1, 1]) * stats.t.isf(0.025, many - 1) * expected.se
+        assert pooled.ci[name] == pytest.approx(tuple(ends))
+        reach = stats.t.isf(0.025, many - 2) * np.sqrt(expected.tau2 + expected.se**2)
+        assert pooled.details["predict_low"][name] == pytest.approx(expected.mean - reach)
+        assert pooled.details["predict_high"][name] == pytest.approx(expected.mean + reach)
+    own = result["m"]
+    assert (own.intercept is None, own.intercept_se is None) == (not intercept, not intercept)
+    if intercept:  # of standardised columns it is 0, with the standard error of a mean
+        x = np.column_stack([np.ones(result.n), *(standardise(n, grouped(0.4, 1.0)[n]) for n in FACTORS)])
+        rest = (1 - own.r2) * result.n / (result.n - len(FACTORS) - 1)
+        assert own.intercept == pytest.approx(0, abs=1e-12)
+        assert own.intercept_se == pytest.approx(np.sqrt(rest * np.linalg.inv(x.T @ x)[0, 0]))
