@@ -213,7 +213,7 @@ def test_unknown_words_count(tiny_bert: Scorer) -> None:
 def test_truncation_is_counted_refused_or_avoided(tiny_model: Callable[[str], str]) -> None:
     folder = tiny_model("bert")
     long = "cat " * 100  # 100 pieces; the model reads 64 positions, 62 besides CLS and SEP
-    cut = Scorer(model=folder, layer=2).score([long, "cat"], ["cat", "cat " * 63])
+    cut = Scorer(model=folder, layer=2).score([long, "cat", "cat"], ["cat", "cat " * 63, "cat"])
     assert cut.truncated.tolist() == [0, 1]
     assert cut.tokens_lost.tolist() == [38, 1]
     with pytest.raises(InputError, match=r"segment 1 \(candidate, 38 tokens too many\).*set long to window"):

@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from bsx.analysis import MetaResult, meta_evaluate
+from bsx.analysis.agreement.categories import ByCategory
 from bsx.analysis.present.forms import parts_of
 from bsx.errors import InputError, UnknownNameError
 from tests.analysis.agreement.test_evaluate import invented, write
@@ -97,3 +98,12 @@ def test_tau_c(level: Any) -> None:
     assert found["good"].figures["kendall"] == pytest.approx(stats.kendalltau(*both).statistic)
     assert found["good"].ci[0] <= found["good"].value <= found["good"].ci[1]
     assert len(found.tests) == 2
+
+
+def test_missing_judgments_of_a_category_are_no_rows_below_the_best() -> None:
+    columns = {"human": [3.0, 2.0, 1.0, 2.0], "kind": [0.0, np.nan, -1.0, -2.0], "m": [1.0, 2.0, 3.0, 4.0]}
+    found = ByCategory.of(columns, ["human", "kind"], None, {})
+    assert found.notes == ("kind: 2 of 3 rows are below 0",)
+    grouped = ByCategory.of({**columns, "lp": ["a", "a", "b", "b"]}, ["human", "kind"], "lp", {})
+    # In a the only judgment of this kind does not vary; in b one of two is below -1.
+    assert grouped.notes == ("a: kind is the same in all rows and left out", "b: kind: 1 of 2 rows are below -1")

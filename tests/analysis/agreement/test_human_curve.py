@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import norm
 
 from bsx.analysis import human_curve, pairwise_accuracy
+from bsx.analysis.agreement.human_curve import _pairs
 from bsx.analysis.stats.preference import clustered_share, dyadic_share, wilson_interval
 from bsx.errors import InputError
 from bsx.jobs.cards.agreement import shared_segments, system_pairs
@@ -135,3 +136,14 @@ def test_all_steps_together_are_the_pairwise_accuracy_on_wmt20(shared: Path) -> 
         right = sum(step.n * step.share for step in curve.steps)
         assert right / curve.pairs == pytest.approx(pairwise_accuracy(*means).estimate)
         assert curve.pairs == len(systems) * (len(systems) - 1) / 2
+
+
+def test_pairs_are_all_those_within_a_set_or_a_sample_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = np.array([2, 0, 2, 1, 0, 2])
+    every = {(i, j) for i in range(6) for j in range(i + 1, 6) if sets[i] == sets[j]}
+    found = {(min(pair), max(pair)) for pair in zip(*(side.tolist() for side in _pairs(sets, 1)), strict=True)}
+    assert found == every == {(1, 4), (0, 2), (0, 5), (2, 5)}
+    monkeypatch.setattr("bsx.analysis.agreement.human_curve._MOST", 3)
+    sampled = [(min(pair), max(pair)) for pair in zip(*(side.tolist() for side in _pairs(sets, 1)), strict=True)]
+    assert 0 < len(sampled) == len(set(sampled)) <= 3
+    assert set(sampled) <= every

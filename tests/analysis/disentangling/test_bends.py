@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("statsmodels")
-from bsx.analysis.disentangling.bends import knots_of, natural_basis
+from bsx.analysis.disentangling.bends import _changes, _may_change, knots_of, natural_basis
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.errors import InputError
 from tests.conftest import Outcome
@@ -198,3 +198,53 @@ def test_on_the_command_line(cli: Callable[..., Outcome], tmp_path: Path) -> Non
     done = cli(*command, "--mediator", "who")
     assert done.status == 2
     assert "mediator: 'who'" in done.err
+
+
+@pytest.mark.parametrize(
+    ("line", "p", "se", "bent", "may"),
+    [
+        # A straight line that is not significant: it has to move by a quarter, and beyond 1.5 standard errors.
+        (0.10, 0.2, 0.1, 0.20, True),
+        (0.10, 0.2, 0.1, 0.15, False),
+        (0.19, 0.2, 0.1, 0.20, False),
+        # A significant one: by a quarter and to under three standard errors, by .05, or to the other side.
+        (0.40, 0.01, 0.1, 0.28, True),
+        (0.40, 0.01, 0.1, 0.44, False),
+        (0.40, 0.01, 0.1, 0.38, False),
+        (0.08, 0.01, 0.02, 0.05, True),
+        (0.08, 0.01, 0.01, 0.05, False),
+        (0.80, 0.01, 0.1, 0.74, True),
+        (0.01, 0.01, 0.001, -0.01, True),
+    ],
+)
+def test_which_coefficients_a_first_look_leaves(line: float, p: float, se: float, bent: float, may: bool) -> None:
+    assert _may_change(line, p, se, bent, 0.05) == may
+
+
+@pytest.mark.parametrize(
+    ("line", "line_p", "bent", "bent_p", "changes"),
+    [
+        (0.10, 0.01, 0.04, 0.2, True),  # no longer significant, half as large, and .06 away
+        (0.10, 0.01, 0.06, 0.2, False),  # not by half
+        (0.06, 0.01, 0.02, 0.2, False),  # by .04 only
+        (0.04, 0.2, 0.12, 0.01, True),
+        (0.30, 0.01, 0.10, 0.01, True),  # significant both, .2 away
+        (0.30, 0.01, 0.22, 0.01, False),
+        (0.16, 0.01, 0.07, 0.01, False),  # by .09 only
+        (0.30, 0.2, 0.10, 0.2, False),  # neither
+        (0.03, 0.01, -0.03, 0.01, True),  # turned
+        (0.02, 0.01, -0.02, 0.01, False),
+    ],
+)
+def test_which_bends_decide(line: float, line_p: float, bent: float, bent_p: float, changes: bool) -> None:
+    assert _changes(line, line_p, bent, bent_p, 0.05) == changes
+
+
+@pytest.mark.parametrize(("values", "knots"), [(5, True), (4, False)])
+def test_knots_need_as_many_values_as_there_are_quantiles(values: int, knots: bool) -> None:
+    column = np.arange(values).repeat(20).astype(float)
+    if knots:
+        assert knots_of("a", column) == (0, 1, 2, 3, 4)
+    else:
+        with pytest.raises(InputError):
+            knots_of("a", column)

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import optimize, stats
 
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangling.fit import disentangle
+from bsx.analysis.disentangling.variants import pooled_mean
+from bsx.data.columns import standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
@@ -48,8 +51,6 @@ def test_simpsons_paradox_is_warned_of_and_equal_slopes_are_not() -> None:
 
 
 def test_within_and_chow_are_the_regressions_with_dummies() -> None:
-    from scipy import stats
-
     table = grouped(0.4, 1.0)
     result = disentangle(table, ["m"], FACTORS, group="lp", se="classic")
     z = {name: (table[name] - table[name].mean()) / table[name].std() for name in ("m", *FACTORS)}
@@ -71,8 +72,6 @@ def test_within_and_chow_are_the_regressions_with_dummies() -> None:
 
 
 def test_random_effects_by_their_definition() -> None:
-    from scipy import optimize, stats
-
     result = disentangle(grouped(0.4, 1.0), ["m"], FACTORS, group="lp")
     effects = np.array([part["m"].coef["lex"] for part in result.groups.values()])
     variances = np.array([part["m"].se["lex"] for part in result.groups.values()]) ** 2
@@ -119,3 +118,68 @@ def test_crossed_random_intercepts_are_the_balanced_analysis_of_variance() -> No
     assert fit.details["df"]["lex"] == pytest.approx((segments - 1) * (systems - 1) - 1, rel=1e-3)
     with pytest.raises(InputError, match="144 levels in 144 rows; an intercept needs several rows a level"):
         disentangle({**table, "row": [str(i) for i in range(144)]}, ["m"], ["lex"], random=["row"])
+
+
+@pytest.mark.parametrize("effects", [[0.5, 0.1, 0.9, 0.4], [0.30, 0.31, 0.29, 0.33]])
+def test_pooling_independent_groups_is_paule_and_mandels_of_statsmodels(effects: list[float]) -> None:
+    from statsmodels.stats.meta_analysis import combine_effects
+
+    variances = np.array([0.01, 0.04, 0.02, 0.015])
+    found = pooled_mean(np.array(effects), np.diag(variances))
+    expected = combine_effects(np.array(effects), variances, method_re="iterated", use_t=True)
+    tau2 = max(float(expected.tau2), 0.0)
+    # Both solve the same equation, statsmodels to about 1e-5.
+    assert found.tau2 == pytest.approx(tau2, abs=1e-4)
+    weights = 1 / (variances + found.tau2)
+    mean = float(weights @ effects / weights.sum())
+    squares = float(weights @ np.square(np.array(effects) - mean))
+    assert found.mean == pytest.approx(mean)
+    assert found.se == pytest.approx(np.sqrt(squares / 3 / weights.sum()))  # Hartung & Knapp
+    plain = 1 / variances
+    q = float(plain @ np.square(np.array(effects) - plain @ effects / plain.sum()))
+    assert found.q_p == pytest.approx(float(stats.chi2.sf(q, 3)))
+    assert found.i2 == pytest.approx(max(1 - 3 / q, 0))
+
+
+def test_pooling_dependent_groups_makes_the_squares_what_they_are_expected_to_be() -> None:
+    effects = np.array([0.5, 0.1, 0.9, 0.4])
+    covariance = np.diag([0.01, 0.04, 0.02, 0.015]) + 0.008
+    found = pooled_mean(effects, covariance)
+    total = covariance + found.tau2 * np.eye(4)
+    weights = 1 / np.diag(total)
+    shares = weights / weights.sum()
+    centre = np.eye(4) - np.outer(np.ones(4), shares)
+    expected = sum(weights[k] * (centre[k] @ total @ centre[k]) for k in range(4))
+    assert found.tau2 > 0
+    assert float(weights @ np.square(effects - shares @ effects)) == pytest.approx(expected, rel=1e-8)
+    assert found.se == pytest.approx(np.sqrt(shares @ total @ shares), rel=1e-6)
+    # What the groups share does not make the variance smaller where the effects lie close together.
+    close = pooled_mean(np.array([0.3, 0.3001, 0.3, 0.2999]), covariance)
+    own = 1 / np.diag(covariance)
+    own /= own.sum()
+    assert (close.tau2, close.se) == (0, pytest.approx(np.sqrt(own @ covariance @ own)))
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_an_intercept_is_not_pooled_with_the_factors(intercept: bool) -> None:
+    result = disentangle(grouped(0.4, 1.0), ["m"], FACTORS, group="lp", intercept=intercept, se="classic")
+    pooled = result.variant("random-effects")["m"]
+    for name in FACTORS:
+        coefs, errors = (
+            np.array([getattr(part["m"], what)[name] for part in result.groups.values()]) for what in ("coef", "se")
+        )
+        expected = pooled_mean(coefs, np.diag(errors**2))
+        assert (pooled.coef[name], pooled.se[name]) == (pytest.approx(expected.mean), pytest.approx(expected.se))
+        many = len(coefs)
+        ends = expected.mean + np.array([-1, 1]) * stats.t.isf(0.025, many - 1) * expected.se
+        assert pooled.ci[name] == pytest.approx(tuple(ends))
+        reach = stats.t.isf(0.025, many - 2) * np.sqrt(expected.tau2 + expected.se**2)
+        assert pooled.details["predict_low"][name] == pytest.approx(expected.mean - reach)
+        assert pooled.details["predict_high"][name] == pytest.approx(expected.mean + reach)
+    own = result["m"]
+    assert (own.intercept is None, own.intercept_se is None) == (not intercept, not intercept)
+    if intercept:  # of standardised columns it is 0, with the standard error of a mean
+        x = np.column_stack([np.ones(result.n), *(standardise(n, grouped(0.4, 1.0)[n]) for n in FACTORS)])
+        rest = (1 - own.r2) * result.n / (result.n - len(FACTORS) - 1)
+        assert own.intercept == pytest.approx(0, abs=1e-12)
+        assert own.intercept_se == pytest.approx(np.sqrt(rest * np.linalg.inv(x.T @ x)[0, 0]))

@@ -12,10 +12,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.disentangling.noise import Moments, cronbach, human_factors, if_errors_correlate, simex, stated
+from bsx.analysis.disentangling.noise import (
+    Moments,
+    cronbach,
+    human_factors,
+    if_errors_correlate,
+    reference,
+    simex,
+    stated,
+)
 from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import TablePart
@@ -254,3 +263,80 @@ def test_every_form_has_the_same_figures(cli: Run, tmp_path: Path) -> None:
     assert json.loads(repeated.out)["tests"]["m"][0]["added"] == ["both"]
     assert "write FACTOR=NUMBER" in cli(*base[:6], "--reliability", "sem").err
     assert "write FACTOR=COLUMN" in cli(*base[:6], "--repeat", "sem,again").err
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_standard_errors_are_the_delta_methods_by_finite_differences(clustered: bool) -> None:
+    """Every row's influence on what is corrected, by giving it a little more weight."""
+    rng = np.random.default_rng(6)
+    n, clusters = 30, np.arange(30) // 5
+    meaning = rng.normal(size=n)
+    first, second, third = meaning + 0.6 * rng.normal(size=(3, n))
+    y = meaning + 0.5 * rng.normal(size=n)
+    standard = [(v - v.mean()) / v.std() for v in (first, second, third)]
+    x = np.column_stack([np.mean(standard, axis=0), 0.5 * meaning + rng.normal(size=n)])
+    x, y = ((v - v.mean(axis=0)) / v.std(axis=0) for v in (x, y))
+
+    def coefficients(weights: np.ndarray) -> np.ndarray:
+        def correlated(values: np.ndarray) -> np.ndarray:
+            covariance = np.cov(values.T, aweights=weights, ddof=0)
+            spread = np.sqrt(np.diag(covariance))
+            return np.asarray(covariance / np.outer(spread, spread))
+
+        r = correlated(np.column_stack([first, second, third]))[np.triu_indices(3, 1)].mean()
+        alpha = 3 * r / (1 + 2 * r)
+        matrix = correlated(np.column_stack([x, y]))
+        inner = matrix[:2, :2].copy()
+        inner[0, 0] = alpha
+        return np.asarray(np.linalg.solve(inner, matrix[:2, 2]) * np.sqrt([alpha, 1.0]))
+
+    step = 1e-5
+    weights = np.full(n, 1 / n)
+    moved = [
+        [coefficients((1 - sign * step) * weights + sign * step * np.eye(n)[i]) for sign in (1, -1)] for i in range(n)
+    ]
+    influence = np.array([(up - down) / (2 * step) for up, down in moved]) / n
+    if clustered:  # with the correction for six clusters
+        sums = np.array([influence[clusters == k].sum(axis=0) for k in range(6)])
+        expected = np.sqrt(np.square(sums).sum(axis=0) * 6 / 5)
+        errors = Errors("cluster", [str(k) for k in clusters], clusters, "")
+    else:  # HC3
+        leverage = np.diag(x @ np.linalg.inv(x.T @ x) @ x.T)[:, None]
+        expected = np.sqrt(np.square(influence / (1 - leverage)).sum(axis=0))
+        errors = Errors("hc3", None, np.arange(n), "")
+    known = {0: cronbach("a", {"1": first, "2": second, "3": third})}
+    found = Moments(x, y[:, None], known, errors).correct(known)
+    assert found.coef[0] == pytest.approx(coefficients(weights), rel=1e-9)
+    # Differences over 2e-5 of numbers near 1 are exact to about 1e-9.
+    assert found.se[0] == pytest.approx(expected, rel=1e-6)
+
+
+def test_coefficients_of_clusters_are_referred_to_t() -> None:
+    rows = Errors("hc3", None, np.arange(4), "")
+    assert reference(rows).sf(1.96) == pytest.approx(float(stats.norm.sf(1.96)))
+    four = Errors("cluster", list("aabbccdd"), np.arange(8) // 2, "")
+    assert reference(four).sf(1.96) == pytest.approx(float(stats.t.sf(1.96, 3)))
+    crossed = Errors("cluster", list("aabbccdd"), np.arange(8) // 2, "", list("xyzxyzxy"))
+    assert reference(crossed).sf(1.96) == pytest.approx(float(stats.t.sf(1.96, 2)))  # the fewer of both
+
+
+@pytest.mark.parametrize(
+    ("alpha", "columns", "share", "value"),
+    [
+        (0.75, 3, 0.0, 0.75),  # alpha itself: one column's reliability is .5, 3 x .5 / (1 + 2 x .5)
+        (0.75, 3, 0.2, 3 * 0.375 / 2),  # of a correlation .5 three eighths are not shared error
+        (0.8, 2, 0.5, 2 * (1 / 6) / (0.5 / 0.75) * (0.8 / 0.8) / 2.5),
+    ],
+)
+def test_errors_that_correlate_lower_the_reliability(alpha: float, columns: int, share: float, value: float) -> None:
+    estimate = stated("a", alpha, 4)
+    found = if_errors_correlate(estimate, columns, share)
+    r = alpha / (columns - (columns - 1) * alpha)
+    true = (r - share) / (1 - share)
+    assert found.value == pytest.approx(columns * true / (1 + (columns - 1) * r))
+    if share < 0.5:
+        assert found.value == pytest.approx(value)
+    # ``times`` is how much faster it moves than alpha.
+    step = 1e-6
+    other = if_errors_correlate(replace(estimate, value=alpha + step), columns, share)
+    assert found.times == pytest.approx((other.value - found.value) / step, rel=1e-4)

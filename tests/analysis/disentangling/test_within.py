@@ -16,6 +16,9 @@ from bsx.analysis.disentangling.within import Inside
 
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangling.fit import disentangle
+from bsx.analysis.disentangling.settings import DisentangleSettings
+from bsx.analysis.disentangling.standard_errors import Errors
+from bsx.analysis.disentangling.within import _far, inside, simpson, within
 from bsx.errors import InputError, UnknownNameError
 from tests.conftest import Outcome
 
@@ -172,3 +175,51 @@ def test_too_few_clusters_for_a_test_of_form_are_no_finding() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bends, "_bent", refuse)
         assert bends._test(np.zeros(3), np.zeros((3, 1)), np.zeros((3, 1)), Errors()) == 1.0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("segments", [11, 10])
+def test_few_degrees_of_freedom_within_levels_say_nothing(segments: int) -> None:
+    # Two rows a segment leave as many degrees of freedom as segments, less one coefficient; ten are enough.
+    rng = np.random.default_rng(5)
+    segment = np.arange(segments).repeat(2)
+    lex = rng.normal(size=segments).repeat(2) * 3 + rng.normal(size=2 * segments)
+    across = lex.reshape(-1, 2).mean(axis=1).repeat(2)
+    table = {"m": across - (lex - across) * 0.9 + 0.05 * rng.normal(size=2 * segments), "lex": lex}
+    labels = [str(k) for k in segment]
+    x, y = (((v - v.mean()) / v.std())[:, None] for v in (table["lex"], table["m"]))
+    errors = Errors("cluster", labels, segment, "")
+    found = inside(["lex"], x, y, {"segment": labels})
+    assert found.df == segments - 1
+    how = DisentangleSettings()
+    said = simpson(["m"], ["lex"], x, y, "segment", labels, errors, how)
+    assert [notice.about for notice in said] == (["segment"] if segments == 11 else [])
+    # With a factor more the limit is twenty degrees of freedom.
+    both = np.column_stack([x, rng.normal(size=2 * segments)])
+    assert simpson(["m"], ["lex", "other"], both, y, "segment", labels, errors, how) == []
+
+
+@pytest.mark.parametrize(
+    ("pooled", "inner", "far"),
+    [
+        (0.5, 0.39, True),
+        (0.5, 0.41, False),  # by less than .1, and by less than half
+        (0.12, 0.05, True),  # by .07, more than half of .12
+        (0.08, 0.04, False),  # by less than .05
+        (-0.04, 0.03, True),
+    ],
+)
+def test_which_differences_are_far(pooled: float, inner: float, far: bool) -> None:
+    assert _far(pooled, inner) == far
+
+
+def test_two_columns_have_the_clusters_of_the_one_with_more_levels() -> None:
+    table = crossed()
+    x = np.column_stack([(v - np.mean(v)) / np.std(v) for v in (table["lex"], table["syn"])])
+    y = ((table["m"] - np.mean(table["m"])) / np.std(table["m"]))[:, None]
+    levels = {"system": list(table["system"]), "segment": list(table["segment"])}
+    assert len(set(levels["segment"])) > len(set(levels["system"]))
+    units = np.arange(len(y))
+    chosen = within(["m"], ["lex", "syn"], x, y, levels, Errors("hc3", None, units, "chosen"), DisentangleSettings())
+    by_segment = Errors("cluster", levels["segment"], units, "")
+    named = within(["m"], ["lex", "syn"], x, y, levels, by_segment, DisentangleSettings())
+    assert chosen["m"].se == pytest.approx(named["m"].se)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -79,3 +80,18 @@ def test_corrections_are_those_of_statsmodels() -> None:
         for ours, theirs in (("holm", "holm"), ("bh", "fdr_bh")):
             expected = multipletests(p, method=theirs)[1]
             assert adjust(p, ours) == pytest.approx(expected)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("difference", "ends", "p"),
+    [
+        (0.0, (-math.inf, math.inf), 1.0),  # nothing is known
+        (0.0, (-0.1, math.inf), 1.0),
+        (0.05, (0.05, 0.05), 0.0),  # without any spread
+        (0.2, (0.2, 0.2), 1.0),
+        (0.1, (0.1, 0.1), 1.0),  # the margin itself
+        (0.0, (math.nan, math.nan), math.nan),
+    ],
+)
+def test_equivalence_at_the_ends(difference: float, ends: tuple[float, float], p: float) -> None:
+    assert equivalence_p(difference, ends, 0.1) == pytest.approx(p, nan_ok=True)

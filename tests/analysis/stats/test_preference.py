@@ -6,9 +6,16 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
-pytest.importorskip("scipy")
-from bsx.analysis.stats.preference import mcnemar, preference, wilson_interval
+from bsx.analysis.stats.preference import (
+    clustered_share,
+    dyadic_share,
+    mcnemar,
+    preference,
+    share_of_pairs,
+    wilson_interval,
+)
 from bsx.analysis.stats.resample import percentile_interval
 from bsx.errors import InputError
 
@@ -74,3 +81,75 @@ def test_preferences_in_clusters() -> None:
     same = mcnemar(np.repeat(a, 3), np.repeat(b, 3), cluster=of)
     assert same.p == pytest.approx(mcnemar(a, b).p, abs=0.02)
     assert mcnemar(np.repeat(a, 3), np.repeat(b, 3)).p < same.p
+
+
+def wilson(share: float, worth: float, quantile: float) -> tuple[float, float]:
+    """The shares p whose score (share - p) / sqrt(p (1 - p) / worth) is the quantile, either way."""
+    a, b, c = 1 + quantile**2 / worth, -(2 * share + quantile**2 / worth), share**2
+    low, high = sorted(np.roots([a, b, c]).real)
+    return max(float(low), 0.0), min(float(high), 1.0)
+
+
+RIGHT = np.array([1, 1, 1, 0, 1, 0, 0, 1, 1, 1], dtype=bool)
+
+
+@pytest.mark.parametrize("right", [RIGHT, np.ones(10, dtype=bool), ~RIGHT])
+def test_a_share_of_clusters_is_worth_what_its_linearised_variance_says(right: Array) -> None:
+    of = np.array([0, 0, 0, 1, 1, 2, 2, 2, 3, 3])
+    share = right.mean()
+    totals = [(right[of == k] - share).sum() for k in range(4)]
+    variance = 4 / 3 * sum(total**2 for total in totals) / 10**2
+    worth = min(max(share * (1 - share) / variance, 1), 10) if variance else 4
+    expected = wilson(share, worth, stats.t.ppf(0.975, 3))
+    assert clustered_share(right, of, 0.95) == pytest.approx(expected, abs=1e-7)
+    if variance:  # two hundred items by themselves have the normal's quantile, and are worth one less
+        expected = wilson(share, 199, stats.norm.ppf(0.975))
+        assert clustered_share(np.tile(right, 20), np.arange(200), 0.95) == pytest.approx(expected, abs=1e-7)
+
+
+def test_a_share_of_pairs_with_common_members_has_the_dyadic_variance() -> None:
+    sides = np.array([[4, 7], [4, 9], [7, 9], [9, 2], [2, 4], [3, 2]])
+    right = np.array([1, 1, 1, 0, 0, 0], dtype=bool)
+    share, errors = right.mean(), right - right.mean()
+    total = sum(
+        errors[a] * errors[b] for a in range(6) for b in range(6) if set(sides[a].tolist()) & set(sides[b].tolist())
+    )
+    # Sums over members count a pair with itself twice; pairs with one common member once.
+    worth = share * (1 - share) / (5 / 4 * total / 36)
+    assert 1 < worth < 6
+    assert dyadic_share(right, sides, 0.9) == pytest.approx(wilson(share, worth, stats.norm.ppf(0.95)), abs=1e-7)
+    # All right: as many as can be drawn without a common member of five.
+    assert dyadic_share(np.ones(6, dtype=bool), sides, 0.9) == pytest.approx(
+        wilson(1.0, 2.5, stats.norm.ppf(0.95)), abs=1e-7
+    )
+
+
+@pytest.mark.parametrize("n", [2, 3, 6])
+@pytest.mark.parametrize("alike", [False, True])
+def test_a_share_of_all_pairs_is_worth_what_the_jackknife_says(n: int, alike: bool) -> None:
+    values = np.random.default_rng(n).random((n, n)) if not alike else np.ones((n, n))
+    values = (values + values.T) / 2
+    pairs = [(i, j) for i in range(n) for j in range(i)]
+    share = np.mean([values[pair] for pair in pairs])
+    least, most = n / 2, 9 * n * (n - 1) / (4 * n + 10)
+    worth = least
+    if n > 2:
+        without = np.array([np.mean([values[pair] for pair in pairs if k not in pair]) for k in range(n)])
+        variance = (n - 1) / n * np.square(without - without.mean()).sum()
+        worth = most if alike else share * (1 - share) / variance
+    expected = wilson(share, min(max(worth, least), max(most, least)), stats.norm.ppf(0.975))
+    assert share_of_pairs(values, 0.95) == pytest.approx(expected, abs=1e-7)
+
+
+def test_signs_of_clusters_have_a_normal_test() -> None:
+    first, second, of = [2.0, 2, 2, 0, 2, 2, 1], [1.0, 1, 1, 1, 1, 1, 1], [0, 0, 0, 1, 1, 2, 2]
+    # Sums of signs are 3, 0 and 1: z = 4 / sqrt 10.
+    found = preference(first, second, cluster=of, resamples=50)
+    z = 4 / math.sqrt(10)
+    assert (found.p, found.p_two_sided) == pytest.approx((stats.norm.sf(z), 2 * stats.norm.sf(z)))
+    draws = np.random.default_rng(1).integers(3, size=(50, 3))
+    sums, sizes = np.array([3.0, 0, 1]), np.array([3, 2, 2])
+    expected = percentile_interval(sums[draws].sum(axis=1) / sizes[draws].sum(axis=1), 0.95, units=3)
+    assert (found.margin_low, found.margin_high) == pytest.approx(expected)
+    even = preference([1, 0, 1, 0], [0, 1, 0, 1], cluster=[0, 0, 1, 1], resamples=50)
+    assert (even.p, even.p_two_sided) == (1, 1)

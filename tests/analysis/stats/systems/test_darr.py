@@ -165,3 +165,9 @@ def test_wmt20_intervals_and_comparisons(shared: Path) -> None:
                 assert found.p == pytest.approx(expected["p_" + key], abs=p), name
             else:  # around a difference of nothing the share of exact ties makes p vague
                 assert found.p == pytest.approx(expected["p_" + key], abs=2 * p), name
+
+
+def test_one_preference_is_enough() -> None:
+    found = darr_from_pairs([0.7], [0.2], [3])
+    assert (found.tau, found.concordant, found.discordant, found.n, found.segments) == (1, 1, 0, 1, 1)
+    assert darr_from_pairs([0.1], [0.2], unit="judgment").tau == -1
