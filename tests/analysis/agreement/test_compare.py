@@ -22,7 +22,7 @@ from bsx.analysis.agreement.settings import CompareSettings
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer, Surprise, TablePart
 from bsx.analysis.stats.equivalence import equivalence_p
-from bsx.analysis.stats.systems.paired import bootstrap_systems, randomise_systems
+from bsx.analysis.stats.systems.paired import bootstrap_systems, prepared, randomise_systems
 from bsx.data.corpus import MemoryCorpus
 from bsx.errors import InputError
 from bsx.metrics.paired import paired_scores
@@ -583,3 +583,10 @@ def test_a_systems_score_is_its_own() -> None:
         "a": ("a", 2.5),
         "b": ("b", 3.0),
     }
+
+
+def test_what_is_drawn_are_segments_or_their_documents() -> None:
+    a, b = [1.0, 2.0, 3.0, 4.0], [2.0, 2.0, 3.0, 5.0]
+    alone, together = prepared(a, b, None, None), prepared(a, b, None, ["x", "x", "y", "y"])
+    assert (alone.what, alone.units) == ("segments", 4)
+    assert (together.what, together.units) == ("documents", 2)
