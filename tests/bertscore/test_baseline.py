@@ -87,7 +87,7 @@ FIGURES = np.array([[0.1, 0.2, 0.3], [0.5, 0.6, -0.25]], dtype=np.float32)
 def test_rescaling_is_its_formula() -> None:
     scores = np.array([[[1.0, 0.2, 0.0], [0.5, 0.6, 1.0]], [[0.4, 0.2, 0.65], [0.1, 1.0, 0.3]]], dtype=np.float32)
     found = LayerBaselines(FIGURES, "here").apply(scores, [1, 0])
-    expected = [[[1, -1, 0.2], [0, 0, 1]], [[0.3 / 0.9, 0, 0.35 / 0.7], [0, 1, 0]]]
+    expected = np.array([[[1, -1, 0.2], [0, 0, 1]], [[0.3 / 0.9, 0, 0.35 / 0.7], [0, 1, 0]]])
     np.testing.assert_allclose(found, expected, atol=1e-6)
     assert found.dtype == np.float32
 
