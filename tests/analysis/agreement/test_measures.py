@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bsx.analysis.agreement.evaluate import meta_evaluate
-from bsx.analysis.agreement.measures import correlations, heavy_tails, tests_of_items, worth_of_clusters
+from bsx.analysis.agreement.measures import about_weights, correlations, heavy_tails, tests_of_items, worth_of_clusters
 from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.stats.correlation import bootstrap_correlations, kendall, pairwise_accuracy, pearson, spearman
 from bsx.analysis.stats.resample import percentile_interval
@@ -132,3 +132,23 @@ def test_resampling_and_ties_of_pooled_rows_need_systems_and_segments() -> None:
     for how in ({"resample": "segments"}, {"statistic": "acc_eq"}):
         with pytest.raises(InputError):
             meta_evaluate(table, ["m"], "human", **how)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("count", "units", "said"), [(4, 10, True), (5, 10, False), (49, 300, True), (50, 300, False)])
+def test_few_weighty_units_are_said_under_half_of_a_hundred_or_of_all(count: int, units: int, said: bool) -> None:
+    assert bool(about_weights({"m": count}, units, "documents")) == said
+
+
+@pytest.mark.parametrize("systems", [3, 4, 7])
+def test_the_range_without_one_system(systems: int) -> None:
+    human, x, _ = columns(systems)
+    table = {"system": list("abcdefg")[:systems], "human": human, "m": x}
+    found = meta_evaluate(table, ["m"], "human", level="sys", system="system", **DRAWS).groups[0]["m"].without_one
+    if systems < 4:
+        assert found is None
+        return
+    without = [float(np.corrcoef(np.delete(x, i), np.delete(human, i))[0, 1]) for i in range(systems)]
+    assert found is not None
+    assert (found.lowest, found.highest) == pytest.approx((min(without), max(without)))
+    ends = ("abcdefg"[int(np.argmin(without))], "abcdefg"[int(np.argmax(without))])
+    assert (found.without_lowest, found.without_highest) == ends

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,8 @@ def compared(first: str, second: str) -> Comparison:
 def figure(
     name: str, value: float, low: float, high: float, control: bool = False, **figures: float
 ) -> MetricAgreement:
-    values: dict[str, int | float | tuple[float, float]] = {"pearson": value, "spearman": value, "kendall": value}
-    return MetricAgreement(name, value, (low, high), {**values, **figures}, "Pearson", control)
+    every: dict[str, Any] = {"pearson": value, "spearman": value, "kendall": value, **figures}
+    return MetricAgreement(name, value, (low, high), every, "Pearson", control)
 
 
 AGREEMENT = Agreement([figure(name, value, 0, 1) for name, value in VALUES.items()], "williams", compared)
@@ -202,3 +203,12 @@ def test_of_few_items_any_weight_of_tails_above_the_normals_counts() -> None:
     heavy, other = np.random.default_rng(1).standard_t(2, size=(2, 200))
     assert tail_weight(heavy + other, other) > 1.3
     assert heavy_tails({"m": heavy + other, "k": light.repeat(11)[:200]}, other, settings)[0] == "m"
+
+
+def test_equivalence_without_an_interval_rests_on_the_error_behind_p() -> None:
+    def permuted(first: str, second: str) -> Comparison:
+        return replace(compared(first, second), low=math.nan, high=math.nan)
+
+    settings = MetaSettings(margin=0.1, correction="none")
+    found, _ = winners.tests_between(Agreement(AGREEMENT.metrics, "permutation", permuted), ["a", "b", "c"], settings)
+    assert [test.p_equivalence for test in found] == pytest.approx([equivalence(test, 0.1) for test in found])

@@ -176,3 +176,11 @@ def test_draws_are_stretched_by_the_ratio_of_standard_errors() -> None:
     ratios = fit.se / errors.one_way().fit(y[:, 0], x).se
     assert found.coef[:, 0] == pytest.approx(fit.coef + (draws.coef[:, 0] - fit.coef) * ratios)
     assert widened(draws, x, y, errors.one_way()) is draws
+
+
+def test_a_factor_is_not_called_r2_in_a_comparison() -> None:
+    table = make(30)
+    with pytest.raises(InputError):
+        compare_coefficients({**table, "r2": table["sem"]}, "m", "k", ["r2"], resamples=10)
+    with pytest.raises(InputError):
+        compare_coefficients(table, "m", "k", [], resamples=10)

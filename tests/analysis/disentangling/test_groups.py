@@ -183,3 +183,20 @@ def test_an_intercept_is_not_pooled_with_the_factors(intercept: bool) -> None:
         rest = (1 - own.r2) * result.n / (result.n - len(FACTORS) - 1)
         assert own.intercept == pytest.approx(0, abs=1e-12)
         assert own.intercept_se == pytest.approx(np.sqrt(rest * np.linalg.inv(x.T @ x)[0, 0]))
+
+
+def test_between_groups_is_weighted_least_squares_of_statsmodels() -> None:
+    import statsmodels.api as sm
+
+    rng = np.random.default_rng(9)
+    of = np.repeat(np.arange(9), [4, 6, 8, 12, 5, 20, 7, 9, 10])
+    a, b = (rng.normal(size=9)[of] + rng.normal(size=len(of)) for _ in range(2))
+    table = {"m": a - 0.5 * b + rng.normal(size=9)[of] + rng.normal(size=len(of)), "a": a, "b": b}
+    result = disentangle({**table, "lp": [f"g{k}" for k in of]}, ["m"], ["a", "b"], group="lp")
+    x, y = np.column_stack([standardise(n, table[n]) for n in "ab"]), standardise("m", table["m"])
+    means = np.array([np.append(x[of == k].mean(axis=0), y[of == k].mean()) for k in range(9)])
+    expected = sm.WLS(means[:, 2], sm.add_constant(means[:, :2]), weights=np.bincount(of)).fit()
+    found = result.variant("between-groups")["m"]
+    assert list(found.coef.values()) == pytest.approx(expected.params[1:])
+    assert list(found.se.values()) == pytest.approx(expected.bse[1:])
+    assert list(found.p.values()) == pytest.approx(expected.pvalues[1:])
