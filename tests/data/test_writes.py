@@ -47,11 +47,11 @@ PAST_IT = {  # file -> what it calls, and why it may
     "analysis/factors/parses.py": {"open"},  # appends to its cache
     "bsx/jobs/scoring/answer.py": {"TemporaryDirectory"},  # all systems as one table, which goes with the run
     "bsx/jobs/scoring/cascade.py": {"TemporaryFile", "savez"},  # has no name; an array in memory
-    "bsx/jobs/scoring/input.py": {"TemporaryDirectory"},  # a test set or an address as files, which go with the run
+    "bsx/jobs/scoring/input.py": {"TemporaryDirectory"},  # a test set as files, which go with the run
     "bsx/jobs/scoring/shards.py": {"open", "TemporaryDirectory"},  # an archive into a file of the gate; as input.py
     "analysis/factors/vectors.py": {"TemporaryDirectory", "open"},  # for another program, which is to write there
     "bsx/ui/inputs.py": {"open", "copyfile"},  # what is uploaded, into the folder of its run
-    "bsx/ui/jobs.py": {"open"},  # the output of commands, in the folder of their run
+    "bsx/ui/jobs.py": {"open", "touch"},  # the output of commands, in the folder of their run; its lock
     "bsx/ui/results/store.py": {"TemporaryFile"},  # has no name
     "bsx/ui/results/views.py": {"rmtree", "mkdtemp"},  # what a command writes for a download, and is then removed
     "bsx/ui/workspace.py": {"rmtree"},  # a run that the user removes
