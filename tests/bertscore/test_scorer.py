@@ -127,6 +127,7 @@ def test_several_references_take_the_best(tiny_bert: Scorer, tiny_model: Callabl
         assert f == pytest.approx(2 * p * r / (p + r), abs=1e-6)
 
 
+@pytest.mark.usefixtures("any_backend")
 def test_an_empty_reference_beside_another_is_no_reference(tiny_model: Callable[[str], str]) -> None:
     scorer = Scorer(model=tiny_model("xlnet"), layer=3)  # a model with negative cosines: a 0 would win
     alone = scorer.score(["rain"], ["government"])

@@ -77,6 +77,7 @@ def test_vectors_beyond_the_budget_are_the_same_in_a_file(tiny_model: Run) -> No
     np.testing.assert_array_equal(mapped.vectors, word_features(words, tokenizer, view, budget=BUDGET).vectors)
 
 
+@pytest.mark.usefixtures("any_backend")
 @pytest.mark.parametrize("kind", ["bert", "roberta", "xlm-roberta", "t5"])
 def test_a_word_is_the_mean_of_its_pieces(kind: str, tiny_model: Run) -> None:
     located, tokenizer, view = opened(tiny_model(kind))
@@ -108,6 +109,7 @@ def test_a_word_may_hold_a_space(tiny_model: Run) -> None:
     np.testing.assert_array_equal(whole.vectors[:, 1], apart.vectors[:, 2])
 
 
+@pytest.mark.usefixtures("any_backend")
 def test_words_beyond_the_limit_have_no_vector(tiny_model: Run) -> None:
     _, tokenizer, view = opened(tiny_model("bert"))
     sentences = [["cat"] * 70, ["dog", "\u200b", "rain"]]

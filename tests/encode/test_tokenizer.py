@@ -71,6 +71,7 @@ def test_leading_space_reads_the_first_word_as_any_other(tiny_model: Callable[[s
     assert spaced.contents([""]) == [[]]
 
 
+@pytest.mark.usefixtures("any_backend")
 def test_limit_is_the_models_where_the_tokenizer_names_none(tiny_model: Callable[[str], str]) -> None:
     # RoBERTa's table of positions has two rows that no token can use.
     for kind, limit in (("bert", 64), ("roberta", 64), ("bart", 64), ("xlm", 64)):

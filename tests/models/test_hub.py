@@ -76,6 +76,7 @@ def test_the_hub_is_not_asked_where_that_was_forbidden_late(
     assert hub.asked == []
 
 
+@pytest.mark.usefixtures("any_backend")
 def test_weights_of_pytorch_are_fetched_where_there_are_no_others(hub: Hub) -> None:
     import torch
     from safetensors.torch import load_file

@@ -18,6 +18,7 @@ def signature(folder: str, references: Any = REFERENCES, **settings: Any) -> str
     return str(Scorer(model=folder, **{**base, **settings}).score(CANDIDATES, references).signature)
 
 
+@pytest.mark.usefixtures("any_backend")
 def test_every_setting_shows(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
     folder = tiny_model("bert")
     for number in (1, 2):
@@ -73,6 +74,7 @@ def test_what_cannot_change_a_score_does_not_show(tiny_model: Callable[[str], st
     assert signature(folder) == signature(folder, batch_tokens=7, memory="2MB", device="cpu", strict=True)
 
 
+@pytest.mark.usefixtures("any_backend")
 def test_versions_are_in(tiny_model: Callable[[str], str]) -> None:
     import tokenizers
 

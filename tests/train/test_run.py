@@ -652,6 +652,7 @@ def test_a_flipped_byte_of_stored_vectors_is_found(encoder: FrozenEncoder, tmp_p
                     assert np.array_equal(found.vectors(text), truth[text])
 
 
+@pytest.mark.usefixtures("any_backend")
 def test_the_number_format_of_the_encoder_is_noted(trained: Path, processor: Callable[..., None]) -> None:
     processor("avx512_bf16")
     assert bsx.get_metric(f"trained:{trained}").notes == ()
