@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import pickle
 import subprocess
@@ -115,7 +116,8 @@ assert [one is metrics for one in module._OPENED.values()] == [True]
 sys.stdout.write(repr(first.column("bertscore").to_pylist()))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == repr(scorer(whole).column("bertscore").to_pylist())
+    # The same to the tolerance of fp32: `--ulps` disturbs this process alone.
+    assert ast.literal_eval(done.stdout) == pytest.approx(scorer(whole).column("bertscore").to_pylist(), abs=1e-5)
 
 
 def test_record_batches_become_record_batches_of_the_schema_that_was_told() -> None:
