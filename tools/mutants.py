@@ -227,17 +227,22 @@ def pytest(folder: Path, arguments: list[str], **variables: str) -> tuple[int, s
     return done.returncode, done.stdout + done.stderr
 
 
-def outcome(folder: Path, number: int, nodes: set[str]) -> str:
-    """Say which test fails under a change: those that come by it first, then all of their files."""
-    if not nodes:
-        return "no test comes by"
-    files = sorted({node.partition("::")[0] for node in nodes})
-    for chosen in (sorted(nodes), files):
+def outcome(folder: Path, file: str, number: int, nodes: set[str]) -> str:
+    """Say which test fails under a change: those of its room that come by it, all others of its room, the rest.
+
+    What runs when a class is made or a module is imported, only the first test comes by.
+    """
+    parts = Path(file).parts
+    room = "/".join(["tests", *parts[parts[0] == "bsx" : 2]])
+    here = sorted(node for node in nodes if node.startswith(f"{room}/"))
+    for chosen in (here, [room], sorted(nodes.difference(here))):
+        if not chosen:
+            continue
         status, output = pytest(folder, [*chosen, "-x", *NOT_RUN], MUTANT=str(number))
         if failed := re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE):
             return f"noticed by {failed[1]}"
         if status not in (0, 5):
-            return f"noticed: pytest ends with {status}"
+            sys.exit(f"{file}: pytest ended with {status}, of which nothing can be said:\n{output[-3000:]}")
     return "survived"
 
 
@@ -261,7 +266,7 @@ def run(jobs: int, only: Callable[[dict[str, str]], bool]) -> None:
 
         def one(number: int) -> None:
             row = rows[number]
-            row["outcome"] = "gone" if number in gone else outcome(folder, number, nodes[number])
+            row["outcome"] = "gone" if number in gone else outcome(folder, row["file"], number, nodes[number])
             print(f"{row['file']}:{row['function']}: {row['before']} -> {row['after']}: {row['outcome']}", flush=True)
 
         with ThreadPoolExecutor(jobs) as pool:
