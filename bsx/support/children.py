@@ -44,9 +44,8 @@ def start(
     Raises:
         OSError: if it cannot be started.
     """
-    command = [sys.executable, "-P", *words] if python is None else [python, *words]
     return subprocess.Popen(
-        command,
+        [python or sys.executable, *words],
         cwd=cwd,
         env={**_environment(other=python is not None), **(environment or {})},
         stdin=subprocess.PIPE,
@@ -75,7 +74,7 @@ def run_code(
         subprocess.TimeoutExpired: if it took longer; it was ended.
     """
     return subprocess.run(
-        [sys.executable, "-P", "-c", code, *arguments],
+        [sys.executable, "-c", code, *arguments],
         input=given,
         capture_output=True,
         encoding="utf-8",

@@ -199,6 +199,17 @@ def test_children_of_a_process_that_looks_in_the_folder_do_not(emptied: Path, en
     assert ran(emptied) == []
 
 
+def test_an_interactive_python_looks_in_the_folder_and_its_children_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "planted.py").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    done = run_code("import planted", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "ModuleNotFoundError" in done.stderr
+
+
 STARTING = {
     "subprocess": {"Popen", "run", "call", "check_call", "check_output", "getoutput", "getstatusoutput"},
     "multiprocessing": {"Process", "Pool", "Manager", "get_context", "Queue", "Value", "Array"},
