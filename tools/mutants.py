@@ -98,8 +98,8 @@ def changed(node: ast.AST) -> ast.expr | None:
             new.value = 1.5 * value if value else 1.0
         case ast.Call(func=ast.Name(id=name)) if name in EXTREMES:
             new.func = ast.Name(EXTREMES[name], ast.Load())
-        case ast.Call(func=ast.Attribute(attr=name)) if name in EXTREMES:
-            new.func = ast.Attribute(new.func.value, EXTREMES[name], ast.Load())
+        case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in EXTREMES:
+            new.func = ast.Attribute(value, EXTREMES[name], ast.Load())
         case _:
             return None
     return new if isinstance(new, ast.expr) else None
