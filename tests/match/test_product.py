@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bsx
-from bsx.match.pairs import BATCH_NUMBERS, FlatVectors, halving, match_pairs, match_product
+from bsx.match.pairs import BATCH_NUMBERS, FlatVectors, match_pairs, match_product
 from tests.helpers.matches import assert_same_matches
 
 TEXTS = ["the cat sat on the mat", "a dog", "", "rain at the old station bridge", "the bank", "  ", "river " * 20]
@@ -50,18 +49,3 @@ def test_score_matrix_is_score_by_score(spec: str, tiny_model: Callable[[str], s
         return
     flat = metric.score([a for a in TEXTS for _ in TEXTS], TEXTS[::-1] * len(TEXTS))
     np.testing.assert_allclose(matrix.reshape(-1), flat.values, atol=1e-5)
-
-
-def test_what_does_not_fit_is_halved_and_each_half_done_once() -> None:
-    done: list[list[int]] = []
-    tried: list[int] = []
-
-    def work(batch: Any) -> None:
-        tried.append(len(batch))
-        if len(batch) > 2:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-        done.append(batch.tolist())
-
-    halving(work, np.arange(7))
-    assert tried == [7, 4, 2, 2, 3, 2, 1]
-    assert done == [[0, 1], [2, 3], [4, 5], [6]]

@@ -11,7 +11,6 @@ import pytest
 
 from bsx.analysis.disentangling import bends
 from bsx.analysis.disentangling.further import text_columns
-from bsx.analysis.disentangling.settings import ErrorSettings
 from bsx.analysis.disentangling.within import Inside
 
 pytest.importorskip("statsmodels")
@@ -156,25 +155,12 @@ def test_a_table_of_two_columns_of_texts_has_them() -> None:
     assert text_columns(["candidate", "sem"]) is None
 
 
-@pytest.mark.parametrize("se", ["auto", "cluster", "hc3", "classic"])
-def test_a_column_of_clusters_goes_with_clustered_errors(se: Any) -> None:
-    if se in ("auto", "cluster"):
-        assert ErrorSettings(se=se, cluster="doc").cluster is not None
-    else:
-        with pytest.raises(ValueError, match="cluster needs se cluster"):
-            ErrorSettings(se=se, cluster="doc")
-
-
 def test_too_few_clusters_for_a_test_of_form_are_no_finding() -> None:
-    class Errors:
-        pass
-
-    def refuse(*_: object) -> Any:
-        raise InputError("too few clusters")
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bends, "_bent", refuse)
-        assert bends._test(np.zeros(3), np.zeros((3, 1)), np.zeros((3, 1)), Errors()) == 1.0  # type: ignore[arg-type]
+    rng = np.random.default_rng(4)
+    y, x, more = rng.normal(size=12), rng.normal(size=(12, 1)), rng.normal(size=(12, 3))
+    clusters = np.arange(12) // 6
+    assert bends._test(y, x, more, Errors("cluster", [str(one) for one in clusters], clusters, "")) == 1.0
+    assert bends._test(y, x, more, Errors("hc3", None, np.arange(12), "")) < 1.0
 
 
 @pytest.mark.parametrize("segments", [11, 10])
