@@ -32,6 +32,7 @@ def steps_of(script: dict[str, str], started: list[str]) -> Any:
     return command
 
 
+@pytest.mark.slow
 def test_steps_fail_hang_and_are_continued(tmp_path: Path) -> None:
     output, started = tmp_path / "hour.json", list[str]()
     limits = {"fails": 30.0, "hangs": 2.0, "works": 30.0}

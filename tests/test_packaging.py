@@ -173,6 +173,7 @@ def test_the_installed_wheel_scores_and_finds_its_registry(installed: Path, tmp_
     assert f"\nversion: {bsx.__version__}\n" in (REPOSITORY / "CITATION.cff").read_text()
 
 
+@pytest.mark.slow
 def test_doctests_hold_on_the_installed_wheel(installed: Path, tmp_path: Path) -> None:
     code = """
 import doctest, importlib, pathlib, pkgutil, bsx

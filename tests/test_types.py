@@ -100,6 +100,7 @@ def test_no_tool_meets_a_file_twice() -> None:
     assert REPOSITORY / "analysis/stats/correlation.py" in map(Path, shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["analysis", "bsx/analysis"])
 def test_pytest_runs_a_file_by_either_path(folder: str) -> None:
     file = f"{folder}/stats/preference.py"

@@ -199,6 +199,7 @@ def test_difference_scores_do_not_depend_on_batch_mates(tiny_model: Callable[[st
         assert single.recall[0] == pytest.approx(together.recall[i], abs=TOLERANCE)
 
 
+@pytest.mark.slow
 def test_difference_all_layers_equals_each_layer_on_pre_norm_models(tiny_model: Callable[[str], str]) -> None:
     for kind in PRE_NORM:
         folder = tiny_model(kind)

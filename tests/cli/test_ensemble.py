@@ -219,6 +219,7 @@ def test_an_ensemble_is_never_replaced(saved: Path, scores: Path, cli: Run) -> N
     assert saved.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_saved_ensemble_remembers_what_its_members_were_scored_with(scores: Path, cli: Run, tmp_path: Path) -> None:
     table, file = tmp_path / "bert.tsv", tmp_path / "kept.yaml"
     done = cli("score", scores, "--metrics", "bertscore,bleu", "-m", "minilm", "-l", "zh", "-o", table)

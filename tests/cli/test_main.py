@@ -399,6 +399,7 @@ def test_a_failure_while_scoring_leaves_an_old_output_alone(cli: Cli, files: Pat
     assert not list(files.glob(".*"))
 
 
+@pytest.mark.slow
 def test_an_interrupt_leaves_nothing_half_written(tmp_path: Path) -> None:
     lines = "".join(f"Sentence number {i} about the weather and the trains.\n" for i in range(20_000))
     (tmp_path / "c.txt").write_text(lines)

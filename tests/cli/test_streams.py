@@ -45,6 +45,7 @@ def test_names_are_spelled_out_and_tables_are_not_touched(tmp_path: Path) -> Non
         assert not controls(done.stdout + done.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="such names of files need POSIX")
 def test_what_a_model_folder_says_of_itself_is_spelled_out(tmp_path: Path) -> None:
     folder = tmp_path / EVIL

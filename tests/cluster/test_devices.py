@@ -146,6 +146,7 @@ def test_processes_on_one_processor_share_its_cores(table: str, monkeypatch: pyt
     assert told == [1, 1, 2, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_blocks")
 def test_a_long_table_is_spread_over_the_cores(table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings: Any = {"table": table, "metrics": ["ter", "chrf"]}

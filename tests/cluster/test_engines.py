@@ -184,7 +184,8 @@ def test_dask(scorer: bsx.BatchScorer, whole: Any, flag: Path) -> None:
         check(scorer, whole, counts, pa.concat_tables(client.gather(scored)), totals)
 
 
-@pytest.mark.parametrize("processes", [None, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [None, 2])
 def test_datasets(scorer: bsx.BatchScorer, whole: Any, processes: int | None) -> None:
     datasets = pytest.importorskip("datasets", reason="needs Hugging Face datasets: make test-engines")
     datasets.disable_progress_bars()

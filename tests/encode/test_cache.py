@@ -228,6 +228,7 @@ def _fill(arguments: tuple[str, int]) -> int:
     return read
 
 
+@pytest.mark.slow
 def test_processes_share_a_folder(tmp_path: Path) -> None:
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         read = pool.map(_fill, [(str(tmp_path), seed) for seed in (1, 2)])

@@ -42,6 +42,7 @@ def me5() -> Any:
     return scorer
 
 
+@pytest.mark.slow
 def test_the_tokenizer_is_the_published_one(me5: bsx.Scorer) -> None:
     folder = find(shipped().model("me5-small-q4").source)
     assert folder is not None
@@ -167,6 +168,7 @@ def test_onnx_and_int8_give_its_numbers(me5: bsx.Scorer) -> None:
         assert np.abs(scores.f1 - expected).max() < off
 
 
+@pytest.mark.slow
 def test_it_is_what_compares_sources_with_candidates() -> None:
     metric = bsx.get_metric("sentence-qe")
     own, other = metric.score(TEXTS[:2], sources=[TEXTS[3], "Der Zug fährt um neun."])

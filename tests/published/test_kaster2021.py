@@ -152,6 +152,7 @@ def theirs(source: Path, target: Path) -> None:
             csv.writer(stream, delimiter="\t").writerows(line.split("\t") for line in lines)
 
 
+@pytest.mark.slow
 def test_a_checkout_of_the_authors_works_too(cli: Run, shared: Path, tmp_path: Path) -> None:
     theirs(shared / "data/kaster2021", tmp_path / "data/scored")
     done = cli("reproduce", "kaster2021", "--data-dir", tmp_path, "--no-lex", "--format", "json")

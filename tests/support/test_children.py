@@ -83,6 +83,7 @@ def test_the_plants_would_be_run(planted: Path) -> None:
     assert ran(planted) == ["json"]
 
 
+@pytest.mark.slow
 def test_commands_that_start_processes_run_no_plants(planted: Path) -> None:
     assert list(run_all(STARTS, planted).values()) == [0, 2, 2]  # COMET and LASER are not installed
     assert ran(planted) == []

@@ -81,6 +81,7 @@ def ticked(page: Page, *specs: str) -> None:
         box.set_checked(box.get_attribute("value") in specs)
 
 
+@pytest.mark.slow
 def test_a_dropped_file_becomes_results(page: Page, folder: Path) -> None:
     assert "token" not in page.url
     dropped(page, ("de-systems.tsv", EXAMPLE.read_text(encoding="utf-8")))

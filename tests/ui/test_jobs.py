@@ -201,6 +201,7 @@ def served(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str, Callab
         process.stderr.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="processes are found in /proc")
 def test_a_server_that_was_killed_leaves_runs_that_resume(tmp_path: Path, ends: Ends) -> None:
     workspace = Workspace(tmp_path / "results")

@@ -217,6 +217,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs groups of processes")
 def test_ctrl_c_is_for_the_first_process_alone() -> None:
     program = [sys.executable, "-c", INTERRUPTED]

@@ -141,6 +141,7 @@ def measured(lowercase: bool) -> Function:
     return score
 
 
+@pytest.mark.slow
 def test_lex_follows_the_casing_of_each_metric() -> None:
     references, candidates = cased_world()
     pairs: list[EditedText] = []

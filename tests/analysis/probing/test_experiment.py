@@ -122,6 +122,7 @@ def test_balanced_control_labels_have_the_shares_of_the_task() -> None:
     assert set(firsts) == set(range(5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("probe", ["logistic", "mlp"])
 def test_the_same_seeds_give_the_same_figures(probe: Kind) -> None:
     features, labels, types = planted(240)

@@ -208,6 +208,7 @@ def test_a_candidate_is_its_own_systems_text(page: Page, report_file: Path) -> N
         assert cells[2:4] == expected[cells[0], cells[1]]
 
 
+@pytest.mark.slow
 def test_the_legend_hides_a_series(page: Page) -> None:
     marks = page.locator("#factors figure >> nth=0").locator("svg .mark-symbol path")
     before = marks.count()
@@ -399,10 +400,8 @@ TAGS = {
 }
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [pytest.param(True, id="with its policy"), pytest.param(False, id="without its policy", marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", [True, False], ids=["with its policy", "without its policy"])
 def test_hostile_text_stays_text(browser: Browser, tmp_path: Path, policy: bool) -> None:
     """Escaping alone must hold, and the page's content security policy is a second wall."""
     spoil = samples.spoiler(HOSTILE)

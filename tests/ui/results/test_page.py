@@ -153,6 +153,7 @@ def test_rows_are_sorted_and_filtered_as_numpy_does(browser: Browser, address: s
         expect(page.locator("#status")).to_have_text(f"{len(a):,} segments")
 
 
+@pytest.mark.slow
 def test_metrics_disagree_by_the_difference_of_their_ranks(browser: Browser, address: str, tmp_path: Path) -> None:
     from scipy.stats import rankdata
 
@@ -169,6 +170,7 @@ def test_metrics_disagree_by_the_difference_of_their_ranks(browser: Browser, add
         assert shown == expected[: len(shown)]
 
 
+@pytest.mark.slow
 def test_texts_names_lengths_and_documents_filter(small: Page) -> None:
     status = small.locator("#status")
     small.locator("#query").fill("BARKED BY ours")
@@ -266,6 +268,7 @@ def test_two_tabs_keep_both_their_notes(browser: Browser, tmp_path: Path) -> Non
     assert kept == {"seg-0": {"note": "changed in one\nchanged in two"}, "seg-1": {"note": "about seg-1"}}
 
 
+@pytest.mark.slow
 def test_everything_works_by_keyboard_alone(small: Page) -> None:
     small.locator("#a").focus()
     for _ in range(40):  # through the tools, into the list
@@ -312,6 +315,7 @@ def test_hostile_texts_stay_texts(browser: Browser, address: str) -> None:
         assert page.locator(".gridbody dd[dir=auto]").count() > 0
 
 
+@pytest.mark.slow
 def test_differences_of_words(small: Page) -> None:
     """The longest common sequence, held against a plain one; and every text comes back whole."""
     rng = random.Random(5)  # noqa: S311 - texts
