@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -195,7 +195,6 @@ class Prepared:
         plan: how many segments and references it has, and which texts come again.
         fitted: what each metric's `fit` returned.
         doubts: what speaks against each metric on these texts, one sentence each.
-        more: what the signature of each metric has further, if any has.
     """
 
     metrics: tuple[MetricCore, ...]
@@ -203,7 +202,6 @@ class Prepared:
     plan: Plan
     fitted: tuple[Fitted, ...]
     doubts: tuple[tuple[str, ...], ...]
-    more: tuple[Mapping[str, object], ...] = ()
 
     @property
     def segments(self) -> int:
@@ -212,10 +210,7 @@ class Prepared:
 
     def signature(self, index: int) -> Signature:
         """Return the signature of one metric on this corpus."""
-        signature = self.metrics[index].signature(self.fitted[index], self.plan.references)
-        if self.more:
-            signature = signature.extended(self.more[index])
-        return signature.doubted(self.doubts[index])
+        return self.metrics[index].signature(self.fitted[index], self.plan.references).doubted(self.doubts[index])
 
 
 @dataclass(frozen=True)
@@ -226,13 +221,11 @@ class ScoredBlock:
         segments: the segments.
         scores: metric by metric, undefined values replaced and counted.
         undefined: metric by metric, rows that were undefined though not empty (rows,).
-        marks: how each row of a cascade got its score, one of `bsx.metrics.cascade.MARKS` (rows,); else empty.
     """
 
     segments: list[Segment]
     scores: list[BlockScores]
     undefined: list[NDArray[np.bool_]]
-    marks: tuple[str, ...] = ()
 
     def select(self, rows: NDArray[np.int64]) -> ScoredBlock:
         """Return some segments of a block of one system."""
@@ -240,7 +233,6 @@ class ScoredBlock:
             [self.segments[row] for row in rows],
             [scores.select(rows) for scores in self.scores],
             [undefined[rows] for undefined in self.undefined],
-            tuple(self.marks[row] for row in rows) if self.marks else (),
         )
 
 

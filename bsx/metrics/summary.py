@@ -209,24 +209,8 @@ def to_text(prepared: Prepared, result: JsonObject, *, full: bool = False) -> st
         signatures = [result["signature"]]
         answer, rows = (_by_layer if figures.every else _of_figures)(figures, result)
     table = short_table(rows, "lr" if rows[0][0] == "system" else "llr", what="rows", full=full, cut=_systems(rows))
-    if "cascade" in result:
-        answer += "\n" + _of_cascade(result["cascade"])
     documents = _of_documents(prepared, result, full=full) if result.get("documents") else []
     return "\n".join([answer, "", table, "", *documents, *signatures])
-
-
-def _of_cascade(told: JsonObject) -> str:
-    """Return which metric of a cascade scored how many rows, and what its corpus scores are."""
-    cheap, costly, rows, mapped = told["metric"], told["costly"], told["rows"], told["mapped"]
-    by = f"{costly} scored {rows - mapped:,} of {rows:,} rows ({told['share']:.1%})"
-    if not mapped:
-        return f"{by}: no row is mapped from {cheap}."
-    r = "is not defined" if told["r"] is None else f"is {told['r']:.2f}"
-    return (
-        f"{by}: {told['band']:,} in the band, {told['anchor']:,} anchors. The other {mapped:,} have a score mapped "
-        f"from {cheap}, whose Pearson r with {costly} over the anchors {r}: the scores of {costly} are estimates, "
-        "comparable with no run of all rows."
-    )
 
 
 _WORST = 5

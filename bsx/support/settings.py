@@ -189,7 +189,6 @@ RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("centroids", "matrix_rank", "rounds"), (1, _COUNT)),
     "reduction": (1, _LARGE),
     "regularisation": (0, _LARGE),
-    "anchors": (10, _DRAWS),
     **dict.fromkeys(("jobs", "workers", "annotators"), (1, 1024)),
     "n": (1, _MANY),
     **dict.fromkeys(("folds", "size"), (2, _COUNT)),

@@ -52,11 +52,6 @@ class Signature:
         of_scores = [(name, spell(value)) for name, value in fields.items()]
         return cls((*of_scores, *((_NOTE, spell(note)) for note in notes)))
 
-    def extended(self, fields: Mapping[str, object]) -> Signature:
-        """Return it with further fields in front of its notes."""
-        own = [field for field in self.fields if field[0] != _NOTE]
-        return Signature((*own, *Signature.of(fields).fields, *self.fields[len(own) :]))
-
     @property
     def notes(self) -> tuple[str, ...]:
         """What speaks against the scores, such as a language that the model was not trained on; one sentence each."""

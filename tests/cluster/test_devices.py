@@ -222,9 +222,7 @@ def test_devices_are_there_and_of_one_kind(monkeypatch: pytest.MonkeyPatch) -> N
         choose_devices("cuda:2,cuda:3")
 
 
-@pytest.mark.parametrize(
-    "other", [{"cascade": "chrf", "band": "0-25", "metrics": ["ter"]}, {"engine": "ray"}, {"lang_column": "lang"}]
-)
+@pytest.mark.parametrize("other", [{"engine": "ray"}, {"lang_column": "lang"}])
 def test_what_cannot_be_combined(other: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="several devices"):
         ScoreRun(table="in.tsv", device="cuda:all", **other)

@@ -36,7 +36,6 @@ OWN: dict[str, str] = {
     "bsx/metrics/embedding/mapping.py": "arrays of NumPy and PyTorch",
     "bsx/metrics/embedding/sentence.py": "folders of models",
     "bsx/jobs/annotating/judged.py": "a sheet that the gate has read",
-    "bsx/jobs/scoring/cascade.py": "blocks of scores that it has kept in a file of its own",
     "bsx/jobs/scoring/shards.py": "the parts of a table that it has written",
     "bsx/metrics/judging/cache.py": "the answers of judges",
     "bsx/metrics/learned/bleurt.py": "folders of models",

@@ -46,7 +46,6 @@ PAST_IT = {  # file -> what it calls, and why it may
     "bsx/support/download.py": {"replace", "write_text", "open"},  # downloads that go on
     "analysis/factors/parses.py": {"open"},  # appends to its cache
     "bsx/jobs/scoring/answer.py": {"TemporaryDirectory"},  # all systems as one table, which goes with the run
-    "bsx/jobs/scoring/cascade.py": {"TemporaryFile", "savez"},  # has no name; an array in memory
     "bsx/jobs/scoring/input.py": {"TemporaryDirectory"},  # a test set as files, which go with the run
     "bsx/jobs/scoring/shards.py": {"open", "TemporaryDirectory"},  # an archive into a file of the gate; as input.py
     "analysis/factors/vectors.py": {"TemporaryDirectory", "open"},  # for another program, which is to write there

@@ -35,7 +35,6 @@ _WORDS = [
 RIGHT: dict[str, str] = {
     "score": "-c cand.txt -r ref.txt -m bert --layer 1 -o {out}/s.tsv",
     "score zoo": "-c cand.txt -r ref.txt -s src.txt --metrics chrf,bleu -o {out}/s.tsv",
-    "score cascade": "scores.tsv --metrics rouge-l --cascade chrf --band 0-50 --anchors 10 -o {out}/c.tsv",
     "score table": "scores.tsv --metrics chrf --format json",
     "align": "-c docs.tsv -r other-docs.tsv -m bert -o {out}/a.tsv --format json",
     "score shard": "scores.tsv --metrics chrf --shard 1/2 -o {out}/p --format json",

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from bsx.bertscore.metric import BertScore
 
 
-def column_types(
-    corpus: Corpus, specs: Sequence[str] | None, output: Path, *, layers: bool, cascade: str | None = None
-) -> dict[str, Untyped]:
+def column_types(corpus: Corpus, specs: Sequence[str] | None, output: Path, *, layers: bool) -> dict[str, Untyped]:
     """Return the Arrow types of a Parquet file's columns, for other files none; refuse columns that would be two.
 
     Args:
@@ -28,13 +26,10 @@ def column_types(
         specs: the metrics; None: BERTScore's three figures.
         output: the file.
         layers: whether there is a row a layer.
-        cascade: the cheap metric of a cascade, which has a column for how each row got its score.
     """
     own = [*(["layer"] if layers else []), *FIGURES] if specs is None else specs
     columns = corpus.columns if isinstance(corpus, TableFile) else ["id"]
-    refuse_taken(
-        columns, [*(["system"] if len(corpus.systems) > 1 else []), *own, *(["cascade"] if cascade is not None else [])]
-    )
+    refuse_taken(columns, [*(["system"] if len(corpus.systems) > 1 else []), *own])
     if output.suffix != ".parquet":
         return {}
     import pyarrow
@@ -63,8 +58,7 @@ def rows_of(block: ScoredBlock, prepared: Prepared, alone: BertScore | None) -> 
             if len(systems) > 1:
                 row |= {**_long(segment, k), "system": system}
             at = i * len(systems) + k
-            row |= {m.spec: float(s.values[at]) for m, s in zip(prepared.metrics, block.scores, strict=True)}
-            yield row | ({"cascade": block.marks[at]} if block.marks else {})
+            yield row | {m.spec: float(s.values[at]) for m, s in zip(prepared.metrics, block.scores, strict=True)}
 
 
 def _long(segment: Segment, k: int) -> dict[str, object]:

@@ -27,13 +27,12 @@ from bsx.jobs.scoring.metrics import (
 )
 from bsx.jobs.tables import Reported
 from bsx.metrics.base import Metric
-from bsx.metrics.cascade import Band, Unit
 from bsx.metrics.run import Prepared, ScoredBlock, Totals, block_tokens, prepare, stream, survey
 from bsx.metrics.summary import Tally, about, by_document, flags, summarise, to_text
 from bsx.support.progress import told
 from bsx.support.provenance import provenance
 from bsx.support.settings import Option, settled
-from bsx.support.untyped import JsonObject, Settings
+from bsx.support.untyped import JsonObject
 
 # What writes tables, goes on with runs and runs BERTScore is imported where it is wanted.
 if TYPE_CHECKING:
@@ -73,28 +72,6 @@ class ScoreRun(Reported, ScorerConfig, Input):
         ),
         Option(whole=True),
     ] = ()
-    cascade: Annotated[
-        str | None,
-        Field(
-            description="A cheap metric for all rows; the one that metrics names scores those of the band, and the "
-            "others are mapped from the cheap one."
-        ),
-    ] = None
-    band: Annotated[
-        str | None,
-        Field(description="Ranks under the cheap metric, in per cent from worst to best: 0-25 is the worst quarter."),
-    ] = None
-    band_of: Annotated[
-        Unit | None,
-        Field(
-            description="What is ranked: all rows, segments with all their candidates, or each segment's candidates; "
-            "segments where there are several systems, else rows."
-        ),
-    ] = None
-    anchors: Annotated[
-        int,
-        Field(ge=10, description="Rows outside the band that both metrics score, which tells how to map the others."),
-    ] = 200
     device: Annotated[
         str,
         Field(
@@ -149,33 +126,14 @@ class ScoreRun(Reported, ScorerConfig, Input):
             idle |= {"lang_column": self.lang_column, "context": self.context, "lang=auto": self.lang == "auto"}
             for name in [name for name, given in idle.items() if given]:
                 raise ValueError(f"shard cannot be combined with {name}")
-        self._check_cascade()
-        if self.on_several and (self.cascade is not None or self.lang_column is not None or self.engine == "ray"):
-            other = "cascade" if self.cascade else "lang_column" if self.lang_column else "the engine ray"
+        if self.on_several and (self.lang_column is not None or self.engine == "ray"):
+            other = "lang_column" if self.lang_column else "the engine ray"
             raise ValueError(f"several devices cannot be combined with {other}: name one")
         if not self.metrics and (self.sources is not None or self.source is not None):
             raise ValueError("BERTScore reads no sources: name metrics that do")
         if self.context and self.document is None:
             raise ValueError("context needs document, which names the column of documents")
         return self
-
-    def _check_cascade(self) -> None:
-        if self.cascade is None:
-            for name in ("band", "band_of", "anchors"):
-                if getattr(self, name) != type(self).model_fields[name].default:
-                    raise ValueError(f"{name} has no effect without cascade: leave it out")
-            return
-        if len(self.metrics) != 1:
-            raise ValueError("cascade takes one metric in metrics, the costly one")
-        if self.cascade == self.metrics[0]:
-            raise ValueError(f"cascade and metrics both name {self.cascade}: name a cheaper metric in cascade")
-        if self.band is None:
-            raise ValueError("cascade needs band, such as 0-25: the ranks that the costly metric scores")
-        Band.read(self.band)
-        idle = {"shard": self.shard, "lang_column": self.lang_column, "fail_under": self.fail_under}
-        for name, value in {**idle, "engine=ray": self.engine == "ray"}.items():
-            if value:
-                raise ValueError(f"cascade cannot be combined with {name}")
 
     @property
     def on_several(self) -> bool:
@@ -199,16 +157,6 @@ class MergeRun(Reported, RunConfig):
         Field(description="Write one row per segment: .tsv, .csv, .jsonl, .parquet or .xlsx."),
         Option(("-o",), writable=True),
     ] = None
-
-
-_CASCADES = {
-    "rows": "a band of rows leaves scores of two metrics in one segment: rank no systems within segments by them (on "
-    "WMT23, as many segments at random ordered more pairs as the costly metric does)",
-    "segments": "for ranking systems, a band of segments was not shown to agree more with human judgments than as many "
-    "segments at random (WMT23)",
-    "candidates": "choose the best among the rows marked band: a mapped score may be higher by chance",
-}
-"""What to know about a cascade over several systems, by what is ranked; figures: benchmarks/agreement/cascade.md."""
 
 
 def shard_of(text: str) -> tuple[int, int]:
@@ -240,7 +188,6 @@ class ScoredFiles:
         column: the column of those systems.
         odd: what is odd about the rows of those systems, one sentence each.
         by_document: the same for each document, by system and name, where a column names documents.
-        cascade: which metric of a cascade scored how many rows.
     """
 
     prepared: Prepared
@@ -252,7 +199,6 @@ class ScoredFiles:
     column: str | None = None
     odd: Sequence[str] = ()
     by_document: Mapping[tuple[str, str], Sequence[Totals]] = field(default_factory=dict)
-    cascade: JsonObject | None = None
 
     def to_dict(self) -> JsonObject:
         """Return the summary, as ``bsx score`` prints it in JSON."""
@@ -261,8 +207,6 @@ class ScoredFiles:
             result["documents"] = by_document(self.prepared, self.by_document)
         if self.alone is not None:
             return result
-        if self.cascade is not None:
-            result["cascade"] = self.cascade
         known = {entry["metric"]: entry["signature"] for entry in result["metrics"]}
         return {**result, "provenance": provenance("score", list(self.files), known)}
 
@@ -283,8 +227,6 @@ class ScoredFiles:
         several = len(self.by_system)
         column = self.column or "system"
         below = [f"the column {column!r} names {several} systems: each is summed up by itself"] if several > 1 else []
-        if self.cascade is not None and self.cascade["mapped"] and max(several, len(self.prepared.corpus.systems)) > 1:
-            below.append(_CASCADES[self.cascade["of"]])
         return [*below, *self.odd, *about(self.prepared.metrics), *flags(self.prepared, self.totals)]
 
 
@@ -320,7 +262,7 @@ def scored(
         stored: yields blocks that were scored before, of so many tokens, in place of scoring.
     """
     progress, say, output = told(settings.progress), settings.say, settings.table_out
-    metrics = settings.metrics if settings.cascade is None else [settings.cascade, *settings.metrics]
+    metrics = settings.metrics
     gates = {}
     if settings.fail_under:
         from bsx.metrics.gates import read_gates
@@ -356,23 +298,14 @@ def scored(
         journal = table = None
         if output is not None:
             journal = stack.enter_context(keeping(output if stored is None else None, settings.resume, say))
-            types = column_types(texts, metrics or None, output, layers=settings.all_layers, cascade=settings.cascade)
+            types = column_types(texts, metrics or None, output, layers=settings.all_layers)
             table = ScoreTable(output, types)
             table.expect(plan.segments * len(corpus.systems))
             stack.enter_context(table)
         alone = None if metrics else _by_itself(settings)
         made: Sequence[Metric] = build_metrics(metrics, settings, settings.context) if alone is None else [alone]
         look_at_scripts(settings, texts, say)
-        cascade = None
-        if settings.band is None:
-            prepared = prepare(made, corpus, plan=plan, progress=progress, say=say)
-        else:
-            from bsx.jobs.scoring.cascade import CascadeSettings, cascaded
-
-            rows = CascadeSettings(Band.read(settings.band), settings.band_of, settings.anchors)
-            watched: Settings = {"progress": progress, "say": say}
-            cascade = cascaded(made, corpus, rows, plan=plan, journal=journal, resume=settings.resume, **watched)
-            prepared = cascade.prepared
+        prepared = prepare(made, corpus, plan=plan, progress=progress, say=say)
         tally = Tally(prepared)
         if begun is not None:
             begun(prepared)
@@ -396,9 +329,7 @@ def scored(
             return stack.enter_context(contextlib.closing(away))
 
         tokens = block_tokens(made)
-        if cascade is not None:
-            results = cascade.blocks
-        elif stored is not None:
+        if stored is not None:
             results = stored(prepared, tokens)
         elif output is None:
             results = blocks(0, tokens)
@@ -414,16 +345,7 @@ def scored(
         odd = tally.pairing.notes()
         files, column = [str(file) for file in settings.origin] or settings.files(), settings.system
         result = ScoredFiles(
-            prepared,
-            tally.totals,
-            alone,
-            files,
-            tally.by_system,
-            gates,
-            column,
-            odd,
-            tally.by_document,
-            None if cascade is None else cascade.summary,
+            prepared, tally.totals, alone, files, tally.by_system, gates, column, odd, tally.by_document
         )
         if table is not None:
             _describe(table, result, settings.table)

@@ -20,7 +20,6 @@ from bsx.analysis.stats.rowwise import clip_variance, quadratic_form
 from bsx.analysis.stats.systems.hybrid import compare_hybrid_limits, hybrid_correlation_limit
 from bsx.analysis.stats.validate import several_units
 from bsx.errors import BsxError, InputError
-from bsx.metrics.cascade import Line
 from bsx.support.checks import Array
 
 EPS = float(np.finfo(np.float64).eps)
@@ -131,11 +130,6 @@ def test_correlations(name: str, x: Array, y: Array, h: Array, seed: int) -> Non
         part = of[list(third)]
         r = partial_pearson((part @ part.T)[None])[0]
         assert math.isnan(r) or -1 <= r <= 1
-    line = Line.fit(x, h, alike=True)
-    assert math.isfinite(line.slope)
-    assert math.isnan(line.r) or -1 <= line.r <= 1
-    if name in ("constant", "all equal"):
-        assert line.slope == 0
     chances = platt(x, h > np.median(h))(x)
     assert ((chances >= 0) & (chances <= 1)).all()
 

@@ -423,19 +423,6 @@ def test_other_metrics_import_no_openai() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_behind_a_cheap_metric_it_is_asked_about_the_band_only(server: JudgeServer, tmp_path: Path) -> None:
-    table = tmp_path / "texts.tsv"
-    rows = [f"the house {i}\tdas Haus {'x' * i}\tdas Haus {'x' * 20}" for i in range(40)]
-    table.write_text("\n".join(["source\tcandidate\treference", *rows]) + "\n", encoding="utf-8")
-    spec = f"judge-qe:gemba-da,model={NAME},base_url={server.url()},cache={tmp_path / 'answers.jsonl'}"
-    settings: dict[str, Any] = {"table": str(table), "source": "source", "lang": "en-de", "metrics": [spec]}
-    said = score_files(**settings, cascade="chrf", band="0-25", anchors=10).to_dict()["cascade"]
-    assert (said["band"], said["anchor"], said["mapped"]) == (10, 10, 20)
-    assert server.asked["plain"] == 20
-    score_files(**settings)  # the answers are kept
-    assert server.asked["plain"] == 40
-
-
 # -- killed and resumed --------------------------------------------------------------------------------------------
 
 
