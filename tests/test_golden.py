@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import math
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,9 +28,12 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, str]], bool], int]] = {
     "wmt17": ("wmt/daseg-wmt17.tsv", lambda row: row["lp"] in ("cs-en", "de-en", "ru-en"), 6),
     "kaster": ("kaster2021/wmt-de.tsv", lambda _: True, 4),
     "pawsx": ("paws/pawsx-de-dev.tsv", lambda _: True, 6),
+    "paws": ("paws/paws-wiki-test.tsv", lambda _: True, 1),
     "anchored": ("kaster2021/paws.tsv", lambda _: True, 1),
     "iu-en": ("wmt/wmt20-iu-en.scores.tsv", lambda _: True, 4),
     "wmt21": ("mqm/newstest2021-en-de.tsv", lambda row: int(row["sid"]) <= 100, 1),
+    "demetr": ("demetr/demetr.tsv.gz", lambda row: row["lang"] in ("de", "zh"), 8),
+    "ratings": ("esa/en-de.annotations.tsv", lambda row: row["protocol"] in ("ESA-1", "ESA-2"), 1),
 }
 WMT17 = "wmt17 --candidate candidate --reference reference"
 KASTER = "kaster --factor-columns sem,syn,morph,bleu_w --columns xmover,laser,labse"
@@ -56,6 +61,16 @@ CASES = {
     "factors": f"factors {WMT17} --factors lex",
     "intervene": f"intervene {WMT17} --metrics chrf --lang en --human human",
     "probe": "probe subj_number.txt --model minilm --layers 0,3,6 --repeats 2",
+    "match": "match 'The cat sat on the mat.' 'A cat was sitting there.' -m minilm",
+    "plan-compare": "plan compare wmt21 --columns mqm --systems Facebook-AI,Online-W --segment sid --effect .5",
+    "plan-meta": "plan meta iu-en --columns chrF,YiSi-2 --human human_z --effect .05",
+    "plan-disentangle": "plan disentangle kaster --columns labse --factor-columns sem,syn --factor syn --width .1",
+    "tune": "registry tune minilm wmt17 -l en --candidate candidate --reference reference --resamples 50",
+    "baseline": "registry baseline minilm -l en --corpus corpus.txt --pairs 2000",
+    "layers": f"metrics layers {WMT17} -m minilm --metrics bertscore,moverscore:pmeans=false --resamples 50",
+    "raters": "data raters ratings --human score --judge annotator --items system,seg --resamples 200",
+    "challenge": "adversarial challenge demetr --metrics chrf,sentbleu --phenomenon category",
+    "build-triples": "adversarial build-triples paws --keep 50",
 }
 LEFT_OUT = ("notes", "texts", "text", "worst", "examples", "versions", "date", "created", "seconds", "command")
 WRITE = os.environ.get("BSX_GOLDEN") == "write"
@@ -65,25 +80,32 @@ TOLERANCE = 1e-5  # of an encoder in fp32 on other processors, relative to numbe
 def tables(folder: Path) -> None:
     """Write the tables of the cases."""
     for name, (file, chosen, step) in TABLES.items():
-        with (DATA / file).open(encoding="utf-8", newline="") as stream:
+        opened = gzip.open if file.endswith(".gz") else open
+        with opened(DATA / file, "rt", encoding="utf-8", newline="") as stream:
             reader = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
             rows = [row for row in reader if chosen(row)][::step]
         lines = ["\t".join(reader.fieldnames or ()), *("\t".join(row.values()) for row in rows)]
         (folder / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    lines = (DATA / "probing" / "subj_number.te.txt").read_text(encoding="utf-8").splitlines()[:600]
-    (folder / "subj_number.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for file, target in (
+        ("probing/subj_number.te.txt", "subj_number"),
+        ("mono/newstest2013/newstest2013-ref.en", "corpus"),
+    ):
+        lines = (DATA / file).read_text(encoding="utf-8").splitlines()[:600]
+        (folder / f"{target}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def arguments(case: str, output: Path) -> list[str]:
     """Name the tables by their files, and ask for JSON, or for a table where that is what the command writes."""
-    command, *rest = case.split()
+    command, *rest = shlex.split(case)
     rest = [f"{word}.tsv" if word in TABLES else word for word in rest]
-    return [command, *rest, *(["-o", str(output)] if command in ("score", "factors") else ["--format", "json"])]
+    if command in ("score", "factors"):
+        return [command, *rest, "-o", str(output)]
+    return [command, *rest, "--format", "json", *(["-o", str(output)] if "build-triples" in rest else [])]
 
 
 def figures(printed: str, output: Path) -> Any:
     """Return a result without its texts; of a table, each column of numbers by its sum and first rows."""
-    if not output.exists():
+    if printed.startswith("{") or not output.exists():
         return without_texts(json.loads(printed))
     with output.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
