@@ -29,7 +29,7 @@ from bsx.encode.session import Encoders
 from bsx.encode.shared import LayerView
 from bsx.encode.states import encode_texts
 from bsx.encode.tokenizer import Tokenizer
-from bsx.metrics.embedding.fit_mapping import MappingSettings, fit
+from bsx.metrics.embedding.fit_mapping import fit_mapping
 from bsx.metrics.embedding.mapping import Mapping, load_mapping
 from bsx.metrics.run import score_corpus
 from bsx.metrics.zoo import get_metric, get_metrics
@@ -115,8 +115,7 @@ def maps(data: Path, cache: Path, languages: Pair) -> Path:
         encoders = Encoders(model=MODEL, cache=cache / "vectors")
         encoders.encoder(encoders.locate(None)).view(LAYERS)  # encoded once, for both layers
         for (kind, layer), file in files.items():
-            settings = MappingSettings(kind=kind, layer=layer, pairs=FITTED_ON)  # type: ignore[arg-type]
-            fit(tatoeba(data, languages), encoders, settings).save(file)
+            fit_mapping(tatoeba(data, languages), encoders, kind=kind, layer=layer, pairs=FITTED_ON).save(file)
     return start
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from bsx.metrics.blocks import PairScores as PairScores, Pairs as Pairs
     from bsx.metrics.core import MetricConfig as MetricConfig
     from bsx.metrics.embedding.base import EncoderMetric as EncoderMetric
+    from bsx.metrics.embedding.fit_mapping import fit_mapping as fit_mapping
     from bsx.metrics.paired import paired_scores as paired_scores
     from bsx.metrics.results import MetricScores as MetricScores
     from bsx.metrics.mbr import Decision as Decision, mbr as mbr

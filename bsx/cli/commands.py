@@ -24,7 +24,7 @@ COMMANDS = {
     "align": ("bsx.cli.score", "Align sentences of documents that do not line up with the reference's, to be scored."),
     "merge": ("bsx.cli.score", "Put together the parts of a table that bsx score --shard scored."),
     "train": ("bsx.cli.train", "Train a metric on human scores; measure what more of them would bring."),
-    "metrics": ("bsx.cli.metrics", "List metrics, show one, fit an alignment, run the ablation of matching."),
+    "metrics": ("bsx.cli.metrics", "List metrics, show one, measure its layers."),
     "meta": ("bsx.cli.meta", "Measure how well metrics agree with human judgments, and which agrees better."),
     "card": ("bsx.cli.report", "Measure all that can be measured of a metric: one card, step by step; compare cards."),
     "spans": ("bsx.cli.explain", "Measure how well predicted error spans find those that people marked."),

@@ -1,8 +1,7 @@
-"""``bsx metrics``: the zoo, one of its metrics, and the three jobs that go with them."""
+"""``bsx metrics``: the zoo, one of its metrics, and its layers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,10 +10,8 @@ import typer
 from bsx.cli.options import Format, Full, Plot, Registry, command
 from bsx.cli.output import group, progress_bar, refuse_before_command, say
 from bsx.cli.output import show as show_result
-from bsx.jobs import ablation, layers, training
-from bsx.jobs.ablation import Ablation, AblationSettings
-from bsx.jobs.layers import LayerSweep, SweepSettings
-from bsx.jobs.training import AlignmentSettings
+from bsx.jobs import layers
+from bsx.jobs.layers import SweepSettings
 from bsx.support.aligned import short_table
 from bsx.support.settings import set_fields
 from bsx.support.untyped import to_json
@@ -158,42 +155,16 @@ def sweep(
     """Score human-judged data with every layer, for any metrics that have layers; each text is encoded once."""
     with progress_bar() as report:
         result = layers.sweep_layers(**set_fields(settings), progress=report)
-    _finish(result, result.rows(), output, format)
+    if output is not None:
+        from bsx.data.output import ScoreTable
+
+        with ScoreTable(output) as table:
+            for row in result.rows():
+                table.write(dict(row))
+    say(result.notes)
+    show_result(result.to_dict(), result.to_text, format)
     if plot is not None:
         from bsx.analysis.present.families.layers import metric_layer_chart
         from bsx.analysis.present.pictures import picture
 
         picture(metric_layer_chart(result.results, title=f"{settings.model}: {', '.join(result.data)}")).save(plot)
-
-
-@metrics.command("ablation")
-@command(AblationSettings)
-def ablate(settings: AblationSettings, output: Output = None, format: Format = "text") -> None:
-    """Correlate every combination of MoverScore's components with human scores, for three ways of matching."""
-    with progress_bar() as report:
-        result = ablation.ablate(**set_fields(settings), progress=report)
-    _finish(result, result.rows, output, format)
-
-
-def _finish(
-    result: Ablation | LayerSweep, rows: Sequence[Mapping[str, object]], output: Path | None, format: str
-) -> None:
-    if output is not None:
-        from bsx.data.output import ScoreTable
-
-        with ScoreTable(output) as table:
-            for row in rows:
-                table.write(dict(row))
-    say(result.notes)
-    show_result(result.to_dict(), result.to_text, format)
-
-
-@metrics.command("fit-alignment")
-@command(AlignmentSettings)
-def fit_alignment(settings: AlignmentSettings) -> None:
-    """Fit the map that xmoverscore:mapping=…,mapping_file=… applies to the source's vectors."""
-    with progress_bar() as report:
-        mapping = training.fit_alignment(**set_fields(settings), progress=report)
-    for name, value in mapping.facts.items():
-        print(f"{name}: {value}")
-    print(f"{settings.output}: {settings.kind} map {mapping.digest}")

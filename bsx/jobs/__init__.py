@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from bsx.jobs.scoring.run import MergeRun as MergeRun, ScoredFiles as ScoredFiles, score_files as score_files
     from bsx.jobs.scoring.shards import ScoredShard as ScoredShard, merge_shards as merge_shards
     from bsx.jobs.scoring.shards import score_shard as score_shard
-    from bsx.jobs.ablation import Ablation as Ablation, AblationSettings as AblationSettings, ablate as ablate
-    from bsx.jobs.training import AlignmentSettings as AlignmentSettings, fit_alignment as fit_alignment
     from bsx.jobs.baselines import BaselineSettings as BaselineSettings, ComputedBaseline as ComputedBaseline
     from bsx.jobs.baselines import baseline as baseline
     from bsx.jobs.explaining import ExplainTableSettings as ExplainTableSettings, explain_table as explain_table

@@ -115,11 +115,6 @@ def test_what_is_idle_is_what_differs_from_its_default() -> None:
         refuse_idle({"seed": 1, "keep": 3}, {"seed": 1, "keep": 2}, "here")
 
 
-@pytest.mark.parametrize("file", ["one.tsv", "same.tsv"])
-def test_an_ablation_of_rows_that_cannot_correlate_is_refused(file: str, folder: Path, cli: Cli) -> None:
-    assert "human" in one_line(cli("metrics", "ablation", file, "-m", "minilm"))
-
-
 def scored(folder: Path, cli: Cli, cells: list[str]) -> Path:
     """Return a table that bsx scored, with these cells as its scores."""
     table = folder / "chrf.tsv"

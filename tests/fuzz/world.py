@@ -69,7 +69,6 @@ RIGHT: dict[str, str] = {
     "--hidden 4 --epochs 1",
     "metrics show": "chrf --format json",
     "metrics layers": "judged.tsv -m bert --resamples 20 --format json",
-    "metrics fit-alignment": "-s src.txt -t ref.txt -o {out}/m.safetensors -m bert --kind umd --layer 1",
     "models show": "minilm --format json",
     "models where": "minilm",
     "registry tune": "minilm judged.tsv -l en --resamples 20",

@@ -83,13 +83,11 @@ def test_baseline(judged: str) -> None:
     assert found.standard_error.shape == (len(found.entry.f1), 3)
 
 
-def test_layers_and_ablation(judged: str, tiny_model: Model) -> None:
+def test_layers(judged: str, tiny_model: Model) -> None:
     swept = bsx.jobs.sweep_layers(tables=[judged], model=tiny_model("bert"), resamples=20)
     assert [row["layer"] for row in swept.rows()] == [0, 1, 2, 3]
     with pytest.raises(InputError, match="a sweep needs a metric with a setting layer"):
         bsx.jobs.sweep_layers(metrics=["chrf"], tables=[judged], model=tiny_model("bert"))
-    with pytest.raises(InputError, match="long_idf"):
-        bsx.jobs.ablate(table=judged, model=tiny_model("bert"), long_idf={"x": Path(judged)})
 
 
 def test_probe_beside_human_judgments(judged: str, tiny_model: Model, tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ import bsx
 from bsx.encode.session import Encoders
 from bsx.encode.states import encode_texts
 from bsx.errors import InputError
-from bsx.metrics.embedding.fit_mapping import MappingSettings, fit
 from bsx.metrics.embedding.mapping import Mapping, fit_clp, fit_umd, load_mapping
 
 DIM = 12
@@ -178,7 +177,7 @@ def test_wrong_files_are_clear_errors(tmp_path: Path) -> None:
         ("nothing.npz", "clp", DIM): "is not a NumPy array",
         ("sparse.npy", "clp", DIM): "too large",
         ("claims.npy", "clp", DIM): "is not a NumPy array",
-        ("absent.npy", "clp", DIM): "there is no such file.*fit-alignment",
+        ("absent.npy", "clp", DIM): "there is no such file.*fit_mapping",
         ("matrix.npy", "umd", DIM): r"shape \(12, 12\); a umd map of this model has \(12,\)",
         ("vector.npy", "clp", DIM): r"shape \(12,\); a clp map of this model has \(12, 12\)",
         ("matrix.npy", "clp", DIM + 1): r"shape \(12, 12\); a clp map of this model has \(13, 13\)",
@@ -206,10 +205,30 @@ def test_a_changed_map_is_found_out(tmp_path: Path) -> None:
 
 def test_pieces_of_scripts_without_spaces_are_words(tiny_model: Callable[[str], str]) -> None:
     texts = [("我们在这里看见一只猫",) * 2, ("老人 had a cat",) * 2]  # the same on both sides: every word finds itself
-    encoders, settings = Encoders(model=tiny_model("bert")), MappingSettings(kind="umd")
-    assert fit(texts, encoders, settings).facts["words"] == "15"
+    encoders = Encoders(model=tiny_model("bert"))
+    assert bsx.fit_mapping(texts, encoders, kind="umd").facts["words"] == "15"
     # Links count the words that white space separates.
-    assert fit(texts, encoders, settings, links=[[(0, 0)], [(0, 0), (3, 3)]]).facts["words"] == "3"
+    assert bsx.fit_mapping(texts, encoders, kind="umd", links=[[(0, 0)], [(0, 0), (3, 3)]]).facts["words"] == "3"
+
+
+def test_fit_a_map_and_score_with_it(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    pairs, file = [("die Katze schläft", "the cat sleeps"), ("es regnet", "it rains")] * 6, tmp_path / "umd.safetensors"
+    encoders = Encoders(model=tiny_model("bert"))
+    fitted = bsx.fit_mapping(pairs, encoders, kind="umd", lang="de-en")
+    assert (fitted.facts["source"], fitted.facts["target"]) == ("de", "en")
+    fitted.save(file)
+    spec = f"xmoverscore:mapping=umd,mapping_file={file},model={tiny_model('bert')}"
+    scores = bsx.get_metric(spec).score(["the cat sleeps"], sources=["die Katze schläft"])
+    assert scores.signature["mapping"] == "umd"
+    assert scores.signature["mapping_file"] == fitted.digest
+    with pytest.raises(InputError, match="words are aligned: an orthogonal map of 32 dimensions needs"):
+        bsx.fit_mapping(pairs, encoders, max_words=6)
+    with pytest.raises(InputError, match=r"pair 1: \(0, 9\) points beyond"):
+        bsx.fit_mapping(pairs, encoders, links=[[(0, 9)]] * 12)
+    with pytest.raises(InputError, match="12 sentence pairs"):
+        bsx.fit_mapping(pairs, encoders, links=[[(0, 0)]])
+    with pytest.raises(InputError, match="must end in .safetensors"):
+        fitted.save(tmp_path / "map.npy")
 
 
 @pytest.mark.parametrize("kind", ["clp", "umd"])

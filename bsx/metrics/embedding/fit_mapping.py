@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -12,7 +11,7 @@ import regex
 from numpy.typing import NDArray
 from pydantic import Field
 
-from bsx.data.lines import NamedFile
+from bsx.catalog.languages import language_pair
 from bsx.encode.rows import normalise
 from bsx.encode.session import Encoders
 from bsx.encode.shared import LayerView
@@ -21,11 +20,11 @@ from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
 from bsx.metrics.embedding.mapping import Kind, Mapping, fit_clp, fit_umd
 from bsx.support.arrays import beside, fetch
-from bsx.support.settings import BaseSettings
+from bsx.support.progress import Watch, told
+from bsx.support.settings import BaseSettings, settled
 
 Links = list[tuple[int, int]]
 _BLOCK = 128  # sentence pairs encoded at once
-_LINK = re.compile(r"^(\d+)-(\d+)$")
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]")
 
 
@@ -38,61 +37,50 @@ class MappingSettings(BaseSettings):
     max_words: Annotated[
         int, Field(ge=1, description="Leave out pairs of which a side has more white-space words.")
     ] = 100
+    lang: Annotated[
+        str | None,
+        Field(description="The two languages, source first: de-en; kept with the map, which tells other uses by it."),
+    ] = None
+    links: Annotated[
+        Sequence[Links] | None,
+        Field(
+            description="Word links of each pair, (source word, target word) counted from 0; unless given, words that "
+            "are each other's nearest (the intersection of argmaxes of Jalili Sabet et al. 2020)."
+        ),
+    ] = None
+    progress: Annotated[Watch, Field(description="Called with a phase, pairs done and pairs in all.")] = None
 
 
-def read_links(file: NamedFile, texts: Sequence[tuple[str, str]]) -> list[Links]:
-    """Read word links in the ``0-0 1-2`` format: source word - target word, white-space words counted from 0.
-
-    Raises:
-        InputError: naming the line of a link that is malformed or beyond its sentence, or if the numbers differ.
-    """
-    lines = list(file.lines())
-    if len(lines) != len(texts):
-        raise InputError(f"has {len(lines)} lines, the parallel text {len(texts)}; line i links pair i", file=file.name)
-    links = []
-    for number, (line, (source, target)) in enumerate(zip(lines, texts, strict=True), start=1):
-        results = []
-        for part in line.split():
-            match = _LINK.match(part)
-            if match is None:
-                raise InputError(f"{part!r} is not a link like 3-4", file=file.name, line=number)
-            i, j = int(match[1]), int(match[2])
-            if i >= len(source.split()) or j >= len(target.split()):
-                raise InputError(f"{part} points beyond the sentence's words", file=file.name, line=number)
-            results.append((i, j))
-        links.append(results)
-    return links
-
-
-def fit(
+@settled(MappingSettings)
+def fit_mapping(
     texts: Sequence[tuple[str, str]],
     encoders: Encoders,
     settings: MappingSettings,
-    *,
-    links: list[Links] | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
 ) -> Mapping:
-    """Fit a map on aligned words, each the mean of its pieces' vectors.
+    """Fit the map that ``xmoverscore:mapping=…,mapping_file=…`` applies to the source's vectors, on aligned words.
 
-    Words are what white space separates; unless links count such words, a piece of a script that is written without
-    spaces is a word of its own.
+    A word's vector is the mean of its pieces'. Words are what white space separates; unless links count such words, a
+    piece of a script that is written without spaces is a word of its own.
 
     Args:
-        texts: (source, target) sentences.
+        texts: sentences of the two languages: (source, target).
         encoders: says where to run and which model.
-        settings: what to fit.
-        links: word links of each pair; unless given, words that are each other's nearest (the intersection of argmaxes
-            of Jalili Sabet et al. 2020).
-        progress: called with a phase's name, pairs done and pairs in all.
+        settings: see `MappingSettings`.
 
     Returns:
-        The map from source to target, with the facts of its making.
+        The map from source to target, with the facts of its making; its `save` writes it.
 
     Raises:
-        InputError: if no words are aligned, or fewer than a map of this size needs.
+        InputError: if no words are aligned, or fewer than a map of this size needs; for links that do not fit.
 
     Source: Zhao et al. 2020, section 3.2 (2,000 sentence pairs of under 100 words; links by fast_align there).
     """
+    links, progress = settings.links, told(settings.progress)
+    languages: dict[str, str] = {}
+    if settings.lang is not None:
+        languages = dict(zip(("source", "target"), language_pair(settings.lang), strict=True))
+    if links is not None:
+        _check_links(links, texts)
     located = encoders.locate(None, default="bert-base-multilingual-cased")
     layer = located.architecture.depth if settings.layer is None else settings.layer
     view = encoders.encoder(located).view([layer])
@@ -139,8 +127,20 @@ def fit(
         "words": str(len(x)),
         "links": "mutual nearest vectors" if links is None else "given",
         "text": digest[:12],
+        **languages,
     }
     return Mapping(settings.kind, array, facts)
+
+
+def _check_links(links: Sequence[Links], texts: Sequence[tuple[str, str]]) -> None:
+    """Refuse links that are not those of these texts."""
+    if len(links) != len(texts):
+        raise InputError(f"links: there are {len(links)} lists of links, and {len(texts)} sentence pairs")
+    for number, (linked, pair) in enumerate(zip(links, texts, strict=True), start=1):
+        sizes = [len(text.split()) for text in pair]
+        for link in linked:
+            if not (0 <= link[0] < sizes[0] and 0 <= link[1] < sizes[1]):
+                raise InputError(f"links, pair {number}: {link} points beyond the sentence's words")
 
 
 def _words(texts: list[str], tokenizer: Tokenizer, view: LayerView, *, apart: bool) -> list[NDArray[np.float32]]:

@@ -57,10 +57,16 @@ class Mapping:
         return vectors - (vectors @ array)[..., None] * array
 
     def save(self, path: str | Path) -> None:
-        """Write the map as safetensors, with its facts and its digest in the header."""
+        """Write the map as safetensors, with its facts and its digest in the header.
+
+        Raises:
+            InputError: for a name that does not end in ``.safetensors``, or a place that cannot be written to.
+        """
         from bsx.data.output import atomic_path
         from bsx.support.tensors import save_tensors
 
+        if Path(path).suffix != ".safetensors":
+            raise InputError(f"{path}: the name of a map must end in .safetensors")
         with atomic_path(Path(path)) as temporary:
             save_tensors({self.kind: self.array}, temporary, {**self.facts, "digest": self.digest})
 
@@ -72,7 +78,7 @@ def check_mapping(mapping: str, file: Path | None) -> None:
         ValueError: as a validator of settings does.
     """
     if (mapping == "none") != (file is None):
-        raise ValueError("mapping (clp or umd) and mapping_file go together: `bsx metrics fit-alignment` fits one")
+        raise ValueError("mapping (clp or umd) and mapping_file go together: `bsx.fit_mapping` fits one")
 
 
 def check_model(mapping: Mapping, identity: str, file: Path | None) -> None:
@@ -91,7 +97,7 @@ def check_model(mapping: Mapping, identity: str, file: Path | None) -> None:
     if other_weights(fitted_on, identity):
         raise InputError(
             f"this map was fitted on the vectors of {fitted_on}, the model is {identity}: fit one for it with "
-            "`bsx metrics fit-alignment`",
+            "`bsx.fit_mapping`",
             file=file,
         )
 
@@ -156,7 +162,7 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
         InputError: if there is no such file, or it holds another kind or size of map, or zeros.
     """
     if not path.is_file():
-        raise InputError("there is no such file; `bsx metrics fit-alignment` makes one", file=path)
+        raise InputError("there is no such file; `bsx.fit_mapping` makes one", file=path)
     wanted = (dimensions, dimensions) if kind == "clp" else (dimensions,)
     most = 2**20 + 64 * math.prod(wanted)  # a header, and numbers of any width
     if path.stat().st_size > most:

@@ -131,7 +131,7 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
         if self._mapping is None:
             return (
                 f"{self.spec}: no mapping is given, so vectors of the two languages are compared as they are; "
-                "`bsx metrics fit-alignment` fits one",
+                "`bsx.fit_mapping` fits one",
             )
         return fit_notes(self._mapping, self._layer, self.encoders.language, self.encoders.source, self.spec)
 

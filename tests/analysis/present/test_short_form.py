@@ -28,7 +28,6 @@ from bsx.analysis.present.text import aligned
 from bsx.data.columns import read_columns, standardise
 from bsx.errors import InputError
 from bsx.jobs import challenge_metrics
-from bsx.jobs.ablation import Ablation
 from bsx.jobs.factoring import Factored, FactorRow, Summary
 from bsx.support.aligned import WIDTH
 from bsx.support.result import Notice
@@ -201,7 +200,7 @@ def test_the_difference_of_edited_and_observed_is_for_the_full_form() -> None:
     assert "difference" in tables(parts, full=True)[0].columns
 
 
-def test_factors_and_ablations_begin_with_what_was_found() -> None:
+def test_factors_begin_with_what_was_found() -> None:
     def row(factor: str, n: int, excluded: str | None = None) -> FactorRow:
         return FactorRow(factor=factor, n=n, mean=0.5 if n else None, sd=0.1, excluded=excluded, settings={})
 
@@ -210,13 +209,6 @@ def test_factors_and_ablations_begin_with_what_was_found() -> None:
     answer = Factored(summary, []).to_text().partition("\n\n")[0]
     assert [name for name in ("lex", "sem", "syn") if name in answer] == ["lex", "sem", "syn"]
     assert "4 of 5" in answer
-    grid = [("vanilla", "F", 0.5), ("vanilla", "WMD1", 0.4), ("IDF-S", "F", 0.6), ("IDF-S", "WMD1", 0.3)]
-    rows = [{"components": what, "matching": how, "all": r, "mean": r} for what, how, r in grid]
-    answer = Ablation(rows, n=120).to_text().partition("\n\n")[0]  # type: ignore[arg-type]
-    assert "On 120 segments" in answer
-    assert "0.300 (IDF-S, WMD1) to 0.600 (IDF-S, F)" in answer
-    assert "1 of 2 combinations are higher" in answer
-    assert Ablation([{"components": "vanilla", "matching": "F", "all": None, "mean": None}]).to_text()
 
 
 def test_a_sentence_about_several_tests_says_their_p_values() -> None:
