@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from bsx.analysis.datasets.obtain import get_dataset as get_dataset, verify_dataset as verify_dataset
     from bsx.analysis.datasets.pairs import load_pairs as load_pairs, load_paws as load_paws, load_qqp as load_qqp
     from bsx.analysis.datasets.pairs import load_stsb as load_stsb
-    from bsx.analysis.datasets.simplification import load_simplification as load_simplification
     from bsx.analysis.datasets.store import load_data as load_data, load_data_or_example as load_data_or_example
     from bsx.analysis.datasets.summaries import load_realsumm as load_realsumm, load_summeval as load_summeval
     from bsx.analysis.datasets.systems import load_metric_scores as load_metric_scores

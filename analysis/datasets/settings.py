@@ -74,11 +74,11 @@ class LoaderSettings(DataFolder):
     human: Annotated[str | None, Field(description="Which of several human scores."), _PYTHON] = None
     testset: Annotated[str | None, Field(description="mt_metrics_eval: the test set."), _PYTHON] = None
     level: Annotated[Level | None, Field(description="mt_metrics_eval: of segments or systems."), _PYTHON] = None
+    per_judge: Annotated[bool, Field(description="flickr8k: a row a judgment."), _PYTHON] = False
     texts: Annotated[Path | str | None, Field(description="Where the texts lie."), _PYTHON] = None
     renames: Annotated[Mapping[str, str] | None, Field(description="Other names of systems."), _PYTHON] = None
     drop_own: Annotated[bool, Field(description="flickr8k: leave a picture's own captions out."), _PYTHON] = False
     drop_placeholders: Annotated[bool, Field(description="Leave placeholders out."), _PYTHON] = False
-    per_judge: Annotated[bool, Field(description="simplification: a row a rating."), _PYTHON] = False
     annotators: Annotated[str | None, Field(description="summeval: whose ratings."), _PYTHON] = None
 
     @field_validator("weights", mode="after")

@@ -19,7 +19,6 @@ from bsx.analysis.datasets.mqm import load_mqm
 from bsx.analysis.datasets.mtme import load_mt_metrics_eval, load_mt_metrics_eval_tables
 from bsx.analysis.datasets.pairs import load_paws, load_qqp, load_stsb
 from bsx.analysis.datasets.settings import LoaderSettings
-from bsx.analysis.datasets.simplification import load_simplification
 from bsx.analysis.datasets.summaries import load_realsumm, load_summeval
 from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
 from bsx.analysis.datasets.tabular import load_multi_reference, load_table
@@ -51,7 +50,6 @@ LOADERS: dict[str, Callable[..., JudgedTable]] = {
     "challenge": load_challenge_table,
     "summeval": load_summeval,
     "realsumm": load_realsumm,
-    "simplification": load_simplification,
     "da_sqm": load_da_sqm,
     "eval4nlp": load_eval4nlp,
 }

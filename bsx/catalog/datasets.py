@@ -36,7 +36,6 @@ LoaderName = Literal[
     "challenge",
     "summeval",
     "realsumm",
-    "simplification",
     "da_sqm",
     "eval4nlp",
 ]

@@ -1,10 +1,8 @@
-"""Summaries and simplifications: rows of our own in the layouts of SummEval, REALSumm, Simplicity-DA and ASSET."""
+"""Summaries: rows of our own in the layouts of SummEval and REALSumm."""
 
 from __future__ import annotations
 
-import csv
 import json
-import math
 import os
 import pickle
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bsx.analysis import load_data, load_realsumm, load_simplification, load_summeval
+from bsx.analysis import load_data, load_realsumm, load_summeval
 from bsx.errors import InputError, UnknownNameError
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
@@ -45,14 +43,6 @@ def summaries() -> list[dict[str, Any]]:
 
 def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
-def table(path: Path, rows: list[dict[str, Any]]) -> Path:
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
     return path
 
 
@@ -163,75 +153,3 @@ def test_broken_realsumm(tmp_path: Path) -> None:
         file.write_text(json.dumps(wrong), encoding="utf-8")
         with pytest.raises(InputError, match=message):
             load_realsumm(file)
-
-
-DA = {"sent_id": 7, "sys_name": "ACCESS", "orig_sent": "A cat, sitting.", "simp_sent": "A cat sat.", "sys_type": "S2S"}
-DA |= {"fluency": 80.5, "fluency_zscore": 0.5, "meaning": 60, "meaning_zscore": -0.5}
-DA |= {"simplicity": 90, "simplicity_zscore": 1.25}
-
-
-def ratings() -> list[dict[str, Any]]:
-    given = [("meaning", 1, 50), ("meaning", 2, 70), ("simplicity", 1, 20), ("simplicity", 2, 40), ("fluency", 2, 99)]
-    texts = {"original": "A cat, sitting.", "simplification": "A cat sat.", "original_sentence_id": 7}
-    return [{**texts, "aspect": aspect, "worker_id": worker, "rating": rating} for aspect, worker, rating in given]
-
-
-def references(folder: Path) -> Path:
-    folder.mkdir()
-    for end, text in (("orig", "A dog.\nA cat, sitting.\n"), ("simp.0", "Dog.\nCat.\n"), ("simp.1", "D.\nA cat.\n")):
-        (folder / f"asset.test.{end}").write_text(text, encoding="utf-8")
-    return folder
-
-
-def test_simplicity_da(tmp_path: Path) -> None:
-    file = table(tmp_path / "simplicity_DA.csv", [DA])
-    found = load_simplification(file, texts=references(tmp_path / "dataset"))
-    assert next(found.rows()) == {
-        "dataset": "simplicity_DA",
-        "system": "ACCESS",
-        "segment": "7",
-        "source": "A cat, sitting.",
-        "candidate": "A cat sat.",
-        "reference": "Cat.",
-        "reference2": "A cat.",
-        "human": 1.25,
-        "human_raw": 90.0,
-        "fluency": 0.5,
-        "fluency_raw": 80.5,
-        "meaning": -0.5,
-        "meaning_raw": 60.0,
-        "simplicity": 1.25,
-        "simplicity_raw": 90.0,
-    }
-    assert load_data(str(file), loader="simplification", human="meaning").numbers("human").tolist() == [-0.5]
-
-
-def test_ratings_of_asset(tmp_path: Path) -> None:
-    file = table(tmp_path / "human_ratings.csv", ratings())
-    found = load_simplification(file)
-    assert [found.numbers(name)[0] for name in ("human", "meaning", "fluency", "judgments")] == [30, 60, 99, 2]
-    each = load_simplification(file, human="meaning", per_judge=True)
-    assert (each.numbers("human").tolist(), each.texts("judge")) == ([50, 70], ["1", "2"])
-    none = load_simplification(table(file, ratings()[:4]))
-    assert math.isnan(none.numbers("fluency")[0])
-    assert none.notes == ("1 of 1 rows have no 'fluency'",)
-
-
-def test_broken_simplifications(tmp_path: Path) -> None:
-    file = table(tmp_path / "s.csv", [DA | {"simplicity_zscore": "high"}])
-    with pytest.raises(InputError, match=r"s\.csv: line 2, column 'simplicity_zscore'"):
-        load_simplification(file)
-    with pytest.raises(UnknownNameError, match="is neither Simplicity-DA .* nor ASSET's ratings"):
-        load_simplification(table(file, [{"a": 1}]))
-    with pytest.raises(InputError, match="has the aspect 'beauty', not one of fluency, meaning, simplicity"):
-        load_simplification(table(file, [ratings()[0] | {"aspect": "beauty"}]))
-    with pytest.raises(InputError, match="holds no single ratings"):
-        load_simplification(table(file, [DA]), per_judge=True)
-    folder = references(tmp_path / "dataset")
-    with pytest.raises(InputError, match=r"s\.csv: line 2: .* has no references for 'Another"):
-        load_simplification(table(file, [DA | {"orig_sent": "Another."}]), texts=folder)
-    (folder / "asset.test.simp.1").write_text("one\n", encoding="utf-8")
-    with pytest.raises(InputError, match="line counts differ"):
-        load_simplification(table(file, [DA]), texts=folder)
-    with pytest.raises(InputError, match=r"holds no file \*\.orig"):
-        load_simplification(file, texts=tmp_path)
