@@ -322,13 +322,6 @@ def transport(results: dict[str, Any]) -> str:
     return f"{table(['CPU time of a pair, µs', *part], rows)}\n\n{where}"
 
 
-def ray(results: dict[str, Any]) -> str:
-    part = results["ray_scaling"]
-    rows = [[n, f"{rate:.1f}", f"{part['efficiency'][n]:.2f}"] for n, rate in part["pairs_per_second"].items()]
-    facts = part["machine"]
-    return f"{table(['workers', 'pairs a second', 'efficiency'], rows)}\n\n{machine(facts)} Ray {facts['ray']}."
-
-
 def engines(results: dict[str, Any]) -> str:
     part = results["engines"]
     names = {"local": "two processes, no engine", "ray": "Ray", "spark": "Spark", "daft": "Daft", "dask": "Dask"}
@@ -342,21 +335,6 @@ def engines(results: dict[str, Any]) -> str:
     packages = ", ".join(f"{name} {facts['versions'][name]}" for name in ("ray", "pyspark", "daft", "distributed"))
     head = table(["job", "engine", "rows a second", "ratio to two processes (range)"], rows)
     return f"{head}\n\n{machine(facts)} At the end: {facts['load_average_at_end']:.1f}. {packages}."
-
-
-def simulation(results: dict[str, Any]) -> str:
-    part = results["cluster_simulation"]
-    rows = [
-        [
-            one["case"],
-            "yes" if one["speculate"] else "no",
-            f"{one['mean_seconds']:.0f}",
-            f"{one['efficiency']:.2f}",
-            f"{one['wasted_share']:.1%}",
-        ]
-        for one in part["results"]
-    ]
-    return table(["workers", "second copies", "seconds", "efficiency", "work done in vain"], rows)
 
 
 SECTIONS = {
@@ -376,9 +354,7 @@ SECTIONS = {
     "speed-lexical-runs": lexical_runs,
     "speed-analysis": analysis,
     "speed-transport": transport,
-    "speed-ray": ray,
     "speed-engines": engines,
-    "speed-simulation": simulation,
 }
 
 
