@@ -131,11 +131,6 @@ if TYPE_CHECKING:
     from bsx.analysis.report.documents import Document as Document, parse_document as parse_document
     from bsx.analysis.report.documents import TableColumns as TableColumns, read_document as read_document
     from bsx.analysis.report.result import Report as Report
-    from bsx.analysis.spans.judge import judge_spans as judge_spans
-    from bsx.analysis.spans.marked import ErrorSpan as ErrorSpan, MarkedOutput as MarkedOutput
-    from bsx.analysis.spans.result import SpanResult as SpanResult
-    from bsx.analysis.spans.settings import SpanSettings as SpanSettings
-    from bsx.analysis.spans.table import SpanTable as SpanTable, read_spans as read_spans, span_scores as span_scores
     from bsx.analysis.stats.detection import compare_auc as compare_auc, compare_auc_between as compare_auc_between
     from bsx.analysis.stats.detection import precision_recall as precision_recall
     from bsx.analysis.stats.detection import roc_auc as roc_auc

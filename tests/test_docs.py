@@ -157,7 +157,7 @@ LACKING = re.compile(
 ELSEWHERE = re.compile(
     r"(pip|make|ssh|python3?(\.\d+)?|[a-z]+-env/bin/pip) |bsx data get |bsx ui\b|bsx convert (scores|compare)\.json|"
     r"bsx reproduce |.* --engine ray |.* me5-small-q4$|.* sentence-qe |.* judge-qe:|"
-    r"bsx (spans en-de\.spans|meta --protocol)"
+    r"bsx meta --protocol"
 )
 
 

@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from bsx.jobs.planning import plan_disentangle as plan_disentangle
     from bsx.jobs.protocols import ProtocolRun as ProtocolRun, protocol_table as protocol_table
     from bsx.jobs.probing import ProbeSettings as ProbeSettings, probe as probe
-    from bsx.jobs.spans.judging import SpansRun as SpansRun, spans_found as spans_found
     from bsx.jobs.training import CurveSettings as CurveSettings, train_curve as train_curve
     from bsx.jobs.training import TrainSettings as TrainSettings, train as train
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -56,27 +55,6 @@ def test_correlations_of_trained_metrics() -> None:
     ablation = rows((ROOT / "benchmarks/agreement/trained-ablation.md").read_text(encoding="utf-8"))
     (best,) = (row[4] for row in ablation if row[0] == "BiLSTM, dropout .1, absolute difference")
     assert f"the plain BiLSTM reaches {best.removeprefix('0')}." in page("combine/training.md")
-
-
-def test_agreement_of_error_spans() -> None:
-    held = json.loads((ROOT / "benchmarks/agreement/spans.json").read_text(encoding="utf-8"))
-    shown = {row[0]: row[1:] for row in rows((ROOT / "docs/evaluate/spans.md").read_text(encoding="utf-8"))}
-
-    def told(one: dict[str, Any], measure: str) -> str:
-        ends = ", ".join(f"{end:.3f}".removeprefix("0") for end in one[measure]["ci"])
-        return f"{one[measure]['f1']:.3f} [{ends}]".removeprefix("0")
-
-    for one in held["together"]:
-        assert shown[one["prediction"]] == [told(one, "wmt"), told(one, "mpp")]
-    pairs = {(*one["gold"], one["prediction"]): one for one in held["protocols"]}
-    text = page("evaluate/spans.md")
-    for said, figure in (
-        ("agree much more, {}.", pairs["ESAAI-1", "ESAAI-2"]["wmt"]["f1"]),
-        ("they agree {},", held["without shared"][0]["wmt"]["f1"]),
-        ("ESA and MQM agree {} by character", pairs["ESA-IAA", "MQM-IAA"]["wmt"]["f1"]),
-        *((f"{{}}{after}", one["wmt"]["f1"]) for one, after in zip(held["risks"], (" reaches", " by"), strict=True)),
-    ):
-        assert said.format(f"{figure:.3f}".removeprefix("0")) in text, said
 
 
 def test_shares_that_go_out_unread() -> None:

@@ -61,10 +61,6 @@ NO_RESULTS = {
     ),
     *(
         "CompareSettings",
-        "ErrorSpan",
-        "MarkedOutput",
-        "SpanSettings",
-        "SpanTable",
         "ComparePlan",
         "DisentanglePlan",
         "MetaPlan",
@@ -113,16 +109,6 @@ def table() -> Mapping[str, Any]:
 
 def _scores() -> Mapping[str, np.ndarray[Any, Any]]:
     return {"x_1": table()["human"], "y%": table()["good"], "z": table()["human"] - 3}
-
-
-def _marked() -> analysis.SpanTable:
-    spans = (analysis.ErrorSpan("candidate", 0, 3, "minor", "50%_less"), analysis.ErrorSpan("candidate", 5, 9, "major"))
-    outputs = [
-        analysis.MarkedOutput("a", str(i), who, f"d{i // 2}", "some & text", None, spans[: (i + place) % 3], "x")
-        for i in range(12)
-        for place, who in enumerate(("r", "q_1", "50%_x", "s"))
-    ]
-    return analysis.SpanTable("marked", "spans", tuple(outputs))
 
 
 def _aligned() -> AlignedDocuments:
@@ -237,7 +223,6 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "PrecisionRecall": lambda: analysis.precision_recall([0, 1] * 20, table()["good"], resamples=20),
     "Preference": lambda: analysis.preference(table()["good"], table()["50%_x"], resamples=20),
     "ThresholdAccuracy": lambda: analysis.best_threshold([0, 1] * 20, table()["good"]),
-    "SpanResult": lambda: analysis.judge_spans(_marked(), {}, as_predicted=["50%_x", "s"], resamples=20),
     "TiedAccuracy": lambda: analysis.pairwise_accuracy_with_ties(
         table()["good"].reshape(5, 8), table()["human"].reshape(5, 8)
     ),
