@@ -67,9 +67,6 @@ if TYPE_CHECKING:
     from bsx.analysis.datasets.triples import Triple as Triple, TripleTable as TripleTable, load_triples as load_triples
     from bsx.analysis.datasets.wmt import load_darr as load_darr, load_wmt_da as load_wmt_da
     from bsx.analysis.datasets.wmt import load_wmt_da_system as load_wmt_da_system
-    from bsx.analysis.detecting.result import ErrorFreeResult as ErrorFreeResult
-    from bsx.analysis.detecting.run import DetectionRows as DetectionRows, error_free as error_free
-    from bsx.analysis.detecting.settings import ErrorFreeSettings as ErrorFreeSettings
     from bsx.analysis.disentangling.bootstrap import compare_coefficients as compare_coefficients
     from bsx.analysis.disentangling.checks import Residuals as Residuals, linearity_checks as linearity_checks
     from bsx.analysis.disentangling.checks import nested_test as nested_test, residuals as residuals

@@ -1,4 +1,4 @@
-"""Commands about systems (evaluate, compare), metrics (meta, error-free), and what people judge (plan, select)."""
+"""Commands about systems (evaluate, compare), metrics (meta), and what people judge (plan, select)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from bsx.cli.output import group, progress_bar, say, write_shown
 from bsx.jobs import comparing, evaluating, planning
 from bsx.jobs.annotating.choose import SelectRun
 from bsx.jobs.annotating.choose import select as run_select
-from bsx.jobs.annotating.error_free import ErrorFreeRun
-from bsx.jobs.annotating.error_free import error_free as run_error_free
 from bsx.jobs.annotating.judged import JudgedRun, read_judged
 from bsx.jobs.comparing import CompareRun
 from bsx.jobs.evaluating import MetaRun
@@ -32,10 +30,6 @@ _OFTEN_COMPARE = """
 _OFTEN_META = """
     table system segment document human columns candidate reference source test_set group level
     statistic correction margin model lang metrics protocol
-"""
-_OFTEN_ERROR_FREE = """
-    table segment document human at_least at_most label fit columns lower error_rate costs metrics candidate reference
-    source model lang
 """
 _PICTURE = ".png, .svg or .pdf"
 _OFTEN_EVALUATE = (
@@ -106,29 +100,6 @@ def compare(settings: CompareRun, format: TableFormat = None, output: Output = N
     with progress_bar() as report:
         result = comparing.compare(**set_fields(settings), progress=report)
     files = [*comparing.texts_of(settings).files(), *([] if settings.judged is None else [settings.judged])]
-    write_shown(result, files, format, output, full=full)
-
-
-@command(ErrorFreeRun, often=_OFTEN_ERROR_FREE)
-def error_free(
-    settings: ErrorFreeRun,
-    format: TableFormat = None,
-    output: Output = None,
-    plot: Annotated[
-        Path | None, typer.Option(help=f"Draw errors by the share that goes out unread: {_PICTURE}.", writable=True)
-    ] = None,
-    full: Full = False,
-) -> None:
-    """Find segments without an error by scores: how many can go out unread, and what a missed error costs."""
-    from bsx.data.output import check_picture
-
-    if plot is not None:
-        check_picture(plot)
-    with progress_bar() as report:
-        result = run_error_free(**{**set_fields(settings), "progress": report})
-    if plot is not None:
-        result.plot(plot)
-    files = [settings.table, *([] if settings.fit is None else [settings.fit])]
     write_shown(result, files, format, output, full=full)
 
 

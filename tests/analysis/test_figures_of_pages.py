@@ -57,21 +57,6 @@ def test_correlations_of_trained_metrics() -> None:
     assert f"the plain BiLSTM reaches {best.removeprefix('0')}." in page("combine/training.md")
 
 
-def test_shares_that_go_out_unread() -> None:
-    results = (ROOT / "benchmarks/agreement/error-free.md").read_text(encoding="utf-8")
-    text = (ROOT / "docs/evaluate/error-free.md").read_text(encoding="utf-8")
-    shown = [row for row in rows(text) if len(row) == 6 and row[0].endswith("%)")]
-    assert len(shown) > 10
-    for heading, *cells in shown:
-        name, _, share = heading.rpartition(" (")
-        part = results.partition(f"## {name}\n")[2].partition("\n## ")[0]
-        assert f"outputs, {share.removesuffix(')')} error-free" in part, name
-        (row,) = (row for row in rows(part) if row[0] == cells[0])
-        assert cells == [row[0], row[1], *row[7:]], name
-    broken = max(float(row[4].removesuffix(" %")) for row in rows(results) if " x " in row[0] and row[0][0].isdigit())
-    assert f"the bound was broken in at most {broken:g} % of them" in " ".join(text.split())
-
-
 def test_gains_of_chosen_segments() -> None:
     results = (ROOT / "benchmarks/agreement/selecting.md").read_text(encoding="utf-8")
     table = {row[0]: row[1:] for row in rows((ROOT / "docs/evaluate/select.md").read_text(encoding="utf-8"))}

@@ -43,8 +43,6 @@ RIGHT: dict[str, str] = {
     "meta darr": "scores.tsv --human h --columns a,b --system sys --segment seg --level darr --threshold 1 --test none",
     "meta hybrid": "systems.tsv --human h --columns a,b --system sys --segment seg --level hybrid --hybrids 20 "
     "--sample 5 --resamples 20 --test none",
-    "error-free": "systems.tsv --human h --at-least 0 --columns a,b --segment seg --folds 2 --resamples 20 "
-    "--format json",
     "meta protocol": "wmt --protocol wmt24 --language-pairs en-de --resamples 20 --format json -o {out}/p.json",
     "meta judges": "systems.tsv --human h --columns a,b --system sys --segment seg --judges --repeated a=b --bands 0 "
     "--swapped b=a --resamples 20 --test none --format json",

@@ -65,9 +65,7 @@ NO_RESULTS = {
         "DisentanglePlan",
         "MetaPlan",
         "DisentangleSettings",
-        "DetectionRows",
         "EnsembleSettings",
-        "ErrorFreeSettings",
         "SelectionSettings",
         "InterveneSettings",
         "MetaSettings",
@@ -150,14 +148,6 @@ def _challenge() -> analysis.ChallengeResult:
     return analysis.challenge(pairs, {"m_1": (high, low), "n": (low, low + [0, 1] * 4)})
 
 
-def _error_free() -> analysis.ErrorFreeResult:
-    rng = np.random.default_rng(1)
-    quality, of = rng.normal(size=120), np.arange(120) // 4
-    scores = {name: quality + rng.normal(size=120) * noise for name, noise in (("m_1", 0.2), ("n", 1.0))}
-    rows = analysis.DetectionRows(quality > 0, scores, of, "documents")
-    return analysis.error_free(rows, None, error_rate=0.3, folds=3, resamples=20, costs=[1, 10])
-
-
 def _interventions() -> analysis.Interventions:
     texts = ["A large cat often sat here.", "The good dog rarely ran home.", "An early train is usually late."] * 4
 
@@ -204,7 +194,6 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "Clusters": lambda: analysis.significance_clusters({"a_1": 0.5, "b": 0.4}, np.array([[1, 0.01], [0.9, 1]])),
     "DarrTau": lambda: analysis.darr_from_pairs([1.0, 2, 3, 4], [0.0, 1, 4, 2], [1, 2, 3, 4], resamples=20),
     "Dominance": lambda: analysis.dominance(["a_1", "b"], np.array([0, 0.3, 0.2, 0.4])),
-    "ErrorFreeResult": _error_free,
     "Selection": lambda: analysis.select_segments(
         {"m_1": np.array([[1.0, 2, 4], [2.0, 1, 0]])}, ["s1", "s2", "s3"], None, None, n=2, method="metric-variance"
     ),

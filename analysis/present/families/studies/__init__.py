@@ -1,1 +1,1 @@
-"""What is asked of people before and after they judge: plans of studies, choices of segments, error-free segments."""
+"""What is asked of people before and after they judge: plans of studies, choices of segments."""
