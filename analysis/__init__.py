@@ -111,11 +111,6 @@ if TYPE_CHECKING:
     from bsx.analysis.planning.designs import plan_compare as plan_compare, plan_meta as plan_meta
     from bsx.analysis.planning.designs import plan_disentangle as plan_disentangle
     from bsx.analysis.planning.result import PlanResult as PlanResult
-    from bsx.analysis.planning.selecting import JudgedAnswers as JudgedAnswers, Selection as Selection
-    from bsx.analysis.planning.selecting import (
-        SelectionSettings as SelectionSettings,
-        select_segments as select_segments,
-    )
     from bsx.analysis.planning.settings import ComparePlan as ComparePlan, DisentanglePlan as DisentanglePlan
     from bsx.analysis.planning.settings import MetaPlan as MetaPlan
     from bsx.analysis.probing.experiment import TestData as TestData, probe_layers as probe_layers

@@ -28,7 +28,6 @@ COMMANDS = {
     "meta": ("bsx.cli.meta", "Measure how well metrics agree with human judgments, and which agrees better."),
     "card": ("bsx.cli.report", "Measure all that can be measured of a metric: one card, step by step; compare cards."),
     "plan": ("bsx.cli.meta", "Plan a study: how many segments, systems and judgments it needs."),
-    "select": ("bsx.cli.meta", "Choose segments to have judged; hand them out blinded, and read what comes back."),
     "compare": ("bsx.cli.meta", "Compare systems under a metric: are they different?"),
     "explain": ("bsx.cli.explain", "Tell how likely each word of a candidate, and of its source, is an error."),
     "match": ("bsx.cli.score", "Show the token alignment behind a score."),
@@ -61,7 +60,7 @@ COMMANDS = {
 HEADINGS = {
     "Score texts": ("ui", "evaluate", "score", "align", "merge", "compare", "explain", "match", "mbr"),
     "Choose a model or metric": ("models", "metrics", "registry"),
-    "Evaluate metrics": ("meta", "plan", "select", "card", "data"),
+    "Evaluate metrics": ("meta", "plan", "card", "data"),
     "Explain metrics and models": ("factors", "disentangle", "intervene", "probe"),
     "Attack metrics": ("adversarial",),
     "Combine and train metrics": ("ensemble", "train"),

@@ -1,4 +1,4 @@
-"""Commands about systems (evaluate, compare), metrics (meta), and what people judge (plan, select)."""
+"""Commands about systems (evaluate, compare), metrics (meta), and studies (plan)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ import typer
 from bsx.cli.options import Format, Full, Output, TableFormat, command
 from bsx.cli.output import group, progress_bar, say, write_shown
 from bsx.jobs import comparing, evaluating, planning
-from bsx.jobs.annotating.choose import SelectRun
-from bsx.jobs.annotating.choose import select as run_select
-from bsx.jobs.annotating.judged import JudgedRun, read_judged
 from bsx.jobs.comparing import CompareRun
 from bsx.jobs.evaluating import MetaRun
 from bsx.jobs.planning import PlanCompareRun, PlanDisentangleRun, PlanMetaRun
@@ -139,30 +136,3 @@ def plan_disentangle(
     """Plan a regression of a metric on factors, for one standardised coefficient."""
     result = planning.plan_disentangle(**set_fields(settings))
     write_shown(result, [settings.table] if settings.table is not None else [], format, output, full=full)
-
-
-select = group()
-
-
-@select.callback(invoke_without_command=True)
-def show_help_of_select(context: typer.Context) -> None:
-    """Choose segments to have judged; hand them out blinded, and read what comes back."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-
-
-@select.command("segments")
-@command(SelectRun)
-def select_segments(settings: SelectRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
-    """Choose which segments of a table to have judged, and write them for Pearmut and for a spreadsheet."""
-    with progress_bar() as report:
-        result = run_select(**{**set_fields(settings), "progress": report})
-    write_shown(result, [settings.table], format, output, full=full)
-
-
-@select.command("judged")
-@command(JudgedRun)
-def select_judged(settings: JudgedRun, format: Format = "text") -> None:
-    """Read judgments that came back into a table for bsx meta and bsx compare, with the systems' names."""
-    result = read_judged(**set_fields(settings))
-    print(to_json(result.to_dict()) if format == "json" else result.to_text())

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from bsx.support.faces import public_face
 
 if TYPE_CHECKING:
-    from bsx.jobs.annotating.choose import SelectRun as SelectRun, select as select
-    from bsx.jobs.annotating.judged import JudgedRun as JudgedRun, read_judged as read_judged
     from bsx.jobs.cards.evidence import AddedEvidence as AddedEvidence, add_evidence as add_evidence
     from bsx.jobs.cards.run import metric_card as metric_card
     from bsx.jobs.comparing import CompareRun as CompareRun, compare as compare

@@ -57,23 +57,6 @@ def test_correlations_of_trained_metrics() -> None:
     assert f"the plain BiLSTM reaches {best.removeprefix('0')}." in page("combine/training.md")
 
 
-def test_gains_of_chosen_segments() -> None:
-    results = (ROOT / "benchmarks/agreement/selecting.md").read_text(encoding="utf-8")
-    table = {row[0]: row[1:] for row in rows((ROOT / "docs/evaluate/select.md").read_text(encoding="utf-8"))}
-    tested = 0
-    for place, name in enumerate(table["method"]):
-        part = results.partition(f"## {name}\n")[2].partition("\n## ")[0].partition("Documents whole:")[2]
-        found = {row[0]: row[1] for row in rows(part)}
-        for method, metric in (("metric-variance", "XCOMET-Ensemble"), ("metric-consistency", "chrF")):
-            row = next((value for key, value in found.items() if key.startswith(f"{method}, {metric}")), "–")
-            assert table[f"{method}`, {metric.removesuffix('-Ensemble')}"][place] == row
-            tested += row != "–"
-        assert table["diversity"][place] == found["diversity"]
-        assert table["random (the accuracy itself)"][place] == found["random"]
-    assert tested == 4
-    assert re.search(r"Of \d+ gains in soft pairwise accuracy, \d are\nsignificant after Bonferroni", results)
-
-
 def test_judges_by_language() -> None:
     made = (ROOT / "benchmarks/agreement/judges.md").read_text(encoding="utf-8")
     table = rows(made.partition("## By language\n")[2].partition("\n## ")[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from importlib.resources import files
 from pathlib import Path
@@ -55,8 +54,6 @@ RIGHT: dict[str, str] = {
     "ensemble factors": "scores.tsv --columns a,b --human h --how factors --factor-columns x1,x2 --resamples 20",
     "plan meta": "systems.tsv --human h --columns a,b --segment seg --effect 0.2 --resamples 20 --format json",
     "plan compare": "--effect 0.2 --sd 1 --icc 0.1 --document-size 8 --noise 0.3 --judgments 2",
-    "select segments": "whole.tsv --n 3 --method diversity --campaign {out}/campaign --format json",
-    "select judged": "sheet.csv --key key.jsonl --judged-out {out}/j.tsv --format json",
     "plan disentangle": "systems.tsv --columns a --factor-columns x1,x2 --factor x1 --width 0.5 --resamples 20",
     "report": "scores.tsv -o {out}/r.html",
     "convert": "scores.tsv -o {out}/c.jsonl",
@@ -88,11 +85,7 @@ RIGHT: dict[str, str] = {
 def command(name: str) -> list[str]:
     """Return the words of the command that an entry of `RIGHT` calls."""
     words = name.split()
-    return (
-        words
-        if words[0] in ("train", "metrics", "models", "registry", "adversarial", "data", "plan", "select")
-        else words[:1]
-    )
+    return words if words[0] in ("train", "metrics", "models", "registry", "adversarial", "data", "plan") else words[:1]
 
 
 def _sentence(rng: random.Random) -> str:
@@ -132,26 +125,6 @@ def build(folder: Path) -> Path:
         table, parts = str(folder / "scores.tsv"), folder / "parts"
         score_shard(table=table, output=parts, shard=f"{number}/2", metrics=["chrf"])
     _table(folder / "systems.tsv", [{**row, "lp": "de-en"} for row in rows])
-    whole: list[dict[str, object]] = [
-        {
-            "system": system,
-            "segment": k,
-            "candidate": _sentence(rng),
-            "source": f"source {k}",
-            "a": round(rng.random(), 3),
-        }
-        for system in ("s0", "s1")
-        for k in range(6)
-    ]
-    _table(folder / "whole.tsv", whole)
-    handed = [(f"s{k // 2 + 1}/output{k % 2 + 1}", row) for k, row in enumerate(whole)]
-    lines = [
-        json.dumps({"bsx_id": name, "bsx_system": row["system"], "bsx_output": row["candidate"], **row})
-        for name, row in handed
-    ]
-    (folder / "key.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    lines = ["id,output,score", *(f"{name},{row['candidate']},{k}" for k, (name, row) in enumerate(handed))]
-    (folder / "sheet.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     judged = [{"reference": row["reference"], "candidate": row["candidate"], "human": row["h"]} for row in rows[:16]]
     for name in ("judged", "train", "valid"):
         _table(folder / f"{name}.tsv", judged)

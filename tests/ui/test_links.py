@@ -98,7 +98,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
 
     def make(export: Export, run: Run, folder: Path) -> Path:
-        found.extend(str(run.folder / word.removeprefix("--segments=")) for one in export.commands for word in one)
+        found.extend(str(run.folder / word.removeprefix("--segments=")) for word in export.command)
         (folder / export.name).write_text("made")
         return folder / export.name
 

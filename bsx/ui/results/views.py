@@ -224,8 +224,7 @@ class ResultViews:
     def _all_exports(self, run: Run, opened: _Opened, kept: Kept) -> list[Export]:
         documents = list(opened.beside.documents)
         compared = next((n for n, result in opened.beside.documents.items() if isinstance(result, CompareResult)), None)
-        systems = len(opened.table.systems)
-        return exports(run, documents, self._selected(run), kept, comparison=compared, systems=systems)
+        return exports(run, documents, self._selected(run), kept, comparison=compared)
 
     def _exports(self, request: Request) -> Response:
         run = self._run(request)
@@ -237,7 +236,7 @@ class ResultViews:
                     "name": one.name,
                     "title": one.title,
                     "about": one.about,
-                    "commands": one.lines,
+                    "command": one.line,
                     "selection": one.of_selection,
                 }
                 for one in found

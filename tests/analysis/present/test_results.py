@@ -19,7 +19,6 @@ import bsx
 import bsx.analysis as analysis
 from bsx.analysis.agreement.protocol import Column, ProtocolScores
 from bsx.analysis.datasets.challenge import MinimalPair
-from bsx.analysis.planning.selecting import JudgedSystem
 from bsx.analysis.present.cells import number
 from bsx.analysis.present.cells import table as plain
 from bsx.analysis.present.cells import text as word
@@ -66,7 +65,6 @@ NO_RESULTS = {
         "MetaPlan",
         "DisentangleSettings",
         "EnsembleSettings",
-        "SelectionSettings",
         "InterveneSettings",
         "MetaSettings",
         "ChallengeSettings",
@@ -194,12 +192,6 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "Clusters": lambda: analysis.significance_clusters({"a_1": 0.5, "b": 0.4}, np.array([[1, 0.01], [0.9, 1]])),
     "DarrTau": lambda: analysis.darr_from_pairs([1.0, 2, 3, 4], [0.0, 1, 4, 2], [1, 2, 3, 4], resamples=20),
     "Dominance": lambda: analysis.dominance(["a_1", "b"], np.array([0, 0.3, 0.2, 0.4])),
-    "Selection": lambda: analysis.select_segments(
-        {"m_1": np.array([[1.0, 2, 4], [2.0, 1, 0]])}, ["s1", "s2", "s3"], None, None, n=2, method="metric-variance"
-    ),
-    "JudgedAnswers": lambda: analysis.JudgedAnswers(
-        4, 3, 6, 2, (JudgedSystem("a_1", 2, 80.0), JudgedSystem("b", 1, 70.0)), "judged.tsv"
-    ),
     "GroupedEstimate": lambda: analysis.grouped(
         table()["good"].reshape(5, 8), table()["human"].reshape(5, 8), resamples=20
     ),

@@ -607,11 +607,10 @@ const away = async () => {
         $("away-status").textContent = `${one.name}: ${/** @type {Error} */ (error).message}`;
       }
     });
-    const lines = one.commands.join("\n");
-    const button = make("button", { type: "button", class: "pill copy", "aria-label": `Copy the commands of ${one.name}` }, "Copy");
-    copies(button, () => lines);
+    const button = make("button", { type: "button", class: "pill copy", "aria-label": `Copy the command of ${one.name}` }, "Copy");
+    copies(button, () => one.command);
     return make("li", {}, link, make("span", { class: "about" }, one.about),
-      make("div", { class: "commands" }, make("pre", { tabindex: "0", "aria-label": `Commands of ${one.name}` }, make("code", {}, lines)), button));
+      make("div", { class: "commands" }, make("pre", { tabindex: "0", "aria-label": `Command of ${one.name}` }, make("code", {}, one.command)), button));
   }));
 };
 
