@@ -66,9 +66,6 @@ if TYPE_CHECKING:
     from bsx.analysis.datasets.triples import Triple as Triple, TripleTable as TripleTable, load_triples as load_triples
     from bsx.analysis.datasets.wmt import load_darr as load_darr, load_wmt_da as load_wmt_da
     from bsx.analysis.datasets.wmt import load_wmt_da_system as load_wmt_da_system
-    from bsx.analysis.detecting.result import ErrorFreeResult as ErrorFreeResult
-    from bsx.analysis.detecting.run import DetectionRows as DetectionRows, error_free as error_free
-    from bsx.analysis.detecting.settings import ErrorFreeSettings as ErrorFreeSettings
     from bsx.analysis.disentangling.bootstrap import compare_coefficients as compare_coefficients
     from bsx.analysis.disentangling.checks import Residuals as Residuals, linearity_checks as linearity_checks
     from bsx.analysis.disentangling.checks import nested_test as nested_test, residuals as residuals
@@ -113,11 +110,6 @@ if TYPE_CHECKING:
     from bsx.analysis.planning.designs import plan_compare as plan_compare, plan_meta as plan_meta
     from bsx.analysis.planning.designs import plan_disentangle as plan_disentangle
     from bsx.analysis.planning.result import PlanResult as PlanResult
-    from bsx.analysis.planning.selecting import JudgedAnswers as JudgedAnswers, Selection as Selection
-    from bsx.analysis.planning.selecting import (
-        SelectionSettings as SelectionSettings,
-        select_segments as select_segments,
-    )
     from bsx.analysis.planning.settings import ComparePlan as ComparePlan, DisentanglePlan as DisentanglePlan
     from bsx.analysis.planning.settings import MetaPlan as MetaPlan
     from bsx.analysis.probing.experiment import TestData as TestData, probe_layers as probe_layers
@@ -130,11 +122,6 @@ if TYPE_CHECKING:
     from bsx.analysis.report.documents import Document as Document, parse_document as parse_document
     from bsx.analysis.report.documents import TableColumns as TableColumns, read_document as read_document
     from bsx.analysis.report.result import Report as Report
-    from bsx.analysis.spans.judge import judge_spans as judge_spans
-    from bsx.analysis.spans.marked import ErrorSpan as ErrorSpan, MarkedOutput as MarkedOutput
-    from bsx.analysis.spans.result import SpanResult as SpanResult
-    from bsx.analysis.spans.settings import SpanSettings as SpanSettings
-    from bsx.analysis.spans.table import SpanTable as SpanTable, read_spans as read_spans, span_scores as span_scores
     from bsx.analysis.stats.detection import compare_auc as compare_auc, compare_auc_between as compare_auc_between
     from bsx.analysis.stats.detection import precision_recall as precision_recall
     from bsx.analysis.stats.detection import roc_auc as roc_auc

@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from benchmarks import human_power
 from bsx.analysis.agreement.settings import MetaSettings
@@ -157,7 +159,7 @@ LACKING = re.compile(
 ELSEWHERE = re.compile(
     r"(pip|make|ssh|python3?(\.\d+)?|[a-z]+-env/bin/pip) |bsx data get |bsx ui\b|bsx convert (scores|compare)\.json|"
     r"bsx reproduce |.* --engine ray |.* me5-small-q4$|.* sentence-qe |.* judge-qe:|"
-    r"bsx (spans en-de\.spans|meta --protocol)"
+    r"bsx meta --protocol"
 )
 
 
@@ -409,6 +411,18 @@ def test_figures_of_the_evaluation_pages_are_those_of_the_calibration() -> None:
     assert f"in {metrics[0]} to {metrics[1]} % for `bsx plan meta`" in page
     ignored = studies[0]["stated: documents of 8, ICC .2"]["power, documents ignored"]
     assert f"its power is .{round(100 * ignored)} instead of .80" in page
+
+
+def test_the_bound_on_unread_errors_is_that_of_scipy() -> None:
+    page = ROOT / "docs" / "evaluate" / "error-free.md"
+    (block,) = (one for one in split(page)[0] if one.language == "python")
+    namespace: dict[str, Any] = {}
+    run_python(block, page, namespace)
+    for n, wrong in ((1, 0), (20, 0), (40, 3), (40, 39), (5, 5)):
+        exact = binomtest(wrong, n, alternative="less").proportion_ci(0.95, method="exact").high
+        assert namespace["upper"](np.repeat([1.0, 0.0], [wrong, n - wrong])) == pytest.approx(exact, rel=1e-9)
+    documents = {*namespace["chosen_on"].document}, {*namespace["judged_on"].document}
+    assert documents[0].isdisjoint(documents[1])
 
 
 def test_the_count_of_published_figures_is_that_of_the_committed_run() -> None:

@@ -1,4 +1,4 @@
-"""Commands about systems (evaluate, compare), metrics (meta, error-free), and what people judge (plan, select)."""
+"""Commands about systems (evaluate, compare), metrics (meta), and studies (plan)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,6 @@ import typer
 from bsx.cli.options import Format, Full, Output, TableFormat, command
 from bsx.cli.output import group, progress_bar, say, write_shown
 from bsx.jobs import comparing, evaluating, planning
-from bsx.jobs.annotating.choose import SelectRun
-from bsx.jobs.annotating.choose import select as run_select
-from bsx.jobs.annotating.error_free import ErrorFreeRun
-from bsx.jobs.annotating.error_free import error_free as run_error_free
-from bsx.jobs.annotating.judged import JudgedRun, read_judged
 from bsx.jobs.comparing import CompareRun
 from bsx.jobs.evaluating import MetaRun
 from bsx.jobs.planning import PlanCompareRun, PlanDisentangleRun, PlanMetaRun
@@ -32,10 +27,6 @@ _OFTEN_COMPARE = """
 _OFTEN_META = """
     table system segment document human columns candidate reference source test_set group level
     statistic correction margin model lang metrics protocol
-"""
-_OFTEN_ERROR_FREE = """
-    table segment document human at_least at_most label fit columns lower error_rate costs metrics candidate reference
-    source model lang
 """
 _PICTURE = ".png, .svg or .pdf"
 _OFTEN_EVALUATE = (
@@ -109,29 +100,6 @@ def compare(settings: CompareRun, format: TableFormat = None, output: Output = N
     write_shown(result, files, format, output, full=full)
 
 
-@command(ErrorFreeRun, often=_OFTEN_ERROR_FREE)
-def error_free(
-    settings: ErrorFreeRun,
-    format: TableFormat = None,
-    output: Output = None,
-    plot: Annotated[
-        Path | None, typer.Option(help=f"Draw errors by the share that goes out unread: {_PICTURE}.", writable=True)
-    ] = None,
-    full: Full = False,
-) -> None:
-    """Find segments without an error by scores: how many can go out unread, and what a missed error costs."""
-    from bsx.data.output import check_picture
-
-    if plot is not None:
-        check_picture(plot)
-    with progress_bar() as report:
-        result = run_error_free(**{**set_fields(settings), "progress": report})
-    if plot is not None:
-        result.plot(plot)
-    files = [settings.table, *([] if settings.fit is None else [settings.fit])]
-    write_shown(result, files, format, output, full=full)
-
-
 plan = group()
 
 
@@ -168,30 +136,3 @@ def plan_disentangle(
     """Plan a regression of a metric on factors, for one standardised coefficient."""
     result = planning.plan_disentangle(**set_fields(settings))
     write_shown(result, [settings.table] if settings.table is not None else [], format, output, full=full)
-
-
-select = group()
-
-
-@select.callback(invoke_without_command=True)
-def show_help_of_select(context: typer.Context) -> None:
-    """Choose segments to have judged; hand them out blinded, and read what comes back."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-
-
-@select.command("segments")
-@command(SelectRun)
-def select_segments(settings: SelectRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
-    """Choose which segments of a table to have judged, and write them for Pearmut and for a spreadsheet."""
-    with progress_bar() as report:
-        result = run_select(**{**set_fields(settings), "progress": report})
-    write_shown(result, [settings.table], format, output, full=full)
-
-
-@select.command("judged")
-@command(JudgedRun)
-def select_judged(settings: JudgedRun, format: Format = "text") -> None:
-    """Read judgments that came back into a table for bsx meta and bsx compare, with the systems' names."""
-    result = read_judged(**set_fields(settings))
-    print(to_json(result.to_dict()) if format == "json" else result.to_text())

@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING
 from bsx.support.faces import public_face
 
 if TYPE_CHECKING:
-    from bsx.jobs.annotating.choose import SelectRun as SelectRun, select as select
-    from bsx.jobs.annotating.judged import JudgedRun as JudgedRun, read_judged as read_judged
-    from bsx.jobs.annotating.error_free import ErrorFreeRun as ErrorFreeRun, error_free as error_free
     from bsx.jobs.cards.evidence import AddedEvidence as AddedEvidence, add_evidence as add_evidence
     from bsx.jobs.cards.run import metric_card as metric_card
     from bsx.jobs.comparing import CompareRun as CompareRun, compare as compare
@@ -51,7 +48,6 @@ if TYPE_CHECKING:
     from bsx.jobs.planning import plan_disentangle as plan_disentangle
     from bsx.jobs.protocols import ProtocolRun as ProtocolRun, protocol_table as protocol_table
     from bsx.jobs.probing import ProbeSettings as ProbeSettings, probe as probe
-    from bsx.jobs.spans.judging import SpansRun as SpansRun, spans_found as spans_found
     from bsx.jobs.training import CurveSettings as CurveSettings, train_curve as train_curve
     from bsx.jobs.training import TrainSettings as TrainSettings, train as train
 

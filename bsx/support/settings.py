@@ -167,15 +167,14 @@ _DRAWS, _COUNT, _MANY, _LARGE = 10**6, 10**4, 10**9, 1e12
 # The numbers that a setting of a name may be, wherever it is one; a class of settings may ask for more.
 RANGES: dict[str, tuple[float, float]] = {
     "seed": (0, 2**32 - 1),
-    **dict.fromkeys(("alpha", "confidence", "dropout", "tolerance", "error_rate"), (0, 1)),
+    **dict.fromkeys(("alpha", "confidence", "dropout", "tolerance"), (0, 1)),
     **dict.fromkeys(("resamples", "hybrids", "sample"), (1, _DRAWS)),
     **dict.fromkeys(("threshold", "penalty", "clip", "learning_rate"), (0, _LARGE)),
     **dict.fromkeys(("human_ties", "temperature", "meaning", "margin"), (0, _LARGE)),
     **dict.fromkeys(("gap", "join"), (0, _LARGE)),
     "merge": (2, 12),
     "document_size": (1, _MANY),
-    **dict.fromkeys(("lm_weight", "at_least", "at_most", "bands"), (-_LARGE, _LARGE)),
-    "costs": (0, _LARGE),
+    **dict.fromkeys(("lm_weight", "bands"), (-_LARGE, _LARGE)),
     **dict.fromkeys(("memory", "cache_size"), (1, 2**62)),
     "judgments": (0, _MANY),
     **dict.fromkeys(("batch_tokens", "limit", "pairs", "max_tokens", "train_sizes", "sizes", "draws"), (1, _MANY)),
@@ -189,8 +188,7 @@ RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("centroids", "matrix_rank", "rounds"), (1, _COUNT)),
     "reduction": (1, _LARGE),
     "regularisation": (0, _LARGE),
-    **dict.fromkeys(("jobs", "workers", "annotators"), (1, 1024)),
-    "n": (1, _MANY),
+    **dict.fromkeys(("jobs", "workers"), (1, 1024)),
     **dict.fromkeys(("folds", "size"), (2, _COUNT)),
     **dict.fromkeys(("repeats", "seeds"), (1, _COUNT)),
     **dict.fromkeys(("ngram", "max_ngram_order", "char_order", "word_order"), (0, 100)),
@@ -198,7 +196,7 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 
 
-_SEVERAL = frozenset({"seeds", "sizes", "train_sizes", "judgments", "bands", "costs"})
+_SEVERAL = frozenset({"seeds", "sizes", "train_sizes", "judgments", "bands"})
 """Settings that may be several numbers, each within the range."""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -56,59 +55,6 @@ def test_correlations_of_trained_metrics() -> None:
     ablation = rows((ROOT / "benchmarks/agreement/trained-ablation.md").read_text(encoding="utf-8"))
     (best,) = (row[4] for row in ablation if row[0] == "BiLSTM, dropout .1, absolute difference")
     assert f"the plain BiLSTM reaches {best.removeprefix('0')}." in page("combine/training.md")
-
-
-def test_agreement_of_error_spans() -> None:
-    held = json.loads((ROOT / "benchmarks/agreement/spans.json").read_text(encoding="utf-8"))
-    shown = {row[0]: row[1:] for row in rows((ROOT / "docs/evaluate/spans.md").read_text(encoding="utf-8"))}
-
-    def told(one: dict[str, Any], measure: str) -> str:
-        ends = ", ".join(f"{end:.3f}".removeprefix("0") for end in one[measure]["ci"])
-        return f"{one[measure]['f1']:.3f} [{ends}]".removeprefix("0")
-
-    for one in held["together"]:
-        assert shown[one["prediction"]] == [told(one, "wmt"), told(one, "mpp")]
-    pairs = {(*one["gold"], one["prediction"]): one for one in held["protocols"]}
-    text = page("evaluate/spans.md")
-    for said, figure in (
-        ("agree much more, {}.", pairs["ESAAI-1", "ESAAI-2"]["wmt"]["f1"]),
-        ("they agree {},", held["without shared"][0]["wmt"]["f1"]),
-        ("ESA and MQM agree {} by character", pairs["ESA-IAA", "MQM-IAA"]["wmt"]["f1"]),
-        *((f"{{}}{after}", one["wmt"]["f1"]) for one, after in zip(held["risks"], (" reaches", " by"), strict=True)),
-    ):
-        assert said.format(f"{figure:.3f}".removeprefix("0")) in text, said
-
-
-def test_shares_that_go_out_unread() -> None:
-    results = (ROOT / "benchmarks/agreement/error-free.md").read_text(encoding="utf-8")
-    text = (ROOT / "docs/evaluate/error-free.md").read_text(encoding="utf-8")
-    shown = [row for row in rows(text) if len(row) == 6 and row[0].endswith("%)")]
-    assert len(shown) > 10
-    for heading, *cells in shown:
-        name, _, share = heading.rpartition(" (")
-        part = results.partition(f"## {name}\n")[2].partition("\n## ")[0]
-        assert f"outputs, {share.removesuffix(')')} error-free" in part, name
-        (row,) = (row for row in rows(part) if row[0] == cells[0])
-        assert cells == [row[0], row[1], *row[7:]], name
-    broken = max(float(row[4].removesuffix(" %")) for row in rows(results) if " x " in row[0] and row[0][0].isdigit())
-    assert f"the bound was broken in at most {broken:g} % of them" in " ".join(text.split())
-
-
-def test_gains_of_chosen_segments() -> None:
-    results = (ROOT / "benchmarks/agreement/selecting.md").read_text(encoding="utf-8")
-    table = {row[0]: row[1:] for row in rows((ROOT / "docs/evaluate/select.md").read_text(encoding="utf-8"))}
-    tested = 0
-    for place, name in enumerate(table["method"]):
-        part = results.partition(f"## {name}\n")[2].partition("\n## ")[0].partition("Documents whole:")[2]
-        found = {row[0]: row[1] for row in rows(part)}
-        for method, metric in (("metric-variance", "XCOMET-Ensemble"), ("metric-consistency", "chrF")):
-            row = next((value for key, value in found.items() if key.startswith(f"{method}, {metric}")), "–")
-            assert table[f"{method}`, {metric.removesuffix('-Ensemble')}"][place] == row
-            tested += row != "–"
-        assert table["diversity"][place] == found["diversity"]
-        assert table["random (the accuracy itself)"][place] == found["random"]
-    assert tested == 4
-    assert re.search(r"Of \d+ gains in soft pairwise accuracy, \d are\nsignificant after Bonferroni", results)
 
 
 def test_judges_by_language() -> None:

@@ -59,7 +59,7 @@ INPUTS = {  # options and arguments of commands that name a file or folder to re
     *("file", "files", "against", "parses", "parses1", "parses2", "dictionary", "lexicon", "vectors", "profiles"),
     *("fit", "cache", "registry", "data_dir", "from_folder", "vector_cache", "parser_dir", "folder", "baseline"),
     *("data", "wmt17", "judged", "references", "treebank", "cards", "table", "tables"),
-    *("corpus", "links", "sources", "targets", "key", "segments", "read_only"),
+    *("corpus", "links", "sources", "targets", "segments", "read_only"),
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from importlib.resources import files
 from pathlib import Path
@@ -43,8 +42,6 @@ RIGHT: dict[str, str] = {
     "meta darr": "scores.tsv --human h --columns a,b --system sys --segment seg --level darr --threshold 1 --test none",
     "meta hybrid": "systems.tsv --human h --columns a,b --system sys --segment seg --level hybrid --hybrids 20 "
     "--sample 5 --resamples 20 --test none",
-    "error-free": "systems.tsv --human h --at-least 0 --columns a,b --segment seg --folds 2 --resamples 20 "
-    "--format json",
     "meta protocol": "wmt --protocol wmt24 --language-pairs en-de --resamples 20 --format json -o {out}/p.json",
     "meta judges": "systems.tsv --human h --columns a,b --system sys --segment seg --judges --repeated a=b --bands 0 "
     "--swapped b=a --resamples 20 --test none --format json",
@@ -55,12 +52,8 @@ RIGHT: dict[str, str] = {
     "disentangle": "scores.tsv --columns a,b --factor-columns x1,x2 --format json -o {out}/d.json",
     "ensemble": "scores.tsv --columns a,b --human h --segment seg --how ridge --folds 3 --resamples 20 --format json",
     "ensemble factors": "scores.tsv --columns a,b --human h --how factors --factor-columns x1,x2 --resamples 20",
-    "spans": "spans.tsv --predicted guesses.tsv --resamples 20 --format json -o {out}/s.json",
-    "spans risks": "spans.tsv --predicted risks.jsonl --threshold 0.5 --resamples 20",
     "plan meta": "systems.tsv --human h --columns a,b --segment seg --effect 0.2 --resamples 20 --format json",
     "plan compare": "--effect 0.2 --sd 1 --icc 0.1 --document-size 8 --noise 0.3 --judgments 2",
-    "select segments": "whole.tsv --n 3 --method diversity --campaign {out}/campaign --format json",
-    "select judged": "sheet.csv --key key.jsonl --judged-out {out}/j.tsv --format json",
     "plan disentangle": "systems.tsv --columns a --factor-columns x1,x2 --factor x1 --width 0.5 --resamples 20",
     "report": "scores.tsv -o {out}/r.html",
     "convert": "scores.tsv -o {out}/c.jsonl",
@@ -91,11 +84,7 @@ RIGHT: dict[str, str] = {
 def command(name: str) -> list[str]:
     """Return the words of the command that an entry of `RIGHT` calls."""
     words = name.split()
-    return (
-        words
-        if words[0] in ("train", "metrics", "models", "registry", "adversarial", "data", "plan", "select")
-        else words[:1]
-    )
+    return words if words[0] in ("train", "metrics", "models", "registry", "adversarial", "data", "plan") else words[:1]
 
 
 def _sentence(rng: random.Random) -> str:
@@ -135,26 +124,6 @@ def build(folder: Path) -> Path:
         table, parts = str(folder / "scores.tsv"), folder / "parts"
         score_shard(table=table, output=parts, shard=f"{number}/2", metrics=["chrf"])
     _table(folder / "systems.tsv", [{**row, "lp": "de-en"} for row in rows])
-    whole: list[dict[str, object]] = [
-        {
-            "system": system,
-            "segment": k,
-            "candidate": _sentence(rng),
-            "source": f"source {k}",
-            "a": round(rng.random(), 3),
-        }
-        for system in ("s0", "s1")
-        for k in range(6)
-    ]
-    _table(folder / "whole.tsv", whole)
-    handed = [(f"s{k // 2 + 1}/output{k % 2 + 1}", row) for k, row in enumerate(whole)]
-    lines = [
-        json.dumps({"bsx_id": name, "bsx_system": row["system"], "bsx_output": row["candidate"], **row})
-        for name, row in handed
-    ]
-    (folder / "key.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    lines = ["id,output,score", *(f"{name},{row['candidate']},{k}" for k, (name, row) in enumerate(handed))]
-    (folder / "sheet.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     judged = [{"reference": row["reference"], "candidate": row["candidate"], "human": row["h"]} for row in rows[:16]]
     for name in ("judged", "train", "valid"):
         _table(folder / f"{name}.tsv", judged)
@@ -175,18 +144,6 @@ def build(folder: Path) -> Path:
     for name in ("docs", "other-docs"):
         _table(folder / f"{name}.tsv", [{"document": f"d{i // 4}", "text": _sentence(rng)} for i in range(8)])
     (folder / "triples.tsv").write_bytes((files("bsx.examples") / "en-triples.tsv").read_bytes())
-    marked = [
-        {"system": "s1", "segment": i, "start": i % 3, "end": 4 + i % 5, "severity": ["minor", "major"][i % 2]}
-        | {"candidate": "one young cat walked"}
-        for i in range(8)
-    ]
-    _table(folder / "spans.tsv", marked)
-    _table(folder / "guesses.tsv", [{**row, "start": 0} for row in marked])
-    risks = [
-        {"system": "s1", "segment": i, "candidate": "one young cat walked", "risk": [0.1, 0.6, i / 8, 0.2]}
-        for i in range(8)
-    ]
-    (folder / "risks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in risks), encoding="utf-8")
     _wmt(folder / "wmt", rng)
     lines = [f"{'the old' if i % 2 else 'one young'} {_sentence(rng)}\tL{i % 2}" for i in range(40)]
     (folder / "first.te.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -254,7 +254,7 @@ async def test_an_upload_that_stands_still_holds_up_no_other(workspace: Workspac
         (f"/static/{'e' * 300}.css", 404),
         (f"/results/run/texts/{'1' * 5000}", 404),
         (f"/results/run/risks/{'1' * 5000}", 404),
-        ("/results/run/spans/-1", 404),
+        ("/results/run/risks/-1", 404),
         (f"/results/run/align/0/{'1' * 5000}", 404),
     ],
     ids=range(7),

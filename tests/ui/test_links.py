@@ -27,8 +27,8 @@ from tests.ui.conftest import OWN
 from tests.ui.results import made
 
 OF_TABLE = [
-    *(RECORD, SCORES, SUMMARY, COMPARISON, COMMANDS, LOG, SELECTION, "explain.json", "spans.tsv", "input-1.tsv"),
-    *(name + end for name in (SCORES, "spans.tsv", "input-1.tsv", "input-2.tsv") for end in ("", *BESIDE)),
+    *(RECORD, SCORES, SUMMARY, COMPARISON, COMMANDS, LOG, SELECTION, "explain.json", "input-1.tsv"),
+    *(name + end for name in (SCORES, "input-1.tsv", "input-2.tsv") for end in ("", *BESIDE)),
     *(f"scores{end}" for end in TABLES),
 ]
 OF_TEXTS = ["input-1.txt", "input-2.txt", *(inputs.TEXTS + end for end in ("", *BESIDE))]
@@ -75,8 +75,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     origin = {"kind": "explain", "command": "bsx explain", "versions": {}, "files": [], "signatures": {}}
     explained = {"by": "x", "method": {"candidate": "trained"}, "calibrated": {"candidate": True}, "rows": [row]}
     (folder / "explain.json").write_text(json.dumps({**explained, "provenance": origin}))
-    spans = f"system\tsegment\ttext\tstart\tend\tseverity\nours\tseg-0\t{content[0]['candidate']}\t0\t3\tmajor\n"
-    (folder / "spans.tsv").write_text(spans)
     (folder / "input-1.tsv").write_text("id\tcandidate\treference\n1\ta cat\tthe cat\n")
     record = json.loads((folder / RECORD).read_text())
     record |= {"state": "cancelled", "files": [{"name": "t.tsv", "stored": "input-1.tsv"}]}
@@ -100,7 +98,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
 
     def make(export: Export, run: Run, folder: Path) -> Path:
-        found.extend(str(run.folder / word.removeprefix("--segments=")) for one in export.commands for word in one)
+        found.extend(str(run.folder / word.removeprefix("--segments=")) for word in export.command)
         (folder / export.name).write_text("made")
         return folder / export.name
 

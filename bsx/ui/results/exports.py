@@ -21,7 +21,7 @@ _BEGIN = "import sys; sys.argv[0] = 'bsx'; from bsx.cli.main import run; run()"
 
 
 class _Out(str):
-    """A word of a command that names what it writes, or what a command before it has written."""
+    """A word of a command that names what it writes."""
 
     __slots__ = ()
 
@@ -34,25 +34,23 @@ class Export:
         name: of the file, by which it is asked for.
         title: what it is.
         about: what it is good for.
-        commands: without ``bsx``, each run in the folder of the run.
+        command: without ``bsx``, run in the folder of the run.
         of_selection: whether it is made of the segments that are kept.
     """
 
     name: str
     title: str
     about: str
-    commands: tuple[tuple[str, ...], ...]
+    command: tuple[str, ...]
     of_selection: bool = False
 
     @property
-    def lines(self) -> list[str]:
-        """The commands as a person types them in the folder of the run."""
-        return [shlex.join(["bsx", *command]) for command in self.commands]
+    def line(self) -> str:
+        """The command as a person types it in the folder of the run."""
+        return shlex.join(["bsx", *self.command])
 
 
-def exports(
-    run: Run, documents: Sequence[str], selection: Path, kept: Kept, *, comparison: str | None, systems: int
-) -> list[Export]:
+def exports(run: Run, documents: Sequence[str], selection: Path, kept: Kept, *, comparison: str | None) -> list[Export]:
     """Return what a run lets one take away.
 
     Args:
@@ -61,7 +59,6 @@ def exports(
         selection: the file of the segments that are kept.
         kept: these.
         comparison: name of the document that compares systems, if there is one.
-        systems: how many there are.
     """
     table, title = _plain(run.scores.name), run.record.title or run.name
     endings = [ending for ending in (".xlsx", ".tsv") if ending in FORMATS]
@@ -70,7 +67,7 @@ def exports(
         return _Out(f"new-{name}" if name == run.scores.name else name)
 
     def export(title: str, about: str, *command: str, of_selection: bool = False) -> Export:
-        return Export(command[-1], title, about, (command,), of_selection)
+        return Export(command[-1], title, about, command, of_selection)
 
     report = ("report", table, *map(_plain, documents), f"--title={title}", "-o", out("report.html"))
     found = [export("Report", "One page to send or to print; it needs nothing else.", *report)]
@@ -86,42 +83,30 @@ def exports(
     for ending in endings:
         name, about = f"Selection ({ending[1:].upper()})", "The segments you keep, with your notes."
         found.append(export(name, about, *chosen, out(f"selection{ending}"), of_selection=True))
-    if systems > 1:
-        picked, folder = out("kept.jsonl"), _Out("campaign")
-        blinded = ("select", "segments", picked, "--n", str(len(kept.notes)), "--campaign", folder)
-        files = {
-            "sheet.csv": ("Spreadsheet to judge in", "Blinded outputs with empty columns for score and comment."),
-            "campaign.json": ("Pearmut campaign", "The same outputs for annotation with Pearmut."),
-            "key.jsonl": ("Key of both", "Says whose outputs they are: keep it, and keep it from those who judge."),
-        }
-        for name, (heading, about) in files.items():
-            found.append(Export(name, heading, about, ((*chosen, picked), blinded), of_selection=True))
     return found
 
 
 def make(export: Export, run: Run, folder: Path) -> Path:
-    """Run the commands of an export and return the file.
+    """Run the command of an export and return the file.
 
     Args:
         export: one of `exports`.
-        run: in whose folder they run.
-        folder: an empty one, for what they write.
+        run: in whose folder it runs.
+        folder: an empty one, for what it writes.
 
     Raises:
         InputError: with what the command said, if it failed.
     """
     with _AT_ONCE:
-        for command in export.commands:
-            words = [str(folder / word) if isinstance(word, _Out) else word for word in command]
-            try:
-                done = run_code(_BEGIN, *words, cwd=run.folder, timeout=_LONGEST)
-            except TimeoutExpired as error:
-                raise InputError(f"{export.name}: took more than {_LONGEST} seconds") from error
-            if done.returncode != 0:
-                said = [line for line in done.stderr.splitlines() if line.startswith("bsx: error: ")]
-                raise InputError((said or done.stderr.splitlines() or ["failed"])[-1].removeprefix("bsx: error: "))
-    inner = folder / "campaign" / export.name
-    return inner if inner.is_file() else folder / export.name
+        words = [str(folder / word) if isinstance(word, _Out) else word for word in export.command]
+        try:
+            done = run_code(_BEGIN, *words, cwd=run.folder, timeout=_LONGEST)
+        except TimeoutExpired as error:
+            raise InputError(f"{export.name}: took more than {_LONGEST} seconds") from error
+        if done.returncode != 0:
+            said = [line for line in done.stderr.splitlines() if line.startswith("bsx: error: ")]
+            raise InputError((said or done.stderr.splitlines() or ["failed"])[-1].removeprefix("bsx: error: "))
+    return folder / export.name
 
 
 def _plain(name: str) -> str:

@@ -14,13 +14,10 @@ from bsx.analysis.present.cells import listed
 from bsx.analysis.present.parts import Chart, Section
 from bsx.analysis.report.build import findings
 from bsx.analysis.report.documents import Document, ScoreRows, parse_document
-from bsx.analysis.spans.marked import ErrorSpan
-from bsx.analysis.spans.table import COLUMNS, read_spans
 from bsx.catalog.catalog import load_registry
 from bsx.data.lines import NamedFile
 from bsx.data.pairing import printed
 from bsx.data.sidecar import ScoredMetricRow, Sidecar, read_sidecar
-from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import BsxError
 from bsx.support.result import Result
 from bsx.ui.results.store import ALONE, ScoredTable
@@ -39,19 +36,17 @@ class RunNeighbours:
 
     Attributes:
         documents: name -> result, of what commands printed as JSON.
-        spans: system -> place of the segment -> marked errors.
         risks: system -> place of the segment -> risk of each word of the candidate; calibrated ones alone.
         notes: what could not be read, and why.
     """
 
     documents: dict[str, Result] = field(default_factory=dict)
-    spans: dict[int, dict[int, list[ErrorSpan]]] = field(default_factory=dict)
     risks: dict[int, dict[int, list[float]]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
 def read_beside(run: Run, table: ScoredTable, *, own: bool) -> RunNeighbours:
-    """Read the documents and error spans in the folder of a run; what cannot be read is said, not fatal.
+    """Read the documents in the folder of a run; what cannot be read is said, not fatal.
 
     Args:
         run: the run.
@@ -84,9 +79,6 @@ def read_beside(run: Run, table: ScoredTable, *, own: bool) -> RunNeighbours:
             _take_risks(result, path.name, table, places, found)
         else:
             found.documents[path.name] = result
-    others = [path for path in files if path.suffix in TABLE_FORMATS and path != run.scores]
-    for path in others[:_MOST_FILES] if own else ():
-        _take_spans(run, path.name, table, places, found)
     return found
 
 
@@ -112,23 +104,6 @@ def _take_risks(
         found.risks.setdefault(number, {})[place] = [float(risk) for risk in row.risk]
     if left:
         found.notes.append(f"{name}: {left:,} rows are of no segment and system of this table, or of another text.")
-
-
-def _take_spans(run: Run, name: str, table: ScoredTable, places: dict[str, int], found: RunNeighbours) -> None:
-    try:
-        path = run.file(name)
-        if not {"system", "segment", "start", "end", "severity"} <= {*Table(path).columns} & {*COLUMNS}:
-            return
-        read = read_spans(path)
-    except BsxError as error:
-        found.notes.append(f"Not shown: {error}")
-        return
-    for output in read.outputs:
-        place = places.get(printed(output.segment))
-        if place is None or output.system not in table.systems:
-            continue
-        of = found.spans.setdefault(table.systems.index(output.system), {})
-        of.setdefault(place, []).extend(span for span in output.spans if span.start is not None)
 
 
 @dataclass(frozen=True)

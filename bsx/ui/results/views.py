@@ -70,7 +70,6 @@ class ResultViews:
             Route("/results/{run}/scores", _told(self._scores)),
             Route("/results/{run}/texts/{column}", _told(self._texts)),
             Route("/results/{run}/risks/{system}", _told(self._risks)),
-            Route("/results/{run}/spans/{system}", _told(self._spans)),
             Route("/results/{run}/align/{system}/{place}", _told(self._align)),
             Route("/results/{run}/selection", _told(self._selection)),
             Route("/results/{run}/selection", self._change, methods=["POST"]),
@@ -170,7 +169,6 @@ class ResultViews:
                 "texts": [{"role": one.role, "name": one.name} for one in table.texts],
                 "languages": {"source": languages[0], "target": languages[1]},
                 "risks": sorted(opened.beside.risks),
-                "spans": sorted(opened.beside.spans),
                 "readOnly": self._workspace.read_only,
             },
         )
@@ -188,16 +186,6 @@ class ResultViews:
 
     def _risks(self, request: Request) -> Response:
         return _json(request, self._open(self._run(request)).beside.risks.get(_number(request, "system"), {}))
-
-    def _spans(self, request: Request) -> Response:
-        found = self._open(self._run(request)).beside.spans.get(_number(request, "system"), {})
-        return _json(
-            request,
-            {
-                place: [[one.side, one.start, one.end, one.severity, one.category] for one in spans]
-                for place, spans in found.items()
-            },
-        )
 
     def _align(self, request: Request) -> Response:
         if self._workspace.read_only:
@@ -236,8 +224,7 @@ class ResultViews:
     def _all_exports(self, run: Run, opened: _Opened, kept: Kept) -> list[Export]:
         documents = list(opened.beside.documents)
         compared = next((n for n, result in opened.beside.documents.items() if isinstance(result, CompareResult)), None)
-        systems = len(opened.table.systems)
-        return exports(run, documents, self._selected(run), kept, comparison=compared, systems=systems)
+        return exports(run, documents, self._selected(run), kept, comparison=compared)
 
     def _exports(self, request: Request) -> Response:
         run = self._run(request)
@@ -249,7 +236,7 @@ class ResultViews:
                     "name": one.name,
                     "title": one.title,
                     "about": one.about,
-                    "commands": one.lines,
+                    "command": one.line,
                     "selection": one.of_selection,
                 }
                 for one in found

@@ -19,7 +19,6 @@ import bsx
 import bsx.analysis as analysis
 from bsx.analysis.agreement.protocol import Column, ProtocolScores
 from bsx.analysis.datasets.challenge import MinimalPair
-from bsx.analysis.planning.selecting import JudgedSystem
 from bsx.analysis.present.cells import number
 from bsx.analysis.present.cells import table as plain
 from bsx.analysis.present.cells import text as word
@@ -61,18 +60,11 @@ NO_RESULTS = {
     ),
     *(
         "CompareSettings",
-        "ErrorSpan",
-        "MarkedOutput",
-        "SpanSettings",
-        "SpanTable",
         "ComparePlan",
         "DisentanglePlan",
         "MetaPlan",
         "DisentangleSettings",
-        "DetectionRows",
         "EnsembleSettings",
-        "ErrorFreeSettings",
-        "SelectionSettings",
         "InterveneSettings",
         "MetaSettings",
         "ChallengeSettings",
@@ -115,16 +107,6 @@ def _scores() -> Mapping[str, np.ndarray[Any, Any]]:
     return {"x_1": table()["human"], "y%": table()["good"], "z": table()["human"] - 3}
 
 
-def _marked() -> analysis.SpanTable:
-    spans = (analysis.ErrorSpan("candidate", 0, 3, "minor", "50%_less"), analysis.ErrorSpan("candidate", 5, 9, "major"))
-    outputs = [
-        analysis.MarkedOutput("a", str(i), who, f"d{i // 2}", "some & text", None, spans[: (i + place) % 3], "x")
-        for i in range(12)
-        for place, who in enumerate(("r", "q_1", "50%_x", "s"))
-    ]
-    return analysis.SpanTable("marked", "spans", tuple(outputs))
-
-
 def _aligned() -> AlignedDocuments:
     sizes: dict[str, Any] = {
         "candidate": 5,
@@ -162,14 +144,6 @@ def _challenge() -> analysis.ChallengeResult:
     ]
     high, low = np.arange(8.0) + 1, np.arange(8.0)
     return analysis.challenge(pairs, {"m_1": (high, low), "n": (low, low + [0, 1] * 4)})
-
-
-def _error_free() -> analysis.ErrorFreeResult:
-    rng = np.random.default_rng(1)
-    quality, of = rng.normal(size=120), np.arange(120) // 4
-    scores = {name: quality + rng.normal(size=120) * noise for name, noise in (("m_1", 0.2), ("n", 1.0))}
-    rows = analysis.DetectionRows(quality > 0, scores, of, "documents")
-    return analysis.error_free(rows, None, error_rate=0.3, folds=3, resamples=20, costs=[1, 10])
 
 
 def _interventions() -> analysis.Interventions:
@@ -218,13 +192,6 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "Clusters": lambda: analysis.significance_clusters({"a_1": 0.5, "b": 0.4}, np.array([[1, 0.01], [0.9, 1]])),
     "DarrTau": lambda: analysis.darr_from_pairs([1.0, 2, 3, 4], [0.0, 1, 4, 2], [1, 2, 3, 4], resamples=20),
     "Dominance": lambda: analysis.dominance(["a_1", "b"], np.array([0, 0.3, 0.2, 0.4])),
-    "ErrorFreeResult": _error_free,
-    "Selection": lambda: analysis.select_segments(
-        {"m_1": np.array([[1.0, 2, 4], [2.0, 1, 0]])}, ["s1", "s2", "s3"], None, None, n=2, method="metric-variance"
-    ),
-    "JudgedAnswers": lambda: analysis.JudgedAnswers(
-        4, 3, 6, 2, (JudgedSystem("a_1", 2, 80.0), JudgedSystem("b", 1, 70.0)), "judged.tsv"
-    ),
     "GroupedEstimate": lambda: analysis.grouped(
         table()["good"].reshape(5, 8), table()["human"].reshape(5, 8), resamples=20
     ),
@@ -237,7 +204,6 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "PrecisionRecall": lambda: analysis.precision_recall([0, 1] * 20, table()["good"], resamples=20),
     "Preference": lambda: analysis.preference(table()["good"], table()["50%_x"], resamples=20),
     "ThresholdAccuracy": lambda: analysis.best_threshold([0, 1] * 20, table()["good"]),
-    "SpanResult": lambda: analysis.judge_spans(_marked(), {}, as_predicted=["50%_x", "s"], resamples=20),
     "TiedAccuracy": lambda: analysis.pairwise_accuracy_with_ties(
         table()["good"].reshape(5, 8), table()["human"].reshape(5, 8)
     ),

@@ -192,22 +192,6 @@ def test_word_risks_are_shown_only_where_they_are_calibrated(tmp_path: Path) -> 
         assert found.notes[0].startswith("explain.json")
 
 
-def test_marked_errors_are_found(tmp_path: Path) -> None:
-    run, table = folder_of(tmp_path)
-    head = "system\tdocument\tsegment\tannotator\tside\tstart\tend\tseverity\tcategory\tcandidate\tsource\n"
-    text = table.text(table.texts[3], 2)
-    lines = [
-        f"theirs\t\tseg-2\t\tcandidate\t0\t3\tmajor\tword\t{text}\t",
-        f"nobody\t\tseg-2\t\tcandidate\t0\t3\tminor\t\t{text}\t",
-    ]
-    (run.folder / "spans.tsv").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
-    found = read_beside(run, table, own=True)
-    assert {
-        place: [(span.start, span.end, span.severity) for span in spans] for place, spans in found.spans[1].items()
-    } == {2: [(0, 3, "major")]}
-    assert [*found.spans] == [1]
-
-
 def test_a_damaged_document_is_told_and_does_no_harm(tmp_path: Path) -> None:
     run, table = folder_of(tmp_path)
     (run.folder / "broken.json").write_text("{")

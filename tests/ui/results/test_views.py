@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import shlex
@@ -158,7 +157,7 @@ def test_who_only_looks_changes_and_runs_nothing(reader: TestClient, folder: Pat
 @pytest.mark.parametrize(
     "name",
     sampled(
-        ["report.html", "ranking.tex", "table.tsv", "table.xlsx", "selection.xlsx", "key.jsonl", "sheet.csv"],
+        ["report.html", "ranking.tex", "table.tsv", "table.xlsx", "selection.xlsx"],
         ["selection.xlsx"],
     ),
 )
@@ -185,32 +184,19 @@ def test_the_commands_that_are_shown_give_the_same_bytes(
     (bin_folder / "bsx").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m bsx "$@"\n')
     (bin_folder / "bsx").chmod(0o755)
     environment = {**os.environ, "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}"}
-    for line in exports[name]["commands"]:
-        subprocess.run(["sh", "-c", line], cwd=copy, env=environment, check=True, capture_output=True, timeout=120)
-    file = copy / name if (copy / name).is_file() else copy / "campaign" / name
-    assert file.read_bytes() == answer.content
+    line = exports[name]["command"]
+    subprocess.run(["sh", "-c", line], cwd=copy, env=environment, check=True, capture_output=True, timeout=120)
+    assert (copy / name).read_bytes() == answer.content
     assert len(answer.content) > 200
 
 
-@pytest.mark.slow
-def test_a_spreadsheet_to_judge_in_has_empty_columns_and_no_names(client: TestClient, folder: Path) -> None:
-    made.write(folder, made.rows(12, ["ours", "theirs"]))
-    keep(client, "seg-3", "")
-    sheet = client.get(f"/results/{NAME}/export/sheet.csv").content.decode("utf-8-sig")
-    rows = list(csv.DictReader(sheet.splitlines()))
-    assert len(rows) == 2
-    assert {(row["score"], row["comment"]) for row in rows} == {("", "")}
-    assert not any("ours" in row["id"] for row in rows)
-
-
 def test_an_export_that_fails_says_why(client: TestClient, folder: Path) -> None:
-    rows = made.rows(4, ["ours", "theirs"])
-    rows[0]["candidate"] = None
-    made.write(folder, rows, compared=False)
-    keep(client, "seg-0", "")
-    answer = client.get(f"/results/{NAME}/export/campaign.json")
+    made.write(folder, made.rows(4, ["ours", "theirs"]), compared=False)
+    keep(client, "seg-3", "")
+    made.write(folder, made.rows(2, ["ours", "theirs"]), compared=False)
+    answer = client.get(f"/results/{NAME}/export/selection.tsv")
     assert answer.status_code == 400
-    assert "candidate" in answer.json()["error"]
+    assert "seg-3" in answer.json()["error"]
 
 
 def test_tokens_are_aligned_by_an_encoder_that_is_here(client: TestClient, workspace: Workspace) -> None:

@@ -12,7 +12,6 @@
  * @property {{role: string, name: string}[]} texts
  * @property {{source: string, target: string}} languages
  * @property {number[]} risks
- * @property {number[]} spans
  * @property {boolean} readOnly
  */
 
@@ -93,8 +92,6 @@ export class Data {
     this.texts = new Map();
     /** @type {Map<number, Record<string, number[]>>} */
     this.risks = new Map();
-    /** @type {Map<number, Record<string, [string, number, number, string, string][]>>} */
-    this.spans = new Map();
     /** @type {Map<string, any>} what was computed once */
     this.known = new Map();
   }

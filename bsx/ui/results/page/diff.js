@@ -81,20 +81,3 @@ export const diff = (a, b) => {
   const [inA, inB] = common(left.keys, right.keys);
   return [pieces(left.words, left.places, inA), pieces(right.words, right.places, inB)];
 };
-
-/**
- * Cut a text at marked spans, whose ends are counted in code points.
- * @param {string} text
- * @param {Array<[number, number, string, string]>} spans start, end, severity, category
- * @returns {Array<{text: string, spans: Array<[number, number, string, string]>}>}
- */
-export const cut = (text, spans) => {
-  const points = Array.from(text);
-  const ends = new Set([0, points.length]);
-  for (const [start, end] of spans) { ends.add(Math.min(start, points.length)); ends.add(Math.min(end, points.length)); }
-  const at = [...ends].sort((x, y) => x - y);
-  return at.slice(0, -1).map((start, k) => ({
-    text: points.slice(start, at[k + 1]).join(""),
-    spans: spans.filter(([from, to]) => from <= start && at[k + 1] <= to),
-  }));
-};

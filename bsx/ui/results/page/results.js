@@ -1,6 +1,6 @@
 // The page of a run: the list of segments, the selection, what is taken away.
 import { Data, ends } from "./data.js";
-import { cut, diff } from "./diff.js";
+import { diff } from "./diff.js";
 import { Grid } from "./grid.js";
 
 /** @typedef {import("./data.js").Columns} Columns */
@@ -173,9 +173,6 @@ const browse = async (columns, values) => {
       if (columns.risks.includes(system) && !data.risks.has(system)) {
         jobs.push((async () => { data.risks.set(system, await (await ask(`/risks/${system}`)).json()); data.known.clear(); })());
       }
-      if (columns.spans.includes(system) && !data.spans.has(system)) {
-        jobs.push((async () => { data.spans.set(system, await (await ask(`/spans/${system}`)).json()); })());
-      }
     }
     await Promise.all(jobs);
     // Texts and orders are made ready for searching and sorting while nobody waits.
@@ -232,18 +229,6 @@ const browse = async (columns, values) => {
           return make("span", { class: `word heat h${Math.min(5, Math.floor(risk * 10))}${risk >= 0.5 ? " risky" : ""}`, title: `probability of an error: ${risk.toFixed(2)}` }, word);
         }));
       }
-    } else if (marks === "spans") {
-      shown.forEach((one, k) => {
-        const text = texts[k];
-        const system = one.role === "candidate" ? systems.indexOf(one.name) : choice.a;
-        const spans = (data.spans.get(system)?.[place] ?? []).filter(([side]) => side === one.role).map(([, ...rest]) => rest);
-        if (text === null || !spans.length) return;
-        nodes.set(k, cut(text, /** @type {any} */ (spans)).map((piece) => {
-          if (!piece.spans.length) return document.createTextNode(piece.text);
-          const told = piece.spans.map(([, , severity, category]) => [severity, category].filter(Boolean).join(", ")).join("; ");
-          return make("span", { class: `error ${piece.spans.every(([, , severity]) => severity === "minor") ? "minor" : ""}`, title: told }, piece.text, make("span", { class: "sr" }, ` (error: ${told})`));
-        }));
-      });
     }
     return shown.map((one, k) => ({ ...one, text: texts[k], nodes: nodes.get(k) }));
   };
@@ -375,7 +360,6 @@ const browse = async (columns, values) => {
     if (column("reference", undefined) >= 0) ways.push(["reference", "what differs from the reference"]);
     if (choice.b >= 0) ways.push(["systems", "what the two systems differ in"]);
     if ([choice.a, choice.b].some((one) => columns.risks.includes(one))) ways.push(["risks", "risks of words"]);
-    if ([choice.a, choice.b].some((one) => columns.spans.includes(one))) ways.push(["spans", "marked errors"]);
     ways.push(["", "nothing"]);
     if (!ways.some(([value]) => value === marks)) marks = ways[0][0];
     fill("marks", ways.map(([value, text]) => option(value, text)), marks);
@@ -401,7 +385,6 @@ const browse = async (columns, values) => {
       reference: `Marked: ${words} of a candidate that are not in the reference; in the reference, shaded: ${words} that ${a} lacks.`,
       systems: `Marked: ${words} of ${a} that ${b} lacks, and the other way round.`,
       risks: "Shaded: the probability that a human marks the word as an error; underlined from one half on.",
-      spans: "Underlined: errors that were marked; minor ones with dots.",
     };
     $("legend").textContent = said[marks] ?? "";
   };
@@ -624,11 +607,10 @@ const away = async () => {
         $("away-status").textContent = `${one.name}: ${/** @type {Error} */ (error).message}`;
       }
     });
-    const lines = one.commands.join("\n");
-    const button = make("button", { type: "button", class: "pill copy", "aria-label": `Copy the commands of ${one.name}` }, "Copy");
-    copies(button, () => lines);
+    const button = make("button", { type: "button", class: "pill copy", "aria-label": `Copy the command of ${one.name}` }, "Copy");
+    copies(button, () => one.command);
     return make("li", {}, link, make("span", { class: "about" }, one.about),
-      make("div", { class: "commands" }, make("pre", { tabindex: "0", "aria-label": `Commands of ${one.name}` }, make("code", {}, lines)), button));
+      make("div", { class: "commands" }, make("pre", { tabindex: "0", "aria-label": `Command of ${one.name}` }, make("code", {}, one.command)), button));
   }));
 };
 

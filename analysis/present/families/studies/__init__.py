@@ -1,1 +1,0 @@
-"""What is asked of people before and after they judge: plans of studies, choices of segments, error-free segments."""
