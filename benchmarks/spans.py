@@ -1,13 +1,9 @@
-"""Error spans of the same outputs by three protocols, and risks of words as spans.
+"""Error spans of the same outputs by three protocols.
 
-Run: python -m benchmarks.spans --data FOLDER [--explained FILE] [-o benchmarks/agreement]
+Run: python -m benchmarks.spans --data FOLDER [-o benchmarks/agreement]
 
-FOLDER holds ``esa/`` (WMT23 en-de outputs annotated by ESA, ESA-AI and MQM), ``wmt23/`` (their texts) and ``mqm/`` (TED
-talks). FILE is what ``bsx explain`` said of the TED talks' rows (``--write-rows ROWS.tsv`` writes them):
-
-    bsx explain ROWS.tsv --reference-free --method ranks -m me5-small-q4 --format jsonl -o FILE
-
-Written are ``spans.md`` and ``spans.json``.
+FOLDER holds ``esa/`` (WMT23 en-de outputs annotated by ESA, ESA-AI and MQM) and ``wmt23/`` (their texts). Written are
+``spans.md`` and ``spans.json``.
 """
 
 from __future__ import annotations
@@ -15,18 +11,15 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bsx.analysis import ErrorSpan, MarkedOutput, SpanResult, SpanTable, judge_spans, read_spans
+from bsx.analysis import MarkedOutput, SpanResult, SpanTable, judge_spans, read_spans
 from bsx.data.output import atomic_text
 
 WHOLE = ("ESA-1", "ESA-2", "ESAAI-1", "ESAAI-2", "MQM-1")
 AGAIN = ("ESA-IAA", "ESAAI-IAA", "MQM-IAA")
-SYSTEMS = ("Facebook-AI", "eTranslation")  # of the TED talks, the first and the last by MQM with public risks here
-THRESHOLDS = tuple(round(0.3 + 0.05 * i, 2) for i in range(14))
-CHOSEN_ON = 2  # of the TED talks, by name: on them a threshold is chosen, on the others it is judged
 Figures = dict[str, object]
 
 
@@ -81,43 +74,6 @@ def judged_together(esa: SpanTable) -> SpanResult:
     return judge_spans(esa, {}, gold=["ESA-1", "ESA-2"], as_predicted=["ESAAI-1", "ESAAI-2", "MQM-1"])
 
 
-def rows_to_explain(ted: SpanTable) -> Iterator[str]:
-    """Yield the lines of the table whose words are explained."""
-    yield "system\tsegment\tdocument\tsource\tcandidate"
-    for one in ted.outputs:
-        if one.system in SYSTEMS:
-            yield "\t".join([one.system, one.segment, str(one.document), str(one.source), str(one.candidate)])
-
-
-def explained(ted: SpanTable, file: Path) -> tuple[float, SpanResult, list[Figures]]:
-    """Return the threshold chosen on some talks, the result on the others, and F1 of each threshold on the first."""
-    gold = replace(ted, outputs=tuple(replace(one, annotator="") for one in ted.outputs if one.system in SYSTEMS))
-    talks = sorted({str(one.document) for one in gold.outputs})
-    chosen_on, judged_on = set(talks[:CHOSEN_ON]), set(talks[CHOSEN_ON:])
-    tried: list[Figures] = []
-    for threshold in THRESHOLDS:
-        called = read_spans(file, threshold=threshold)
-        (one,) = judge_spans(within(gold, chosen_on), {"risks": within(called, chosen_on)}, resamples=20).predictions
-        tried.append({"threshold": threshold, "wmt": one.wmt.f1, "mpp": one.mpp.f1})
-    best = max(THRESHOLDS, key=lambda threshold: next(t["wmt"] for t in tried if t["threshold"] == threshold))  # type: ignore[return-value]
-    test = within(gold, judged_on)
-    predicted = {"risks": within(read_spans(file, threshold=best), judged_on), "everything": everything(test)}
-    return best, judge_spans(test, predicted), tried
-
-
-def within(table: SpanTable, documents: set[str]) -> SpanTable:
-    """Return the outputs of some documents."""
-    return replace(table, outputs=tuple(one for one in table.outputs if one.document in documents))
-
-
-def everything(table: SpanTable) -> SpanTable:
-    """Return the prediction that every text is one major error."""
-    marked = [
-        replace(one, spans=(ErrorSpan("candidate", 0, len(str(one.candidate)), "major"),)) for one in table.outputs
-    ]
-    return replace(table, outputs=tuple(marked))
-
-
 def _row(one: Figures) -> str:
     gold, cells = ", ".join(one["gold"]) or "MQM", []  # type: ignore[arg-type]
     for measure in ("wmt", "mpp"):
@@ -141,20 +97,12 @@ Outputs of 13 systems on 207 segments of WMT23 en-de (71 documents), annotated b
 GEMBA pre-filled (ESA-AI, twice) and by MQM, and a part of them once more each (IAA; 984 to 995 outputs). Intervals are
 95 %, from a bootstrap over documents with all systems. Omissions have no place and are left out; precision and recall
 are by character."""
-RISKS = """\
-TED talks of WMT21, en-de, MQM of one rater an output: {systems}. Words whose risk (`bsx explain
---reference-free --method ranks -m me5-small-q4`, which learned nothing; the shipped networks know rows of these talks)
-is {threshold:g} or more are major errors, neighbours one. The threshold has the highest F1 by character on {chosen}
-talks; judged are the others ({talks} talks: intervals are rough). Everything: each whole text is called one major
-error."""
 
 
-def page(
-    content: dict[str, list[Figures]], together: SpanResult, risks: tuple[float, SpanResult] | None
-) -> Sequence[str]:
+def page(content: dict[str, list[Figures]], together: SpanResult) -> Sequence[str]:
     """Return the lines of the Markdown page."""
-    lines = ["# Error spans by three protocols, and risks of words as spans", "", "```text"]
-    lines += ["python -m benchmarks.spans --data FOLDER --explained FILE -o benchmarks/agreement", "```", "", ESA, ""]
+    lines = ["# Error spans by three protocols", "", "```text"]
+    lines += ["python -m benchmarks.spans --data FOLDER -o benchmarks/agreement", "```", "", ESA, ""]
     for heading, name in (
         ("Each two protocols", "protocols"),
         ("ESA-AI without what both campaigns left as it was pre-filled", "without shared"),
@@ -162,26 +110,15 @@ def page(
     ):
         lines += [f"## {heading}", "", *([together.answer, ""] if name == "together" else [])]
         lines += [*HEAD, *map(_row, content[name]), ""]
-    if risks is not None:
-        threshold, result = risks
-        told = RISKS.format(systems=" and ".join(SYSTEMS), threshold=threshold, chosen=CHOSEN_ON, talks=result.drawn)
-        lines += ["## Risks of words as spans", "", told, "", *HEAD, *map(_row, content["risks"]), ""]
     return lines
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--explained", type=Path)
-    parser.add_argument("--write-rows", type=Path)
     parser.add_argument("-o", "--output", type=Path)
     arguments = parser.parse_args()
     data = arguments.data
-    ted = read_spans(data / "mqm/ted-en-de.spans.tsv")
-    if arguments.write_rows is not None:
-        with atomic_text(arguments.write_rows) as stream:
-            stream.write("\n".join(rows_to_explain(ted)) + "\n")
-        return
     texts, judged = data / "wmt23/en-de.texts.tsv.gz", data / "esa/en-de.annotations.tsv"
     esa = read_spans(data / "esa/en-de.spans.tsv", texts=texts, judged=judged)
     together = judged_together(esa)
@@ -191,12 +128,7 @@ def main() -> None:
         "together": figures(together),
     }
     content["together tests"] = tests(together)
-    risks = None
-    if arguments.explained is not None:
-        threshold, result, content["thresholds"] = explained(ted, arguments.explained)
-        content["risks"], content["risks tests"] = figures(result), tests(result)
-        risks = (threshold, result)
-    lines = "\n".join(page(content, together, risks))
+    lines = "\n".join(page(content, together))
     print(lines)
     if arguments.output is not None:
         with atomic_text(arguments.output / "spans.md") as stream:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis.spans.marked import NO_ERROR, ErrorSpan, Gathered, Key, Side, named
-from bsx.data import cells
 from bsx.data.lines import NamedFile, Problems
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError
@@ -22,7 +20,6 @@ ANNOTATOR = ("annotator", "rater", "judge")
 CANDIDATE = ("candidate", "target", "hypothesis_segment", "mt")
 _MARK = re.compile(r"</?v>")
 _OMITTED = "missing"
-_WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
@@ -32,12 +29,10 @@ class Beside:
     Attributes:
         texts: table of the outputs' texts.
         judged: table that names the outputs that were judged, those without errors among them.
-        threshold: risk from which a word of an explanation is taken for an error.
     """
 
     texts: Path | str | None = None
     judged: Path | str | None = None
-    threshold: float | None = None
 
 
 def mqm(table: Table, into: Gathered, given: Beside) -> None:
@@ -329,54 +324,6 @@ def plain(table: Table, into: Gathered, given: Beside) -> None:
             into.add(row.where, key, ErrorSpan(side, *ends, severity, category))  # type: ignore[arg-type]
 
 
-def explained(table: Table, into: Gathered, given: Beside) -> None:
-    """Read what ``bsx explain --format jsonl`` writes: words of at least a risk are errors, neighbours are one.
-
-    Columns candidate, risk (a list, one a word), and those of the explained table that say which row it is: segment,
-    system, document. Explanations know no severities: the spans are called major.
-
-    Raises:
-        InputError: without a threshold.
-    """
-    table.require("candidate", "risk")
-    segment = _first(table, SEGMENT)
-    document = table.first(*DOCUMENT)
-    for row in table.rows():
-        with into.problems:
-            system = _name(row, "system" if "system" in table.columns else None)
-            key = (system, _name(row, document), row.name(segment), "")
-            _risky(row.where, key, row.text("candidate"), row["risk"], into, given)
-
-
-def explained_result(file: NamedFile, into: Gathered, given: Beside) -> None:
-    """Read what ``bsx explain --format json`` writes; see `explained`."""
-    for number, row in enumerate(_listed(file.name, _object(file).get("rows"), "rows"), start=1):
-        where = f"{file.name}: row {number}"
-        with into.problems:
-            more = row.get("columns") or {} if isinstance(row, dict) else None
-            if not isinstance(more, dict):
-                raise InputError(f"{where}: is no object with columns, candidate and risk, as bsx explain writes it")
-            found = {role: _role(more, names) for role, names in (("segment", SEGMENT), ("document", DOCUMENT))}
-            if not found["segment"]:
-                raise InputError(f"{where}: its columns name no segment: explain a table with a column of segments")
-            key = (str(more.get("system") or ""), found["document"], found["segment"], "")
-            _risky(where, key, str(row.get("candidate", "")), row.get("risk"), into, given)
-
-
-def _risky(where: str, key: Key, text: str, risks: object, into: Gathered, given: Beside) -> None:
-    if given.threshold is None:
-        raise InputError(f"{where}: explanations have risks and no spans: give the threshold", setting="threshold")
-    words, risks = list(_WORD.finditer(text)), _listed(where, risks, "risk")
-    if len(risks) != len(words):
-        raise InputError(f"{where}: has {len(risks)} risks for {len(words)} words")
-    called = [cells.number(risk, f"{where}: a risk") >= given.threshold for risk in risks]
-    into.output(where, key, text)
-    for is_error, run in itertools.groupby(range(len(words)), key=called.__getitem__):
-        places = list(run)
-        if is_error:
-            into.add(where, key, ErrorSpan("candidate", words[places[0]].start(), words[places[-1]].end(), "major"))
-
-
 def _listed(where: str, value: object, name: str) -> list[Any]:
     """Return a value of JSON that must be a list; null is an empty one."""
     if not isinstance(value, list | None):
@@ -552,12 +499,11 @@ TABLES: Mapping[str, Reader] = {
     "indicmt": indicmt,
     "wmt": wmt,
     "wmt26": wmt26,
-    "explain": explained,
 }
 """Layout of a table -> its reader."""
 ERRORS_ONLY = ("esa", "biomqm", "indicmt")
 """Layouts of errors alone: another table names the outputs that were judged."""
 WITHOUT_TEXTS = ("spans", *ERRORS_ONLY)
 """Layouts whose texts stand, or may stand, in another table."""
-OBJECTS: Mapping[str, Reader] = {"xcomet": xcomet, "explain": explained_result}
+OBJECTS: Mapping[str, Reader] = {"xcomet": xcomet}
 """Layout of a JSON document -> its reader."""

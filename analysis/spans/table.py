@@ -61,7 +61,6 @@ def read_spans(
     texts: Path | str | None = None,
     judged: Path | str | None = None,
     severities: Sequence[str] = (),
-    threshold: float | None = None,
     name: str | None = None,
     skip_malformed: bool = False,
 ) -> SpanTable:
@@ -75,7 +74,6 @@ def read_spans(
         judged: table that names all outputs that were judged (system, segment, annotator or protocol), for layouts that
             list errors only; not needed if the texts name annotators.
         severities: ``name=severity``: what further names of severities count as.
-        threshold: risk from which a word of an explanation of ``bsx explain`` is taken for a major error.
         name: of the table; the file's, without its ending, unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
 
@@ -86,10 +84,10 @@ def read_spans(
     """
     problems = Problems(skip=skip_malformed)
     into = Gathered(problems, _mapping(severities))
-    given = Beside(texts, judged, threshold)
+    given = Beside(texts, judged)
     file = NamedFile(path)
     if file.suffix == ".json":
-        kind = layout or _kind_of_object(file)
+        kind = layout or "xcomet"
         if kind not in OBJECTS:
             raise InputError(f"layout {kind} is no JSON document; those are {', '.join(OBJECTS)}", file=file.name)
         OBJECTS[kind](file, into, given)
@@ -175,7 +173,6 @@ def _mapping(severities: Sequence[str]) -> Mapping[str, str]:
 _SIGNS = {
     "wmt": {"start_indices", "end_indices", "error_types"},
     "wmt26": {"item_id", "task1_pred"},
-    "explain": {"candidate", "risk"},
     "esa": {"protocol", "start", "end", "severity"},
     "indicmt": {"id", "text", "start", "end", "category", "severity"},
     "mqm": {"source", "target", "category", "severity"},
@@ -195,13 +192,6 @@ def _kind_of_table(table: Table) -> str:
             file=table.name,
         )
     return found
-
-
-def _kind_of_object(file: NamedFile) -> str:
-    content = file.json()
-    if isinstance(content, dict) and "rows" in content and "by" in content:
-        return "explain"
-    return "xcomet"
 
 
 def _stem(path: Path) -> str:

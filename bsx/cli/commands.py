@@ -32,7 +32,6 @@ COMMANDS = {
     "select": ("bsx.cli.meta", "Choose segments to have judged; hand them out blinded, and read what comes back."),
     "error-free": ("bsx.cli.meta", "Find segments without an error: how many can go out unread, at which error rate?"),
     "compare": ("bsx.cli.meta", "Compare systems under a metric: are they different?"),
-    "explain": ("bsx.cli.explain", "Tell how likely each word of a candidate, and of its source, is an error."),
     "match": ("bsx.cli.score", "Show the token alignment behind a score."),
     "mbr": ("bsx.cli.mbr", "Choose among candidates by minimum Bayes risk under a metric."),
     "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
@@ -61,7 +60,7 @@ COMMANDS = {
 
 # How ``bsx --help`` lists them.
 HEADINGS = {
-    "Score texts": ("ui", "evaluate", "score", "align", "merge", "compare", "explain", "match", "mbr"),
+    "Score texts": ("ui", "evaluate", "score", "align", "merge", "compare", "match", "mbr"),
     "Choose a model or metric": ("models", "metrics", "registry"),
     "Evaluate metrics": ("meta", "spans", "error-free", "plan", "select", "card", "data"),
     "Explain metrics and models": ("factors", "disentangle", "intervene", "probe"),

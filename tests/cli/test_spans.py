@@ -1,4 +1,4 @@
-"""``bsx spans`` from files: the answer first, every form, explanations by a threshold, and one line for bad input."""
+"""``bsx spans`` from files: the answer first, every form, and one line for bad input."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ TEXT = "the old cat sat down"
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two annotators of twelve segments in six documents, two predictions, and risks of words."""
-    gold, near, far, risks = [HEADER], [HEADER], [HEADER], []
+    """Two annotators of twelve segments in six documents, and two predictions."""
+    gold, near, far = [HEADER], [HEADER], [HEADER]
     for i in range(12):
         of = f"A\t{i}\td{i // 2}"
         for who, end in (("r", 7), ("s", 11)):
@@ -25,10 +25,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             gold.append(f"{of}\t{who}\t{'' if i % 4 == 3 else 4}\t{'' if i % 4 == 3 else end}\t{severity}\t{TEXT}")
         near.append(f"{of}\t\t4\t{7 + i % 3}\tminor\t\t{TEXT}")
         far.append(f"{of}\t\t12\t{15 + i % 3}\tminor\t\t{TEXT}")
-        risks.append({"segment": i, "document": f"d{i // 2}", "candidate": TEXT, "risk": [0.1, 0.2 + i / 20, 0, 0, 0]})
     for name, rows in (("gold", gold), ("near", near), ("far", far)):
         (tmp_path / f"{name}.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    (tmp_path / "risks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in risks), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -65,23 +63,10 @@ def test_every_form_holds_the_figures(cli: Cli, files: Path) -> None:
     assert "Error spans" in Path("page.html").read_text(encoding="utf-8")
 
 
-def test_risks_of_words_are_judged_by_a_threshold(cli: Cli, files: Path) -> None:
-    def recall(threshold: float) -> float:
-        done = cli("spans", "gold.tsv", "-p", "risks.jsonl", "--threshold", threshold, "--format", "json")
-        assert done.status == 0, done.err
-        (one,) = json.loads(done.out)["predictions"]
-        return float(one["wmt"]["recall"])
-
-    # All nine erroneous outputs have their second word called, "old", which is what r marked and less than s did.
-    assert recall(0.15) > recall(0.5) > recall(0.95) == 0
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ("gold.tsv", "nothing to judge"),
-        ("gold.tsv -p risks.jsonl", "threshold"),
-        ("gold.tsv -p near.tsv --threshold 0.5", "threshold has no effect"),
         ("gold.tsv -p near.tsv --judged gold.tsv", "judged has no effect"),
         ("gold.tsv -p near.tsv --gold q", "no annotator 'q'"),
         ("gold.tsv --as-predicted r,r", "named twice"),

@@ -56,7 +56,6 @@ RIGHT: dict[str, str] = {
     "ensemble": "scores.tsv --columns a,b --human h --segment seg --how ridge --folds 3 --resamples 20 --format json",
     "ensemble factors": "scores.tsv --columns a,b --human h --how factors --factor-columns x1,x2 --resamples 20",
     "spans": "spans.tsv --predicted guesses.tsv --resamples 20 --format json -o {out}/s.json",
-    "spans risks": "spans.tsv --predicted risks.jsonl --threshold 0.5 --resamples 20",
     "plan meta": "systems.tsv --human h --columns a,b --segment seg --effect 0.2 --resamples 20 --format json",
     "plan compare": "--effect 0.2 --sd 1 --icc 0.1 --document-size 8 --noise 0.3 --judgments 2",
     "select segments": "whole.tsv --n 3 --method diversity --campaign {out}/campaign --format json",
@@ -85,7 +84,6 @@ RIGHT: dict[str, str] = {
     "data show": "paws-wiki-test --format json",
     "data raters": "ratings.tsv --resamples 20 --format json",
     "card": "judged.tsv --metrics chrf --parts agreement --resamples 20 --format json",
-    "explain": "judged.tsv --metrics chrf --method erasure --format json",
 }
 
 
@@ -183,11 +181,6 @@ def build(folder: Path) -> Path:
     ]
     _table(folder / "spans.tsv", marked)
     _table(folder / "guesses.tsv", [{**row, "start": 0} for row in marked])
-    risks = [
-        {"system": "s1", "segment": i, "candidate": "one young cat walked", "risk": [0.1, 0.6, i / 8, 0.2]}
-        for i in range(8)
-    ]
-    (folder / "risks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in risks), encoding="utf-8")
     _wmt(folder / "wmt", rng)
     lines = [f"{'the old' if i % 2 else 'one young'} {_sentence(rng)}\tL{i % 2}" for i in range(40)]
     (folder / "first.te.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")

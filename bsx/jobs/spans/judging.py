@@ -1,4 +1,4 @@
-"""Predicted error spans, or thresholded risks of words, held against those that people marked."""
+"""Predicted error spans, held against those that people marked."""
 
 from __future__ import annotations
 
@@ -53,9 +53,6 @@ class SpanFiles(BaseSettings):
     severities: Annotated[
         Sequence[str], Field(description="What further severities count as: NAME=minor, major, neutral or undecided.")
     ] = ()
-    threshold: Annotated[
-        float | None, Field(description="Risk from which a word of an explanation (bsx explain) is called an error.")
-    ] = None
     scores_out: Annotated[
         Path | str | None,
         Field(
@@ -104,13 +101,12 @@ def spans_found(settings: SpansRun) -> SpanResult:
         )
     given = {"severities": settings.severities, "skip_malformed": settings.skip_malformed}
     beside = {"texts": settings.texts, "judged": settings.judged}
-    marked = read_spans(settings.table, layout=settings.layout, threshold=settings.threshold, **beside, **given)  # type: ignore[arg-type]
+    marked = read_spans(settings.table, layout=settings.layout, **beside, **given)  # type: ignore[arg-type]
     predicted: dict[str, SpanTable] = {}
     for path in settings.predicted:
         read = read_spans(
             path,
             layout=settings.predicted_layout,
-            threshold=settings.threshold,
             texts=settings.texts,
             judged=settings.judged,
             **given,  # type: ignore[arg-type]
@@ -119,8 +115,6 @@ def spans_found(settings: SpansRun) -> SpanResult:
             raise InputError(f"two predictions are called {read.name!r}: rename a file", file=path)
         predicted[read.name] = read
     layouts = {marked.layout, *(one.layout for one in predicted.values())}
-    if settings.threshold is not None and "explain" not in layouts:
-        raise InputError("threshold has no effect: no file holds risks of words", setting="threshold")
     for name, using in (("texts", WITHOUT_TEXTS), ("judged", ERRORS_ONLY)):
         if beside[name] is not None and layouts.isdisjoint(using):
             raise InputError(f"{name} has no effect: it is for the layouts {', '.join(using)}", setting=name)

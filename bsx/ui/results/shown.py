@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from bsx.analysis.agreement.result import CompareResult
-from bsx.analysis.explanations.result import Explanations
 from bsx.analysis.present.cells import listed
 from bsx.analysis.present.parts import Chart, Section
 from bsx.analysis.report.build import findings
@@ -40,13 +39,11 @@ class RunNeighbours:
     Attributes:
         documents: name -> result, of what commands printed as JSON.
         spans: system -> place of the segment -> marked errors.
-        risks: system -> place of the segment -> risk of each word of the candidate; calibrated ones alone.
         notes: what could not be read, and why.
     """
 
     documents: dict[str, Result] = field(default_factory=dict)
     spans: dict[int, dict[int, list[ErrorSpan]]] = field(default_factory=dict)
-    risks: dict[int, dict[int, list[float]]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
@@ -80,38 +77,11 @@ def read_beside(run: Run, table: ScoredTable, *, own: bool) -> RunNeighbours:
         named = [] if result.provenance is None else [file.name for file in result.provenance.files]
         if not own and run.scores.name not in named:
             continue
-        if isinstance(result, Explanations):
-            _take_risks(result, path.name, table, places, found)
-        else:
-            found.documents[path.name] = result
+        found.documents[path.name] = result
     others = [path for path in files if path.suffix in TABLE_FORMATS and path != run.scores]
     for path in others[:_MOST_FILES] if own else ():
         _take_spans(run, path.name, table, places, found)
     return found
-
-
-def _take_risks(
-    result: Explanations, name: str, table: ScoredTable, places: dict[str, int], found: RunNeighbours
-) -> None:
-    if not result.calibrated.get("candidate"):
-        found.notes.append(
-            f"{name} holds word risks that are not calibrated: they rank words, and are no probabilities; they are not "
-            "shown."
-        )
-        return
-    left = 0
-    for row in result.rows:
-        system = str(row.columns.get("system", table.systems[0]))
-        segment = next((row.columns[key] for key in ("segment", "sid", "id") if key in row.columns), None)
-        place = None if segment is None else places.get(printed(str(segment)))
-        number = table.systems.index(system) if system in table.systems else None
-        column = None if number is None else table.candidate(number)
-        if place is None or number is None or column is None or table.text(column, place) != row.candidate:
-            left += 1
-            continue
-        found.risks.setdefault(number, {})[place] = [float(risk) for risk in row.risk]
-    if left:
-        found.notes.append(f"{name}: {left:,} rows are of no segment and system of this table, or of another text.")
 
 
 def _take_spans(run: Run, name: str, table: ScoredTable, places: dict[str, int], found: RunNeighbours) -> None:

@@ -69,7 +69,6 @@ class ResultViews:
             Route("/results/{run}/columns", _told(self._columns)),
             Route("/results/{run}/scores", _told(self._scores)),
             Route("/results/{run}/texts/{column}", _told(self._texts)),
-            Route("/results/{run}/risks/{system}", _told(self._risks)),
             Route("/results/{run}/spans/{system}", _told(self._spans)),
             Route("/results/{run}/align/{system}/{place}", _told(self._align)),
             Route("/results/{run}/selection", _told(self._selection)),
@@ -169,7 +168,6 @@ class ResultViews:
                 "lengths": table.lengths.tolist(),
                 "texts": [{"role": one.role, "name": one.name} for one in table.texts],
                 "languages": {"source": languages[0], "target": languages[1]},
-                "risks": sorted(opened.beside.risks),
                 "spans": sorted(opened.beside.spans),
                 "readOnly": self._workspace.read_only,
             },
@@ -185,9 +183,6 @@ class ResultViews:
         if number >= len(table.texts):
             raise UnknownNameError(f"there is no column {number} of texts")
         return _json(request, table.column(table.texts[number]))
-
-    def _risks(self, request: Request) -> Response:
-        return _json(request, self._open(self._run(request)).beside.risks.get(_number(request, "system"), {}))
 
     def _spans(self, request: Request) -> Response:
         found = self._open(self._run(request)).beside.spans.get(_number(request, "system"), {})

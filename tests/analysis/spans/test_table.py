@@ -139,20 +139,13 @@ def test_the_layouts_of_wmt(tmp_path: Path) -> None:
     assert (two.system, spans(two)) == ("B", [(None, None, "minor")])
 
 
-def test_what_xcomet_and_explain_write(tmp_path: Path) -> None:
+def test_what_xcomet_writes(tmp_path: Path) -> None:
     errors = [{"text": "old", "confidence": 0.4, "severity": "critical", "start": 3, "end": 6}]
     rows = [{"src": "s", "mt": "an old cat", "COMET": 0.5, "errors": errors}, {"src": "s", "mt": "b", "COMET": 1.0}]
     (tmp_path / "x.json").write_text(json.dumps({"outputs/A.de.txt": rows}), encoding="utf-8")
     one, two = read_spans(tmp_path / "x.json").outputs
     assert (one.system, one.segment, spans(one)) == ("A.de", "1", [(3, 6, "critical")])
     assert (two.segment, two.spans) == ("2", ())
-    risks = {"candidate": "a b  c d", "risk": [0.9, 0.8, 0.1, 0.5], "system": "A", "sid": 7}
-    (tmp_path / "e.jsonl").write_text(json.dumps(risks) + "\n", encoding="utf-8")
-    (one,) = read_spans(tmp_path / "e.jsonl", threshold=0.5).outputs
-    assert (one.system, one.segment, spans(one)) == ("A", "7", [(0, 3, "major"), (7, 8, "major")])
-    whole = {"kind": "explain", "by": "m", "rows": [{k: risks[k] for k in ("candidate", "risk")} | {"columns": risks}]}
-    (tmp_path / "e.json").write_text(json.dumps(whole), encoding="utf-8")
-    assert read_spans(tmp_path / "e.json", threshold=0.5).outputs[0].spans == one.spans
 
 
 def test_the_own_table_holds_every_other(tmp_path: Path) -> None:
@@ -188,18 +181,15 @@ def test_offsets_as_pandas_writes_them(tmp_path: Path) -> None:
     "document",
     [
         {"A.txt": [{"mt": "a text", "errors": 5}]},
-        {"by": "word", "rows": {"candidate": "a text"}},
-        {"by": "word", "rows": [1]},
-        {"by": "word", "rows": [{"columns": None, "candidate": "a text", "risk": [0, 1]}]},
-        {"by": "word", "rows": [{"columns": {"segment": "1"}, "candidate": "a text", "risk": ["high", 1]}]},
-        {"by": "word", "rows": [{"columns": {"segment": "1"}, "candidate": "a text", "risk": 5}]},
+        {"A.txt": {"mt": "a text"}},
+        {"A.txt": [1]},
     ],
 )
 def test_documents_of_other_shapes_are_refused(document: object, tmp_path: Path) -> None:
     file = tmp_path / "s.json"
     file.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(InputError):
-        read_spans(file, threshold=0.5)
+        read_spans(file)
 
 
 WRONG = {
@@ -253,12 +243,6 @@ def test_what_stands_beside_must_fit(tmp_path: Path) -> None:
         read_spans(file, texts=texts, judged=judged)
     with pytest.raises(UnknownNameError):
         read_spans(write(tmp_path / "b.tsv", "system|start|end|severity", "A|1|2|minor"))
-    (tmp_path / "e.jsonl").write_text('{"candidate": "a b", "risk": [0.5], "segment": "1"}\n', encoding="utf-8")
-    with pytest.raises(InputError) as raised:
-        read_spans(tmp_path / "e.jsonl")
-    assert raised.value.setting == "threshold"
-    with pytest.raises(InputError, match="1 risks for 2 words"):
-        read_spans(tmp_path / "e.jsonl", threshold=0.5)
 
 
 def rows_of(file: Path) -> Iterator[dict[str, str]]:

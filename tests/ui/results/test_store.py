@@ -174,24 +174,6 @@ def test_the_answer_is_the_presenters(tmp_path: Path) -> None:
     assert found.sections[0].id == "systems"
 
 
-def test_word_risks_are_shown_only_where_they_are_calibrated(tmp_path: Path) -> None:
-    run, table = folder_of(tmp_path)
-    row = {
-        "candidate": table.text(table.texts[2], 1),
-        "risk": [0.1, 0.9],
-        "columns": {"system": "ours", "id": "seg-1"},
-    }
-    document = {"by": "x", "method": {"candidate": "trained"}, "rows": [row, {**row, "candidate": "another"}]}
-    origin = {"kind": "explain", "command": "bsx explain", "versions": {}, "files": [], "signatures": {}}
-    for calibrated, expected in ((True, {0: {1: [0.1, 0.9]}}), (False, {})):
-        content = {**document, "calibrated": {"candidate": calibrated}, "provenance": origin}
-        (run.folder / "explain.json").write_text(json.dumps(content))
-        found = read_beside(run, table, own=True)
-        assert found.risks == expected
-        assert len(found.notes) == 1
-        assert found.notes[0].startswith("explain.json")
-
-
 def test_marked_errors_are_found(tmp_path: Path) -> None:
     run, table = folder_of(tmp_path)
     head = "system\tdocument\tsegment\tannotator\tside\tstart\tend\tseverity\tcategory\tcandidate\tsource\n"
