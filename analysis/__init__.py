@@ -77,12 +77,6 @@ if TYPE_CHECKING:
     from bsx.analysis.ensembles.result import EnsembleResult as EnsembleResult
     from bsx.analysis.ensembles.run import Combined as Combined, combine as combine, ensemble as ensemble
     from bsx.analysis.ensembles.settings import EnsembleSettings as EnsembleSettings
-    from bsx.analysis.explanations.attribution import Attribution as Attribution, erasure as erasure
-    from bsx.analysis.explanations.attribution import shapley as shapley
-    from bsx.analysis.explanations.calibration import Calibration as Calibration, calibration as calibration
-    from bsx.analysis.explanations.marks import MarkAgreement as MarkAgreement, compare_marks as compare_marks
-    from bsx.analysis.explanations.marks import mark_agreement as mark_agreement
-    from bsx.analysis.explanations.result import ExplainedRow as ExplainedRow, Explanations as Explanations
     from bsx.analysis.factors.base import Factor as Factor, FactorConfig as FactorConfig, FactorScores as FactorScores
     from bsx.analysis.factors.base import Resources as Resources, SentencePairs as SentencePairs
     from bsx.analysis.factors.crosslingual import cross_lingual_bias as cross_lingual_bias

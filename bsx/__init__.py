@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from bsx.errors import BsxError as BsxError, DataUnavailableError as DataUnavailableError, InputError as InputError
     from bsx.errors import MissingExtraError as MissingExtraError, ModelUnavailableError as ModelUnavailableError
     from bsx.errors import RegistryError as RegistryError, UnknownNameError as UnknownNameError
-    from bsx.jobs.explaining import explain as explain
     from bsx.metrics.base import Metric as Metric, PairMetric as PairMetric
     from bsx.metrics.blocks import PairScores as PairScores, Pairs as Pairs
     from bsx.metrics.core import MetricConfig as MetricConfig

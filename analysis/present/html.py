@@ -15,7 +15,6 @@ from bsx.analysis.present.parts import (
     Heading,
     Notes,
     Part,
-    Passages,
     Prose,
     Segments,
     TablePart,
@@ -46,8 +45,7 @@ tbody th { font-weight: normal } td.n { font-variant-numeric: tabular-nums } .en
 figure { margin: 0; break-inside: avoid } figcaption { font-weight: 600 }
 figure svg { display: block; max-width: 100%; height: auto; overflow: visible;
   background: #fffefb }
-.heat { background: color-mix(in srgb, var(--mark) calc(var(--heat) * 6%), transparent) }
-.risky { text-decoration: underline } dt { color: var(--soft) } dd { margin-inline-start: 1.2rem }
+dt { color: var(--soft) } dd { margin-inline-start: 1.2rem }
 @media screen { caption { position: sticky; left: 0; max-width: min(60rem, calc(100vw - 2.2rem)) } }
 @media screen and (max-width: 36rem) { th, td { padding: .25rem .4rem } table { font-size: .85rem }
   tr > :first-child { position: sticky; left: 0; background: var(--paper) }
@@ -65,8 +63,7 @@ _SCOPED = """.bsx-result table { border-collapse: collapse; border: 0; border-bl
 .bsx-result tbody th { font-weight: normal }
 .bsx-result thead { border-bottom: 1px solid } .bsx-result .n { text-align: right !important }
 .bsx-result td.n { font-variant-numeric: tabular-nums } .bsx-result p { max-width: 50rem; font-size: .9em }
-.bsx-result p.lead { font-size: 1em } .bsx-result .risky { text-decoration: underline }
-.bsx-result .heat { background: color-mix(in srgb, #d4883a calc(var(--heat) * 6%), transparent) }"""
+.bsx-result p.lead { font-size: 1em }"""
 
 
 def piece(parts: Sequence[Part]) -> str:
@@ -132,10 +129,6 @@ def _part(part: Part, data: str, *, charts: bool) -> Iterator[str]:
         yield f"<h3>{escape(part.title)}</h3>"
         yield _texts(part.texts)
         yield _table(part.scores, "")
-    elif isinstance(part, Passages):
-        yield f"<p>{escape(part.caption)}</p>"
-        for name, texts in part.rows:
-            yield f"<h3>{escape(name)}</h3>{_texts(texts)}"
     elif isinstance(part, Segments):
         yield f"<p>{escape(part.caption)}: {len(part.rows):,} rows.</p>"
 
@@ -175,7 +168,4 @@ def _texts(texts: Iterable[tuple[str, tuple[TextRun, ...]]]) -> str:
 
 
 def _run(run: TextRun) -> str:
-    if run.heat is not None:
-        look = f'class="word heat{" risky" * run.differs}" style="--heat:{run.heat}"'
-        return f'<span {look} title="{escape(run.hint)}">{escape(run.text)}</span>'
     return f"<mark>{escape(run.text)}</mark>" if run.differs else escape(run.text)

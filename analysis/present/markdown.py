@@ -18,7 +18,6 @@ from bsx.analysis.present.parts import (
     Notes,
     Page,
     Part,
-    Passages,
     Prose,
     Segments,
     TablePart,
@@ -98,12 +97,6 @@ def _part(part: Part, data: str) -> Iterator[str]:
         yield from (f"*{escape(part.title)}{end}* {escape(part.alt)}", "")
     elif isinstance(part, Example):
         yield from _example(part)
-    elif isinstance(part, Passages):
-        yield from (_line(part.caption), "")
-        for name, texts in part.rows:
-            said = "; ".join(f"{label}: {_runs(runs)}" for label, runs in texts)
-            yield f"- {escape(name)}: {said}"
-        yield ""
     elif isinstance(part, Segments):
         yield from _segments(part)
 

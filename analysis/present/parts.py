@@ -160,15 +160,11 @@ class TextRun:
 
     Attributes:
         text: the piece, with the white space after it.
-        differs: whether it is not in the text it is compared with, or stands out otherwise.
-        heat: shade from 0 to 9, or None.
-        hint: what a reader who points at it is told.
+        differs: whether it is not in the text it is compared with.
     """
 
     text: str
     differs: bool
-    heat: int | None = None
-    hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -220,21 +216,6 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Passages:
-    """Texts one below the other, their words shaded.
-
-    Attributes:
-        caption: what the shades mean.
-        rows: name of each row, and the label and pieces of each of its texts.
-        full: whether it belongs to the full form only.
-    """
-
-    caption: str
-    rows: tuple[tuple[str, tuple[tuple[str, tuple[TextRun, ...]], ...]], ...]
-    full: bool = True
-
-
-@dataclass(frozen=True)
 class Segments:
     """All rows of a table of scores.
 
@@ -273,20 +254,7 @@ class Surprise:
     full: bool = True
 
 
-Part = (
-    Answer
-    | Prose
-    | Heading
-    | Findings
-    | Notes
-    | Commands
-    | TablePart
-    | Chart
-    | Example
-    | Passages
-    | Segments
-    | Surprise
-)
+Part = Answer | Prose | Heading | Findings | Notes | Commands | TablePart | Chart | Example | Segments | Surprise
 
 
 @dataclass

@@ -13,7 +13,6 @@ from bsx.analysis.present.parts import (
     Heading,
     Notes,
     Part,
-    Passages,
     Prose,
     TablePart,
 )
@@ -100,16 +99,10 @@ def _block(part: Part) -> str:
         return "\n".join(f"Note: {item}" for item in part.items)
     if isinstance(part, Commands):
         return "\n".join(part.lines)
-    return "\n".join(_texts(part)) if isinstance(part, Example | Passages) else ""
+    return "\n".join(_texts(part)) if isinstance(part, Example) else ""
 
 
-def _texts(part: Example | Passages) -> Iterator[str]:
-    if isinstance(part, Passages):
-        yield part.caption
-        for name, texts in part.rows:
-            yield name
-            yield from (f"  {label}: {_marked(runs)}" for label, runs in texts)
-        return
+def _texts(part: Example) -> Iterator[str]:
     yield part.title
     yield from (f"  {label}: {_marked(runs)}" for label, runs in part.texts)
     yield aligned(part.scores)

@@ -17,7 +17,6 @@ from bsx.analysis.present.parts import (
     Example,
     Heading,
     Part,
-    Passages,
     Section,
     Surprise,
 )
@@ -34,7 +33,7 @@ from bsx.support.untyped import JsonObject
 _ORDER = (
     *("meta", "meta-judgments", "raters", "train-curve", "compare", "disentangle", "intervene"),
     *("adversarial-challenge", "adversarial-triples", "adversarial-pairs", "adversarial-perturb"),
-    *("explain", "probe", "ensemble", "card", "cards", "leaderboard", "protocol", "reproduce"),
+    *("probe", "ensemble", "card", "cards", "leaderboard", "protocol", "reproduce"),
 )
 """Kinds of results in the order of their sections; others come after these."""
 
@@ -159,8 +158,6 @@ def _place(kind: str) -> int:
 
 
 def _fitted(part: Part, aligner: Aligner, examples: int) -> Part:
-    if isinstance(part, Passages):
-        return replace(part, rows=part.rows[:examples])
     if not isinstance(part, Example) or not part.pairs:
         return part
     grids, remark = aligner.align(part.pairs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.published import demetr, effeval, eval4nlp, flickr8k, kaster2021, mteb, paws, wmt17, wmt22_auto, wmt23
+from benchmarks.published import demetr, effeval, flickr8k, kaster2021, mteb, paws, wmt17, wmt22_auto, wmt23
 from benchmarks.published.table import Figure, PublishedFacts, Score, Work, judged
 from bsx.analysis.published import LeftOut, Reproduced, ReproducedTable
 from bsx.errors import DataUnavailableError, InputError, UnknownNameError
@@ -20,7 +20,6 @@ TABLES: dict[str, tuple[PublishedFacts, Callable[[Work], list[Figure]]]] = {
     "mteb": (mteb.FACTS, mteb.recompute),
     "wmt17": (wmt17.FACTS, wmt17.recompute),
     "demetr": (demetr.FACTS, demetr.recompute),
-    "eval4nlp": (eval4nlp.FACTS, eval4nlp.recompute),
     "flickr8k": (flickr8k.FACTS, flickr8k.recompute),
     "paws": (paws.FACTS, paws.recompute),
     "wmt23": (wmt23.FACTS, wmt23.recompute),

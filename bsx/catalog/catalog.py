@@ -15,7 +15,6 @@ from bsx.catalog.entries.base import UNSCORED, Entry, validate
 from bsx.catalog.entries.judges import JudgeEntry
 from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, MetricEntry
 from bsx.catalog.entries.models import Baseline, Family, LanguageEntry, ModelEntry
-from bsx.catalog.entries.risks import ExplainerEntry
 from bsx.catalog.reading import read_entry, read_list, read_mapping, read_named
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError, RegistryError, UnknownNameError
@@ -34,7 +33,6 @@ _FILES = (
     "metrics/*.yaml",
     "factors/*.yaml",
     "ensembles/*.yaml",
-    "explainers/*.yaml",
     "judges/*.yaml",
     "baselines/*/*.yaml",
 )
@@ -47,7 +45,7 @@ class Catalog:
     language the one of the same code. The first folder must be right as a whole. In the others a broken file costs only
     its own entries: asking for one of these raises the file's error (of a list of families or languages, asking for
     any), and `problems` lists them all. Baselines,
-    ensembles, explainers and judges' prompts are read when they are asked for.
+    ensembles and judges' prompts are read when they are asked for.
 
     Args:
         folders: the shipped folder first, then overlays in rising precedence.
@@ -64,8 +62,8 @@ class Catalog:
         self.metrics: dict[str, MetricEntry] = {}
         self.factors: dict[str, FactorEntry] = {}
         self.origins: dict[tuple[str, str], Path] = {}
-        """(kind, name) -> its file; kind is family, model, language, metric, factor, ensemble, explainer, judge or
-        baseline (``language/model``)."""
+        """(kind, name) -> its file; kind is family, model, language, metric, factor, ensemble, judge or baseline
+        (``language/model``)."""
         self.replaced: dict[tuple[str, str], Path] = {}
         """(kind, name) -> the file whose entry another one stands in for, where that says something else."""
         self.problems: list[RegistryError] = []
@@ -90,7 +88,7 @@ class Catalog:
             steps.append((f"factor {file.stem}", partial(self._add_column, "factor", FactorEntry, file, self.factors)))
         for file in sorted((folder / "baselines").glob("*/*.yaml")):
             self._place("baseline", f"{file.parent.name}/{file.stem}", file)
-        for kind in ("ensemble", "explainer", "judge"):
+        for kind in ("ensemble", "judge"):
             for file in sorted((folder / f"{kind}s").glob("*.yaml")):
                 self._place(kind, file.stem, file)
         for name, step in steps:
@@ -255,26 +253,6 @@ class Catalog:
             )
         return read_named(EnsembleEntry, file)
 
-    def explainer(self, model: str) -> ExplainerEntry | None:
-        """Return how the risk of words is told from a model's vectors (canonical name), or None.
-
-        Raises:
-            RegistryError: if its file is broken or does not fit the model.
-        """
-        file = self.origins.get(("explainer", model))
-        if file is None:
-            return None
-        entry = read_entry(ExplainerEntry, file)
-        if entry.model != model or model not in self.models:
-            raise RegistryError(
-                f"model: is {entry.model!r}; the file must be called after a model it is for", file=file
-            )
-        wanted = [part.layer for part in (entry.reference, entry.free) if part is not None]
-        wanted += [entry.trained.vectors, *entry.trained.layers] if entry.trained is not None else []
-        if max(wanted, default=0) > self.models[model].layers:
-            raise RegistryError(f"layer {max(wanted)}: {model} has {self.models[model].layers} layers", file=file)
-        return entry
-
     def judge(self, name: str) -> JudgeEntry:
         """Return the judge's prompt called ``name``.
 
@@ -292,7 +270,7 @@ class Catalog:
         return read_named(JudgeEntry, file)
 
     def check(self) -> list[RegistryError]:
-        """Read everything, baselines, ensembles, explainers and judges included, and return all problems.
+        """Read everything, baselines, ensembles and judges included, and return all problems.
 
         A claim about several languages needs a source, and a figure a language that the registry knows.
         """
@@ -314,8 +292,6 @@ class Catalog:
                     self.baseline(language, model)
                 elif kind == "ensemble":
                     self.ensemble(name)
-                elif kind == "explainer":
-                    self.explainer(name)
                 elif kind == "judge":
                     self.judge(name)
             except RegistryError as error:

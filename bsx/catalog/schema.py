@@ -11,7 +11,6 @@ from bsx.catalog.datasets import DatasetEntry
 from bsx.catalog.entries.judges import JudgeEntry
 from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, MetricEntry
 from bsx.catalog.entries.models import Baseline, Family, LanguageEntry, ModelEntry
-from bsx.catalog.entries.risks import ExplainerEntry
 from bsx.catalog.protocols import ProtocolEntry
 from bsx.catalog.published import PublishedEntry
 from bsx.catalog.thresholds import StudyEntry
@@ -24,7 +23,6 @@ KINDS: dict[str, Any] = {
     "metric": MetricEntry,
     "factor": FactorEntry,
     "ensemble": EnsembleEntry,
-    "explainer": ExplainerEntry,
     "judge": JudgeEntry,
     "family": dict[str, Family],
     "dataset": list[DatasetEntry],

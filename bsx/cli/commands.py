@@ -29,7 +29,6 @@ COMMANDS = {
     "card": ("bsx.cli.report", "Measure all that can be measured of a metric: one card, step by step; compare cards."),
     "plan": ("bsx.cli.meta", "Plan a study: how many segments, systems and judgments it needs."),
     "compare": ("bsx.cli.meta", "Compare systems under a metric: are they different?"),
-    "explain": ("bsx.cli.explain", "Tell how likely each word of a candidate, and of its source, is an error."),
     "match": ("bsx.cli.score", "Show the token alignment behind a score."),
     "mbr": ("bsx.cli.mbr", "Choose among candidates by minimum Bayes risk under a metric."),
     "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
@@ -58,7 +57,7 @@ COMMANDS = {
 
 # How ``bsx --help`` lists them.
 HEADINGS = {
-    "Score texts": ("ui", "evaluate", "score", "align", "merge", "compare", "explain", "match", "mbr"),
+    "Score texts": ("ui", "evaluate", "score", "align", "merge", "compare", "match", "mbr"),
     "Choose a model or metric": ("models", "metrics", "registry"),
     "Evaluate metrics": ("meta", "plan", "card", "data"),
     "Explain metrics and models": ("factors", "disentangle", "intervene", "probe"),

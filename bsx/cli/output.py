@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # Typer carries its own copy of click
 
 FORMS = {
     **{".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv"},
-    **{".json": "json", ".html": "html", ".htm": "html", ".jsonl": "jsonl", ".xlsx": "xlsx"},
+    **{".json": "json", ".html": "html", ".htm": "html", ".xlsx": "xlsx"},
 }
 """What the name of an output ends in -> the form that it is written in; a command may have some of them only."""
 FILE_OR_FOLDER = "FILE|FOLDER"

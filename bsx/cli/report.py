@@ -81,7 +81,7 @@ def report(
             raise InputError(f"{name} has no effect together with checklist: leave it out", setting=name)
     output = None if settings.output is None else Path(settings.output)
     if output is not None:
-        check_ending(output, {*FORMS.values()} - {"jsonl"}, format, is_file=True)
+        check_ending(output, {*FORMS.values()}, format, is_file=True)
     made = jobs.checklist(**{name: value for name, value in set_fields(settings).items() if name != "output"})
     write_shown(made, None, format, output, full=full)
     if output is not None:

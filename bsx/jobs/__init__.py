@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from bsx.jobs.scoring.shards import score_shard as score_shard
     from bsx.jobs.baselines import BaselineSettings as BaselineSettings, ComputedBaseline as ComputedBaseline
     from bsx.jobs.baselines import baseline as baseline
-    from bsx.jobs.explaining import ExplainTableSettings as ExplainTableSettings, explain_table as explain_table
-    from bsx.jobs.explaining import ExplainTextsSettings as ExplainTextsSettings, explain as explain
     from bsx.jobs.layers import LayerSweep as LayerSweep, SweepSettings as SweepSettings, sweep_layers as sweep_layers
     from bsx.jobs.layers import TuneSettings as TuneSettings, Tuning as Tuning, tune as tune
     from bsx.jobs.planning import PlanCompareRun as PlanCompareRun, PlanDisentangleRun as PlanDisentangleRun

@@ -257,7 +257,7 @@ class ReproduceRun(RunConfig, Watched):
     tables: Annotated[
         Sequence[str],
         Field(
-            description="Tables: kaster2021, effeval, wmt22-auto, mteb, wmt17, demetr, eval4nlp, flickr8k, paws, "
+            description="Tables: kaster2021, effeval, wmt22-auto, mteb, wmt17, demetr, flickr8k, paws, "
             "wmt23. "
             "kaster2021 alone is printed in the layout of that paper."
         ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import shlex
@@ -65,9 +64,6 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 several = (row.split(b"\t") for row in rows)
                 rows = [b"\t".join([*cell[:2], b"%d" % (i // 3), cell[3]]) for i, cell in enumerate(several)]
             file.write_bytes(b"".join([*head, *rows]))
-    risks = [json.loads(line) for line in (folder / "risks.jsonl").read_text(encoding="utf-8").splitlines()]
-    named = [risks[i % len(risks)] | {"system": f"s{i % 2}", "segment": i // 2} for i in range(LINES)]
-    (folder / "risks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in named), encoding="utf-8")
     return folder
 
 

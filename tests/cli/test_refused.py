@@ -76,8 +76,6 @@ IDLE = [
     ("card --side-by-side a.json b.json --timed 20", "timed"),
     ("card --side-by-side a.json b.json --device cpu", "device"),
     ("card --metrics chrf --parts nosuch", "parts"),
-    ("explain judged.tsv --metrics chrf --resamples 30", "resamples has no effect"),
-    ("explain judged.tsv --metrics chrf --seed 30", "seed has no effect"),
     ("mbr judged.tsv --metrics chrf --prune-to 3", "prune_to has no effect"),
     ("mbr judged.tsv --metrics chrf --check 3", "check has no effect"),
     ("meta scores.tsv --columns a --human-ties 1", "human_ties needs"),
@@ -244,4 +242,4 @@ def test_the_cells_of_acc_eq_are_pooled_where_that_is_asked_for(folder: Path, cl
 
 
 def test_there_is_a_case_for_most_commands() -> None:
-    assert len(COMMANDS.keys() & {words.split()[0] for words, _ in IDLE}) > 14
+    assert len(COMMANDS.keys() & {words.split()[0] for words, _ in IDLE}) > len(COMMANDS) // 3

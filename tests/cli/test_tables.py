@@ -102,11 +102,6 @@ def test_a_name_of_a_picture_is_no_table(cli: Run, folder: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("command", "name", "known"),
     [
-        (
-            ("explain", "texts.tsv", "--metrics", "chrf"),
-            "r.tsv",
-            ".txt, .md, .tex, .csv, .json, .html, .jsonl, .xlsx",
-        ),
         (COMMANDS["meta"], "r.tsv", ".txt, .md, .tex, .csv, .json, .html, .xlsx"),
         (("adversarial", "perturb", "--list"), "r.parquet", ".txt, .md, .tex, .csv, .json, .html, .xlsx"),
     ],

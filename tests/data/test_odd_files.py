@@ -37,7 +37,7 @@ def test_pipes_in_an_overlay_are_named_and_not_waited_for(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipes = ["models/p.yaml", "metrics/p.yaml", "factors/p.yaml", "baselines/de/minilm.yaml", "ensembles/p.yaml"]
-    pipes += ["explainers/p.yaml", "families.yaml", "languages.yaml", "datasets.yaml", "z.yml"]
+    pipes += ["families.yaml", "languages.yaml", "datasets.yaml", "z.yml"]
     for name in pipes:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         os.mkfifo(tmp_path / name)

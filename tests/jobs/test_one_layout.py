@@ -386,22 +386,6 @@ def test_lists_of_candidates_have_the_usual_segments(cli: Callable[..., Outcome]
         assert [row["id"] for row in rows_of(tmp_path / "d.tsv")] == ["a", "b"]
 
 
-def test_explained_rows_keep_their_columns(table: Path, cli: Callable[..., Outcome], tmp_path: Path) -> None:
-    few = write(tmp_path / "few.tsv", [dict(row) for row in rows_of(table)[:3]])
-    done = cli("explain", few, "--metrics", "chrf", "--format", "jsonl")
-    assert done.status == 0, done.err
-    found = [json.loads(line) for line in done.out.splitlines()]
-    assert [(row["system"], row["segment"], row["mark"]) for row in found] == [
-        (row["system"], row["segment"], row["mark"]) for row in rows_of(few)
-    ]
-    rows = json.loads(cli("explain", few, "--metrics", "chrf", "--format", "json").out)["rows"]
-    assert [row.pop("columns") | row for row in rows] == found
-    taken = write(tmp_path / "taken.tsv", [{**row, "risk": 1} for row in rows_of(few)])
-    done = cli("explain", taken, "--metrics", "chrf")
-    assert (done.status, done.err.count("\n")) == (2, 1)
-    assert "has a column 'risk' already" in done.err
-
-
 def test_a_wide_table_comes_out_long(cli: Callable[..., Outcome], tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [
         {"reference": "the cat sat", "a": "a cat sat", "b": "cats sit", "note": "x"},

@@ -125,26 +125,3 @@ def test_scores_without_texts_cannot_be_told(cli: Cli, trained: Path, tmp_path: 
     table = write(tmp_path / "plain.tsv", [(k % 7, k) for k in range(40)], f"{spec} human")
     found = warnings(cli("meta", table, "--columns", spec, "--format", "json"))
     assert [one["name"] for one in found] == ["no-texts"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("rows_of", "said"), [("dev", True), ("other", False)])
-def test_explanations_of_rows_that_the_networks_learned(
-    cli: Cli, tmp_path: Path, rows_of: str, said: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from bsx.data.seen import SeenRows, beside_entry
-    from bsx.jobs.explaining import explain
-
-    pairs = [("the old bridge was closed", "die alte Brücke war gesperrt"), ("it rained", "es regnete")]
-    learned = SeenRows.of(pairs if rows_of == "dev" else [("a", "b")])
-    monkeypatch.setattr(SeenRows, "read", classmethod(lambda cls, file, sha256: learned))
-    assert beside_entry(Path("x.yaml")).name == "x.rows.safetensors"
-    result = explain(
-        [candidate for candidate, _ in pairs],
-        sources=[source for _, source in pairs],
-        marks={"candidate": [[0, 0, 1, 0, 0], [1, 0]]},
-        model="me5-small-q4",
-        resamples=20,
-    )
-    assert bool(result.warnings) == said
-    assert ("was trained on 2 of the 2 rows" in result.to_text()) == said

@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("statsmodels")
 import bsx
 import bsx.jobs
-from benchmarks.published import demetr, effeval, eval4nlp, mteb, paws, wmt17, wmt22_auto
+from benchmarks.published import demetr, effeval, mteb, paws, wmt17, wmt22_auto
 from benchmarks.published.flickr8k import caption_words
 from benchmarks.published.harness import TABLES, reproduce
 from benchmarks.published.table import FactsPart, Figure, PublishedFacts, Work, judged
@@ -92,13 +92,13 @@ def test_verdicts() -> None:
 
 def test_figures_that_nobody_printed_are_not_called_published(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [name for name, (facts, _) in TABLES.items() if facts.called != "published"] == ["demetr"]
-    facts, recompute = TABLES["eval4nlp"]
+    facts, recompute = TABLES["effeval"]
     monkeypatch.setitem(TABLES, "demetr", (facts.model_copy(update={"called": "independent"}), recompute))
-    result = reproduce(["eval4nlp", "demetr"], small)
+    result = reproduce(["effeval", "demetr"], small)
     text = result.to_text()
     assert "6 of 6 published figures in 1 table are met within their tolerance. 6 of 6 independent figures in 1" in text
     tables = [part for part in parts_of(result) if isinstance(part, TablePart) and part.caption.startswith("Figures")]
-    assert [part.columns[2] for part in tables] == ["published", "independent"]
+    assert [part.columns[3] for part in tables] == ["published", "independent"]
     assert [row["called"] for row in records_of(result)] == ["published"] * 6 + ["independent"] * 6
 
 
@@ -123,40 +123,32 @@ def test_the_command_names_every_table(cli: Run) -> None:
     assert f"Tables: {', '.join(TABLES)}." in shown
 
 
-def tags(folder: Path, *, lost: str = "") -> None:
-    """Write two sentences a pair, of which the first has words of both kinds."""
-    for pair in ("ro-en", "et-en"):
-        rows = [
-            {"id": 1, "target_tags": "0 1 0 1", "xmover_shap": f"0.1 0.9 0.2 {lost or 0.15}"},
-            {"id": 2, "target_tags": "0 0", "xmover_shap": "0.5 0.1"},
-        ]
-        write(folder / f"eval4nlp/{pair}-dev.tsv", rows)
+def scored(folder: Path, last: object = 3) -> None:
+    """Write two sets of four segments, with the scores of three metrics; ``last`` is the last one of the first."""
+    rows = [(1, 0, 0, 3, 1), (2, 1, 1, 2, 0), (3, 2, 2, 1, 0), (4, 3, last, 0, 1)]
+    for name in ("wmt15", "wmt16"):
+        cells = [dict(zip(("id", "human", "m-a", "m-b", "m-c"), row, strict=True)) for row in rows]
+        write(folder / f"effeval/{name}.tsv", [{"lp": "de-en", **row} for row in cells])
+    figures = {"m-a": 0.9995, "m-b": -1, "m-c": 0}
+    published = [
+        {"set": name, "column": column, "pearson": r} for name in ("wmt15", "wmt16") for column, r in figures.items()
+    ]
+    write(folder / "effeval/published.tsv", published)
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder with data of one table, small enough to compute by hand."""
-    cells = {"AUC": 0.75, "AP": 0.833, "Recall at top-K": 0.5}
-    stated(
-        monkeypatch,
-        eval4nlp,
-        "eval4nlp",
-        cells={"ro-en": cells, "et-en": cells},
-        sentences={"ro-en": 1, "et-en": 1},
-    )
-    tags(tmp_path)
+    stated(monkeypatch, effeval, "effeval", rows={"wmt15": 4, "wmt16": 4}, tolerance=0.001)
+    scored(tmp_path)
     return tmp_path
 
 
-def test_word_level_figures_by_hand(small: Path) -> None:
-    # Scores .9 (error), .2, .15 (error), .1: one of four pairs of an error and another word is in the wrong order.
-    result = reproduce(["eval4nlp"], small)
+def test_a_table_is_asked_for_by_its_name(small: Path) -> None:
+    result = reproduce(["effeval"], small)
     assert result.ok
-    assert figures(result, "eval4nlp")["ro-en", "AUC"][0] == pytest.approx(0.75)
-    assert figures(result, "eval4nlp")["ro-en", "AP"][0] == pytest.approx((1 + 2 / 3) / 2)
-    assert figures(result, "eval4nlp")["et-en", "Recall at top-K"][0] == 0.5
-    with pytest.raises(UnknownNameError, match=r"there are eval4nlp"):
-        result["evalnlp"]
+    with pytest.raises(UnknownNameError, match=r"there are effeval"):
+        result["efeval"]
 
 
 def test_all_lists_what_it_left_out(cli: Run, small: Path) -> None:
@@ -164,71 +156,71 @@ def test_all_lists_what_it_left_out(cli: Run, small: Path) -> None:
     assert done.status == 0, done.err
     assert "6 of 6 published figures in 1 table are met" in done.out
     for name in TABLES:
-        assert (f"Left out: {name}: {small}: has no " in done.out) == (name != "eval4nlp")
-    (small / "eval4nlp/et-en-dev.tsv").unlink()
+        assert (f"Left out: {name}: {small}: has no " in done.out) == (name != "effeval")
+    (small / "effeval/wmt16.tsv").unlink()
     done = cli("reproduce", "--all", "--data-dir", small, "--format", "json")
     content = json.loads(done.out)
-    assert (done.status, content["ok"], len(content["tables"]["eval4nlp"]["cells"])) == (0, True, 3)
-    assert content["tables"]["eval4nlp"]["left_out"][-1]["what"] == "et-en"
-    assert "has no eval4nlp/et-en-dev.tsv" in content["tables"]["eval4nlp"]["left_out"][-1]["reason"]
+    assert (done.status, content["ok"], len(content["tables"]["effeval"]["cells"])) == (0, True, 3)
+    assert content["tables"]["effeval"]["left_out"][-1]["what"] == "wmt16"
+    assert "has no effeval/wmt16.tsv" in content["tables"]["effeval"]["left_out"][-1]["reason"]
     assert content["provenance"]["kind"] == "reproduce"
-    assert [file["name"] for file in content["provenance"]["files"]] == ["ro-en-dev.tsv"]
+    assert [file["name"] for file in content["provenance"]["files"]] == ["published.tsv", "wmt15.tsv"]
 
 
 def test_a_cell_that_is_off_fails_the_command(cli: Run, small: Path) -> None:
-    tags(small, lost="0.05")
-    done = cli("reproduce", "eval4nlp", "--data-dir", small)
+    scored(small, last=-3)
+    done = cli("reproduce", "effeval", "--data-dir", small)
     assert done.status == 1
-    assert "Off without a reason: 4." in done.out
-    assert sum(line.startswith("eval4nlp") and "-en A" in line for line in done.out.splitlines()) == 4
+    assert "Off without a reason: 2." in done.out
+    assert sum(line.startswith("effeval") and "wmt1" in line for line in done.out.splitlines()) == 2
 
 
 def test_every_way_out_says_the_same(cli: Run, small: Path, tmp_path: Path) -> None:
     files = [tmp_path / f"out.{suffix}" for suffix in ("txt", "md", "json")]
     for file in files:
-        assert cli("reproduce", "eval4nlp", "--data-dir", small, "-o", file).status == 0
+        assert cli("reproduce", "effeval", "--data-dir", small, "-o", file).status == 0
     text, markdown, content = (file.read_text(encoding="utf-8") for file in files)
-    shown = cli("reproduce", "eval4nlp", "--data-dir", small, "--full").out
+    shown = cli("reproduce", "effeval", "--data-dir", small, "--full").out
     assert shown.partition("How to repeat")[0] == text.partition("How to repeat")[0]  # the commands differ
     summary = "6 of 6 published figures in 1 table are met within their tolerance."
     assert summary in text
     assert summary in markdown
-    assert "| ro-en | AP | 0.833 | 0.8333 | +0.0003 | met |" in markdown
-    assert "bsx reproduce eval4nlp" in markdown
-    cell = json.loads(content)["tables"]["eval4nlp"]["cells"][1]
-    assert cell["difference"] == pytest.approx(0.000333, abs=1e-6)
+    assert "| wmt15 | m | a | 0.9995 | 1.0000 | +0.0005 | met |" in markdown
+    assert "bsx reproduce effeval" in markdown
+    cell = json.loads(content)["tables"]["effeval"]["cells"][0]
+    assert cell["difference"] == pytest.approx(0.0005)
     # The document is one that reports read.
     assert cli("report", files[2], "-o", tmp_path / "report.md").status == 0
     assert summary in (tmp_path / "report.md").read_text(encoding="utf-8")
     # Several are summed up as one, and of a table left out in one of them another has the figures.
     other = json.loads(content)
-    other["tables"] = {"other": other["tables"]["eval4nlp"]}
-    other["left_out"] = [{"what": "eval4nlp", "reason": "no data"}, {"what": "paws", "reason": "no data"}]
+    other["tables"] = {"other": other["tables"]["effeval"]}
+    other["left_out"] = [{"what": "effeval", "reason": "no data"}, {"what": "paws", "reason": "no data"}]
     (tmp_path / "other.json").write_text(json.dumps(other), encoding="utf-8")
     assert cli("report", files[2], tmp_path / "other.json", "-o", tmp_path / "report.md").status == 0
     both = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert "12 of 12 published figures in 2 tables are met" in both
     assert "Left out: paws: no data" in both
-    assert "| eval4nlp | no data |" not in both
+    assert "| effeval | no data |" not in both
     pytest.importorskip("jinja2")
-    done = cli("reproduce", "eval4nlp", "--data-dir", small, "-o", tmp_path / "out.html")
+    done = cli("reproduce", "effeval", "--data-dir", small, "-o", tmp_path / "out.html")
     assert done.status == 0, done.err
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
     assert summary in page
-    assert summary in cli("reproduce", "eval4nlp", "--data-dir", small, "--format", "html").out
+    assert summary in cli("reproduce", "effeval", "--data-dir", small, "--format", "html").out
 
 
 def test_wrong_use_is_one_line(cli: Run, small: Path, tmp_path: Path) -> None:
     cases: list[tuple[list[object], str]] = [
         (["--data-dir", small], "name tables, or give all"),
-        (["eval4nlp", "--all", "--data-dir", small], "name tables, or give all"),
-        (["eval4nlp"], "has no eval4nlp/"),
-        (["eval4npl", "--data-dir", small], "eval4npl: no such table; known are kaster2021"),
-        (["eval4npl", "--data-dir", small], "Near: eval4nlp."),
-        (["eval4nlp", "--data-dir", small / "none"], "none: there is no such folder of data"),
+        (["effeval", "--all", "--data-dir", small], "name tables, or give all"),
+        (["effeval"], "has no effeval/"),
+        (["efeval", "--data-dir", small], "efeval: no such table; known are kaster2021"),
+        (["efeval", "--data-dir", small], "Near: effeval."),
+        (["effeval", "--data-dir", small / "none"], "none: there is no such folder of data"),
         (
-            ["eval4nlp", "--data-dir", small, "--metrics", "chrf"],
+            ["demetr", "--data-dir", small, "--metrics", "chrf"],
             "metrics needs a table that other metrics can stand in",
         ),
         (["paws", "--data-dir", small, "--metrics", "chfr"], "chfr"),
@@ -249,11 +241,11 @@ def test_wrong_use_is_one_line(cli: Run, small: Path, tmp_path: Path) -> None:
 def test_without_a_clone_one_line_says_so(
     cli: Run, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert cli("reproduce", "eval4nlp", "--data-dir", small, "-o", tmp_path / "found.json").status == 0
+    assert cli("reproduce", "effeval", "--data-dir", small, "-o", tmp_path / "found.json").status == 0
     monkeypatch.setattr(reporting, "_CLONE", tmp_path / "benchmarks" / "published")
     with pytest.raises(DataUnavailableError, match="clone"):
-        bsx.jobs.reproduce(tables=["eval4nlp"], data_dir=small)
-    for tables in (["eval4nlp"], ["kaster2021"], ["--all"]):
+        bsx.jobs.reproduce(tables=["effeval"], data_dir=small)
+    for tables in (["effeval"], ["kaster2021"], ["--all"]):
         done = cli("reproduce", *tables, "--data-dir", small)
         assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
         assert "a clone of the repository" in done.err
@@ -263,19 +255,17 @@ def test_without_a_clone_one_line_says_so(
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ({"target_tags": "0 1", "xmover_shap": "0.1"}, "line 2: 2 tags of 0 and 1 are due for 1 scores"),
-        ({"target_tags": "0 2", "xmover_shap": "0.1 0.2"}, "line 2: 2 tags of 0 and 1 are due for 2 scores"),
-        ({"target_tags": "0 1", "xmover_shap": "0.1 x"}, "line 2: tags and scores are numbers between spaces"),
-        ({"target_tags": "0 1"}, "has no column 'xmover_shap'"),
-        ({"target_tags": "0 0", "xmover_shap": "0.1 0.2"}, "0 sentences have words of both kinds, 1 were published"),
+        ({"m-a": "x", "m-b": 1, "m-c": 1}, "line 2"),
+        ({"m-a": 1, "m-b": 1}, "has no column 'm-c'"),
+        ({"m-a": 1, "m-b": 1, "m-c": 1}, "has 1 rows, 4 were published"),
     ],
 )
-def test_damaged_data_are_named(cli: Run, small: Path, tmp_path: Path, cells: dict[str, str], message: str) -> None:
-    write(small / "eval4nlp/et-en-dev.tsv", [cells])
+def test_damaged_data_are_named(cli: Run, small: Path, tmp_path: Path, cells: dict[str, Any], message: str) -> None:
+    write(small / "effeval/wmt16.tsv", [{"lp": "de-en", "id": 1, "human": 1, **cells}])
     output = tmp_path / "out.md"
     done = cli("reproduce", "--all", "--data-dir", small, "-o", output)
     assert done.status == 2
-    assert "et-en-dev.tsv" in done.err
+    assert "wmt16.tsv" in done.err
     assert message in done.err
     assert not output.exists()
 
@@ -420,7 +410,6 @@ MEASURED = {
     "kaster2021": (269, 262, 7),
     "effeval": (186, 186, 0),
     "wmt22-auto": (198, 198, 0),
-    "eval4nlp": (6, 6, 0),
     "flickr8k": (2, 2, 0),
     "paws": (6, 6, 0),
     "demetr": (31, 31, 0),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 
 pytest.importorskip("statsmodels")
 import bsx
-from benchmarks.published import demetr, effeval, eval4nlp, mteb, wmt22_auto
+from benchmarks.published import demetr, effeval, mteb, wmt22_auto
 from benchmarks.published.harness import TABLES, reproduce
 from benchmarks.published.table import PublishedFacts
 from bsx.errors import DataUnavailableError, InputError
@@ -135,46 +134,6 @@ def test_wmt22(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     write(root / "txt/references/generaltest2022.en-hr.ref.A.hr", "one line")
     with pytest.raises(InputError, match=r"en-hr.ref.A.hr: has 1 segments, 2 were published"):
         reproduce(["wmt22-auto"], root, score=score)
-
-
-WORDS = [[("the", -0.1), ("cat", -0.9), ("sat", -0.2), ("down", -0.15)], [("it", 0.5), ("rains", 0.1)]]
-
-
-def eval4nlp_checkout(root: Path, words: object) -> None:
-    for pair in ("ro-en", "et-en"):
-        folder = root / f"data/dev/{pair}-dev"
-        contents = {
-            "src": ("a b c d", "e f"),
-            "mt": ("the cat sat down", "it rains"),
-            "da": (10, 20),
-            "src-tags": ("0 0 0 0", "0 0"),
-            "tgt-tags": ("0 1 0 1", "0 0"),
-        }
-        for kind, lines in contents.items():
-            write(folder / f"dev.{kind}", *lines)
-        file = root / f"baselines/xmover-shap/{pair}_exps.pkl"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(pickle.dumps(words))
-
-
-def test_eval4nlp(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    cells = {"AUC": 0.75, "AP": 0.833, "Recall at top-K": 0.5}  # by hand, see test_word_level_figures_by_hand
-    counts = {"ro-en": 1, "et-en": 1}
-    stated(monkeypatch, eval4nlp, "eval4nlp", cells={"ro-en": cells, "et-en": cells}, sentences=counts)
-    eval4nlp_checkout(tmp_path / "eval4nlp", [[(word, np.float64(value)) for word, value in words] for words in WORDS])
-    for folder in (tmp_path, tmp_path / "eval4nlp"):
-        assert [cell.verdict for cell in reproduce(["eval4nlp"], folder)["eval4nlp"].cells] == ["met"] * 6
-    broken: list[tuple[object, str]] = [
-        (WORDS[:1], "ro-en_exps.pkl: has 1 sentences, 2 were published"),
-        ([WORDS[0], WORDS[0]], "ro-en_exps.pkl: sentence 2 has other words than its translation"),
-        ([WORDS[0], [("it", "high"), ("rains", 1)]], "ro-en_exps.pkl: is not a list of words with a value each"),
-        ([WORDS[0], [Path("it")]], "ro-en_exps.pkl: it names"),
-    ]
-    for words, message in broken:
-        eval4nlp_checkout(tmp_path / "eval4nlp", words)
-        with pytest.raises(InputError) as error:
-            reproduce(["eval4nlp"], tmp_path)
-        assert message in str(error.value)
 
 
 def test_mteb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from tests.ui.conftest import OWN
 from tests.ui.results import made
 
 OF_TABLE = [
-    *(RECORD, SCORES, SUMMARY, COMPARISON, COMMANDS, LOG, SELECTION, "explain.json", "input-1.tsv"),
+    *(RECORD, SCORES, SUMMARY, COMPARISON, COMMANDS, LOG, SELECTION, "input-1.tsv"),
     *(name + end for name in (SCORES, "input-1.tsv", "input-2.tsv") for end in ("", *BESIDE)),
     *(f"scores{end}" for end in TABLES),
 ]
@@ -71,10 +71,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / COMMANDS).write_text("bsx score\n")
     (folder / LOG).write_text("scored\n")
     (folder / SELECTION).write_text('{"version": 1, "segments": {"seg-0": {"note": "x"}}}')
-    row = {"candidate": content[0]["candidate"], "risk": [0.1] * 7, "columns": {"system": "ours", "id": "seg-0"}}
-    origin = {"kind": "explain", "command": "bsx explain", "versions": {}, "files": [], "signatures": {}}
-    explained = {"by": "x", "method": {"candidate": "trained"}, "calibrated": {"candidate": True}, "rows": [row]}
-    (folder / "explain.json").write_text(json.dumps({**explained, "provenance": origin}))
     (folder / "input-1.tsv").write_text("id\tcandidate\treference\n1\ta cat\tthe cat\n")
     record = json.loads((folder / RECORD).read_text())
     record |= {"state": "cancelled", "files": [{"name": "t.tsv", "stored": "input-1.tsv"}]}

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from bsx.analysis.agreement.result import CompareResult
-from bsx.analysis.explanations.result import Explanations
 from bsx.analysis.present.cells import listed
 from bsx.analysis.present.parts import Chart, Section
 from bsx.analysis.report.build import findings
 from bsx.analysis.report.documents import Document, ScoreRows, parse_document
 from bsx.catalog.catalog import load_registry
 from bsx.data.lines import NamedFile
-from bsx.data.pairing import printed
 from bsx.data.sidecar import ScoredMetricRow, Sidecar, read_sidecar
 from bsx.errors import BsxError
 from bsx.support.result import Result
@@ -36,25 +34,21 @@ class RunNeighbours:
 
     Attributes:
         documents: name -> result, of what commands printed as JSON.
-        risks: system -> place of the segment -> risk of each word of the candidate; calibrated ones alone.
         notes: what could not be read, and why.
     """
 
     documents: dict[str, Result] = field(default_factory=dict)
-    risks: dict[int, dict[int, list[float]]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
-def read_beside(run: Run, table: ScoredTable, *, own: bool) -> RunNeighbours:
+def read_beside(run: Run, *, own: bool) -> RunNeighbours:
     """Read the documents in the folder of a run; what cannot be read is said, not fatal.
 
     Args:
         run: the run.
-        table: its scores.
         own: whether the folder is the run's own; else what names another table is left out.
     """
     found = RunNeighbours()
-    places = {printed(name): place for place, name in enumerate(table.segments)}
     files = sorted(path for path in run.folder.iterdir() if path.is_file() and not path.name.startswith("."))
     documents = [
         path
@@ -75,35 +69,8 @@ def read_beside(run: Run, table: ScoredTable, *, own: bool) -> RunNeighbours:
         named = [] if result.provenance is None else [file.name for file in result.provenance.files]
         if not own and run.scores.name not in named:
             continue
-        if isinstance(result, Explanations):
-            _take_risks(result, path.name, table, places, found)
-        else:
-            found.documents[path.name] = result
+        found.documents[path.name] = result
     return found
-
-
-def _take_risks(
-    result: Explanations, name: str, table: ScoredTable, places: dict[str, int], found: RunNeighbours
-) -> None:
-    if not result.calibrated.get("candidate"):
-        found.notes.append(
-            f"{name} holds word risks that are not calibrated: they rank words, and are no probabilities; they are not "
-            "shown."
-        )
-        return
-    left = 0
-    for row in result.rows:
-        system = str(row.columns.get("system", table.systems[0]))
-        segment = next((row.columns[key] for key in ("segment", "sid", "id") if key in row.columns), None)
-        place = None if segment is None else places.get(printed(str(segment)))
-        number = table.systems.index(system) if system in table.systems else None
-        column = None if number is None else table.candidate(number)
-        if place is None or number is None or column is None or table.text(column, place) != row.candidate:
-            left += 1
-            continue
-        found.risks.setdefault(number, {})[place] = [float(risk) for risk in row.risk]
-    if left:
-        found.notes.append(f"{name}: {left:,} rows are of no segment and system of this table, or of another text.")
 
 
 @dataclass(frozen=True)

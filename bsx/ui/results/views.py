@@ -69,7 +69,6 @@ class ResultViews:
             Route("/results/{run}/columns", _told(self._columns)),
             Route("/results/{run}/scores", _told(self._scores)),
             Route("/results/{run}/texts/{column}", _told(self._texts)),
-            Route("/results/{run}/risks/{system}", _told(self._risks)),
             Route("/results/{run}/align/{system}/{place}", _told(self._align)),
             Route("/results/{run}/selection", _told(self._selection)),
             Route("/results/{run}/selection", self._change, methods=["POST"]),
@@ -88,7 +87,7 @@ class ResultViews:
                 choices = run.record.choices
                 named = TextNames(choices.source, choices.reference, choices.document)
                 table = read_table(run.scores, named, lambda rows: self._rows.__setitem__(run.name, rows))
-                beside = read_beside(run, table, own=self._own(run))
+                beside = read_beside(run, own=self._own(run))
                 found = _Opened(table, beside, shown(run, table, beside), state)
             self._held[run.name] = found
             while len(self._held) > _HELD:  # its file of texts closes when nobody reads it any more
@@ -168,7 +167,6 @@ class ResultViews:
                 "lengths": table.lengths.tolist(),
                 "texts": [{"role": one.role, "name": one.name} for one in table.texts],
                 "languages": {"source": languages[0], "target": languages[1]},
-                "risks": sorted(opened.beside.risks),
                 "readOnly": self._workspace.read_only,
             },
         )
@@ -183,9 +181,6 @@ class ResultViews:
         if number >= len(table.texts):
             raise UnknownNameError(f"there is no column {number} of texts")
         return _json(request, table.column(table.texts[number]))
-
-    def _risks(self, request: Request) -> Response:
-        return _json(request, self._open(self._run(request)).beside.risks.get(_number(request, "system"), {}))
 
     def _align(self, request: Request) -> Response:
         if self._workspace.read_only:

@@ -83,7 +83,7 @@ NO_RESULTS = {
     # Pages, which are HTML and Markdown already.
     "Report",
     # A part of a result that has all of it.
-    *("ExplainedRow", "MetricComparison", "Transferred"),
+    *("MetricComparison", "Transferred"),
 }
 
 
@@ -184,9 +184,7 @@ ELSEWHERE = {"Card", "CardRun", "Checklist", "EvaluationResult", "Leaderboard", 
 BUILDERS: dict[str, Callable[[], object]] = {
     "AlignedDocuments": _aligned,
     "Alignment": lambda: bsx.Scorer(model="minilm").align("a cat", "the cat"),
-    "Attribution": lambda: analysis.erasure(lambda kept: kept @ np.array([0.1, 0.4]), 2),
     "AllComparisons": lambda: analysis.compare_all({n: table()[n] for n in NAMES}, table()["human"], analysis.williams),
-    "Calibration": lambda: analysis.calibration([[0.1, 0.9], [0.4, 0.2]], [[0, 1], [0, 1]], resamples=20),
     "ChallengeResult": _challenge,
     "CompareResult": lambda: analysis.compare_systems(_scores(), metric="m_1", resamples=40, all_pairs=True),
     "Clusters": lambda: analysis.significance_clusters({"a_1": 0.5, "b": 0.4}, np.array([[1, 0.01], [0.9, 1]])),
@@ -211,9 +209,6 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "DisentangleResult": lambda: analysis.disentangle(table(), ["good"], ["50%_x", "poor & slow"]),
     "Estimate": lambda: analysis.pearson(table()["good"], table()["human"]),
     "EnsembleResult": lambda: analysis.ensemble(table(), NAMES, "human", group="lp", resamples=20),
-    "Explanations": lambda: analysis.Explanations(
-        "m_1", {"candidate": "erasure"}, {"candidate": False}, (analysis.ExplainedRow("a b_c", (0.1, 0.9)),)
-    ),
     "FactorScores": lambda: analysis.compute_factors("lex", ["a cat", "a dog"], ["a cat", "the dog"])["lex"],
     "Interventions": _interventions,
     "Judgments": lambda: analysis.Judgments(
@@ -225,7 +220,6 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "LearningCurve": lambda: analysis.learning_curve(
         lambda sample: table()["good"], table()["human"], table()["human"], table()["lp"], sizes=[10, 20], seeds=(1, 2)
     ),
-    "MarkAgreement": lambda: analysis.mark_agreement([[0.1, 0.9], [0.4, 0.2]], [[0, 1], [0, 1]], resamples=20),
     "MetaResult": lambda: analysis.meta_evaluate(table(), NAMES, "human", group="lp"),
     "MetricScores": lambda: bsx.get_metric("chrf").score(["a cat", "a dog"], ["a cat", "the dog"]),
     "ModelSelection": lambda: analysis.expected_model_selection(table()["good"], table()["human"], sample=5),

@@ -749,33 +749,3 @@ def test_controls_are_not_listed_as_metrics(tmp_path: Path) -> None:
     (tmp_path / "scores.tsv.signatures.json").write_text(json.dumps({"metrics": metrics}))
     made = build_report([read_document(tmp_path / "scores.tsv")])
     assert "2 scored rows under chrf, and under the control length." in section(made, "scored").lead
-
-
-def explained(*, calibrated: bool, excess: tuple[float, float] | None = None, n: int = 50) -> Report:
-    """Return the report of risks, held against marks if an interval is given."""
-    from bsx.analysis.explanations.calibration import Calibration
-    from bsx.analysis.explanations.result import ExplainedRow, Explanations
-    from bsx.analysis.report.documents import Document
-    from bsx.analysis.stats.results import Estimate
-
-    shares = {}
-    if excess is not None:
-        off = Estimate(sum(excess) / 2, *excess, p=0.5, n=n, confidence=0.95, method="bootstrap")
-        shares = {"candidate": Calibration(error=off, excess=off)}
-    rows = tuple(ExplainedRow(f"one two{i}", (0.125, 0.875), reference=("one two",)) for i in range(30))
-    result = Explanations("m", {"candidate": "match"}, {"candidate": calibrated}, rows, calibration=shares)
-    return build_report([Document("words.json", None, result)])
-
-
-@pytest.mark.parametrize(
-    ("calibrated", "excess", "shown"),
-    [(True, (-0.1, 0.1), True), (True, (0.05, 0.2), False), (True, None, False), (False, None, False)],
-)
-def test_risks_of_words_are_shown_only_where_they_are_calibrated(
-    calibrated: bool, excess: tuple[float, float] | None, shown: bool
-) -> None:
-    made = explained(calibrated=calibrated, excess=excess)
-    written = made.to_markdown()
-    assert ("0.88" in written or "0.875" in written) is shown
-    assert ("are not shown" in section(made, "words").lead) is not shown
-    assert "two7" in written  # the order of words stays

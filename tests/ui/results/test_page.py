@@ -370,30 +370,6 @@ def test_texts_stand_in_their_language(browser: Browser, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_risks_of_words_show(browser: Browser, tmp_path: Path) -> None:
-    content = made.rows(4, ["ours", "theirs"])
-    made.write(tmp_path / "run", content, compared=False)
-    row = {"candidate": content[2]["candidate"], "risk": [0.05, 0.9, 0.3, 0.2, 0.1]}
-    origin = {"kind": "explain", "command": "bsx explain", "versions": {}, "files": [], "signatures": {}}
-    explained = {
-        **{"by": "x", "method": {"candidate": "trained"}, "calibrated": {"candidate": True}, "provenance": origin},
-        "rows": [{**row, "columns": {"system": "ours", "id": "seg-1"}}],
-    }
-    (tmp_path / "run" / "explain.json").write_text(json.dumps(explained), encoding="utf-8")
-    with served(Workspace(tmp_path)) as address, opened(browser, address, "run") as page:
-        page.locator("#a").select_option(label="ours")
-        page.locator("#query").fill("seg-1")
-        page.locator("#marks").select_option("risks")
-        risky = page.locator(".gridbody .risky")
-        expect(risky).to_have_count(1)
-        assert risky.inner_text() == str(content[2]["candidate"]).split()[1]
-        assert "0.90" in (risky.get_attribute("title") or "")
-        page.locator("#query").fill("")
-        page.locator("#sort").select_option("risk")
-        assert names(page)[0] == "seg-1"
-
-
-@pytest.mark.slow
 def test_a_large_table_says_how_far_it_is_read(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

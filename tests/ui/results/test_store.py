@@ -168,35 +168,19 @@ def test_the_answer_is_the_presenters(tmp_path: Path) -> None:
     from bsx.analysis.report.documents import read_document
 
     run, table = folder_of(tmp_path)
-    found = shown(run, table, read_beside(run, table, own=True))
+    found = shown(run, table, read_beside(run, own=True))
     result = read_document(run.file("compare.json")).content
     assert found.lead == in_form(result, "answer")  # type: ignore[arg-type] # a result
     assert found.sections[0].id == "systems"
 
-
-def test_word_risks_are_shown_only_where_they_are_calibrated(tmp_path: Path) -> None:
     run, table = folder_of(tmp_path)
-    row = {
-        "candidate": table.text(table.texts[2], 1),
-        "risk": [0.1, 0.9],
-        "columns": {"system": "ours", "id": "seg-1"},
-    }
-    document = {"by": "x", "method": {"candidate": "trained"}, "rows": [row, {**row, "candidate": "another"}]}
-    origin = {"kind": "explain", "command": "bsx explain", "versions": {}, "files": [], "signatures": {}}
-    for calibrated, expected in ((True, {0: {1: [0.1, 0.9]}}), (False, {})):
-        content = {**document, "calibrated": {"candidate": calibrated}, "provenance": origin}
-        (run.folder / "explain.json").write_text(json.dumps(content))
-        found = read_beside(run, table, own=True)
-        assert found.risks == expected
-        assert len(found.notes) == 1
-        assert found.notes[0].startswith("explain.json")
 
 
 def test_a_damaged_document_is_told_and_does_no_harm(tmp_path: Path) -> None:
     run, table = folder_of(tmp_path)
     (run.folder / "broken.json").write_text("{")
     (run.folder / "other.json").write_text('{"provenance": {"kind": "no such"}}')
-    found = read_beside(run, table, own=True)
+    found = read_beside(run, own=True)
     assert len(found.notes) == 2
     assert [*found.documents] == ["compare.json"]
 
@@ -206,11 +190,11 @@ def test_a_table_among_others_takes_only_what_names_it(tmp_path: Path) -> None:
     for name in ("scores.jsonl", "scores.jsonl.signatures.json", "compare.json"):
         shutil.copy(run.folder / name, tmp_path / name)
     alone = Workspace(tmp_path).run("scores.jsonl")
-    assert [*read_beside(alone, read_table(alone.scores), own=False).documents] == ["compare.json"]
+    assert [*read_beside(alone, own=False).documents] == ["compare.json"]
     shutil.move(tmp_path / "scores.jsonl", tmp_path / "more.jsonl")
     shutil.move(tmp_path / "scores.jsonl.signatures.json", tmp_path / "more.jsonl.signatures.json")
     alone = Workspace(tmp_path).run("more.jsonl")
-    assert read_beside(alone, read_table(alone.scores), own=False).documents == {}
+    assert read_beside(alone, own=False).documents == {}
 
 
 def test_two_tabs_do_not_lose_each_others_notes(tmp_path: Path) -> None:

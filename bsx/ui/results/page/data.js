@@ -11,7 +11,6 @@
  * @property {number[]} lengths
  * @property {{role: string, name: string}[]} texts
  * @property {{source: string, target: string}} languages
- * @property {number[]} risks
  * @property {boolean} readOnly
  */
 
@@ -21,7 +20,7 @@
  * @property {number} other metric to hold it against
  * @property {number} a system
  * @property {number} b system to compare with, or -1
- * @property {"place"|"score"|"difference"|"disagreement"|"risk"|"length"} sort
+ * @property {"place"|"score"|"difference"|"disagreement"|"length"} sort
  * @property {boolean} down
  * @property {string} query
  * @property {number} document or -1
@@ -90,8 +89,6 @@ export class Data {
     this.lengths = Float64Array.from(columns.lengths);
     /** @type {Map<number, (string|null)[]>} texts by the number of their column */
     this.texts = new Map();
-    /** @type {Map<number, Record<string, number[]>>} */
-    this.risks = new Map();
     /** @type {Map<string, any>} what was computed once */
     this.known = new Map();
   }
@@ -118,17 +115,6 @@ export class Data {
     });
   }
 
-  /** The highest risk of a word of each candidate. @param {number} system */
-  risk(system) {
-    return this.once(`risk ${system}`, () => {
-      const values = new Float64Array(this.size).fill(NaN);
-      for (const [place, words] of Object.entries(this.risks.get(system) ?? {})) {
-        if (words.length) values[Number(place)] = Math.max(...words);
-      }
-      return values;
-    });
-  }
-
   /** The values by which a choice sorts. @param {Choice} choice @returns {Float64Array | null} */
   keys(choice) {
     const { sort, metric, other, a, b } = choice;
@@ -140,7 +126,6 @@ export class Data {
         return x.map((value, i) => Math.abs(value - y[i]));
       });
     }
-    if (sort === "risk") return this.risk(a);
     if (sort === "length") return this.lengths;
     return null;
   }

@@ -168,13 +168,7 @@ const browse = async (columns, values) => {
   };
   let warming = 0;
   const needed = async () => {
-    const jobs = sides().map((one) => need(one.i));
-    for (const system of [choice.a, choice.b]) {
-      if (columns.risks.includes(system) && !data.risks.has(system)) {
-        jobs.push((async () => { data.risks.set(system, await (await ask(`/risks/${system}`)).json()); data.known.clear(); })());
-      }
-    }
-    await Promise.all(jobs);
+    await Promise.all(sides().map((one) => need(one.i)));
     // Texts and orders are made ready for searching and sorting while nobody waits.
     const sorts = /** @type {Choice["sort"][]} */ ([...$("sort").options].map((/** @type {HTMLOptionElement} */ one) => one.value));
     const ready = [
@@ -216,19 +210,6 @@ const browse = async (columns, values) => {
       const [left, right] = diff(/** @type {string} */ (texts[candidates[0]]), /** @type {string} */ (texts[candidates[1]]));
       put(candidates[0], left);
       put(candidates[1], right);
-    } else if (marks === "risks") {
-      for (const k of candidates) {
-        const risks = data.risks.get(systems.indexOf(shown[k].name))?.[place];
-        const text = texts[k];
-        if (!risks || text === null) continue;
-        let number = 0;
-        nodes.set(k, text.split(/(\s+)/u).map((word) => {
-          if (!word.trim()) return document.createTextNode(word);
-          const risk = risks[number] ?? 0;
-          number += 1;
-          return make("span", { class: `word heat h${Math.min(5, Math.floor(risk * 10))}${risk >= 0.5 ? " risky" : ""}`, title: `probability of an error: ${risk.toFixed(2)}` }, word);
-        }));
-      }
     }
     return shown.map((one, k) => ({ ...one, text: texts[k], nodes: nodes.get(k) }));
   };
@@ -351,7 +332,6 @@ const browse = async (columns, values) => {
     const sorts = [["place", "order of the file"], ["score", "score"]];
     if (choice.b >= 0) sorts.push(["difference", "difference of the two systems"]);
     if (metrics.length > 1) sorts.push(["disagreement", "disagreement of two metrics"]);
-    if (columns.risks.includes(choice.a)) sorts.push(["risk", "risk of a word"]);
     sorts.push(["length", "length"]);
     if (!sorts.some(([value]) => value === choice.sort)) choice.sort = "score";
     fill("sort", sorts.map(([value, text]) => option(value, text)), choice.sort);
@@ -359,7 +339,6 @@ const browse = async (columns, values) => {
     const ways = [];
     if (column("reference", undefined) >= 0) ways.push(["reference", "what differs from the reference"]);
     if (choice.b >= 0) ways.push(["systems", "what the two systems differ in"]);
-    if ([choice.a, choice.b].some((one) => columns.risks.includes(one))) ways.push(["risks", "risks of words"]);
     ways.push(["", "nothing"]);
     if (!ways.some(([value]) => value === marks)) marks = ways[0][0];
     fill("marks", ways.map(([value, text]) => option(value, text)), marks);
@@ -384,7 +363,6 @@ const browse = async (columns, values) => {
     const said = {
       reference: `Marked: ${words} of a candidate that are not in the reference; in the reference, shaded: ${words} that ${a} lacks.`,
       systems: `Marked: ${words} of ${a} that ${b} lacks, and the other way round.`,
-      risks: "Shaded: the probability that a human marks the word as an error; underlined from one half on.",
     };
     $("legend").textContent = said[marks] ?? "";
   };
@@ -411,7 +389,7 @@ const browse = async (columns, values) => {
     show();
     const before = JSON.stringify([choice, marks]);
     await needed();
-    if (before === JSON.stringify([choice, marks]) && choice.query === "" && choice.sort !== "risk") grid.again();
+    if (before === JSON.stringify([choice, marks]) && choice.query === "") grid.again();
     else show();
   };
 
