@@ -177,7 +177,7 @@ def test_the_answer_is_the_presenters(tmp_path: Path) -> None:
 
 
 def test_a_damaged_document_is_told_and_does_no_harm(tmp_path: Path) -> None:
-    run, table = folder_of(tmp_path)
+    run, _ = folder_of(tmp_path)
     (run.folder / "broken.json").write_text("{")
     (run.folder / "other.json").write_text('{"provenance": {"kind": "no such"}}')
     found = read_beside(run, own=True)
