@@ -279,28 +279,6 @@ def open_distinct(settings: MetricSettings, columns: Iterable[str] = (), *useful
     return metrics
 
 
-def compute_scores(
-    settings: MetricSettings,
-    candidates: Sequence[str],
-    references: Sequence[str] | None,
-    sources: Sequence[str] | None = None,
-    *,
-    skip_errors: bool = False,
-    turn: bool = True,
-    where: Callable[[int], str] = lambda place: f"row {place + 1}",
-    progress: Progress | None = None,
-) -> TableScores:
-    """Compute metrics' scores of rows of texts; see `open_distinct` and `score_texts`."""
-    from bsx.metrics.summary import about
-
-    metrics = open_distinct(settings)
-    scores = score_texts(
-        metrics, candidates, references, sources, skip_errors=skip_errors, turn=turn, where=where, progress=progress
-    )
-    scores.notes += about(metrics)
-    return scores
-
-
 def score_texts(
     metrics: Sequence[Metric],
     candidates: Sequence[str],
