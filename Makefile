@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export TOKENIZERS_PARALLELISM := true
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test test-all test-hub test-external test-engines lint docs notebooks wheel bench clean
+.PHONY: help demo test test-all test-hub test-external test-engines lint docs notebooks reproduce wheel bench clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -76,6 +76,9 @@ docs: $(STAMP) ## Build the documentation into site/, strictly
 
 notebooks: $(STAMP) ## Run the notebooks and store their outputs (data: see CONTRIBUTING.md)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/notebooks.py
+
+reproduce: $(STAMP) ## Recompute published tables (data: see docs/evaluate/reproduce.md)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.published $(TABLES)
 
 wheel: $(STAMP) ## Build the wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .

@@ -111,7 +111,6 @@ if TYPE_CHECKING:
     from bsx.analysis.probing.result import ProbedModel as ProbedModel, ProbeResult as ProbeResult
     from bsx.analysis.probing.result import SideBySide as SideBySide, Transferred as Transferred
     from bsx.analysis.probing.tasks import ProbingTask as ProbingTask
-    from bsx.analysis.published import Reproduced as Reproduced
     from bsx.analysis.report.build import build_report as build_report
     from bsx.analysis.report.documents import Document as Document, parse_document as parse_document
     from bsx.analysis.report.documents import TableColumns as TableColumns, read_document as read_document

@@ -158,7 +158,7 @@ LACKING = re.compile(
 # conversion takes long (tests/models/test_me5.py).
 ELSEWHERE = re.compile(
     r"(pip|make|ssh|python3?(\.\d+)?|[a-z]+-env/bin/pip) |bsx data get |bsx ui\b|bsx convert (scores|compare)\.json|"
-    r"bsx reproduce |.* --engine ray |.* me5-small-q4$|.* sentence-qe |.* judge-qe:|"
+    r".* --engine ray |.* me5-small-q4$|.* sentence-qe |.* judge-qe:|"
     r"bsx meta --protocol"
 )
 

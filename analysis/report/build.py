@@ -20,7 +20,6 @@ from bsx.analysis.present.parts import (
     Section,
     Surprise,
 )
-from bsx.analysis.published import Reproduced, together
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.result import Report
 from bsx.analysis.report.scored import scored, segments
@@ -33,7 +32,7 @@ from bsx.support.untyped import JsonObject
 _ORDER = (
     *("meta", "meta-judgments", "raters", "train-curve", "compare", "disentangle", "intervene"),
     *("adversarial-challenge", "adversarial-triples", "adversarial-pairs", "adversarial-perturb"),
-    *("probe", "ensemble", "card", "cards", "leaderboard", "protocol", "reproduce"),
+    *("probe", "ensemble", "card", "cards", "leaderboard", "protocol"),
 )
 """Kinds of results in the order of their sections; others come after these."""
 
@@ -94,7 +93,7 @@ def build_report(documents: Sequence[Document], settings: ReportParts) -> Report
     leads = any(isinstance(document.content, ScoreRows) for document in documents)  # else it is signatures alone
     results = [
         what if leads else None,
-        *_presented(_one_reproduction(documents), aligner, settings.examples),
+        *_presented(documents, aligner, settings.examples),
         segments(documents),
         None if leads else what,
         repeat(documents, settings.origin, aligner.signature),
@@ -111,13 +110,6 @@ def findings(documents: Sequence[Document], examples: int) -> list[Section]:
     """
     what = scored(documents)
     return [*_presented(documents, Aligner(None), examples), *([what] if what is not None else [])]
-
-
-def _one_reproduction(documents: Sequence[Document]) -> list[Document]:
-    """Return the documents with the published tables of all of them as one."""
-    several = [document.content for document in documents if isinstance(document.content, Reproduced)]
-    others = [document for document in documents if not isinstance(document.content, Reproduced)]
-    return [*others, Document("published tables", None, together(several))] if several else others
 
 
 def _presented(documents: Sequence[Document], aligner: Aligner, examples: int) -> Iterator[Section]:

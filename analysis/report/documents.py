@@ -25,7 +25,7 @@ from bsx.support.settings import BaseSettings
 
 _COMMANDS = (
     "bsx meta, plan, compare, align, disentangle, intervene, adversarial triples, pairs, "
-    "perturb or challenge, ensemble, probe, card and reproduce"
+    "perturb or challenge, ensemble, probe and card"
 )
 
 

@@ -52,7 +52,7 @@ def _right(work: Work, pairs: list[MinimalPair]) -> dict[str, dict[str, int]]:
     """Return severity -> rows, right and ties of chrF2."""
     references = [pair.reference or "" for pair in pairs]
     good, bad = (
-        work.scores("chrf", [getattr(pair, kind) for pair in pairs], references).values for kind in ("good", "bad")
+        work.score("chrf", [getattr(pair, kind) for pair in pairs], references).values for kind in ("good", "bad")
     )
     found = {}
     for severity in dict.fromkeys(pair.severity for pair in pairs):

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts, same_count
+from benchmarks.published.table import FactsPart, Figure, LeftOut, PublishedFacts, Work, read_facts, same_count
 from bsx.analysis.datasets.wmt import load_wmt_da
-from bsx.analysis.published import LeftOut
 from bsx.analysis.stats.correlation import pearson
 from bsx.data import cells
-from bsx.data.columns import Labels, read_columns
+from bsx.data.columns import read_columns
 from bsx.data.lines import line_list
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -27,10 +26,9 @@ class PublisherFacts(FactsPart):
 
 
 class EffevalFacts(PublishedFacts):
-    """``effeval.yaml``: ``rows``, ``texts`` and the publisher's layout of each set."""
+    """``effeval.yaml``: ``rows`` and the publisher's layout of each set."""
 
     rows: dict[str, int]
-    texts: dict[str, str]
     publisher: dict[str, PublisherFacts]
 
 
@@ -38,7 +36,7 @@ FACTS = read_facts("effeval", EffevalFacts)
 
 
 def recompute(work: Work) -> list[Figure]:
-    """Return r of every metric and encoder with people, as `benchmarks.published.harness.reproduce` wants them."""
+    """Return r of every metric and encoder with people, as `benchmarks.published.__main__.reproduce` wants them."""
     path = work.find("effeval/published.tsv", "effeval/results/efficient-transformer-metrics")
     if path.is_dir():
         return _from_results(work, path)
@@ -62,8 +60,6 @@ def recompute(work: Work) -> list[Figure]:
                 metric, _, encoder = column.partition("-")
                 at = {"set": name, "metric": metric, "encoder": encoder}
                 figures.append(Figure(at, r, pearson(np.asarray(columns[column], dtype=np.float64), human).estimate))
-            if work.own:
-                figures += _own(work, name, columns, human)
     return figures
 
 
@@ -92,12 +88,6 @@ def _from_results(work: Work, folder: Path) -> list[Figure]:
             if without:
                 reason = f"{without} of the {len(files)} files of results have no file of {len(human):,} scores"
                 work.left_out.append(LeftOut(what=f"{name}: results without scores", reason=reason))
-            candidates, references = (
-                [text for part in rows for text in part.texts(kind)] for kind in ("candidate", "reference")
-            )
-            for spec in work.own:
-                at = {"set": name, "metric": spec, "encoder": "", "machine": ""}
-                figures.append(Figure(at, None, work.agreement(spec, candidates, references, human)))
     return figures
 
 
@@ -122,22 +112,3 @@ def _last_scores(file: Path, count: int) -> Array | None:
         if len(lines) == count:
             return np.array([cells.number(line, f"{path}: line {at}") for at, line in enumerate(lines, start=1)])
     return None
-
-
-def _own(work: Work, name: str, columns: dict[str, Array | Labels], human: Array) -> list[Figure]:
-    """Return r of metrics that are computed here, on the texts of the same rows."""
-    figures = []
-    with work.part(f"metrics next to those of {name}"):
-        file = work.find(FACTS.texts[name])
-        texts = read_columns(file, [], ["lp", "id"], ["candidate", "reference"])
-        places = {key: place for place, key in enumerate(zip(texts["lp"], texts["id"], strict=True))}
-        keys = list(zip(columns["lp"], columns["id"], strict=True))
-        lost = next((key for key in keys if key not in places), None)
-        if lost is not None:
-            raise InputError(f"has no row with lp {lost[0]} and id {lost[1]}, which {name}.tsv has", file=file)
-        kinds = ("candidate", "reference")
-        candidates, references = ([str(texts[kind][places[key]]) for key in keys] for kind in kinds)
-        for spec in work.own:
-            at = {"set": name, "metric": spec, "encoder": ""}
-            figures.append(Figure(at, None, work.agreement(spec, candidates, references, human)))
-    return figures

@@ -48,15 +48,11 @@ def recompute(work: Work) -> list[Figure]:
             words[text] = caption_words(text)
     cut = [words[text] for text in candidates], [[words[text] for text in several] for several in references]
     figures = []
-    cells: list[tuple[str, str, float | None]] = [
-        *((name, cell.metric, cell.published) for name, cell in FACTS.cells.items()),
-        *((spec, spec, None) for spec in work.own),
-    ]
-    for place, (name, metric, published) in enumerate(cells):
-        work.step("flickr8k", place, len(cells))
-        scored = work.scores(metric, *((candidates, references) if published is None else cut))
+    for place, (name, cell) in enumerate(FACTS.cells.items()):
+        work.step("flickr8k", place, len(FACTS.cells))
+        scored = work.score(cell.metric, *cut)
         tau = kendall(scored.values[rows], human, variant="c", interval="none").estimate
-        figures.append(Figure({"metric": name}, published, 100 * tau * (1 if scored.higher_is_better else -1)))
+        figures.append(Figure({"metric": name}, cell.published, 100 * tau * (1 if scored.higher_is_better else -1)))
     return figures
 
 

@@ -58,7 +58,7 @@ def recompute(work: Work) -> list[Figure]:
             load = load_stsb if task.kind == "stsb" else load_paws
             pairs = load(work.find(task.file.format(language)))
             left, right = (pairs.texts(name) for name in ("candidate", "reference"))
-            cosines = work.scores(FACTS.models[model], left, right).values
+            cosines = work.score(FACTS.models[model], left, right).values
             ours = (
                 _similarity(pairs.numbers("human"), cosines)
                 if task.kind == "stsb"

@@ -32,14 +32,10 @@ def recompute(work: Work) -> list[Figure]:
     same_count(file, len(pairs), FACTS.rows)
     first, second = pairs.texts("candidate"), pairs.texts("reference")
     labels = pairs.numbers("label")
-    cells: list[tuple[str, str, float | None, bool]] = [
-        *((name, cell.metric, cell.published, cell.first_is_candidate) for name, cell in FACTS.cells.items()),
-        *((spec, spec, None, False) for spec in work.own),
-    ]
     figures = []
-    for place, (name, metric, published, turned) in enumerate(cells):
-        work.step("paws", place, len(cells))
-        scored = work.scores(metric, first, second) if turned else work.scores(metric, second, first)
+    for place, (name, cell) in enumerate(FACTS.cells.items()):
+        work.step("paws", place, len(FACTS.cells))
+        scored = work.score(cell.metric, *((first, second) if cell.first_is_candidate else (second, first)))
         sign = 1 if scored.higher_is_better else -1
-        figures.append(Figure({"metric": name}, published, roc_auc(labels, sign * scored.values).estimate))
+        figures.append(Figure({"metric": name}, cell.published, roc_auc(labels, sign * scored.values).estimate))
     return figures

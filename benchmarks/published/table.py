@@ -4,24 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from bsx.analysis.published import LeftOut, ReproducedCell, ReproducedTable, Verdict
 from bsx.analysis.stats.correlation import pearson
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.checks import Array
 from bsx.support.progress import Progress
+
+Verdict = Literal["met", "exception", "exception no longer needed", "off", "ours"]
+"""``met``: within the tolerance. ``exception``: beyond it, for a named reason. ``exception no longer needed``: named as
+an exception, but within the tolerance. ``off``: beyond it without a reason. ``ours``: no figure is published."""
 
 
 class FactsPart(BaseModel):
     """A part of a table's YAML."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LeftOut(FactsPart):
+    """What was not recomputed, and why."""
+
+    what: str
+    reason: str
 
 
 class PublishedFacts(FactsPart):
@@ -36,7 +46,7 @@ class PublishedFacts(FactsPart):
         exceptions: cells known to be beyond the tolerance: keys of the cells, each with a value or several, and
             ``reason``.
         left_out: published figures that are never recomputed.
-        called: ``published``, or ``independent`` for figures that nobody printed; see `ReproducedTable`.
+        called: ``published``, or ``independent`` for figures that nobody printed.
     """
 
     title: str
@@ -94,18 +104,33 @@ class Figure:
     """A recomputed figure.
 
     Attributes:
-        at: which one: key -> value.
+        at: which one: key, such as ``pair`` -> value, such as ``cs-en``.
         published: as published; None for a figure of ours next to the published ones.
         ours: recomputed.
         tolerance: its own, if not the table's.
-        remark: what to know about it.
+        reason: why it is an exception, or what else to know about it.
+        verdict: what came out; see `judged`.
     """
 
     at: Mapping[str, str]
     published: float | None
     ours: float
     tolerance: float | None = None
-    remark: str = ""
+    reason: str = ""
+    verdict: Verdict = "ours"
+
+
+@dataclass(frozen=True)
+class ReproducedTable:
+    """One publication's figures: what its YAML states, each figure with a verdict, and what was not recomputed."""
+
+    facts: PublishedFacts
+    figures: tuple[Figure, ...]
+    left_out: tuple[LeftOut, ...]
+
+    def count(self, *verdicts: Verdict) -> int:
+        """Return how many figures have one of these verdicts."""
+        return sum(figure.verdict in verdicts for figure in self.figures)
 
 
 @dataclass
@@ -114,20 +139,14 @@ class Work:
 
     Attributes:
         folder: of the data.
-        score: computes metrics; None if there is none to do it.
-        own: specs of metrics whose figures to put next to published ones.
+        score: computes metrics.
         progress: told how far the work is.
-        options: settings that only some tables know.
-        read: the files that were used.
         left_out: figures that the data at hand do not allow.
     """
 
     folder: Path
-    score: Score | None = None
-    own: Sequence[str] = ()
+    score: Score
     progress: Progress | None = None
-    options: Mapping[str, object] = field(default_factory=dict)
-    read: list[Path] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
 
     def find(self, *names: str) -> Path:
@@ -142,29 +161,15 @@ class Work:
         places = [self.folder.joinpath(*path[start:]) for path in parts for start in range(len(path))]
         for place in places:
             if place.exists():
-                if place not in self.read:
-                    self.read.append(place)
                 return place
         others = f" (or {', '.join(names[1:])})" if names[1:] else ""
         raise DataUnavailableError(f"has no {names[0]}{others}", file=self.folder)
-
-    def scores(self, metric: str, candidates: Sequence[str], references: Sequence[str | Sequence[str]]) -> ScoredTexts:
-        """Score candidates.
-
-        Raises:
-            DataUnavailableError: if nothing was given that scores.
-        """
-        if self.score is None:
-            raise DataUnavailableError(
-                f"{metric} is to be computed: give score, or use bsx.jobs.reproduce, which has the metrics"
-            )
-        return self.score(metric, candidates, references)
 
     def agreement(
         self, metric: str, candidates: Sequence[str], references: Sequence[str | Sequence[str]], human: Array
     ) -> float:
         """Return Pearson's r of a metric with people, positive if they agree."""
-        scored = self.scores(metric, candidates, references)
+        scored = self.score(metric, candidates, references)
         return (1 if scored.higher_is_better else -1) * pearson(scored.values, human).estimate
 
     @contextmanager
@@ -189,45 +194,20 @@ def judged(facts: PublishedFacts, figures: Sequence[Figure], left_out: Sequence[
     """
     if not figures:
         raise DataUnavailableError(left_out[0].reason if left_out else "there is nothing to recompute")
-    return ReproducedTable(
-        title=facts.title,
-        source=facts.source,
-        called=facts.called,
-        data=tuple(facts.data),
-        settings=tuple(facts.settings),
-        cells=tuple(_cell(facts, figure) for figure in figures),
-        left_out=(*facts.left_out, *left_out),
-    )
+    return ReproducedTable(facts, tuple(_verdict(facts, each) for each in figures), (*facts.left_out, *left_out))
 
 
-def _cell(facts: PublishedFacts, figure: Figure) -> ReproducedCell:
-    tolerance = facts.tolerance if figure.tolerance is None else figure.tolerance
-    at = dict(figure.at)
+def _verdict(facts: PublishedFacts, figure: Figure) -> Figure:
     if figure.published is None:
-        return ReproducedCell(
-            at=at,
-            published=None,
-            ours=figure.ours,
-            difference=None,
-            tolerance=None,
-            verdict="ours",
-            reason=figure.remark,
-        )
-    difference, reason = figure.ours - figure.published, facts.why(at)
+        return figure
+    tolerance = facts.tolerance if figure.tolerance is None else figure.tolerance
     # A published figure is a decimal fraction, which its double only comes near to.
-    near = abs(difference) <= tolerance + 1e-12
+    near = abs(figure.ours - figure.published) <= tolerance + 1e-12
+    reason = facts.why(figure.at)
     verdict: Verdict = "met" if near else "off"
     if reason:
         verdict = "exception no longer needed" if near else "exception"
-    return ReproducedCell(
-        at=at,
-        published=figure.published,
-        ours=figure.ours,
-        difference=difference,
-        tolerance=tolerance,
-        verdict=verdict,
-        reason=reason or figure.remark,
-    )
+    return replace(figure, tolerance=tolerance, reason=reason or figure.reason, verdict=verdict)
 
 
 def same_count(path: Path, found: int, expected: int, what: str = "rows") -> None:

@@ -62,11 +62,6 @@ def recompute(work: Work) -> list[Figure]:
                         for pair, published in cells.items()
                         if (metric, pair) in found
                     ]
-            figures += [
-                Figure({"table": "", "level": level, "metric": metric, "pair": pair}, None, r)
-                for (metric, pair), r in found.items()
-                if metric in work.own
-            ]
     return figures
 
 
@@ -79,7 +74,6 @@ def _segments(work: Work) -> dict[tuple[str, str], float]:
     """Return r by metric and language pair, and its mean over pairs into English."""
     judged = load_wmt_da(work.find("wmt/daseg-wmt17.tsv", "DA-seglevel.csv"))
     specs = {name: (metric.segment, metric.tokens) for name, metric in FACTS.metrics.items() if metric.segment}
-    specs |= {spec: (spec, False) for spec in work.own}
     found: dict[tuple[str, str], float] = {}
     pairs = _pairs("segment")
     for place, pair in enumerate(pairs):
@@ -132,6 +126,6 @@ def _systems(work: Work) -> dict[tuple[str, str], float]:
                 scores = []
                 for place, candidates in enumerate(systems.values()):
                     work.step(f"wmt17 systems {pair} {name}", place, len(systems))
-                    scores.append(work.scores(spec, [html.unescape(text) for text in candidates], references).system)
+                    scores.append(work.score(spec, [html.unescape(text) for text in candidates], references).system)
                 found[name, pair] = abs(pearson(np.array(scores), people).estimate)
     return found

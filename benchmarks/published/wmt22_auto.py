@@ -64,7 +64,7 @@ def recompute(work: Work) -> list[Figure]:
                     chosen = chosen[::-1]
                 spec = "chrf" if kind == "chrf" else f"bleu:tokenize={facts.tokenize}"
                 several = [list(texts) for texts in zip(*(references[name] for name in chosen), strict=True)]
-                ours = work.scores(spec, outputs[system], several).system
+                ours = work.score(spec, outputs[system], several).system
                 figures.append(Figure({"pair": pair, "system": system, "metric": metric}, published, ours))
     return figures
 

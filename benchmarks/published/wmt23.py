@@ -34,7 +34,7 @@ FACTS = read_facts("wmt23", Wmt23Facts)
 
 
 def recompute(work: Work) -> list[Figure]:
-    """Return every figure, as `benchmarks.published.harness.reproduce` wants them."""
+    """Return every figure, as `benchmarks.published.__main__.reproduce` wants them."""
     coarse = _coarse(work)
     protocol = find_protocol("wmt23")
     figures: list[Figure] = []
@@ -44,7 +44,6 @@ def recompute(work: Work) -> list[Figure]:
         folder = work.find(f"wmt23/{pair}.metrics.tsv.gz").parent
         rules = protocol.language_pairs[pair]
         scores = load_scores(folder, pair, rules.gold, {name for own in printed.values() for name in own})
-        work.read += [file for file in scores.files if file not in work.read]
         own, _ = ranked(scores, rules)
         ours = _ours(
             {name.removesuffix("[noref]"): values for name, values in own.of_segments.items()}, own.human_segments

@@ -50,7 +50,6 @@ COMMANDS = {
     "ensemble": ("bsx.cli.disentangle", "Combine metrics and measure what that gains over the best of them."),
     "report": ("bsx.cli.report", "Write one HTML page, or Markdown, from scores and results."),
     "convert": ("bsx.cli.report", "Write a table or a result in another format; of a table, chosen segments."),
-    "reproduce": ("bsx.cli.report", "Recompute published tables and compare."),
     "ui": ("bsx.cli.ui", "Open a page in the browser: files in, metrics chosen, results read."),
     "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),
 }
@@ -63,7 +62,7 @@ HEADINGS = {
     "Explain metrics and models": ("factors", "disentangle", "intervene", "probe"),
     "Attack metrics": ("adversarial",),
     "Combine and train metrics": ("ensemble", "train"),
-    "Report and reproduce": ("report", "convert", "reproduce"),
+    "Report": ("report", "convert"),
 }
 
 _COMPLETE = "_BSX_COMPLETE"

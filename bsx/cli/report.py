@@ -1,4 +1,4 @@
-"""``bsx card``, ``report``, ``convert``, ``reproduce``: what people read of a metric, results, published tables."""
+"""``bsx card``, ``report``, ``convert``: what people read of a metric, and of results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bsx.cli.options import Full, Output, TableFormat, command
 from bsx.cli.output import FORMS, check_ending, progress_bar, say, write_shown
 from bsx.errors import InputError
 from bsx.jobs.cards.inputs import CardSettings
-from bsx.jobs.reporting import ConvertRun, ReportRun, ReproduceRun, reproduce_kaster2021
+from bsx.jobs.reporting import ConvertRun, ReportRun
 from bsx.support.settings import set_fields
 
 _OFTEN_CARD = """
@@ -94,19 +94,3 @@ def convert(settings: ConvertRun) -> None:
     written = jobs.convert(**set_fields(settings))
     what = "" if settings.file.endswith(".json") else f", {written:,} row{'s' * (written != 1)}"
     print(f"bsx: wrote {settings.output}{what}", file=sys.stderr)
-
-
-@command(ReproduceRun)
-def reproduce(settings: ReproduceRun, full: Full = False, format: TableFormat = None, output: Output = None) -> None:
-    """Recompute published tables and print ours next to them; exit status 1 if a cell is off without a reason."""
-    if settings.tables == ["kaster2021"] and not settings.metrics:
-        paper = reproduce_kaster2021(settings.data_dir, lex=settings.lex, wmt17=settings.wmt17)
-        write_shown(paper, None, format, output, full=full)
-        ok = vars(paper)["ok"]
-    else:
-        with progress_bar() as watch:
-            result = jobs.reproduce(**set_fields(settings), progress=watch)
-        write_shown(result, None, format, output, full=full)
-        ok = result.ok
-    if not ok:
-        raise typer.Exit(1)

@@ -1,42 +1,30 @@
-"""What people read: one file from tables of scores and documents of results, and published tables, recomputed."""
+"""What people read: one file from tables of scores and documents of results."""
 
 from __future__ import annotations
 
-import importlib
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from bsx.analysis.checklist import Checklist
 from bsx.analysis.present.forms import ENDINGS, in_form
-from bsx.analysis.published import Reproduced
 from bsx.analysis.report.build import ReportSettings, build_report, has_examples
 from bsx.analysis.report.checklist import check
 from bsx.analysis.report.documents import TableColumns, parse_document, read_document
 from bsx.analysis.report.result import which_format
 from bsx.catalog.catalog import load_registry
-from bsx.catalog.specs import split_specs
 from bsx.data.lines import NamedFile
 from bsx.data.output import ScoreTable, atomic_path, atomic_text, check_table, refuse_taken
 from bsx.data.run import as_one_run
 from bsx.data.sidecar import beside
 from bsx.data.tables import Table
-from bsx.encode.run_config import EncoderSettings, RunConfig
-from bsx.errors import DataUnavailableError, InputError
-from bsx.jobs.metrics import open_metrics
-from bsx.jobs.tables import Watched, find_columns
-from bsx.metrics.base import Metric
-from bsx.metrics.results import MetricScores
-from bsx.support.folders import data_folder
-from bsx.support.progress import told
+from bsx.errors import InputError
+from bsx.jobs.tables import find_columns
 from bsx.support.provenance import Provenance, provenance
-from bsx.support.result import Result
 from bsx.support.settings import BaseSettings, Option, part, set_fields, settled
 
 
@@ -111,8 +99,6 @@ def checklist(settings: ChecklistRun) -> Checklist:
     files = [file for given in settings.files for file in _results(Path(given))]
     tables = [file for file in files if file.suffix != ".json"]
     settings.check(tables)
-    if _CLONE.is_dir():
-        _published()
     documents = {os.path.realpath(file): read_document(file, settings) for file in files}
     made = check(list(documents.values()), load_registry(settings.registry))
     return replace(made, provenance=Provenance.read(provenance("checklist", files)))
@@ -235,8 +221,6 @@ def report(settings: ReportRun) -> list[str]:
     notes, draw = [], None
     with atomic_path(output) as temporary:  # an unwritable place is found before any work
         settings.check(files)
-        if _CLONE.is_dir():
-            _published()  # a report knows its documents too
         documents = [read_document(file, settings) for file in files]
         if settings.align is not None and any(has_examples(document) for document in documents):
             from bsx.bertscore.scorer import Scorer
@@ -249,142 +233,3 @@ def report(settings: ReportRun) -> list[str]:
         made = build_report(documents, **shown, align=draw, origin=provenance("report", files))
         made.save(temporary, format=form)
     return notes
-
-
-class ReproduceRun(RunConfig, Watched):
-    """Which published tables are recomputed, from which data, and with which metrics."""
-
-    tables: Annotated[
-        Sequence[str],
-        Field(
-            description="Tables: kaster2021, effeval, wmt22-auto, mteb, wmt17, demetr, flickr8k, paws, "
-            "wmt23. "
-            "kaster2021 alone is printed in the layout of that paper."
-        ),
-        Option(argument=True),
-    ] = ()
-    all: Annotated[bool, Field(description="All tables that the data allow; the others are listed.")] = False
-    data_dir: Annotated[
-        Path | str | None,
-        Field(
-            description="Folder of the data: a table's own folder, or the one above; BSX_DATA or your data folder "
-            "unless given."
-        ),
-    ] = None
-    metrics: Annotated[
-        Sequence[str], Field(description="Metrics to compare with the published ones, where there are texts.")
-    ] = ()
-    lex: Annotated[bool, Field(description="kaster2021: recompute LEX and lexical overlaps from the texts.")] = True
-    wmt17: Annotated[
-        Path | str | None,
-        Field(
-            description="kaster2021: table of WMT17's segment judgments, for Table 13; looked for in and next to "
-            "data_dir."
-        ),
-    ] = None
-
-    @model_validator(mode="after")
-    def _some_tables(self) -> Self:
-        if bool(self.tables) == self.all:
-            raise ValueError("name tables, or give all")
-        if not (self.all or "kaster2021" in self.tables) and (not self.lex or self.wmt17 is not None):
-            name = "wmt17" if self.lex else "lex"
-            raise ValueError(f"{name} has no effect without the table kaster2021: leave it out")
-        return self
-
-
-@settled(ReproduceRun)
-def reproduce(settings: ReproduceRun) -> Reproduced:
-    """Recompute published tables and compare them with what was published; metrics that they need are built once.
-
-    The tables lie in a clone of the repository, in `benchmarks/published`. A ``cache`` lets a run that was stopped go
-    on.
-
-    Args:
-        settings: see `ReproduceRun`.
-
-    Returns:
-        Published, ours, difference and a verdict for each cell. With ``all``, tables whose data are missing are listed
-        with the reason.
-
-    Raises:
-        UnknownNameError: for an unknown table.
-        DataUnavailableError: without a clone; if the data of a named table are missing, or those of all tables.
-        InputError: naming file and row of data that are not as published.
-    """
-    progress = told(settings.progress)
-    built: dict[str, Metric] = {}
-    signatures: dict[str, str] = {}
-    scorer = EncoderSettings(**part(settings, RunConfig), normalize="none")  # as the published metrics did
-
-    def score(
-        spec: str, candidates: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]
-    ) -> MetricScores:
-        if spec not in built:
-            built[spec] = open_metrics([spec], scorer)[0]
-        scored = built[spec].score(candidates, references, progress=progress)
-        signatures[spec] = str(scored.signature)
-        return scored
-
-    harness = _published()
-    asked = [spec for several in settings.metrics for spec in split_specs(several)]
-    for spec in asked:
-        built[spec] = open_metrics([spec], scorer)[0]
-    result: Reproduced = harness.reproduce(
-        None if settings.all else settings.tables,
-        data_folder(settings.data_dir),
-        score=score,
-        own=asked,
-        lex=settings.lex,
-        wmt17=None if settings.wmt17 is None else Path(settings.wmt17),
-        progress=progress,
-    )
-    if result.provenance is None:
-        return result
-    return replace(result, provenance=replace(result.provenance, signatures=signatures))
-
-
-def reproduce_kaster2021(
-    data_dir: Path | str | None = None, *, lex: bool = True, wmt17: Path | str | None = None
-) -> Result:
-    """Recompute the tables of Kaster, Zhao & Eger 2021 alone, in the layout of the paper.
-
-    Args:
-        data_dir: folder of the data, or the one above; `BSX_DATA` or the user's data folder unless given.
-        lex: recompute lexical overlaps from the texts.
-        wmt17: table of WMT17's segment judgments.
-
-    Returns:
-        A `benchmarks.published.kaster.result.Reproduction`; its ``ok`` says whether no cell is off.
-
-    Raises:
-        DataUnavailableError: without a clone, or without the data.
-        InputError: naming file and row of data that are not as published.
-    """
-    tables = _published().kaster2021
-    above = data_folder(data_dir)
-    folder = above / "kaster2021" if (above / "kaster2021").is_dir() else above
-    made: Result = tables.reproduce(folder, lex=lex, wmt17=None if wmt17 is None else Path(wmt17))
-    return replace(made, provenance=Provenance.read(provenance(made.kind, tables.files(folder))))
-
-
-_CLONE = Path(__file__).resolve().parents[2] / "benchmarks" / "published"
-"""Where the published tables lie: next to the package's folder."""
-
-
-def _published() -> ModuleType:
-    """Return the module of the published tables, which a clone of the repository holds and an installed wheel does not.
-
-    Raises:
-        DataUnavailableError: if this is no clone.
-    """
-    if not _CLONE.is_dir():
-        raise DataUnavailableError(
-            f"published tables come with a clone of the repository, not with an installed package: there is no {_CLONE}"
-        )
-    root = str(_CLONE.parent.parent)
-    sys.path.insert(0, root)
-    try:
-        return importlib.import_module("benchmarks.published.harness")
-    finally:
-        sys.path.remove(root)

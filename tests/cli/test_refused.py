@@ -80,7 +80,6 @@ IDLE = [
     ("mbr judged.tsv --metrics chrf --check 3", "check has no effect"),
     ("meta scores.tsv --columns a --human-ties 1", "human_ties needs"),
     ("meta scores.tsv --columns a --test none --correction holm", "correction holm has no effect"),
-    ("reproduce paws --data-dir . --no-lex", "lex"),
     ("ensemble scores.tsv --columns a,x --human human --how z --folds 5", "folds"),
 ]
 
@@ -99,7 +98,6 @@ def test_an_option_that_nothing_reads_is_refused(words: str, named: str, folder:
         "models --languages --format json",
         "adversarial perturb --list --format json",
         "metrics show chrf --format json",
-        "reproduce --help",
     ],
 )
 def test_what_is_read_is_taken(words: str, folder: Path, cli: Cli) -> None:

@@ -13,13 +13,17 @@ import pytest
 pytest.importorskip("statsmodels")
 import bsx
 from benchmarks.published import demetr, effeval, mteb, wmt22_auto
-from benchmarks.published.harness import TABLES, reproduce
-from benchmarks.published.table import PublishedFacts
+from benchmarks.published.__main__ import TABLES, reproduce
+from benchmarks.published.table import PublishedFacts, ReproducedTable
 from bsx.errors import DataUnavailableError, InputError
 
 
 def score(spec: str, candidates: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]) -> Any:
     return bsx.get_metric(spec).score(candidates, references)
+
+
+def one(name: str, data: Path) -> ReproducedTable:
+    return reproduce([name], data)[0][name]
 
 
 def stated(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, **changes: Any) -> None:
@@ -70,34 +74,28 @@ def test_effeval(checkout: Path) -> None:
     results(checkout, "bertscore-minilm6-384", {"1.5": SCORES}, [0.25])
     results(checkout, "bertscore-minilm6", {}, [0.25])
     for folder in (checkout, checkout.parent):
-        table = reproduce(["effeval"], folder)["effeval"]
-        found = {tuple(cell.at.values()): (cell.ours, cell.verdict) for cell in table.cells}
+        table = one("effeval", folder)
+        found = {tuple(cell.at.values()): (cell.ours, cell.verdict) for cell in table.figures}
         assert found == {
             ("wmt15", "bertscore", "minilm6-384", "env3-cpu"): (pytest.approx(r, abs=1e-12), "off"),
             ("wmt15", "moverscore", "bert", "env3-cpu"): (pytest.approx(r, abs=1e-12), "met"),
         }
         assert table.left_out[-1].reason == "1 of the 3 files of results have no file of 6 scores"
-    beside = reproduce(["effeval"], checkout, score=score, own=["chrf"])["effeval"].cells[-1]
-    texts = [
-        [f"{kind} {pair[:2] * i} {i}" for pair in ("de-en", "cs-en") for i in range(3)]
-        for kind in ("mt-system", "reference")
-    ]
-    assert beside.ours == pytest.approx(np.corrcoef(score("chrf", *texts).values, ORDER)[0, 1])
 
 
 def test_broken_effeval(checkout: Path) -> None:
     file = results(checkout, "bertscore-bert", {"1": [*SCORES[:5], "high"]}, [0.25])
     with pytest.raises(InputError, match=r"bertscore-bert-wmt15-env3-cpu-1.txt: line 6"):
-        reproduce(["effeval"], checkout)
+        one("effeval", checkout)
     results(checkout, "bertscore-bert", {"1": SCORES}, [])
     write(file, "duration (sec): 3.5")
     with pytest.raises(InputError, match=r"bertscore-bert-wmt15-env3-cpu.txt: has no line 'pearson correlation: …'"):
-        reproduce(["effeval"], checkout)
+        one("effeval", checkout)
     human = checkout / "datasets/wmt15-newstest"
     for kind in ("human", "source", "reference", "mt-system"):
         write(human / f"DAseg.newstest2015.{kind}.cs-en", 1.0, 2.0)
     with pytest.raises(InputError, match="wmt15-newstest: has 5 rows, 6 were published"):
-        reproduce(["effeval"], checkout)
+        one("effeval", checkout)
 
 
 def test_wmt22(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -125,15 +123,15 @@ def test_wmt22(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = [f"en-hr\tOnline-A\t805\tFALSE\t{name}\t{value!r}" for name, value in values.items()]
     write(root / "scores/automatic-scores.tsv", head, *rows)
     for folder in (tmp_path, root):
-        table = reproduce(["wmt22-auto"], folder, score=score)["wmt22-auto"]
-        assert [(cell.at["metric"], cell.verdict) for cell in table.cells] == [(name, "met") for name in values][:3]
+        table = one("wmt22-auto", folder)
+        assert [(cell.at["metric"], cell.verdict) for cell in table.figures] == [(name, "met") for name in values][:3]
         assert not any(left.what == "en-de" for left in table.left_out)  # of which nothing is published there
     write(root / "scores/automatic-scores.tsv", head, *rows, "en-de\tOnline-A\t805\tFALSE\tbleu-A\t20.0")
-    left = reproduce(["wmt22-auto"], root, score=score)["wmt22-auto"].left_out[-1]
+    left = one("wmt22-auto", root).left_out[-1]
     assert (left.what, left.reason) == ("en-de", f"{root}: has no system-outputs/generaltest2022.en-de.hyp.*")
     write(root / "txt/references/generaltest2022.en-hr.ref.A.hr", "one line")
     with pytest.raises(InputError, match=r"en-hr.ref.A.hr: has 1 segments, 2 were published"):
-        reproduce(["wmt22-auto"], root, score=score)
+        one("wmt22-auto", root)
 
 
 def test_mteb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,15 +145,15 @@ def test_mteb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = {"scores": {"dev": [{"hf_subset": "en", "cosine_pearson": r, "dot_pearson": 0.5}], "test": []}}
     write(folder / f"{'0a' * 20}/STS.json", json.dumps(content))
     write(folder / "no_revision_available/STS.json", "{}")
-    table = reproduce(["mteb"], tmp_path, score=score)["mteb"]
-    assert [(cell.at["language"], cell.verdict) for cell in table.cells] == [("en", "met")]
-    assert table.cells[0].difference == pytest.approx(0)
+    table = one("mteb", tmp_path)
+    assert [(cell.at["language"], cell.verdict) for cell in table.figures] == [("en", "met")]
+    assert table.figures[0].ours == pytest.approx(r)
     write(folder / f"{'0a' * 20}/STS.json", json.dumps({"scores": {"test": []}}))
     with pytest.raises(InputError, match=r"STS.json: is not a result of STS on the split dev"):
-        reproduce(["mteb"], tmp_path, score=score)
+        one("mteb", tmp_path)
     (folder / f"{'0a' * 20}/STS.json").unlink()
     with pytest.raises(DataUnavailableError, match=r"needs one org__model/\*/STS.json of a revision, has 0"):
-        reproduce(["mteb"], tmp_path, score=score)
+        one("mteb", tmp_path)
 
 
 def test_demetr(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -173,6 +171,6 @@ def test_demetr(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         file = tmp_path / f"demetr/dataset/{name}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(items), encoding="utf-8")
-    table = reproduce(["demetr"], tmp_path, score=score)["demetr"]
-    assert [cell.verdict for cell in table.cells] == ["met"] * 3
-    assert table.cells[-1].at["figure"] == "chrF2, every fifth row of an operation: share right"
+    table = one("demetr", tmp_path)
+    assert [cell.verdict for cell in table.figures] == ["met"] * 3
+    assert table.figures[-1].at["figure"] == "chrF2, every fifth row of an operation: share right"
