@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bsx.analysis.agreement.human_curve import HumanCurve, HumanStep
-from bsx.analysis.agreement.judges import JudgeAgreement
 from bsx.analysis.agreement.published_curve import PublishedCurve, PublishedShare
 from bsx.analysis.stats.equivalence import Verdict
 from bsx.errors import UnknownNameError
@@ -235,7 +234,6 @@ class MetaResult(Result):
         sentinels: names of the controls.
         systems: whether rows are arranged by system and segment.
         warnings: those of `bsx.metrics.learned.seen.seen_notices`: metrics that were fitted to these rows.
-        judges: what is to be known of LLM judges, where that was asked for.
     """
 
     kind: ClassVar[str] = "meta"
@@ -249,7 +247,6 @@ class MetaResult(Result):
     sentinels: tuple[str, ...] = ()
     systems: bool = False
     warnings: tuple[Notice, ...] = ()
-    judges: JudgeAgreement | None = None
 
     def __getitem__(self, group: str) -> GroupResult:
         """Return a group's result.

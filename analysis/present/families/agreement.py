@@ -36,7 +36,6 @@ from bsx.analysis.present.cells import (
     text,
     verdict_cell,
 )
-from bsx.analysis.present.families.judges import parts as of_judges
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.notices import seen_rows
 from bsx.analysis.present.numbers import p_range
@@ -90,8 +89,6 @@ def parts(result: MetaResult) -> Iterator[Part]:
         yield _tests_chart(result)
         yield from _tests(result)
     yield from _control_tests(result)
-    if result.judges is not None:
-        yield from of_judges(result.judges)
 
 
 @presents(Judgments, section=("judgments", "Agreement with several judgments"))

@@ -244,7 +244,6 @@ BUILDERS: dict[str, Callable[[], object]] = {
         resamples=20,
         task="word_content",
     ),
-    "JudgeAgreement": lambda: analysis.judge_agreement(table(), NAMES, "human", group="lp", resamples=20),
     "RaterAgreement": lambda: analysis.rater_agreement(
         {
             "human": table()["human"],
