@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from bsx.analysis.agreement.result import Judgments as Judgments, MetaResult as MetaResult
     from bsx.analysis.agreement.settings import MetaSettings as MetaSettings
     from bsx.analysis.agreement.protocol import ProtocolResult as ProtocolResult, rank_by_protocol as rank_by_protocol
-    from bsx.analysis.agreement.human_curve import HumanCurve as HumanCurve, human_curve as human_curve
     from bsx.analysis.cards.leaderboard import Leaderboard as Leaderboard, compare_cards as compare_cards
     from bsx.analysis.cards.result import read_cards as read_cards
     from bsx.analysis.cards.result import Card as Card, CardRun as CardRun
