@@ -33,14 +33,12 @@ if TYPE_CHECKING:
     from bsx.analysis.agreement.compare import compare_systems as compare_systems
     from bsx.analysis.agreement.settings import CompareSettings as CompareSettings
     from bsx.analysis.agreement.evaluate import meta_evaluate as meta_evaluate
-    from bsx.analysis.agreement.judges import JudgeAgreement as JudgeAgreement, judge_agreement as judge_agreement
     from bsx.analysis.agreement.rows import CorpusScores as CorpusScores
     from bsx.analysis.agreement.learning_curve import LearningCurve as LearningCurve, learning_curve as learning_curve
     from bsx.analysis.agreement.raters import RaterAgreement as RaterAgreement, rater_agreement as rater_agreement
     from bsx.analysis.agreement.result import Judgments as Judgments, MetaResult as MetaResult
     from bsx.analysis.agreement.settings import MetaSettings as MetaSettings
     from bsx.analysis.agreement.protocol import ProtocolResult as ProtocolResult, rank_by_protocol as rank_by_protocol
-    from bsx.analysis.agreement.human_curve import HumanCurve as HumanCurve, human_curve as human_curve
     from bsx.analysis.cards.leaderboard import Leaderboard as Leaderboard, compare_cards as compare_cards
     from bsx.analysis.cards.result import read_cards as read_cards
     from bsx.analysis.cards.result import Card as Card, CardRun as CardRun

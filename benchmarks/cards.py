@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis import Card, compare_cards, metric_card
-from bsx.analysis.present.cells import number, percent
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.markdown import markdown
 from bsx.analysis.present.parts import Answer, Heading, Part, Prose, TablePart
@@ -120,28 +119,6 @@ def tables(data: Path, work: Path) -> list[Path]:
     ]
 
 
-def people(cards: Sequence[Card]) -> list[str]:
-    """Return a table of how often people agree with the smallest and with the largest differences."""
-    lines = [
-        "| metric | table | pairs of | group | pairs | smallest differences | people agree | largest | people agree |",
-        "| --- | --- | --- | --- | ---: | --- | ---: | --- | ---: |",
-    ]
-    for card in cards:
-        for curve in card.parts.agreement.human if card.parts.agreement is not None else ():
-            if curve.group == "all" or len(curve.steps) < 2:
-                continue
-            ends = [
-                f"{number(step.low).text} to {number(step.high).text} | {percent(step.share).text} "
-                + ("" if step.ci is None else f"[{percent(step.ci[0]).text}, {percent(step.ci[1]).text}]")
-                for step in (curve.steps[0], curve.steps[-1])
-            ]
-            pairs = sum(step.n for step in curve.steps)
-            lines.append(
-                f"| {card.metric} | {curve.data} | {curve.level} | {curve.group} | {pairs} | {' | '.join(ends)} |"
-            )
-    return lines
-
-
 def page(cards: Sequence[Card]) -> str:
     """Return the page: what was measured on, the leaderboard, and each card without its longest tables."""
     board = compare_cards(cards).to_markdown(full=False)
@@ -171,13 +148,6 @@ def page(cards: Sequence[Card]) -> str:
         ),
         "",
         board,
-        "",
-        "## How often people agree with a difference",
-        "",
-        "Of pairs whose scores differ least, and of those whose scores differ most, as a metric's own differences are "
-        "divided into parts with equally many pairs.",
-        "",
-        *people(cards),
     ]
     for card in cards:
         lines += [f"\n## {card.metric}", "", shown(card)]

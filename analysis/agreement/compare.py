@@ -10,7 +10,6 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.agreement.human_curve import HumanCurve
 from bsx.analysis.agreement.published_curve import PublishedCurve
 from bsx.analysis.agreement.result import CompareResult, MetricComparison, SystemScore, SystemTest
 from bsx.analysis.agreement.settings import ComparedMetric, CompareSettings
@@ -140,35 +139,25 @@ def _doubts(settings: ComparedMetric, units: int, draws: int, tests: int) -> Ite
         yield Notice("few-resamples", values={"resamples": draws, "tests": corrected, "p": corrected / (draws + 1)})
 
 
-def together(
-    comparisons: Sequence[CompareResult],
-    human: Sequence[HumanCurve] = (),
-    published: Sequence[PublishedCurve] = (),
-) -> CompareResult:
+def together(comparisons: Sequence[CompareResult], published: Sequence[PublishedCurve] = ()) -> CompareResult:
     """Return the comparisons of the same systems under several metrics as one.
 
     Args:
         comparisons: one a metric.
-        human: how often human judgments agreed with differences of these metrics, on other systems; every test gets
-            the pairs that differ about as much, of the first curve of its metric.
         published: curves of these metrics; every test gets its share, unless there are fewer segments than the study
             asks for.
     """
-    curves = {curve.metric: curve for curve in reversed(human)}
     known = tuple(replace(curve, claimed=comparisons[0].segments >= curve.fewest) for curve in published)
     claimed = {curve.metric: curve for curve in reversed(known) if curve.claimed}
     metrics = []
     for item in (metric for result in comparisons for metric in result.metrics):
-        curve = curves.get(item.metric)
         tests = item.tests
-        if curve is not None:
-            tests = tuple(replace(test, human=curve.at(test.difference)) for test in tests)
         if item.metric in claimed:
             tests = tuple(replace(test, published=claimed[item.metric].at(test.difference)) for test in tests)
         metrics.append(replace(item, tests=tests))
     warnings = [notice for result in comparisons for notice in result.warnings]
     once = [notice for place, notice in enumerate(warnings) if notice not in warnings[:place]]
-    return replace(comparisons[0], metrics=tuple(metrics), human=tuple(human), warnings=tuple(once), published=known)
+    return replace(comparisons[0], metrics=tuple(metrics), warnings=tuple(once), published=known)
 
 
 def _ranked(systems: Sequence[SystemScore], tests: Sequence[SystemTest], sign: int) -> list[SystemScore]:

@@ -134,24 +134,6 @@ def rater_agreement(columns: TableLike, settings: RaterSettings) -> RaterAgreeme
     )
 
 
-def reliability(scores: Array, units: NDArray[np.int64], resamples: int, seed: int) -> tuple[Array, Array]:
-    """Return alpha for intervals, ICC(1) and the reliability of the mean of raters who judged all (3,), and draws.
-
-    Args:
-        scores: of each rater (raters, n).
-        units: number, from 0, of what each item is drawn with (n,).
-        resamples: how many.
-        seed: of the draws.
-
-    Returns:
-        The figures (3,), and those of each resample (3, resamples).
-    """
-    raters, n = scores.shape
-    sums = _Sums.of((scores - scores.mean()).T.ravel(), np.repeat(np.arange(n), raters))
-    drawn = [sums.figures(weights) for weights in bootstrap_counts(resamples, n, seed, units)]
-    return sums.figures(np.ones((1, n)))[:, 0], np.concatenate(drawn, axis=1)
-
-
 @dataclass(frozen=True)
 class _Sums:
     """Of each item: number of ratings, their sum, sum of squares, and sum of squares around their mean."""

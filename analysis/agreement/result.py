@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bsx.analysis.agreement.human_curve import HumanCurve, HumanStep
-from bsx.analysis.agreement.judges import JudgeAgreement
 from bsx.analysis.agreement.published_curve import PublishedCurve, PublishedShare
 from bsx.analysis.stats.equivalence import Verdict
 from bsx.errors import UnknownNameError
@@ -235,7 +233,6 @@ class MetaResult(Result):
         sentinels: names of the controls.
         systems: whether rows are arranged by system and segment.
         warnings: those of `bsx.metrics.learned.seen.seen_notices`: metrics that were fitted to these rows.
-        judges: what is to be known of LLM judges, where that was asked for.
     """
 
     kind: ClassVar[str] = "meta"
@@ -249,7 +246,6 @@ class MetaResult(Result):
     sentinels: tuple[str, ...] = ()
     systems: bool = False
     warnings: tuple[Notice, ...] = ()
-    judges: JudgeAgreement | None = None
 
     def __getitem__(self, group: str) -> GroupResult:
         """Return a group's result.
@@ -323,7 +319,6 @@ class SystemTest:
         p_adjusted: the two-sided p, corrected for the number of pairs of this metric.
         better: the better system if ``p_adjusted`` is below alpha, else None.
         method: the test in words.
-        human: judged pairs of other systems that differ about as much, if there are such.
         p_equivalence: of "they differ by the margin or more", corrected likewise; None without a margin.
         verdict: what both tests say, see `bsx.analysis.stats.equivalence`; None without a margin.
         published: how often people agree with a difference that large, as was published for the metric; None where
@@ -339,7 +334,6 @@ class SystemTest:
     p_adjusted: Number
     better: str | None
     method: str
-    human: HumanStep | None = None
     p_equivalence: float | None = None
     verdict: Verdict | None = None
     published: PublishedShare | None = None
@@ -382,8 +376,6 @@ class CompareResult(Result):
         systems: in the order given.
         baseline: the one that the others were compared with; None if all pairs were.
         metrics: one entry a metric.
-        human: how often human judgments agreed with differences of these metrics, by group, on other systems; may be
-            empty.
         warnings: ``few-segments`` for a bootstrap; ``too-few-to-swap`` and ``few-resamples`` where nothing can be
             significant; ``mean-of-segments`` where a metric's own score is another.
         documents: how many documents were drawn and swapped; None if segments were.
@@ -396,7 +388,6 @@ class CompareResult(Result):
     systems: tuple[str, ...]
     baseline: str | None
     metrics: tuple[MetricComparison, ...]
-    human: tuple[HumanCurve, ...] = ()
     warnings: tuple[Notice, ...] = ()
     documents: int | None = None
     published: tuple[PublishedCurve, ...] = ()

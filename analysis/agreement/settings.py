@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -280,64 +280,6 @@ class MetaSettings(MetaColumns):
         if not self._williams():
             return "permutation" if self.level == "sys" else "bootstrap"
         return "permutation" if heavy else "williams"
-
-
-class JudgeOptions(BaseSettings):
-    """What is known of judges beside their scores."""
-
-    repeated: Annotated[
-        Sequence[str],
-        Field(
-            description="Columns that repeat a judge's scores: judge=again1,again2; a further name=… begins another "
-            "judge's."
-        ),
-    ] = ()
-    swapped: Annotated[
-        Sequence[str],
-        Field(
-            description="Columns of the same judge with the order of what it compares swapped: judge=column; both "
-            "hold scores of the row's candidate (of the same side, if a row is a pair)."
-        ),
-    ] = ()
-    bands: Annotated[
-        Sequence[float],
-        Field(
-            description="Human scores at which a better level of quality begins, rising. [-4.999,0 (a major error, "
-            "minor ones, none) for MQM, whose best is 0; else thirds]"
-        ),
-    ] = ()
-
-    @model_validator(mode="after")
-    def _rising(self) -> Self:
-        if any(not a < b for a, b in zip(self.bands, self.bands[1:], strict=False)):
-            raise ValueError(f"bands must rise: {', '.join(f'{cut:g}' for cut in self.bands)}")
-        return self
-
-
-class JudgeSettings(JudgeOptions):
-    """How LLM judges, and other metrics with few distinct scores, are judged."""
-
-    group: Annotated[str | None, Field(description="Column whose values are analysed apart.")] = None
-    system: Annotated[str | None, Field(description="Column of systems.")] = None
-    segment: Annotated[str | None, Field(description="Column of segments.")] = None
-    document: Annotated[str | None, Field(description="Column of documents, which are drawn whole.")] = None
-    lower: Annotated[Sequence[str], Field(description="Judges of which lower is better.")] = ()
-    length: Annotated[
-        str | None, Field(description="Column of candidates, or of their lengths in characters, for length bias.")
-    ] = None
-    nan: Annotated[
-        Literal["error", "omit"],
-        Field(description="Missing values: an error, or leave the row out for the judge that misses it."),
-    ] = "error"
-    human_ties: Annotated[
-        float, Field(ge=0, description="Largest difference of human scores that is a tie, in addition to rounding.")
-    ] = 0.0
-    alpha: Annotated[float, Field(gt=0, lt=1, description="Level of significance.")] = 0.05
-    resamples: Annotated[
-        int, Field(ge=1, description="Bootstrap resamples; more where tests of many judges need them.")
-    ] = 1000
-    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
-    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
 
 
 class RaterSettings(BaseSettings):

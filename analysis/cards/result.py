@@ -86,38 +86,10 @@ class AgreementRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CardHumanStep:
-    """Pairs whose scores differ by about as much, and how often human judgments have the sign of the difference."""
-
-    low: Number
-    high: Number
-    n: int
-    share: Number
-    ci: Interval | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CardHumanCurve:
-    """How often human judgments agree with the metric, by how far two scores differ."""
-
-    metric: str
-    level: str
-    group: str
-    data: str = ""
-    pairs: int
-    metric_ties: int
-    human_ties: int
-    confidence: float
-    steps: tuple[CardHumanStep, ...]
-    apart: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
 class AgreementPart(CardPart):
-    """Agreement by language pair and level, and how often human judgments agree with a difference that large."""
+    """Agreement by language pair and level."""
 
     rows: tuple[AgreementRow, ...]
-    human: tuple[CardHumanCurve, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -316,10 +316,6 @@ def _size(files: _Files) -> _Found | None:
             if shares:
                 share = _range([one.share for one in shares])
                 return _Found("done", f"people agree in {share} % ({shares[0].curve}, {shares[0].source})", name)
-            steps = [one.human for one in metric.tests if one.human is not None]
-            if steps:
-                share = _range([one.share for one in steps])
-                return _Found("done", f"human judgments agree in {share} % ({metric.metric})", name)
         if result.settings.get("margin") is not None:
             same = [one.verdict for metric in result.metrics for one in metric.tests if one.verdict is not None]
             small = sum(verdict.endswith("equivalent") for verdict in same)
@@ -503,7 +499,7 @@ _ASKED = (
         "whether people would see the difference",
         f"{_KOCMI}, 5.2: accuracy with each difference",
         _size,
-        "bsx compare {table}{columns} --metrics {metrics} --judged FILE -o compare.json; or --margin X",
+        "bsx compare {table}{columns} --metrics {metrics} --margin X -o compare.json",
     ),
     _Asked(
         "sentinels",

@@ -206,29 +206,6 @@ def clustered_share(right: NDArray[np.bool_], of: NDArray[np.int64], confidence:
     return wilson_of_worth(share, min(max(worth, 1.0), float(n)), confidence, degrees)
 
 
-def dyadic_share(right: NDArray[np.bool_], sides: NDArray[np.int64], confidence: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share of pairs that share members, such as all pairs of some systems.
-
-    Source: the variance of Aronow, Samii & Assenova 2015, equation 2, in which pairs with a member in common may depend
-    on each other in any way; from it, as many pairs as would be as informative if they were independent. Where all
-    pairs are right, or none, these are as many as can be drawn without a common member.
-
-    Args:
-        right: whether each pair is right (n,).
-        sides: numbers of its two members (n, 2), which differ.
-        confidence: level of the interval.
-    """
-    n, share = len(right), float(right.mean())
-    errors = right.astype(np.float64) - share
-    members, places = np.unique(sides, return_inverse=True)
-    sums = np.bincount(places.ravel(), weights=np.repeat(errors, 2))
-    correction = len(members) / max(len(members) - 1, 1)
-    shared, single = float((sums**2).sum()), float((errors**2).sum())
-    variance = correction * float(clip_variance(shared - single, shared + single)) / n**2
-    worth = share * (1 - share) / variance if variance > 0 else len(members) / 2
-    return wilson_of_worth(share, min(max(worth, 1.0), float(n)), confidence)
-
-
 def share_of_pairs(values: Array, confidence: float) -> tuple[float, float]:
     """Return an interval of the mean of a value between 0 and 1 over all pairs of a few members, such as systems.
 

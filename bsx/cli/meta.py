@@ -96,8 +96,7 @@ def compare(settings: CompareRun, format: TableFormat = None, output: Output = N
     """Compare systems with the first one (or all pairs) by resampling segments, with the metric's own corpus score."""
     with progress_bar() as report:
         result = comparing.compare(**set_fields(settings), progress=report)
-    files = [*comparing.texts_of(settings).files(), *([] if settings.judged is None else [settings.judged])]
-    write_shown(result, files, format, output, full=full)
+    write_shown(result, comparing.texts_of(settings).files(), format, output, full=full)
 
 
 plan = group()

@@ -15,11 +15,10 @@ from pydantic import Field
 
 from bsx.analysis.agreement.categories import matching
 from bsx.analysis.agreement.evaluate import meta_evaluate
-from bsx.analysis.agreement.judges import columns_of_judges, judge_agreement
 from bsx.analysis.agreement.result import Judgments, MetaResult
 from bsx.analysis.agreement.rows import CorpusScores
 from bsx.analysis.agreement.sentinels import MADE, columns_of, is_learned, meant
-from bsx.analysis.agreement.settings import JudgeOptions, JudgeSettings, MetaSettings
+from bsx.analysis.agreement.settings import MetaSettings
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.specs import split_specs
 from bsx.data.cells import Spelled, spelled
@@ -65,7 +64,6 @@ Held = Mapping[str, Array | Labels | list[Cell]]
 class MetaRun(
     Watched,
     MetaSettings,
-    JudgeOptions,
     TestSets,
     TextColumns,
     MetricSettings,
@@ -74,14 +72,6 @@ class MetaRun(
     TableSettings,
 ):
     """A meta-evaluation of scores that stand in a table, or of metrics computed on its texts."""
-
-    judges: Annotated[
-        bool,
-        Field(
-            description="Say what matters of LLM judges, and of all metrics with few distinct scores: ties, length "
-            "bias, levels of quality, and what repeated and swapped name."
-        ),
-    ] = False
 
     human: Annotated[
         Sequence[str],
@@ -179,12 +169,8 @@ def meta(settings: MetaRun) -> MetaResult | Judgments:
         check_table(Path(settings.scores_out))
     if not settings.metrics:
         only = [*TextColumns.model_fields, *MetricSettings.model_fields, "scores_out"]
-        if settings.judges:
-            only.remove("candidate")  # for length bias
         if idle := [name for name in set_fields(settings) if name in only and getattr(settings, name)]:
             raise InputError(f"{idle[0]} needs metrics")
-    if not settings.judges and (idle := [name for name in JudgeOptions.model_fields if getattr(settings, name)]):
-        raise InputError(f"{idle[0]} needs judges", setting=idle[0])
     notes: list[str] = []
     with texts_of(settings).opened(notes.append) as texts:
         if not (settings.metrics or settings.columns or settings.sentinels or settings.test_set):
@@ -195,8 +181,7 @@ def meta(settings: MetaRun) -> MetaResult | Judgments:
         columns = score_columns(texts, settings) if settings.metrics else read_scores(texts.table, settings)
     if settings.scores_out is not None:
         columns.save(Path(settings.scores_out))
-    result = judged(columns, settings, notes, lambda: _judged_texts(texts, settings, columns.roles))
-    return _of_judges(result, columns, Table(texts.table or ""), settings) if settings.judges else result
+    return judged(columns, settings, notes, lambda: _judged_texts(texts, settings, columns.roles))
 
 
 def _controls_apart(settings: MetaRun, table: Table) -> MetaRun:
@@ -214,29 +199,6 @@ def _controls_apart(settings: MetaRun, table: Table) -> MetaRun:
     sentinels += [name for name in columns if is_learned(name) and name not in sentinels]
     columns = [name for name in columns if not is_learned(name)]
     return settings.model_copy(update={"columns": columns, "sentinels": sentinels})
-
-
-def _of_judges(
-    result: MetaResult | Judgments, columns: Columns, table: Table, settings: MetaRun
-) -> MetaResult | Judgments:
-    """Return the result with what is to be known of judges."""
-    roles = columns.roles
-    judges = [name for name in roles.columns if name not in settings.sentinels]
-    candidate = find_columns(table.columns, {"candidate": settings.candidate}, "candidate")["candidate"]
-    if len(candidate) > 1:
-        raise InputError("judges needs one column of candidates, with a row for each system and segment")
-    named = (columns_of_judges(name, getattr(settings, name), judges) for name in ("repeated", "swapped"))
-    more = dict.fromkeys(name for held in named for names in held.values() for name in names)
-    held = read_columns(table, [], texts=candidate) if candidate else {}
-    texts = {name: np.char.str_len(np.array(cells)) for name, cells in held.items()}
-    beside = read_columns(table, [name for name in more if name not in columns.values]) if more else {}
-    values = {**within_pairs(roles, columns.values, columns.pairs), **texts, **beside}
-    own = {**part(settings, JudgeSettings), "system": roles.system, "segment": roles.segment, "group": roles.group}
-    own |= {"document": roles.document, "lower": roles.lower, "length": next(iter(candidate), None)}
-    of = {human: judge_agreement(values, judges, human, **own) for human in roles.human}
-    if isinstance(result, MetaResult):
-        return replace(result, judges=of[result.human])
-    return replace(result, judgments=tuple(replace(one, judges=of[one.human]) for one in result.judgments))
 
 
 def judged(

@@ -174,7 +174,7 @@ RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("gap", "join"), (0, _LARGE)),
     "merge": (2, 12),
     "document_size": (1, _MANY),
-    **dict.fromkeys(("lm_weight", "bands"), (-_LARGE, _LARGE)),
+    **dict.fromkeys(("lm_weight",), (-_LARGE, _LARGE)),
     **dict.fromkeys(("memory", "cache_size"), (1, 2**62)),
     "judgments": (0, _MANY),
     **dict.fromkeys(("batch_tokens", "limit", "pairs", "max_tokens", "train_sizes", "sizes", "draws"), (1, _MANY)),
@@ -196,7 +196,7 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 
 
-_SEVERAL = frozenset({"seeds", "sizes", "train_sizes", "judgments", "bands"})
+_SEVERAL = frozenset({"seeds", "sizes", "train_sizes", "judgments"})
 """Settings that may be several numbers, each within the range."""
 
 

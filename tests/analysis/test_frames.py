@@ -22,7 +22,6 @@ SAME: dict[str, Callable[[Any], Any]] = {
     "compare_systems": lambda t: analysis.compare_systems({n: t[n] for n in ("human", "good")}, resamples=20),
     "detect_pairs": lambda t: analysis.detect_pairs(t["label"], {n: t[n] for n in ("good", "poor")}, resamples=20),
     "prefer_paraphrase": lambda t: analysis.prefer_paraphrase({"m": (t["good"], t["poor"])}, resamples=20),
-    "human_curve": lambda t: analysis.human_curve(t["good"], t["human"]),
     "rater_agreement": lambda t: analysis.rater_agreement(t, items=["item"], resamples=20),
 }
 

@@ -43,8 +43,6 @@ RIGHT: dict[str, str] = {
     "meta hybrid": "systems.tsv --human h --columns a,b --system sys --segment seg --level hybrid --hybrids 20 "
     "--sample 5 --resamples 20 --test none",
     "meta protocol": "wmt --protocol wmt24 --language-pairs en-de --resamples 20 --format json -o {out}/p.json",
-    "meta judges": "systems.tsv --human h --columns a,b --system sys --segment seg --judges --repeated a=b --bands 0 "
-    "--swapped b=a --resamples 20 --test none --format json",
     "compare": "-c cand.txt -c other.txt -r ref.txt --metrics chrf --resamples 20 --format json",
     "match": "a\\ cat the\\ dog -m bert --layer 1 --format json",
     "probe": "first.te.txt -m bert --layers 1 --repeats 1 --resamples 20 --no-control-task --format json",

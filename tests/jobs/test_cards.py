@@ -454,42 +454,6 @@ def test_cost_is_measured_beside_chrf(tables: dict[str, Path], tmp_path: Path) -
     assert cost["times_chrf"] == 1
 
 
-def test_compare_says_how_often_people_agreed(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
-    for name, wrong in (("one", 1), ("two", 6)):
-        draw = np.random.default_rng(wrong)
-        rows = [line.split("\t")[3] for line in tables["judged"].read_text().splitlines()[1:30]]
-        (tmp_path / f"{name}.txt").write_text("".join(damaged(draw, row.split(), wrong) + "\n" for row in rows))
-        (tmp_path / "references.txt").write_text("".join(f"{row}\n" for row in rows))
-    draw = np.random.default_rng(6)
-    # In one segment s0 and s1 wrote the same; no system is called x.
-    judged_by = [
-        *judged_rows(draw, 32),
-        ("de-en", "s0+s1", 99, "the old bridge", "the bridge", "1"),
-        ("de-en", "s1+x", 98, "a", "b", "0"),
-    ]
-    judged = write(tmp_path / "judged.tsv", "lp system segment reference candidate human", judged_by)
-    files = ["-c", tmp_path / "one.txt", "-c", tmp_path / "two.txt", "-r", tmp_path / "references.txt"]
-    arguments = [*files, "--metrics", "chrf"]
-    out = cli("compare", *arguments, "--judged", judged, "--format", "json")
-    found = json.loads(out.out)
-    curves = {curve["group"]: curve for curve in found["human"]}
-    assert list(curves) == ["all", "de-en", "fr-en"]
-    assert (curves["all"]["pairs"], curves["de-en"]["pairs"]) == (12, 6)  # of four systems each; none across pairs
-    test = found["metrics"][0]["tests"][0]
-    step = curves["all"]["steps"][0]
-    expected = step if abs(test["difference"]) <= step["high"] else None
-    assert test.get("human") == expected
-    assert "judged.tsv" in [file["name"] for file in found["provenance"]["files"]]
-    assert "human" not in json.loads(cli("compare", *arguments, "--format", "json").out)
-    assert (curves["all"].get("apart", 0), curves["de-en"].get("apart", 0)) == (4, 4)  # s1+x is none of the systems
-    out = cli("compare", *arguments, "--judged", tables["judged"])  # 15 segments
-    assert (out.status, out.err.count("\n")) == (2, 1)
-    assert "no two systems have 30 segments in common, 15 at most" in out.err
-    out = cli("compare", *arguments, "--judged", tables["pairs"])
-    assert (out.status, out.err.count("\n")) == (2, 1)
-    assert "judged needs texts with human scores" in out.err
-
-
 def rated_rows(n: int, lps: Sequence[str] = ("de-en",), seed: int = 3) -> list[tuple[object, ...]]:
     draw = np.random.default_rng(seed)
     rows: list[tuple[object, ...]] = []

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bsx.analysis.agreement.human_curve import HumanCurve
 from bsx.analysis.agreement.learning_curve import LearningCurve
 from bsx.analysis.agreement.raters import RaterAgreement
 from bsx.analysis.agreement.result import (
@@ -20,7 +19,6 @@ from bsx.analysis.agreement.result import (
     PairTest,
 )
 from bsx.analysis.agreement.settings import MetaSettings, averaged
-from bsx.analysis.cards.result import CardHumanCurve
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import (
     EQUIVALENT,
@@ -31,12 +29,10 @@ from bsx.analysis.present.cells import (
     listed,
     number,
     p_value,
-    percent,
     table,
     text,
     verdict_cell,
 )
-from bsx.analysis.present.families.judges import parts as of_judges
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.notices import seen_rows
 from bsx.analysis.present.numbers import p_range
@@ -90,8 +86,6 @@ def parts(result: MetaResult) -> Iterator[Part]:
         yield _tests_chart(result)
         yield from _tests(result)
     yield from _control_tests(result)
-    if result.judges is not None:
-        yield from of_judges(result.judges)
 
 
 @presents(Judgments, section=("judgments", "Agreement with several judgments"))
@@ -687,75 +681,6 @@ def raters(result: RaterAgreement) -> Iterator[Part]:
 def rater_rows(result: RaterAgreement) -> Iterator[Mapping[str, object]]:
     """Yield a row a rater."""
     yield from (vars(rater) for rater in result.raters)
-
-
-@presents(HumanCurve)
-def human_agreement(result: HumanCurve) -> Iterator[Part]:
-    """Yield how often human judgments agree with the smallest and the largest differences, then with all."""
-    ends = {"smallest": result.steps[0], "largest": result.steps[-1]} if len(result.steps) > 1 else {}
-    said = " and ".join(
-        f"in {percent(step.share).text} of {step.n:,} pairs where the difference is {which}"
-        for which, step in ends.items()
-    )
-    first = result.steps[0]
-    whole = f"in {percent(first.share).text} of {first.n:,} pairs"
-    yield Answer(
-        f"Human judgments prefer the side that {result.metric} scores higher {said or whole} ({result.level}, "
-        f"{result.group})."
-    )
-    yield human_table([result])
-    points = [charts.Point(_range(step.low, step.high), 0, step.share, *step.ci) for step in result.steps]
-    alt = f"Share of pairs in which human judgments agree with {result.metric}, by the difference in score."
-    axis = f"share in which human judgments agree, {100 * result.confidence:g} % interval"
-    spec = charts.intervals(points, alt=alt, axis=axis, series=1, zero=0.5)
-    yield Chart(f"Human judgments and differences of {result.metric}", alt, (("", spec),))
-
-
-@lists(HumanCurve)
-def human_rows(result: HumanCurve) -> Iterator[Mapping[str, object]]:
-    """Yield a row a step."""
-    known = {"metric": result.metric, "level": result.level, "group": result.group}
-    for step in result.steps:
-        figures = {"low": step.low, "high": step.high, "n": step.n, "share": step.share}
-        yield {**known, **figures, "share_low": step.ci[0], "share_high": step.ci[1]}
-
-
-def human_table(
-    curves: Sequence[HumanCurve] | Sequence[CardHumanCurve], *, metric: bool = False, full: bool = False
-) -> TablePart:
-    """Return how often human judgments agree with differences of a size, one row a step.
-
-    Args:
-        curves: of one metric, or of several.
-        metric: name the metric of each row.
-        full: whether the table belongs to the full form only.
-    """
-    several = any(curve.data for curve in curves)
-    results = []
-    for curve in curves:
-        said = [*([curve.metric] if metric else []), *([curve.data] if several else []), curve.level, curve.group]
-        for step in curve.steps:
-            ends = Cell(NONE)
-            if step.ci is not None:
-                ends = Cell(f"[{percent(step.ci[0]).text}, {percent(step.ci[1]).text}]", step.ci[0])
-            size = Cell(_range(step.low, step.high), step.low)
-            results.append([*map(text, said), size, number(step.n), percent(step.share), ends])
-    about = [*(["metric"] if metric else []), *(["table"] if several else []), "pairs of", "group"]
-    return table(
-        "Share of pairs in which human judgments prefer the side that scores higher, by the difference in score",
-        [*about, "difference", "pairs", "human judgments agree", "interval"],
-        results,
-        note="Systems are compared on the segments that both have, 30 at least. Pairs that human judgments or the "
-        "metric score the same are left out. Intervals allow for pairs that share a system, a segment or a row; no "
-        "tests.",
-        names=len(about),
-        folded=len(results) > _FEW,
-        full=full,
-    )
-
-
-def _range(low: float, high: float) -> str:
-    return f"{number(low).text} to {number(high).text}"
 
 
 @presents(LearningCurve, section=("learning", "Agreement and training data"))

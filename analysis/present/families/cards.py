@@ -39,7 +39,6 @@ from bsx.analysis.present.cells import (
     table,
     text,
 )
-from bsx.analysis.present.families.agreement import human_table
 from bsx.analysis.present.families.disentangling import worded
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.notices import seen_rows
@@ -433,8 +432,6 @@ def _agreement(part: AgreementPart) -> Iterator[Part]:
         f"group); 1 is best. {_about(['agreement'], map(_at_level, part.rows))}"
     )
     yield table("Correlation with human judgments", heads, rows, note=note + few_note(rows))
-    if part.human:
-        yield human_table(part.human)
 
 
 def _factors(part: FactorsPart) -> Iterator[Part]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from bsx.analysis.agreement.human_curve import HumanStep
 from bsx.analysis.agreement.published_curve import PublishedCurve, PublishedShare
 from bsx.analysis.agreement.result import CompareResult, MetricComparison, SystemTest
 from bsx.analysis.present import charts
@@ -22,7 +21,6 @@ from bsx.analysis.present.cells import (
     text,
     verdict_cell,
 )
-from bsx.analysis.present.families.agreement import human_table
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Prose, Surprise, TablePart
@@ -38,7 +36,7 @@ _WIDE = 3  # metrics whose intervals have room beside their scores
 
 @presents(CompareResult, section=("systems", "Systems compared"))
 def parts(result: CompareResult) -> Iterator[Part]:
-    """Yield which systems are told apart, scores, tests, and what human judgments say of differences as large."""
+    """Yield which systems are told apart, scores, tests, and how often people agree with differences as large."""
     yield Answer(_finding(result), answers=True)
     yield _scores(result, intervals=len(result.metrics) <= _WIDE)
     if len(result.metrics) > _WIDE:
@@ -52,8 +50,6 @@ def parts(result: CompareResult) -> Iterator[Part]:
     said += [f"{note}." for note in result.notes]
     if said:
         yield Notes(tuple(said))
-    if result.human:
-        yield human_table(result.human, metric=True, full=True)
     yield from _contradictions(result)
 
 
@@ -135,10 +131,7 @@ def _finding(result: CompareResult) -> str:
             f" A difference of {_size(test.published)} {test.published.curve}: people agree in "
             f"{_share(test.published)} % of pairs of systems ({test.published.source})."
         )
-    if test.human is None:
-        return told
-    share, pairs = _agreed(test.human).text, test.human.n
-    return f"{told} Human judgments of other systems agree with {share} of {pairs} differences about as large."
+    return told
 
 
 def _same(tests: Sequence[SystemTest], result: CompareResult) -> str:
@@ -369,7 +362,6 @@ def _mark(comparison: MetricComparison, name: str, result: CompareResult) -> str
 
 
 def _tests(result: CompareResult) -> TablePart:
-    judged = bool(result.human)
     published = any(test.published is not None for metric in result.metrics for test in metric.tests)
     margin = float(result.settings.get("margin") or 0)
     results = []
@@ -384,7 +376,7 @@ def _tests(result: CompareResult) -> TablePart:
                 cells.append(
                     Cell(NONE) if test.published is None else Cell(f"{_share(test.published)} %", test.published.share)
                 )
-            results.append([*cells, *([_agreed(test.human)] if judged else [])])
+            results.append(cells)
     heads = ["metric", "system", "compared with", "difference", "p", "better"]
     several = any(len(metric.tests) > 1 for metric in result.metrics)
     ends = any(test.ci is not None for metric in result.metrics for test in metric.tests)
@@ -400,13 +392,6 @@ def _tests(result: CompareResult) -> TablePart:
         heads.append("people agree")
         sources = listed(list(dict.fromkeys(curve.source for curve in result.published)))
         note += f" People agree: published share of pairs of systems that differ as much ({sources}); a dash: none."
-    if judged:
-        heads.append("human judgments agree")
-        tables = listed(list(dict.fromkeys(curve.data for curve in result.human)))
-        note += (
-            f" Human judgments agree: share of pairs of systems in {tables} that differ about as much, in which they "
-            "prefer the side that scores higher; a dash where no pair differs as much."
-        )
     with_ends = f"; differences with {_confidence(result)}" if ends else ""
     caption = f"Paired tests ({_test(result)}){with_ends}; sampled: {_sampled(result)}"
     return table(caption, heads, results, note=note, names=3, full=len(results) > _SHORT)
@@ -414,13 +399,6 @@ def _tests(result: CompareResult) -> TablePart:
 
 def _difference(test: SystemTest, decimals: int) -> Cell:
     return estimate(test.difference, test.ci, decimals)
-
-
-def _agreed(step: HumanStep | None) -> Cell:
-    if step is None:
-        return Cell(NONE)
-    low, high = (f"{100 * end:.0f}" for end in step.ci)
-    return Cell(f"{100 * step.share:.0f} % [{low}, {high}]", step.share)
 
 
 def _chart(result: CompareResult) -> Chart:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
-from itertools import combinations
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.agreement.evaluate import meta_evaluate
-from bsx.analysis.agreement.human_curve import HumanCurve, Level, curve_of_pairs, human_curve
 from bsx.analysis.agreement.result import AverageAgreement, AverageTest, GroupResult, MetaResult, PairTest
 from bsx.analysis.agreement.rows import CorpusScores
 from bsx.analysis.cards.result import AgreementRow
@@ -27,8 +23,6 @@ from bsx.support.untyped import JsonObject, Settings
 _LEVELS = {"seg": "segment", "sys": "system"}
 _ITEMS = {"seg": "rows", "sys": "systems"}
 _SHUFFLED = "shuffled candidates"
-SHARED = 30
-"""Segments that two systems must share for their difference to count."""
 
 
 def measure_agreement(inputs: CardInputs) -> CardFindings:
@@ -56,12 +50,8 @@ def measure_agreement(inputs: CardInputs) -> CardFindings:
             for level in ("seg", "sys") if content.system is not None else ("seg",):
                 _level(findings, inputs, data, content, here, level)
             for subject in inputs.subjects:
-                if subject.name in here:
-                    curves = human_curves(content, subject.name, here[subject.name], inputs.settings.confidence)
-                    rows = [replace(curve, data=data.name).to_dict() for curve in curves]
-                    findings.add("agreement", subject.name, human=rows)
-                    if not subject.column:
-                        _shuffle(findings, inputs, data, content, subject, here[subject.name])
+                if subject.name in here and not subject.column:
+                    _shuffle(findings, inputs, data, content, subject, here[subject.name])
     return findings
 
 
@@ -375,129 +365,3 @@ def _deranged(rows: Rows, draw: np.random.Generator) -> Rows:
     for row, after in zip(cycle, np.roll(cycle, 1), strict=True):
         findings[place[int(row)]] = after
     return findings
-
-
-def human_curves(content: JudgedRows, name: str, scored: Scored, confidence: float) -> list[HumanCurve]:
-    """Return how often human judgments agree with differences of a metric: of systems, and of segments, by group."""
-    return [
-        *curves(content, name, scored, "systems", confidence),
-        *curves(content, name, scored, "segments", confidence),
-    ]
-
-
-def curves(content: JudgedRows, name: str, scored: Scored, level: Level, confidence: float) -> list[HumanCurve]:
-    """Return one curve for all groups, if there are several, and one for each; none where there is no pair."""
-    groups = list(dict.fromkeys(content.group))
-    parts = [("all", list(range(len(content))))] if len(groups) > 1 else []
-    parts += [(g, [i for i, group in enumerate(content.group) if group == g]) for g in groups]
-    findings = []
-    for group, rows in parts:
-        # Two items at least, which human judgments and the metric both tell apart.
-        with contextlib.suppress(InputError):
-            findings.append(_curve(content, name, scored, group, rows, level, confidence))
-    return findings
-
-
-def _curve(
-    content: JudgedRows,
-    name: str,
-    scored: Scored,
-    group: str,
-    rows: Sequence[int],
-    level: Level,
-    confidence: float,
-) -> HumanCurve:
-    human = content.human
-    if human is None or (level == "systems" and content.system is None):
-        raise InputError("nothing to compare")
-    if level == "systems" and content.system is not None:
-        own, theirs, sides, apart = system_pairs(content, scored, rows)
-        return curve_of_pairs(
-            own, theirs, sides, level=level, metric=name, group=group, confidence=confidence, apart=apart
-        )
-    lps = [content.group[i] for i in rows]
-    units = None
-    if content.segment is not None:
-        units = [f"{lp}\t{content.segment[i]}" for lp, i in zip(lps, rows, strict=True)]
-        if len(set(units)) == len(units):
-            units = None
-    return human_curve(
-        scored.values[list(rows)],
-        human[list(rows)],
-        of=units,
-        within=units if units is not None else lps,
-        metric=name,
-        group=group,
-        confidence=confidence,
-    )
-
-
-def systems_of(content: JudgedRows, rows: Sequence[int]) -> dict[tuple[str, str], dict[Hashable, list[int]]]:
-    """Return (group, system) -> segment -> rows that have a human score.
-
-    A name such as ``A+B``, where A and B are systems of the group too, says that both wrote the same text: the row
-    belongs to each. Without a column of segments, rows with the same references and source are of one segment.
-    """
-    if content.system is None or content.human is None:
-        return {}
-    texts, segments = content.texts, content.segment
-    there = {(content.group[row], content.system[row]) for row in rows}
-    result: dict[tuple[str, str], dict[Hashable, list[int]]] = {}
-    for row in rows:
-        if np.isnan(content.human[row]):
-            continue
-        group, name = content.group[row], content.system[row]
-        segment: Hashable = (
-            segments[row]
-            if segments is not None
-            else (texts.references and texts.references[row], texts.sources and texts.sources[row])
-        )
-        parts = name.split("+")
-        for system in parts if all((group, one) in there for one in parts) else [name]:
-            result.setdefault((group, system), {}).setdefault(segment, []).append(row)
-    return result
-
-
-def shared_segments(content: JudgedRows) -> tuple[int, int]:
-    """Return how many pairs of systems share `SHARED` segments or more, and the most that any two share."""
-    found = systems_of(content, range(len(content)))
-    sizes = [len(found[a].keys() & found[b].keys()) for a, b in combinations(found, 2) if a[0] == b[0]]
-    return sum(size >= SHARED for size in sizes), max(sizes, default=0)
-
-
-def system_pairs(
-    content: JudgedRows, scored: Scored, rows: Sequence[int]
-) -> tuple[Array, Array, NDArray[np.int64], int]:
-    """Return the differences of systems of one group, each pair's on the segments that both have.
-
-    Returns:
-        Differences under the metric (n,), differences of mean human scores (n,), the numbers of both systems (n, 2),
-        and how many pairs were left out because they share fewer than `SHARED` segments.
-    """
-    human, corpus = content.human, scored.corpus
-    assert human is not None  # noqa: S101 - for the type checker
-    found = systems_of(content, [row for row in rows if not np.isnan(scored.values[row])])
-
-    def score(kept: Sequence[Sequence[int]]) -> float:
-        if corpus is not None:
-            return float(corpus.score(corpus.statistics[[own[0] for own in kept]].sum(axis=0)))
-        return float(np.mean([scored.values[own].mean() for own in kept]))
-
-    number = {system: place for place, system in enumerate(found)}
-    own, theirs, sides, apart = [], [], [], 0
-    for a, b in combinations(found, 2):
-        if a[0] != b[0]:
-            continue
-        both = [segment for segment in found[a] if segment in found[b]]
-        if len(both) < SHARED:
-            apart += 1
-            continue
-        left, right = ([found[side][segment] for segment in both] for side in (a, b))
-        own.append(score(left) - score(right))
-        theirs.append(
-            float(np.mean([human[one].mean() - human[two].mean() for one, two in zip(left, right, strict=True)]))
-        )
-        sides.append((number[a], number[b]))
-    if not own:
-        raise InputError(f"no two systems share {SHARED} segments")
-    return np.array(own), np.array(theirs), np.array(sides, dtype=np.int64), apart

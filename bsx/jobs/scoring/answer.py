@@ -472,7 +472,7 @@ def _compare(
             )
         )
     signatures = {spec: columns.signatures[spec] for spec in specs}
-    return together(compared, (), published_curves(catalog, signatures, language))
+    return together(compared, published_curves(catalog, signatures, language))
 
 
 def _judge(columns: Columns, own: Mapping[str, object], controls: Sequence[str], rows: _Rows) -> MetaResult:

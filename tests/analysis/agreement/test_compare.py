@@ -16,7 +16,6 @@ import pytest
 import bsx
 import bsx.analysis
 from bsx.analysis.agreement.compare import compare_systems, together
-from bsx.analysis.agreement.human_curve import human_curve
 from bsx.analysis.agreement.result import CompareResult
 from bsx.analysis.agreement.settings import CompareSettings
 from bsx.analysis.present.forms import parts_of
@@ -550,21 +549,6 @@ def test_metrics_that_say_opposite_things_are_a_surprise() -> None:
     for found, surprises in ((together([one, one]), 0), (together([one, other]), 1)):
         assert len(found.metrics) == 2
         assert sum(isinstance(part, Surprise) for part in parts_of(found)) == surprises
-
-
-def test_human_judgments_of_differences_as_large_stand_beside_the_tests() -> None:
-    draw = np.random.default_rng(2).normal(size=60)
-    compared = compare_systems({"a": draw, "b": draw + 0.2}, metric="m", resamples=100)
-    human = human_curve([0.1, 0.2, 0.4, 0.8], [1, 2, 4, 3], metric="m", level="systems", bins=1)
-    found = together([compared], [human])
-    (test,) = found.metrics[0].tests
-    assert test.human == human.steps[0]
-    assert test.human.n == 6
-    held = json.loads(json.dumps(found.to_dict()))
-    assert held["metrics"][0]["tests"][0]["human"] == held["human"][0]["steps"][0]
-    assert CompareResult.from_dict(held).to_dict() == found.to_dict()
-    shown = next(part for part in parts_of(found) if isinstance(part, TablePart) and "Paired" in part.caption)
-    assert shown.rows[0][-1].value == test.human.share
 
 
 @pytest.mark.parametrize("test", ["bootstrap", "randomise"])

@@ -81,7 +81,7 @@ def compared(segments: int, systems: int = 2) -> CompareResult:
     draw = np.random.default_rng(1)
     scores = {f"s{place}": draw.normal(30 + place, 5, segments) for place in range(systems)}
     found = compare_systems(scores, metric="m", resamples=200)
-    return together([found], (), [curve("bleu"), replace(curve("chrf"), metric="other")])
+    return together([found], [curve("bleu"), replace(curve("chrf"), metric="other")])
 
 
 def test_tests_get_their_share_and_survive_json() -> None:

@@ -226,7 +226,6 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "ModelSelection": lambda: analysis.expected_model_selection(table()["good"], table()["human"], sample=5),
     "NestedTest": lambda: analysis.nested_test(table(), "good", ["50%_x"], ["poor & slow"]),
     "PairsResult": lambda: analysis.detect_pairs([0, 1] * 20, {name: table()[name] for name in NAMES}, resamples=20),
-    "HumanCurve": lambda: analysis.human_curve(table()["good"], table()["human"], metric="m_1"),
     "PlanResult": lambda: analysis.plan_meta(
         table(), effect=0.2, columns=["good", "50%_x"], human="human", resamples=20
     ),
@@ -239,7 +238,6 @@ BUILDERS: dict[str, Callable[[], object]] = {
         resamples=20,
         task="word_content",
     ),
-    "JudgeAgreement": lambda: analysis.judge_agreement(table(), NAMES, "human", group="lp", resamples=20),
     "RaterAgreement": lambda: analysis.rater_agreement(
         {
             "human": table()["human"],

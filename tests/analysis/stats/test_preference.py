@@ -10,7 +10,6 @@ from scipy import stats
 
 from bsx.analysis.stats.preference import (
     clustered_share,
-    dyadic_share,
     mcnemar,
     preference,
     share_of_pairs,
@@ -105,23 +104,6 @@ def test_a_share_of_clusters_is_worth_what_its_linearised_variance_says(right: A
     if variance:  # two hundred items by themselves have the normal's quantile, and are worth one less
         expected = wilson(share, 199, stats.norm.ppf(0.975))
         assert clustered_share(np.tile(right, 20), np.arange(200), 0.95) == pytest.approx(expected, abs=1e-7)
-
-
-def test_a_share_of_pairs_with_common_members_has_the_dyadic_variance() -> None:
-    sides = np.array([[4, 7], [4, 9], [7, 9], [9, 2], [2, 4], [3, 2]])
-    right = np.array([1, 1, 1, 0, 0, 0], dtype=bool)
-    share, errors = right.mean(), right - right.mean()
-    total = sum(
-        errors[a] * errors[b] for a in range(6) for b in range(6) if set(sides[a].tolist()) & set(sides[b].tolist())
-    )
-    # Sums over members count a pair with itself twice; pairs with one common member once.
-    worth = share * (1 - share) / (5 / 4 * total / 36)
-    assert 1 < worth < 6
-    assert dyadic_share(right, sides, 0.9) == pytest.approx(wilson(share, worth, stats.norm.ppf(0.95)), abs=1e-7)
-    # All right: as many as can be drawn without a common member of five.
-    assert dyadic_share(np.ones(6, dtype=bool), sides, 0.9) == pytest.approx(
-        wilson(1.0, 2.5, stats.norm.ppf(0.95)), abs=1e-7
-    )
 
 
 @pytest.mark.parametrize("n", [2, 3, 6])

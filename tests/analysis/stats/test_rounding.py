@@ -11,7 +11,6 @@ import pytest
 
 from bsx.analysis.disentangling.variants import pooled_mean
 from bsx.analysis.stats import correlation, detection, preference, significance
-from bsx.analysis.stats.concordance import partial_pearson
 from bsx.analysis.stats.intercepts import CrossedIntercepts
 from bsx.analysis.stats.regression import fit_ols, require_rows, wald
 from bsx.analysis.stats.results import Comparison, Estimate
@@ -124,11 +123,6 @@ def test_correlations(name: str, x: Array, y: Array, h: Array, seed: int) -> Non
     limit = kept(hybrid_correlation_limit, grids[0], grids[2], resamples=40)
     check(limit)
     check(kept(compare_hybrid_limits, *grids, resamples=40))
-    of = np.stack([np.ones_like(x), x, y, h])
-    for third in ((0, 1, 2, 3), (0, 1, 3, 2), (0, 3, 2, 1)):
-        part = of[list(third)]
-        r = partial_pearson((part @ part.T)[None])[0]
-        assert math.isnan(r) or -1 <= r <= 1
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -139,11 +133,8 @@ def test_shares(seed: int) -> None:
     assert preference.clustered_share(alike, of, 0.95) == preference.clustered_share(alike[::-1], of, 0.95)
     assert preference.clustered_share(alike, of, 0.95) == preference.wilson_of_worth(1 / 3, 7, 0.95, 6)
     for right in (alike, np.ones(21, bool), np.zeros(21, bool), rng.random(21) < 0.5):
-        for low, high in (
-            preference.clustered_share(right, of, 0.95),
-            preference.dyadic_share(right, np.column_stack(np.triu_indices(7, k=1)), 0.95),
-        ):
-            assert 0 <= low <= right.mean() <= high <= 1
+        low, high = preference.clustered_share(right, of, 0.95)
+        assert 0 <= low <= right.mean() <= high <= 1
     for values in (np.ones((5, 5)), np.full((5, 5), 1 / 3), np.full((5, 5), 0.9)):
         low, high = preference.share_of_pairs(noisy(values, seed), 0.95)
         assert 0 <= low <= high <= 1
