@@ -110,11 +110,11 @@ def seen_notices(
     return tuple(
         notice
         for metric in dict.fromkeys(metrics)
-        for notice in notices_of(metric, learned_by(metric, catalog, (signatures or {}).get(metric, "")), texts, table)
+        for notice in _notices_of(metric, learned_by(metric, catalog, (signatures or {}).get(metric, "")), texts, table)
     )
 
 
-def notices_of(
+def _notices_of(
     about: str, learned: Sequence[Learned], read: Callable[[], RowTexts | None], table: str = ""
 ) -> tuple[Notice, ...]:
     """Say which rows something learned from that it is judged on; see `seen_notices`."""
