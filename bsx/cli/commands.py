@@ -30,7 +30,6 @@ COMMANDS = {
     "plan": ("bsx.cli.meta", "Plan a study: how many segments, systems and judgments it needs."),
     "compare": ("bsx.cli.meta", "Compare systems under a metric: are they different?"),
     "match": ("bsx.cli.score", "Show the token alignment behind a score."),
-    "mbr": ("bsx.cli.mbr", "Choose among candidates by minimum Bayes risk under a metric."),
     "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
     "probe": (
         "bsx.cli.probe",
@@ -56,7 +55,7 @@ COMMANDS = {
 
 # How ``bsx --help`` lists them.
 HEADINGS = {
-    "Score texts": ("ui", "evaluate", "score", "align", "merge", "compare", "match", "mbr"),
+    "Score texts": ("ui", "evaluate", "score", "align", "merge", "compare", "match"),
     "Choose a model or metric": ("models", "metrics", "registry"),
     "Evaluate metrics": ("meta", "plan", "card", "data"),
     "Explain metrics and models": ("factors", "disentangle", "intervene", "probe"),

@@ -233,7 +233,7 @@ def continued(
 
     Args:
         journal: the journal; None for a run that keeps none.
-        corpus: the segments, or whatever else is worked through.
+        corpus: the segments.
         total: how many there are.
         blocks: computes blocks from a segment on.
         begin: makes the journal when there is something to keep.

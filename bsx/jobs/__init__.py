@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bsx.jobs.cards.run import metric_card as metric_card
     from bsx.jobs.comparing import CompareRun as CompareRun, compare as compare
     from bsx.jobs.combining import ensemble as ensemble
-    from bsx.jobs.deciding import Decided as Decided, mbr as mbr
     from bsx.jobs.evaluating import MetaRun as MetaRun, meta as meta
     from bsx.jobs.disentangling import disentangle as disentangle
     from bsx.jobs.factoring import Factored as Factored, factors as factors

@@ -74,7 +74,7 @@ class Metric(MetricCore[ConfigT]):
     def score_matrix(
         self, candidates: Texts, references: Texts | None = None, *, sources: Texts | str | None = None
     ) -> Values:
-        """Score every candidate against every reference, as minimum-Bayes-risk decoding wants it.
+        """Score every candidate against every reference, as minimum Bayes risk decoding needs it.
 
         Every distinct text is encoded once: n + m texts, not n * m.
 
@@ -196,16 +196,14 @@ def matrix(
     candidates: list[str],
     others: list[str],
     source: str | None = None,
-    some: NDArray[np.bool_] | None = None,
 ) -> Values:
-    """Score all pairs, or some of them.
+    """Score all pairs.
 
     Args:
         metric: the metric.
         candidates: n texts.
         others: m references, or m sources for a metric that needs no references.
         source: the source of all candidates, for a metric that needs references and source.
-        some: which pairs (n, m), if not all; others are left at 0 where it takes longer to score all.
 
     Returns:
         Scores (n, m); undefined ones as an empty text's.
@@ -217,7 +215,6 @@ def matrix(
     source = None if source is None else metric.encoders.in_form([source])[0]
     fitted = metric.fit(_each_once(candidates, others, by_reference))
     scores = np.zeros((len(candidates), len(others)))
-    wanted = np.ones(scores.shape, dtype=bool) if some is None else some
     side = _side(metric, [*candidates, *others])
     for top in range(0, len(candidates), side):
         for left in range(0, len(others), side):
@@ -227,15 +224,14 @@ def matrix(
                 if product is not None:
                     part[:] = product
                     continue
-            here = np.argwhere(wanted[top : top + side, left : left + side])
-            pairs = [(candidates[top + row], others[left + column]) for row, column in here.tolist()]
             rows = [
                 (candidate, (other,) if by_reference else (), source if by_reference else other, 0)
-                for candidate, other in pairs
+                for candidate in candidates[top : top + side]
+                for other in others[left : left + side]
             ]
             block = as_block(rows)
             refuse_large_texts([metric], block)
-            part[here[:, 0], here[:, 1]] = metric.score_block(block, fitted).values
+            part[:] = metric.score_block(block, fitted).values.reshape(part.shape)
     refuse_missing(metric, scores)
     fill = metric.entry.empty
     return np.where(np.isnan(scores), 0.0 if fill is None else fill, scores)

@@ -331,30 +331,6 @@ class MetricCore(ABC, Generic[ConfigT]):
         """
         return None
 
-    def score_aggregate(self, candidates: Sequence[str], references: Sequence[str], weights: Values) -> Values | None:
-        """Return the score of each candidate against all references together (n,); None if the metric knows no such.
-
-        It stands for the mean of the scores against each, at the cost of one. Sources: DeNero, Chiang & Knight 2009 for
-        n-gram counts; Vamvas & Sennrich 2024 for chrF and sentence vectors.
-
-        Args:
-            candidates: n texts.
-            references: m texts.
-            weights: how much each reference counts; they add up to 1 (m,).
-        """
-        return None
-
-    def text_vectors(self, texts: Sequence[str]) -> Values | None:
-        """Return one vector a text (texts, dim), none of them blank, which `score_vectors` compares; None: it has none.
-
-        The method ``centroid`` of minimum Bayes risk decoding needs both.
-        """
-        return None
-
-    def score_vectors(self, candidates: Values, references: Values) -> Values:
-        """Return the scores of n vectors of candidates (n, dim) against k of references or their means: (n, k)."""
-        raise NotImplementedError(f"{self.name} makes no vectors of texts")
-
     def system_score(self, statistics: Values) -> float:
         """Return the score of a whole system from the sum of its rows' statistics (k,)."""
         raise NotImplementedError(f"{self.name} has no statistics: the mean is its score of a system")

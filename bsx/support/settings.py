@@ -179,15 +179,10 @@ RANGES: dict[str, tuple[float, float]] = {
     "judgments": (0, _MANY),
     **dict.fromkeys(("batch_tokens", "limit", "pairs", "max_tokens", "train_sizes", "sizes", "draws"), (1, _MANY)),
     **dict.fromkeys(("perturbed", "checked", "timed", "budget"), (1, _DRAWS)),
-    **dict.fromkeys(
-        ("keep", "prune_to", "max_words", "epochs", "patience", "batch_size", "hidden", "max_pieces"), (1, _DRAWS)
-    ),
+    **dict.fromkeys(("keep", "max_words", "epochs", "patience", "batch_size", "hidden", "max_pieces"), (1, _DRAWS)),
     **dict.fromkeys(("examples", "worst", "bins", "layer", "first_layer"), (0, _COUNT)),
-    **dict.fromkeys(("context", "check", "iterations"), (0, _COUNT)),
+    **dict.fromkeys(("context", "iterations"), (0, _COUNT)),
     **dict.fromkeys(("last_layers", "window"), (1, _COUNT)),
-    **dict.fromkeys(("centroids", "matrix_rank", "rounds"), (1, _COUNT)),
-    "reduction": (1, _LARGE),
-    "regularisation": (0, _LARGE),
     **dict.fromkeys(("jobs", "workers"), (1, 1024)),
     **dict.fromkeys(("folds", "size"), (2, _COUNT)),
     **dict.fromkeys(("repeats", "seeds"), (1, _COUNT)),

@@ -76,8 +76,6 @@ IDLE = [
     ("card --side-by-side a.json b.json --timed 20", "timed"),
     ("card --side-by-side a.json b.json --device cpu", "device"),
     ("card --metrics chrf --parts nosuch", "parts"),
-    ("mbr judged.tsv --metrics chrf --prune-to 3", "prune_to has no effect"),
-    ("mbr judged.tsv --metrics chrf --check 3", "check has no effect"),
     ("meta scores.tsv --columns a --human-ties 1", "human_ties needs"),
     ("meta scores.tsv --columns a --test none --correction holm", "correction holm has no effect"),
     ("ensemble scores.tsv --columns a,x --human human --how z --folds 5", "folds"),

@@ -192,7 +192,7 @@ def test_segments_whose_names_differ_in_nothing_that_shows_are_counted(cli: Cli,
         assert ("2 of 8 segments have names" if command in counted else "look the same") in done.err
 
 
-def test_files_columns_and_lists_of_alike_names(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_and_columns_of_alike_names(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("S1", "S1\u2009", "r"):
         Path(name).write_text("a b\n")
@@ -201,10 +201,6 @@ def test_files_columns_and_lists_of_alike_names(cli: Cli, tmp_path: Path, monkey
     assert r"\u2009" in done.err
     Path("t.tsv").write_text("A\tA \treference\na\tb\tc\n")
     assert cli("score", "t.tsv", "--candidate", "A", "--candidate", "A ", "--metrics", "chrf").status == 2
-    Path("n.tsv").write_text("id\tcandidate\n1\ta\n1\tb\n1 \tc\n1 \td\n")
-    done = cli("mbr", "n.tsv", "--metrics", "chrf")
-    assert done.status == 2
-    assert "look the same" in done.err
 
 
 def test_systems_in_memory() -> None:

@@ -375,17 +375,6 @@ def test_a_card_knows_systems_segments_and_directions(chain: Path, tmp_path: Pat
     assert any("lower is better for ter" in note for note in found.notes)
 
 
-def test_lists_of_candidates_have_the_usual_segments(cli: Callable[..., Outcome], tmp_path: Path) -> None:
-    rows: list[dict[str, object]] = [
-        {"segment": name, "candidate": text} for name in ("a", "b") for text in ("one cat", "a cat")
-    ]
-    lists = write(tmp_path / "lists.tsv", rows)
-    for words in ((), ("--segment", "segment"), ("--segment", "segment")):
-        done = cli("mbr", lists, *words, "--metrics", "chrf", "-o", tmp_path / "d.tsv")
-        assert done.status == 0, done.err
-        assert [row["id"] for row in rows_of(tmp_path / "d.tsv")] == ["a", "b"]
-
-
 def test_a_wide_table_comes_out_long(cli: Callable[..., Outcome], tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [
         {"reference": "the cat sat", "a": "a cat sat", "b": "cats sit", "note": "x"},

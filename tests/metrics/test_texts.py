@@ -61,17 +61,12 @@ def test_texts_in_nfc_score_the_same_and_are_not_noted(form: str) -> None:
     np.testing.assert_array_equal(values[0], values[1])
 
 
-def test_idf_alignments_decisions_and_losses_read_one_form() -> None:
+def test_idf_and_alignments_read_one_form() -> None:
     scorer, plain = (bsx.Scorer(model="minilm", normalize=form) for form in ("nfc", "none"))
     assert scorer.count_idf(cut(TEXTS)).digest == scorer.count_idf(TEXTS).digest
     assert scorer.align(cut(TEXTS)[0], TEXTS[0]).f1 == scorer.align(TEXTS[0], TEXTS[0]).f1
     assert scorer.score(cut(TEXTS), TEXTS).signature["normalize"] == "nfc"
     assert plain.score(TEXTS, TEXTS).signature["normalize"] == "none"
-    lists = [[cut(TEXTS)[2], TEXTS[2], "a cat"]]
-    for method in ("exact", "aggregate"):
-        (chosen,) = bsx.mbr(lists, metric="chrf", method=method)
-        assert chosen.candidate in (TEXTS[2], cut(TEXTS)[2])  # as it was given
-        assert chosen.expected > 66
 
 
 def test_a_run_reads_one_form_and_encoders_say_which() -> None:
@@ -218,14 +213,13 @@ def test_a_cache_and_a_run_that_goes_on_mix_no_forms(tmp_path: Path) -> None:
         values = made("bertscore", normalize=form, cache=str(tmp_path / "vectors")).score(cut(TEXTS), TEXTS).values
         np.testing.assert_allclose(values, plain if form == "none" else 1, atol=1e-5)
     from bsx.data.journal import Journal
-    from bsx.jobs.scoring.resume import taken_up
 
     one, two = ({"signature": [str(made("chrf", normalize=form).signature())]} for form in ("nfc", "none"))
     journal = Journal(tmp_path / "scores.tsv")
     journal.start(one, {"tokens": 1})
     journal.close()
     with pytest.raises(InputError):
-        taken_up(Journal(tmp_path / "scores.tsv"), True, lambda: two, print)
+        Journal(tmp_path / "scores.tsv").resume(two)
 
 
 def test_a_card_finds_that_the_unicode_form_changes_nothing() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -48,17 +48,6 @@ def keeping(output: Path | None, resume: bool, say: Say) -> Iterator[Journal | N
         journal.close()
 
 
-def taken_up(journal: Journal, resume: bool, identity: Callable[[], Mapping[str, object]], say: Say) -> bool:
-    """Take up what an unfinished run left, or drop it; tell whether there is anything to go on with."""
-    if not journal.exists():
-        return False
-    if resume:
-        return journal.resume(identity())
-    journal.drop()
-    say(f"{journal.folder} was left by an unfinished run; starting over")
-    return False
-
-
 def kept_blocks(
     journal: Journal | None,
     resume: bool,
@@ -87,8 +76,12 @@ def kept_blocks(
             "signature": [str(prepared.signature(i)) for i in range(len(prepared.metrics))],
         }
 
-    if journal is not None and taken_up(journal, resume, identity, say):
-        settings |= journal.settings
+    if journal is not None and journal.exists():
+        if not resume:
+            journal.drop()
+            say(f"{journal.folder} was left by an unfinished run; starting over")
+        elif journal.resume(identity()):
+            settings |= journal.settings
 
     def begin() -> None:
         if journal is not None:

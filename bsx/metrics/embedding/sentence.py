@@ -287,23 +287,6 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
         vectors, lost = self.pooled(pairs.texts)
         return PairScores(cosines(self.finished(vectors), pairs), lost)
 
-    def score_aggregate(self, candidates: Sequence[str], references: Sequence[str], weights: Values) -> Values:
-        """Multiply with the mean of unit vectors, which gives the mean of cosines; see `Metric.score_aggregate`."""
-        (left, left_full), (right, right_full) = self.unit(candidates), self.unit(references)
-        full = weights * right_full
-        empty = float(self.entry.empty or 0.0)
-        result = within(left @ (right * full[:, None]).sum(axis=0) + (1 - full.sum()) * empty)
-        return np.where(left_full, result, empty)
-
-    def text_vectors(self, texts: Sequence[str]) -> Values:
-        """Return unit sentence vectors; see `Metric.text_vectors`."""
-        return self.unit(texts)[0]
-
-    def score_vectors(self, candidates: Values, references: Values) -> Values:
-        """Return cosines of unit vectors with others, or with means of others; see `Metric.score_vectors`."""
-        lengths = np.linalg.norm(references, axis=1)
-        return np.asarray(within(candidates @ (references / np.where(lengths > 0, lengths, 1.0)[:, None]).T))
-
     def unit(self, texts: Sequence[str]) -> tuple[Values, NDArray[np.bool_]]:
         """Return unit sentence vectors (texts, dim), 0 for blank texts, and which are not blank (texts,)."""
         full = np.array([bool(text.strip()) for text in texts])

@@ -56,19 +56,6 @@ class Ngrams:
             shared += rows @ (rows if same else table[right]).T
         return np.where(left[:, None] == right[None, :], self.totals[left][:, None], shared)
 
-    def against(self, left: Numbers, right: Numbers, weights: Values) -> tuple[Values, float]:
-        """Return how many n-grams n texts share with the mean of m texts' counts (n,), and how many that has.
-
-        Args:
-            left: n of the texts.
-            right: m of the texts.
-            weights: how much each of the m counts; they add up to 1 (m,).
-        """
-        weight = np.bincount(right, weights, minlength=len(self.totals))
-        mean = np.bincount(self.columns, self.counts * weight[self.texts])
-        shared = np.bincount(self.texts, np.minimum(self.counts, mean[self.columns]), minlength=len(self.totals))
-        return np.asarray(shared[left], dtype=np.float64), float(weight @ self.totals)
-
 
 @dataclass(frozen=True)
 class Symbols:

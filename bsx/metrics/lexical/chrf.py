@@ -15,7 +15,6 @@ from bsx.metrics.core import MetricConfig
 from bsx.metrics.lexical.all_pairs import Ngrams, Numbers, Symbols, distinct
 from bsx.metrics.lexical.common import present, row_flags
 from bsx.metrics.lexical.ngrams import by_characters, by_words, numbered
-from bsx.support.memory import refuse_beyond
 from bsx.support.optional import need
 
 _PER_LETTER = 150  # bytes of what counting n-grams holds at a time, one order after the other
@@ -93,14 +92,6 @@ class Chrf(Metric[ChrfConfig]):
         ngrams, left, right = self._counted(candidates, references)
         counts = ((one.totals[left][:, None], one.totals[right][None, :], one.shared(left, right)) for one in ngrams)
         return self._scores(counts)
-
-    def score_aggregate(self, candidates: Sequence[str], references: Sequence[str], weights: Values) -> Values:
-        """Compare with the mean of the references' counts; see `Metric.score_aggregate`."""
-        texts = [*candidates, *references]
-        refuse_beyond(_room(texts), self.encoders.budget, f"counting the n-grams of {len(texts)} texts")
-        ngrams, left, right = self._counted(candidates, references)
-        together = ((one.totals[left], *one.against(left, right, weights)) for one in ngrams)
-        return self._scores((own, np.array(total), shared) for own, shared, total in together)
 
     def _counted(
         self, candidates: Sequence[str], references: Sequence[str]

@@ -80,7 +80,7 @@ NO_RESULTS = {
         "TestSet",
     ),
     # What was decided; the model or text is the answer.
-    *("Decision", "ModelChoice", "Detection"),
+    *("ModelChoice", "Detection"),
     # Pages, which are HTML and Markdown already.
     "Report",
     # A part of a result that has all of it.
