@@ -24,7 +24,7 @@ from bsx.support.result import Result
 from bsx.support.settings import BaseSettings
 
 _COMMANDS = (
-    "bsx meta, plan, compare, align, disentangle, intervene, adversarial triples, pairs, "
+    "bsx meta, plan, compare, disentangle, intervene, adversarial triples, pairs, "
     "perturb or challenge, ensemble, probe and card"
 )
 

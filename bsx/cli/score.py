@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bsx.bertscore.config import ScorerConfig
-from bsx.cli.options import Format, Full, TableFormat, command
-from bsx.cli.output import progress_bar, say, write_shown
+from bsx.cli.options import Format, Full, command
+from bsx.cli.output import progress_bar, say
 from bsx.errors import InputError
-from bsx.jobs.scoring.aligning import AlignRun, align_documents
 from bsx.jobs.scoring.run import MergeRun, ScoredFiles, ScoreRun, score_files
 from bsx.support.settings import set_fields
 from bsx.support.untyped import to_json
@@ -49,14 +48,6 @@ def score(settings: ScoreRun, format: Format = "text", full: Full = False) -> No
     if isinstance(scored, ScoredFiles) and (missed := scored.shortfalls(result)):
         say(missed)
         raise typer.Exit(1)
-
-
-@command(AlignRun, often="candidates references document candidate reference source merge gap join output model lang")
-def align(settings: AlignRun, format: TableFormat = None, full: Full = False) -> None:
-    """Align sentences of documents that do not line up, as rows for bsx score; count those without a counterpart."""
-    with progress_bar() as report:
-        result = align_documents(**set_fields(settings), progress=report, say=lambda note: say([note]))
-    write_shown(result, None, format, None, full=full)
 
 
 @command(MergeRun, often="folder output")

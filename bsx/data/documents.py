@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from bsx.data.columns import Labels
-from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
@@ -19,78 +17,6 @@ DOCUMENTS = ("document", "doc", "doc_id")
 ALIKE = 2.33
 """Correlation of neighbours, in standard errors, from which segments seem to belong together: p .01, one-sided."""
 _NUMBERED = re.compile(r"(.*\D)\d+", re.DOTALL)
-
-
-SENTENCES = ("sentence", "sentences", "text")
-"""The usual columns of sentences that are neither candidates nor references."""
-
-
-@dataclass(frozen=True)
-class DocumentText:
-    """The sentences of one document, in its order.
-
-    Attributes:
-        sentences: n texts; none is blank.
-        sources: the source of each (n,); empty where there are none.
-        blank: rows or lines without a text, which were left out.
-    """
-
-    sentences: list[str] = field(default_factory=list)
-    sources: list[str] = field(default_factory=list)
-    blank: int = 0
-
-
-def read_documents(table: Table, document: str, column: str, source: str | None = None) -> dict[str, DocumentText]:
-    """Read the sentences of documents: a row holds a sentence, several lines, or (JSON, Parquet) a list of them.
-
-    Nothing is split into sentences here but at line breaks.
-
-    Args:
-        table: the file.
-        document: its column of documents, whose rows stand together.
-        column: of sentences.
-        source: of their sources, as many in each row as there are sentences.
-
-    Returns:
-        Document -> its sentences, in the order of the file.
-
-    Raises:
-        InputError: if a document's rows are parted by another's, a document has no sentence, or a row has another
-            number of sources than of sentences.
-    """
-    found: dict[str, DocumentText] = {}
-    blanks: dict[str, int] = {}
-    last: str | None = None
-    for row in table.rows():
-        name = row.name(document)
-        if name != last and name in found:
-            raise InputError(f"{row.where}: the document {name!r} ended further up; its rows must be together")
-        last = name
-        own = found.setdefault(name, DocumentText())
-        sentences = _split(row.texts(column))
-        sources = _split(row.texts(source)) if source is not None else []
-        if source is not None and len(sources) != len(sentences):
-            raise InputError(
-                f"{row.where}: {len(sentences)} sentences in {column!r} and {len(sources)} in {source!r}: a source "
-                "belongs to each"
-            )
-        for place, text in enumerate(sentences):
-            if not text.strip():
-                blanks[name] = blanks.get(name, 0) + 1
-                continue
-            own.sentences.append(text)
-            if source is not None:
-                own.sources.append(sources[place])
-    if not found:
-        raise InputError("holds no row", file=table.name)
-    for name, own in found.items():
-        if not own.sentences:
-            raise InputError(f"the document {name!r} has no sentence: column {column!r} is blank", file=table.name)
-    return {name: DocumentText(own.sentences, own.sources, blanks.get(name, 0)) for name, own in found.items()}
-
-
-def _split(texts: Sequence[str]) -> list[str]:
-    return [line for text in texts for line in (text.splitlines() or [""])]
 
 
 def refuse_single(documents: Labels, column: str, file: str | None = None) -> None:

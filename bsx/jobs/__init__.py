@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
     from bsx.jobs.reporting import ConvertRun as ConvertRun, convert as convert
     from bsx.jobs.reporting import checklist as checklist, report as report
-    from bsx.jobs.scoring.aligning import AlignRun as AlignRun, align_documents as align_documents
     from bsx.jobs.scoring.answer import EvaluateRun as EvaluateRun, evaluate as evaluate
     from bsx.jobs.scoring.by_language import ScoredLanguages as ScoredLanguages, score_languages as score_languages
     from bsx.jobs.scoring.input import Input as Input

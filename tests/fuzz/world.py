@@ -35,7 +35,6 @@ RIGHT: dict[str, str] = {
     "score": "-c cand.txt -r ref.txt -m bert --layer 1 -o {out}/s.tsv",
     "score zoo": "-c cand.txt -r ref.txt -s src.txt --metrics chrf,bleu -o {out}/s.tsv",
     "score table": "scores.tsv --metrics chrf --format json",
-    "align": "-c docs.tsv -r other-docs.tsv -m bert -o {out}/a.tsv --format json",
     "score shard": "scores.tsv --metrics chrf --shard 1/2 -o {out}/p --format json",
     "merge": "parts -o {out}/m.tsv --format json",
     "meta": "scores.tsv --human h --columns a,b --group lp --resamples 20 --format json -o {out}/m.json",
@@ -138,8 +137,6 @@ def build(folder: Path) -> Path:
         for j in range(3)
     ]
     _table(folder / "ratings.tsv", ratings)
-    for name in ("docs", "other-docs"):
-        _table(folder / f"{name}.tsv", [{"document": f"d{i // 4}", "text": _sentence(rng)} for i in range(8)])
     (folder / "triples.tsv").write_bytes((files("bsx.examples") / "en-triples.tsv").read_bytes())
     _wmt(folder / "wmt", rng)
     lines = [f"{'the old' if i % 2 else 'one young'} {_sentence(rng)}\tL{i % 2}" for i in range(40)]

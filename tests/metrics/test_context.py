@@ -102,7 +102,7 @@ def test_scores_by_document(cli: Callable[..., Any], tmp_path: Path) -> None:
     first = chrf.score(CANDIDATES[:3], REFERENCES[:3])
     assert found[0]["scores"]["chrf"] == pytest.approx(first.system, abs=1e-9)
     assert found[0]["means"]["chrf"] == pytest.approx(first.values.mean(), abs=1e-9)
-    # What was added counts as nothing in the mean, as in SEGALE.
+    # A candidate without a reference counts as nothing in the mean.
     assert found[1]["means"]["chrf"] == pytest.approx(
         chrf.score(CANDIDATES[3:], REFERENCES[3:]).values[0] / 2, abs=1e-9
     )

@@ -16,7 +16,7 @@ from pydantic import Field
 from bsx.encode.rows import normalise
 from bsx.encode.states import States, segment_max, segment_sum
 from bsx.errors import InputError
-from bsx.metrics.blocks import Pairs, PairScores, Values
+from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.models.files import check_folder
@@ -25,7 +25,6 @@ from bsx.support.optional import need
 from bsx.support.tensors import load_arrays, load_weights
 from bsx.support.untyped import blaming
 
-_SIDE = 256  # texts encoded in one call where all are wanted at once
 Pooling = Literal["mean", "cls", "max", "mean-sqrt", "last"]
 
 
@@ -286,15 +285,3 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
         """Score pairs; see `PairMetric.score_pairs`."""
         vectors, lost = self.pooled(pairs.texts)
         return PairScores(cosines(self.finished(vectors), pairs), lost)
-
-    def unit(self, texts: Sequence[str]) -> tuple[Values, NDArray[np.bool_]]:
-        """Return unit sentence vectors (texts, dim), 0 for blank texts, and which are not blank (texts,)."""
-        full = np.array([bool(text.strip()) for text in texts])
-        some = [text for text in texts if text.strip()]
-        parts = [normalise(self.finished(self.pooled(some[at : at + _SIDE])[0])) for at in range(0, len(some), _SIDE)]
-        if not parts:
-            return np.zeros((len(texts), 1)), full
-        vectors = np.concatenate([fetch(part) for part in parts]).astype(np.float64)
-        unit = np.zeros((len(texts), vectors.shape[1]))
-        unit[full] = vectors
-        return unit, full

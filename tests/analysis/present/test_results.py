@@ -25,7 +25,6 @@ from bsx.analysis.present.cells import text as word
 from bsx.analysis.present.forms import load_presenters, parts_of
 from bsx.analysis.present.parts import Answer, Chart, TablePart
 from bsx.analysis.present.text import aligned, text
-from bsx.match.documents import AlignedDocument, AlignedDocuments, AlignedSystem
 from bsx.support.result import Result, Shown
 
 NAMES = ["good", "50%_x", "poor & slow"]
@@ -108,24 +107,6 @@ def _scores() -> Mapping[str, np.ndarray[Any, Any]]:
     return {"x_1": table()["human"], "y%": table()["good"], "z": table()["human"] - 3}
 
 
-def _aligned() -> AlignedDocuments:
-    sizes: dict[str, Any] = {
-        "candidate": 5,
-        "reference": 4,
-        "one_to_one": 2,
-        "merged": 1,
-        "added": 1,
-        "omitted": 0,
-        "cost": 0.2,
-    }
-    return AlignedDocuments(
-        systems=(AlignedSystem(system="s_1", documents=1, rows=4, kinds={"1-1": 2, "2-2": 1, "1-0": 1}, **sizes),),
-        documents=(AlignedDocument(system="s_1", document="a & b", **sizes),),
-        model="metric:sentence",
-        merge=5,
-        gap=0.4,
-        join=0.3,
-    )
 
 
 def _challenge() -> analysis.ChallengeResult:
@@ -183,7 +164,6 @@ def _side_by_side() -> analysis.SideBySide:
 ELSEWHERE = {"Card", "CardRun", "Checklist", "EvaluationResult", "Leaderboard"}
 """Results that test_cards, test_checklist, and test_answer build."""
 BUILDERS: dict[str, Callable[[], object]] = {
-    "AlignedDocuments": _aligned,
     "Alignment": lambda: bsx.Scorer(model="minilm").align("a cat", "the cat"),
     "AllComparisons": lambda: analysis.compare_all({n: table()[n] for n in NAMES}, table()["human"], analysis.williams),
     "ChallengeResult": _challenge,
