@@ -21,7 +21,6 @@ from bsx.support.environment import keep_together
 COMMANDS = {
     "evaluate": ("bsx.cli.meta", "Evaluate systems: scores, tests, segments to look at and a report, in one command."),
     "score": ("bsx.cli.score", "Score candidates with BERTScore, or with any metrics of the zoo."),
-    "merge": ("bsx.cli.score", "Put together the parts of a table that bsx score --shard scored."),
     "train": ("bsx.cli.train", "Train a metric on human scores; measure what more of them would bring."),
     "metrics": ("bsx.cli.metrics", "List metrics, show one, measure its layers."),
     "meta": ("bsx.cli.meta", "Measure how well metrics agree with human judgments, and which agrees better."),
@@ -54,7 +53,7 @@ COMMANDS = {
 
 # How ``bsx --help`` lists them.
 HEADINGS = {
-    "Score texts": ("ui", "evaluate", "score", "merge", "compare", "match"),
+    "Score texts": ("ui", "evaluate", "score", "compare", "match"),
     "Choose a model or metric": ("models", "metrics", "registry"),
     "Evaluate metrics": ("meta", "plan", "card", "data"),
     "Explain metrics and models": ("factors", "disentangle", "intervene", "probe"),

@@ -191,8 +191,7 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             written = {n: o for n, o in options.items() if o is not None and o.writable and given.get(n)}
             for name in written:
                 named_by(name, Path(given[name]))
-            parts = bool(given.get("shard"))  # which are written into a folder
-            files = {name: _is_file(option, Path(given[name])) and not parts for name, option in written.items()}
+            files = {name: _is_file(option, Path(given[name])) for name, option in written.items()}
             outputs = [Path(given[name]) for name in written if files[name]]
             check_outputs(outputs)
             for name in written:

@@ -1,4 +1,4 @@
-"""``bsx score``: candidates against references; ``bsx merge``: parts of that; ``bsx match``: which tokens match."""
+"""``bsx score``: candidates against references; ``bsx match``: which tokens match."""
 
 from __future__ import annotations
 
@@ -11,35 +11,30 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.options import Format, Full, command
 from bsx.cli.output import progress_bar, say
 from bsx.errors import InputError
-from bsx.jobs.scoring.run import MergeRun, ScoredFiles, ScoreRun, score_files
+from bsx.jobs.scoring.run import ScoredFiles, ScoreRun, score_files
 from bsx.support.settings import set_fields
 from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:
     from bsx.jobs.scoring.by_language import ScoredLanguages
-    from bsx.jobs.scoring.shards import ScoredShard
 
 
 _OFTEN_SCORE = """
     table candidates references sources candidate reference source test_set layer rescale idf output
-    shard fail_under model lang metrics
+    fail_under model lang metrics
 """
 
 
 @command(ScoreRun, often=_OFTEN_SCORE)
 def score(settings: ScoreRun, format: Format = "text", full: Full = False) -> None:
     """Score candidates against references; a file called - is standard input."""
-    scored: ScoredFiles | ScoredLanguages | ScoredShard
+    scored: ScoredFiles | ScoredLanguages
     with progress_bar() as report:
         watched: dict[str, Any] = {**set_fields(settings), "progress": report, "say": lambda note: say([note])}
         if settings.lang_column is not None:
             from bsx.jobs.scoring.by_language import score_languages
 
             scored = score_languages(**watched)
-        elif settings.shard is not None:
-            from bsx.jobs.scoring.shards import score_shard
-
-            scored = score_shard(**watched)
         else:
             scored = score_files(**watched)
     result = scored.to_dict()
@@ -48,19 +43,6 @@ def score(settings: ScoreRun, format: Format = "text", full: Full = False) -> No
     if isinstance(scored, ScoredFiles) and (missed := scored.shortfalls(result)):
         say(missed)
         raise typer.Exit(1)
-
-
-@command(MergeRun, often="folder output")
-def merge(settings: MergeRun, format: Format = "text", full: Full = False) -> None:
-    """Put the parts together that bsx score --shard wrote: table, corpus scores and signatures of one run."""
-    from bsx.jobs.scoring.shards import merge_shards
-
-    with progress_bar() as report:
-        watched: dict[str, Any] = {**set_fields(settings), "progress": report, "say": lambda note: say([note])}
-        merged = merge_shards(**watched)
-    result = merged.to_dict()
-    print(to_json(result) if format == "json" else merged.to_text(result, full=full))
-    say(merged.notes())
 
 
 @command(ScorerConfig, leave_out=("all_layers", "batch_tokens", "context", "idf", "memory", "multi_ref"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, repeat
+from itertools import repeat
 from typing import Protocol, TypeAlias
 
 from bsx.data import cells
@@ -161,25 +161,6 @@ class MemoryCorpus:
         rows = zip(zip(*self._candidates, strict=True), references, sources, documents, strict=False)
         for number, (candidates, several, source, document) in enumerate(rows, start=1):
             yield Segment(str(number), candidates, several, source, document=document)
-
-
-class SomeRows:
-    """Consecutive segments of a corpus.
-
-    Args:
-        corpus: all segments.
-        start: how many come before.
-        stop: how many there are with the last.
-    """
-
-    def __init__(self, corpus: Corpus, start: int, stop: int) -> None:
-        self._corpus, self._start, self._stop = corpus, start, stop
-        self.systems, self.has = corpus.systems, corpus.has
-        self.table = getattr(corpus, "table", None)
-
-    def __iter__(self) -> Iterator[Segment]:
-        """Read them from the start."""
-        return islice(iter(self._corpus), self._start, self._stop)
 
 
 class InContext:

@@ -71,12 +71,10 @@ class PartFile:
 
     Attributes:
         path: where it is.
-        name: its path below what the user named, with ``/``; the same wherever the table lies.
         keys: what the names of its folders say of all its rows, as in ``lang=de/year=2020/part-0.parquet``.
     """
 
     path: Path
-    name: str
     keys: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -66,11 +66,6 @@ class Problems:
         return False
 
 
-def unread_address(name: str) -> str:
-    """Return what to add to a message that a file is missing, if its name is an address such as ``s3://bucket/x``."""
-    return ": addresses are not read, so fetch it first" if re.match(r"[A-Za-z][\w+.-]+:/", name) else ""
-
-
 class NamedFile:
     """A file and what to call it in messages; it can be read from the start as often as needed.
 
@@ -114,7 +109,7 @@ class NamedFile:
             with self._raw() as stream:
                 first = stream.read(1)
         except FileNotFoundError as error:
-            raise InputError(f"there is no such file{unread_address(self.name)}", file=self.name) from error
+            raise InputError("there is no such file", file=self.name) from error
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise InputError(f"cannot be read ({reason})", file=self.name) from error

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 from bsx.data.corpus import Corpus
 from bsx.data.files import LineFiles, PartFile, TableFile, Tables
 from bsx.data.formats.source import MEMORIES, OFFICE, XLIFF
-from bsx.data.lines import NamedFile, unread_address
+from bsx.data.lines import NamedFile
 from bsx.data.long import SEGMENTS, SYSTEM
 from bsx.data.pairing import refuse_alike
 from bsx.data.spool import STDIN
@@ -31,7 +31,7 @@ def table_parts(table: str) -> list[PartFile]:
     """
     path = Path(table)
     if table == STDIN or not (path.is_dir() or (glob.has_magic(table) and not path.exists())):
-        return [PartFile(path, path.name)]
+        return [PartFile(path)]
     if path.is_dir():
         root = path
         found = [file for file in path.rglob("*") if is_table(file.relative_to(path)) and file.is_file()]
@@ -41,13 +41,12 @@ def table_parts(table: str) -> list[PartFile]:
         root = Path(*path.parts[:fixed])
         below = [(file, file.relative_to(root).parts) for file in root.glob("/".join(path.parts[fixed:]))]
         found = [file for file, names in below if file.is_file() and not any(name.startswith(".") for name in names)]
-        problem = f"no file has a name like this{unread_address(table)}"
+        problem = "no file has a name like this"
     if not found:
         raise InputError(problem, file=table)
     names = sorted((file.relative_to(root).as_posix(), file) for file in found)
     return [
-        PartFile(file, name, dict(part.split("=", 1) for part in name.split("/")[:-1] if "=" in part))
-        for name, file in names
+        PartFile(file, dict(part.split("=", 1) for part in name.split("/")[:-1] if "=" in part)) for name, file in names
     ]
 
 
@@ -78,7 +77,6 @@ def open_corpus(
     wants: frozenset[str] = frozenset({"reference"}),
     keep_rows: bool = False,
     document_column: str | None = None,
-    parts: Sequence[PartFile] | None = None,
 ) -> Iterator[Corpus]:
     """Open line files (``candidates``, ``references``, ``source_file``) or one table (``data`` and its columns).
 
@@ -99,7 +97,6 @@ def open_corpus(
         wants: what the metrics compare candidates with: ``reference``, ``source`` or both.
         keep_rows: give each segment of a table its whole row.
         document_column: the table's column that names the documents.
-        parts: the files of the table to read; all unless given.
 
     Raises:
         InputError: if the two ways are mixed or incomplete, or a file cannot be used.
@@ -122,7 +119,7 @@ def open_corpus(
     if named.count("-") > 1:
         raise InputError("only one file can be standard input (-)")
     if data is not None:
-        table = _open_table(table_parts(data) if parts is None else parts, data)
+        table = _open_table(table_parts(data), data)
         columns, name = table.columns, table.name
         if "source" in wants and source_column is None and "source" in columns:
             source_column = "source"

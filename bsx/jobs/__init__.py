@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from bsx.jobs.scoring.answer import EvaluateRun as EvaluateRun, evaluate as evaluate
     from bsx.jobs.scoring.by_language import ScoredLanguages as ScoredLanguages, score_languages as score_languages
     from bsx.jobs.scoring.input import Input as Input
-    from bsx.jobs.scoring.run import MergeRun as MergeRun, ScoredFiles as ScoredFiles, score_files as score_files
-    from bsx.jobs.scoring.shards import ScoredShard as ScoredShard, merge_shards as merge_shards
-    from bsx.jobs.scoring.shards import score_shard as score_shard
+    from bsx.jobs.scoring.run import ScoredFiles as ScoredFiles, score_files as score_files
     from bsx.jobs.baselines import BaselineSettings as BaselineSettings, ComputedBaseline as ComputedBaseline
     from bsx.jobs.baselines import baseline as baseline
     from bsx.jobs.layers import LayerSweep as LayerSweep, SweepSettings as SweepSettings, sweep_layers as sweep_layers

@@ -25,13 +25,7 @@ LINES = 1500
 DIGESTS = re.compile(rb"""["']files["']: \[.*?\]|^# sha256 of the lines below: \w+$""", re.DOTALL | re.MULTILINE)
 # One of each kind; the others follow in `make test-all`.
 QUICK = ("score", "compare", "meta", "disentangle", "registry baseline")
-NAMED = ("score shard",)
-"""What reads files by name, at any place in them."""
-NAMES = [
-    pytest.param(name, marks=[pytest.mark.slow] * (name not in QUICK))
-    for name in RIGHT
-    if inputs(name) and name not in NAMED
-]
+NAMES = [pytest.param(name, marks=[pytest.mark.slow] * (name not in QUICK)) for name in RIGHT if inputs(name)]
 pytestmark = [
     pytest.mark.usefixtures("one_thread"),
     pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes"),

@@ -20,7 +20,7 @@ from bsx.cluster.devices import DeviceError
 from bsx.data.corpus import MemoryCorpus
 from bsx.encode.devices import choose_devices
 from bsx.errors import InputError
-from bsx.jobs import merge_shards, score_files, score_shard
+from bsx.jobs import score_files
 from bsx.jobs.scoring.run import ScoreRun
 from bsx.metrics import run
 from bsx.metrics.run import ScoredBlock
@@ -124,14 +124,6 @@ def test_what_goes_wrong_in_a_process_is_said_here(
         score_files(device="cpu,cpu", strict=True, **settings)
 
 
-@pytest.mark.usefixtures("small_blocks")
-def test_shards_may_have_several_devices(table: str, tmp_path: Path) -> None:
-    score_files(table=table, metrics=["chrf"], output=tmp_path / "one.tsv")
-    score_shard(table=table, metrics=["chrf"], device="cpu,cpu", shard="1/1", output=tmp_path / "parts")
-    merge_shards(folder=tmp_path / "parts", output=tmp_path / "two.tsv")
-    alike(tmp_path / "one.tsv", tmp_path / "two.tsv")
-
-
 def test_processes_on_one_processor_share_its_cores(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
     told = list[int | None]()
 
@@ -166,10 +158,6 @@ def test_a_long_table_is_spread_over_the_cores(table: str, tmp_path: Path, monke
     for file in ("off.tsv", "three.tsv"):
         alike(tmp_path / "one.tsv", tmp_path / file)
     assert short.to_dict()["metrics"] == alone.to_dict()["metrics"] == long.to_dict()["metrics"]
-    score_shard(output=tmp_path / "parts", shard="1/2", spread="off", **settings)
-    score_shard(output=tmp_path / "parts", shard="2/2", **settings)
-    merge_shards(folder=tmp_path / "parts", output=tmp_path / "merged.tsv")
-    alike(tmp_path / "one.tsv", tmp_path / "merged.tsv")
 
 
 @pytest.mark.parametrize(

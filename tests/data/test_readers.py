@@ -35,7 +35,6 @@ OWN: dict[str, str] = {
     "bsx/models/digests.py": "digests of models",
     "bsx/metrics/embedding/mapping.py": "arrays of NumPy and PyTorch",
     "bsx/metrics/embedding/sentence.py": "folders of models",
-    "bsx/jobs/scoring/shards.py": "the parts of a table that it has written",
     "bsx/metrics/judging/cache.py": "the answers of judges",
     "bsx/metrics/learned/bleurt.py": "folders of models",
     "bsx/metrics/learned/metricx.py": "folders of models",

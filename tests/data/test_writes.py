@@ -47,7 +47,6 @@ PAST_IT = {  # file -> what it calls, and why it may
     "analysis/factors/parses.py": {"open"},  # appends to its cache
     "bsx/jobs/scoring/answer.py": {"TemporaryDirectory"},  # all systems as one table, which goes with the run
     "bsx/jobs/scoring/input.py": {"TemporaryDirectory"},  # a test set as files, which go with the run
-    "bsx/jobs/scoring/shards.py": {"open", "TemporaryDirectory"},  # an archive into a file of the gate; as input.py
     "analysis/factors/vectors.py": {"TemporaryDirectory", "open"},  # for another program, which is to write there
     "bsx/ui/inputs.py": {"open", "copyfile"},  # what is uploaded, into the folder of its run
     "bsx/ui/jobs.py": {"open", "touch"},  # the output of commands, in the folder of their run; its lock

@@ -6,7 +6,6 @@ import random
 from importlib.resources import files
 from pathlib import Path
 
-from bsx.jobs import score_shard
 from tests.helpers import tiny
 
 _WORDS = [
@@ -35,8 +34,6 @@ RIGHT: dict[str, str] = {
     "score": "-c cand.txt -r ref.txt -m bert --layer 1 -o {out}/s.tsv",
     "score zoo": "-c cand.txt -r ref.txt -s src.txt --metrics chrf,bleu -o {out}/s.tsv",
     "score table": "scores.tsv --metrics chrf --format json",
-    "score shard": "scores.tsv --metrics chrf --shard 1/2 -o {out}/p --format json",
-    "merge": "parts -o {out}/m.tsv --format json",
     "meta": "scores.tsv --human h --columns a,b --group lp --resamples 20 --format json -o {out}/m.json",
     "meta darr": "scores.tsv --human h --columns a,b --system sys --segment seg --level darr --threshold 1 --test none",
     "meta hybrid": "systems.tsv --human h --columns a,b --system sys --segment seg --level hybrid --hybrids 20 "
@@ -116,9 +113,6 @@ def build(folder: Path) -> Path:
         }
         rows.append(row)
     _table(folder / "scores.tsv", rows)
-    for number in (1, 2):
-        table, parts = str(folder / "scores.tsv"), folder / "parts"
-        score_shard(table=table, output=parts, shard=f"{number}/2", metrics=["chrf"])
     _table(folder / "systems.tsv", [{**row, "lp": "de-en"} for row in rows])
     judged = [{"reference": row["reference"], "candidate": row["candidate"], "human": row["h"]} for row in rows[:16]]
     for name in ("judged", "train", "valid"):

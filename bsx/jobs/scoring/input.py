@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from bsx.data.corpus import Corpus, SomeRows
+from bsx.data.corpus import Corpus
 from bsx.data.documents import DOCUMENTS
-from bsx.data.files import PartFile
 from bsx.data.open import open_corpus, table_parts
 from bsx.data.spool import STDIN
 from bsx.errors import InputError
@@ -49,8 +48,6 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
     _read: tuple[str, ...] = PrivateAttr(())
     """The files that a test set was read from."""
     _documents: tuple[str, ...] = PrivateAttr(())
-    _part: tuple[tuple[PartFile, ...], int, int] | None = PrivateAttr(None)
-    """The files of the table, and the first of their rows and the one after the last, if only some are read."""
 
     @model_validator(mode="after")
     def _folder_of_something(self) -> Self:
@@ -70,7 +67,7 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
             DataUnavailableError: if it is not in the data folder; says how to get it.
             InputError: if other texts are named beside it.
         """
-        if self._part is not None or self.test_set is None:
+        if self.test_set is None:
             yield self
             return
         if self.table is not None or self.references or self.sources is not None:
@@ -113,18 +110,6 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
             return named
         return [*named, *(STDIN if self.table == STDIN else str(part.path) for part in table_parts(self.table))]
 
-    def of(self, parts: Sequence[PartFile], start: int, stop: int) -> Self:
-        """Return the same for some rows of some files of the table.
-
-        Args:
-            parts: the files.
-            start: the first row, counted from 0 over these files.
-            stop: the one after the last.
-        """
-        some = self.model_copy()
-        some._part = (tuple(parts), start, stop)
-        return some
-
     @contextlib.contextmanager
     def open(self, wants: frozenset[str], *, keep_rows: bool) -> Iterator[Corpus]:
         """Open them as a corpus; see `bsx.data.open.open_corpus`."""
@@ -141,9 +126,8 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
             wants=wants,
             keep_rows=keep_rows,
             document_column=self.document,
-            parts=None if self._part is None else self._part[0],
         ) as corpus:
-            yield corpus if self._part is None else SomeRows(corpus, *self._part[1:])
+            yield corpus
 
 
 def _line_files(table: JudgedTable, stem: Path) -> tuple[list[str], list[str]]:

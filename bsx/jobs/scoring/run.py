@@ -14,7 +14,6 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.data.corpus import InContext
 from bsx.data.run import as_one_run, is_stream
 from bsx.encode.devices import choose_devices
-from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
 from bsx.jobs.scoring.input import Input
 from bsx.jobs.scoring.metrics import (
@@ -57,13 +56,6 @@ class ScoreRun(Reported, ScorerConfig, Input):
     resume: Annotated[bool, Field(description="Go on where a run that was stopped with the same output left off.")] = (
         False
     )
-    shard: Annotated[
-        str | None,
-        Field(
-            description="Score one part of the table's rows, such as 3/64, into the folder of output; bsx merge makes "
-            "one table of all parts."
-        ),
-    ] = None
     fail_under: Annotated[
         Sequence[str],
         Field(
@@ -116,16 +108,6 @@ class ScoreRun(Reported, ScorerConfig, Input):
                 raise ValueError(f"lang_column cannot be combined with {other}")
             if self.lang is not None:
                 raise ValueError("lang and lang_column exclude each other")
-        if self.shard is not None:
-            shard_of(self.shard)
-            if self.output is None or is_stream(self.output):
-                raise ValueError("shard writes into the folder of output: name it")
-            if self.table in (None, "-"):
-                raise ValueError("shard takes rows of a table: name its file, folder or pattern")
-            idle = {"resume": self.resume, "fail_under": self.fail_under, "engine=ray": self.engine == "ray"}
-            idle |= {"lang_column": self.lang_column, "context": self.context, "lang=auto": self.lang == "auto"}
-            for name in [name for name, given in idle.items() if given]:
-                raise ValueError(f"shard cannot be combined with {name}")
         if self.on_several and (self.lang_column is not None or self.engine == "ray"):
             other = "lang_column" if self.lang_column else "the engine ray"
             raise ValueError(f"several devices cannot be combined with {other}: name one")
@@ -144,34 +126,6 @@ class ScoreRun(Reported, ScorerConfig, Input):
     def table_out(self) -> Path | None:
         """The table to write."""
         return None if self.output is None else Path(self.output)
-
-
-class MergeRun(Reported, RunConfig):
-    """Parts to put together, and where the metrics' encoders run, as far as that differs from the parts' settings."""
-
-    folder: Annotated[
-        Path | str, Field(description="Folder of the parts that bsx score --shard wrote."), Option(argument=True)
-    ]
-    output: Annotated[
-        Path | str | None,
-        Field(description="Write one row per segment: .tsv, .csv, .jsonl, .parquet or .xlsx."),
-        Option(("-o",), writable=True),
-    ] = None
-
-
-def shard_of(text: str) -> tuple[int, int]:
-    """Return the number of a part, counted from 1, and how many there are.
-
-    >>> shard_of("3/64")
-    (3, 64)
-
-    Raises:
-        ValueError: if the text does not say so.
-    """
-    number, slash, parts = text.partition("/")
-    if not (slash and number.isdecimal() and parts.isdecimal() and len(text) <= 15 and 1 <= int(number) <= int(parts)):
-        raise ValueError(f"shard is written NUMBER/PARTS, from 1/64 to 64/64 (got {text[:40]!r})")
-    return int(number), int(parts)
 
 
 @dataclass(frozen=True)
@@ -243,24 +197,6 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
     """
     if settings.lang_column is not None:
         raise InputError("lang_column needs bsx.jobs.score_languages")
-    if settings.shard is not None:
-        raise InputError("shard needs bsx.jobs.score_shard")
-    return scored(settings)
-
-
-Stored = Callable[[Prepared, int], Iterator[ScoredBlock]]
-
-
-def scored(
-    settings: ScoreRun, *, begun: Callable[[Prepared], None] | None = None, stored: Stored | None = None
-) -> ScoredFiles:
-    """Score files; see `score_files`.
-
-    Args:
-        settings: what is scored; nothing that `score_files` refuses.
-        begun: told the metrics and the input before anything is scored.
-        stored: yields blocks that were scored before, of so many tokens, in place of scoring.
-    """
     progress, say, output = told(settings.progress), settings.say, settings.table_out
     metrics = settings.metrics
     gates = {}
@@ -297,7 +233,7 @@ def scored(
         settings = detected(settings, texts, say)
         journal = table = None
         if output is not None:
-            journal = stack.enter_context(keeping(output if stored is None else None, settings.resume, say))
+            journal = stack.enter_context(keeping(output, settings.resume, say))
             types = column_types(texts, metrics or None, output, layers=settings.all_layers)
             table = ScoreTable(output, types)
             table.expect(plan.segments * len(corpus.systems))
@@ -307,8 +243,6 @@ def scored(
         look_at_scripts(settings, texts, say)
         prepared = prepare(made, corpus, plan=plan, progress=progress, say=say)
         tally = Tally(prepared)
-        if begun is not None:
-            begun(prepared)
 
         def blocks(start: int, tokens: int) -> Iterator[ScoredBlock]:
             here = devices
@@ -329,9 +263,7 @@ def scored(
             return stack.enter_context(contextlib.closing(away))
 
         tokens = block_tokens(made)
-        if stored is not None:
-            results = stored(prepared, tokens)
-        elif output is None:
+        if output is None:
             results = blocks(0, tokens)
         else:
             results = kept_blocks(journal, settings.resume, prepared, tokens, blocks, say)

@@ -331,15 +331,3 @@ def test_files_are_scored_in_their_language(tmp_path: Path, cli: Cli) -> None:
     assert "the language is de," in done.err
     assert "the language" not in cli(*call, "--lang", "fr").err
     assert cli("evaluate", *call[1:], "-o", tmp_path / "e").status == 0  # one letter tells no language
-
-
-def test_a_part_of_a_memory_is_no_shard(tmp_path: Path, cli: Cli) -> None:
-    table(tmp_path / "m.tmx", memory(tu(en_US="a", de="b"), tu(en_US="a", de="b")))
-    call = ["score", tmp_path / "m.tmx", "--candidate", "de", "--reference", "source", "--metrics", "chrf"]
-    done = cli(*call, "--shard", "1/2", "-o", tmp_path / "p")
-    assert (done.status, done.err.count("\n")) == (2, 1)
-    table(tmp_path / "j.xlf", one(unit(1, "a", "b"), unit(2, "c", ""), unit(3, "e", "f")))
-    for number in (1, 2):
-        call = ["score", tmp_path / "j.xlf", "--reference", "source", "--metrics", "chrf", "-o", tmp_path / "p"]
-        assert cli(*call, "--shard", f"{number}/2").status == 0
-    assert cli("merge", tmp_path / "p").status == 0
