@@ -34,7 +34,7 @@ from bsx.support.untyped import JsonObject
 _ORDER = (
     *("meta", "meta-judgments", "raters", "train-curve", "compare", "disentangle", "intervene"),
     *("adversarial-challenge", "adversarial-triples", "adversarial-pairs", "adversarial-perturb"),
-    *("explain", "probe", "ensemble", "card", "cards", "leaderboard", "protocol", "reproduce"),
+    *("explain", "probe", "ensemble", "protocol", "reproduce"),
 )
 """Kinds of results in the order of their sections; others come after these."""
 

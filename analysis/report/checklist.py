@@ -15,7 +15,6 @@ from bsx.analysis.adversarial.triples import TriplesResult
 from bsx.analysis.agreement.answer import EvaluationResult
 from bsx.analysis.agreement.raters import RaterAgreement
 from bsx.analysis.agreement.result import CompareResult, Judgments, MetaResult, MetricAgreement
-from bsx.analysis.cards.result import Card, CardRun
 from bsx.analysis.checklist import Checklist, ChecklistItem, Status
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.catalog.catalog import Catalog
@@ -120,8 +119,6 @@ def _inside(content: ScoreRows | Result) -> Iterator[Result]:
         yield from (one for one in (content.compare, content.meta) if one is not None)
     elif isinstance(content, Judgments):
         yield from content.judgments
-    elif isinstance(content, CardRun):
-        yield from content.cards
     if isinstance(content, Result):
         yield content
 
@@ -219,7 +216,6 @@ def _test_set(files: _Files) -> _Found | None:
 
 def _contamination(files: _Files) -> _Found:
     warned = [(name, result.warnings) for name, result in files.of(MetaResult)]
-    warned += [(name, card.warnings) for name, card in files.of(Card)]
     for name, warnings in warned:
         for notice in warnings:
             if notice.name == "seen-rows":
@@ -343,29 +339,11 @@ def _sentinels(files: _Files) -> _Found | None:
                 best, control = max(metrics, key=_value), max(controls, key=_value)
                 figure = f"{best.metric} {best.value:.3f} compared with {control.metric} {control.value:.3f}"
                 return _Found("done", f"{figure} ({result.headline}, n {group.n:,})", name)
-    for name, card in files.of(Card):
-        if card.parts.sentinels is not None and card.parts.sentinels.rows:
-            row = card.parts.sentinels.rows[0]
-            figure = (
-                f"{card.metric} {row.metric_value or float('nan'):.3f} compared with {row.sentinel} {row.value:.3f}"
-            )
-            return _Found("done", f"{figure} ({row.figure})", name)
     return None
 
 
 def _value(agreement: MetricAgreement) -> float:
     return agreement.value
-
-
-def _invariance(files: _Files) -> _Found | None:
-    for name, card in files.of(Card):
-        part = card.parts.invariance
-        checks = [one for one in part.checks if one.holds is not None and one.kind != "property"] if part else []
-        if checks:
-            broken = [one.name for one in checks if not one.holds]
-            figure = f"{len(checks) - len(broken)} of {len(checks)} checks hold for {card.metric}"
-            return _Found("done", figure + (f"; not {', '.join(broken[:_NAMED])}" if broken else ""), name)
-    return None
 
 
 def _challenge(files: _Files) -> _Found | None:
@@ -385,13 +363,6 @@ def _challenge(files: _Files) -> _Found | None:
         if kinds:
             changed = sum(one.n for one in robust.results)
             return _Found("done", f"{len(kinds)} perturbations, {changed:,} changed texts", name)
-    for name, card in files.of(Card):
-        if card.parts.challenge is not None and card.parts.challenge.sets:
-            phenomena = sum(len(one.phenomena) for one in card.parts.challenge.sets)
-            return _Found("done", f"{phenomena} phenomena under {card.metric}", name)
-        if card.parts.perturbations is not None and card.parts.perturbations.rows:
-            kinds = dict.fromkeys(one.perturbation for one in card.parts.perturbations.rows)
-            return _Found("done", f"{len(kinds)} perturbations under {card.metric}", name)
     return None
 
 
@@ -411,10 +382,6 @@ def _language(files: _Files) -> _Found | None:
     for name, evaluated in files.of(EvaluationResult):
         if evaluated.evidence is not None:
             return _Found("done", f"{evaluated.language}: {evaluated.evidence}", name)
-    for name, card in files.of(Card):
-        rows = card.parts.agreement.rows if card.parts.agreement is not None else ()
-        for row in rows:
-            return _Found("done", f"{card.metric}: {row.statistic} {row.value:.3f} on {row.data}, n {row.n:,}", name)
     return other
 
 
@@ -511,13 +478,6 @@ _ASKED = (
         "Perrella et al. 2024",
         _sentinels,
         "bsx meta {table}{columns} --metrics {metrics} --human COLUMN --sentinels length,overlap -o meta.json",
-    ),
-    _Asked(
-        "invariance",
-        "the same score in another order, batch, Unicode form",
-        "bsx metric cards",
-        _invariance,
-        "bsx card --metrics {metrics} --parts invariance -o card.json",
     ),
     _Asked(
         "challenge sets",

@@ -25,7 +25,7 @@ from bsx.support.settings import BaseSettings
 
 _COMMANDS = (
     "bsx meta, plan, compare, align, spans, error-free, select, disentangle, intervene, adversarial triples, pairs, "
-    "perturb or challenge, ensemble, explain, probe, card and reproduce"
+    "perturb or challenge, ensemble, explain, probe and reproduce"
 )
 
 

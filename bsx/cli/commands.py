@@ -26,7 +26,6 @@ COMMANDS = {
     "train": ("bsx.cli.train", "Train a metric on human scores; measure what more of them would bring."),
     "metrics": ("bsx.cli.metrics", "List metrics, show one, fit an alignment, run the ablation of matching."),
     "meta": ("bsx.cli.meta", "Measure how well metrics agree with human judgments, and which agrees better."),
-    "card": ("bsx.cli.report", "Measure all that can be measured of a metric: one card, step by step; compare cards."),
     "spans": ("bsx.cli.explain", "Measure how well predicted error spans find those that people marked."),
     "plan": ("bsx.cli.meta", "Plan a study: how many segments, systems and judgments it needs."),
     "select": ("bsx.cli.meta", "Choose segments to have judged; hand them out blinded, and read what comes back."),
@@ -63,7 +62,7 @@ COMMANDS = {
 HEADINGS = {
     "Score texts": ("ui", "evaluate", "score", "align", "merge", "compare", "explain", "match", "mbr"),
     "Choose a model or metric": ("models", "metrics", "registry"),
-    "Evaluate metrics": ("meta", "spans", "error-free", "plan", "select", "card", "data"),
+    "Evaluate metrics": ("meta", "spans", "error-free", "plan", "select", "data"),
     "Explain metrics and models": ("factors", "disentangle", "intervene", "probe"),
     "Attack metrics": ("adversarial",),
     "Combine and train metrics": ("ensemble", "train"),

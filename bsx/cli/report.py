@@ -1,4 +1,4 @@
-"""``bsx card``, ``report``, ``convert``, ``reproduce``: what people read of a metric, results, published tables."""
+"""``bsx report``, ``convert``, ``reproduce``: what people read of results, and published tables."""
 
 from __future__ import annotations
 
@@ -12,47 +12,8 @@ from bsx import jobs
 from bsx.cli.options import Full, Output, TableFormat, command
 from bsx.cli.output import FORMS, check_ending, progress_bar, say, write_shown
 from bsx.errors import InputError
-from bsx.jobs.cards.inputs import CardSettings
 from bsx.jobs.reporting import ConvertRun, ReportRun, ReproduceRun, reproduce_kaster2021
 from bsx.support.settings import set_fields
-
-_OFTEN_CARD = """
-    tables columns lower human system segment document limit parts model lang metrics
-"""
-
-
-@command(CardSettings, often=_OFTEN_CARD)
-def card(
-    settings: CardSettings,
-    side_by_side: Annotated[
-        bool,
-        typer.Option("--side-by-side", help="Lay cards side by side, with clusters; tables are their .json files."),
-    ] = False,
-    full: Full = False,
-    format: TableFormat = None,
-    output: Output = None,
-) -> None:
-    """Measure all that can be measured of metrics: one card each, step by step, with all tests corrected together."""
-    if side_by_side:
-        from bsx.analysis.cards.leaderboard import compare_cards
-        from bsx.analysis.cards.result import read_cards
-
-        for name in set_fields(settings, "tables", "alpha"):
-            raise InputError(f"{name} has no effect with side_by_side, which reads cards: leave it out", setting=name)
-        board = compare_cards(read_cards(settings.tables), alpha=settings.alpha)
-        write_shown(board, settings.tables, format, output, full=full)
-    else:
-        from bsx.jobs.cards.run import metric_card
-
-        try:
-            with progress_bar() as watch:
-                run = metric_card(**set_fields(settings), progress=watch)
-        except KeyboardInterrupt:
-            say(["steps that are done are kept; the same command goes on with the others"])
-            raise
-        write_shown(run.cards[0] if len(run.cards) == 1 else run, None, format, output, full=full)
-    if output is not None:
-        print(f"bsx: wrote {output}", file=sys.stderr)
 
 
 @command(ReportRun, leave_out=("format",))

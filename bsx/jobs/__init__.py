@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from bsx.jobs.annotating.choose import SelectRun as SelectRun, select as select
     from bsx.jobs.annotating.judged import JudgedRun as JudgedRun, read_judged as read_judged
     from bsx.jobs.annotating.error_free import ErrorFreeRun as ErrorFreeRun, error_free as error_free
-    from bsx.jobs.cards.evidence import AddedEvidence as AddedEvidence, add_evidence as add_evidence
-    from bsx.jobs.cards.run import metric_card as metric_card
     from bsx.jobs.comparing import CompareRun as CompareRun, compare as compare
     from bsx.jobs.combining import ensemble as ensemble
     from bsx.jobs.deciding import Decided as Decided, mbr as mbr

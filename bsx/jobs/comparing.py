@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from bsx.data.pairing import texts_of_rows
 from bsx.data.sidecar import known_metrics, known_signatures
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
+from bsx.jobs.scoring.human_curves import human_curves, read_judged_systems
 from bsx.jobs.scoring.input import Input
 from bsx.jobs.scoring.metrics import load_metrics, wanted_sides
 from bsx.jobs.scoring.thresholds import published_curves
@@ -41,17 +42,13 @@ from bsx.jobs.tables import (
     known_columns,
     turned,
 )
-from bsx.metrics.core import MetricCore
 from bsx.metrics.paired import PairedScores, paired_scores, split
 from bsx.metrics.summary import about, flags
 from bsx.support.checks import Array
 from bsx.support.near import did_you_mean
-from bsx.support.progress import Progress, told
+from bsx.support.progress import told
 from bsx.support.result import Notice
 from bsx.support.settings import build_config, part, set_fields, settled
-
-if TYPE_CHECKING:
-    from bsx.jobs.cards.data import JudgedRows
 
 
 class CompareRun(
@@ -124,7 +121,9 @@ def _compare_texts(texts: Input, settings: CompareRun, notes: list[str]) -> Comp
     """Compare systems by metrics computed on their texts."""
     specs = [spec for text in settings.metrics for spec in split_specs(text)]
     progress = told(settings.progress)
-    rows = None if settings.judged is None else _judged(Path(settings.judged), settings)
+    catalog = load_registry(settings.registry)
+    language = None if settings.lang in (None, "auto") else settings.lang
+    judged = None if settings.judged is None else read_judged_systems(Path(settings.judged), language, catalog)
     with texts.open(wanted_sides(specs, settings), keep_rows=False) as corpus:
         below = texts.table is not None and len(corpus.systems) == 1
         places = _places(corpus, str(texts.table), settings.systems) if below else {}  # before anything is scored
@@ -149,11 +148,11 @@ def _compare_texts(texts: Input, settings: CompareRun, notes: list[str]) -> Comp
     notes += [*about(built), *flags(prepared, totals)]
     if documents is None:
         notes += _undrawn(segments, {name: _of_segments(scored[0], name) for name in names})
-    human = () if rows is None else _human(rows, [paired.metric for paired in scored], settings.confidence, progress)
-    name = "" if settings.judged is None else Path(settings.judged).name
-    language = built[0].encoders.language
-    curves = published_curves(load_registry(settings.registry), signatures, language)
-    result = together(compared, [replace(curve, data=name) for curve in human], curves)
+    human: list[HumanCurve] = []
+    if judged is not None:
+        metrics, data = [paired.metric for paired in scored], Path(str(settings.judged)).name
+        human = [replace(one, data=data) for one in human_curves(judged, metrics, settings.confidence, progress)]
+    result = together(compared, human, published_curves(catalog, signatures, built[0].encoders.language))
     return replace(result, signatures=signatures, notes=tuple(notes))
 
 
@@ -292,46 +291,3 @@ def _compare_scores(settings: CompareRun) -> CompareResult:
     first = np.asarray(values[columns[0]], dtype=np.float64)
     notes = () if documents else _undrawn(kept, {one: first[rows] for one, rows in places.items()})
     return replace(result, signatures=signatures, warnings=(*warnings, *result.warnings), notes=tuple(notes))
-
-
-def _judged(path: Path, settings: CompareRun) -> JudgedRows:
-    """Return the one table of human judgments in a file, in one language.
-
-    Raises:
-        InputError: if it is something else.
-    """
-    language = None if settings.lang in (None, "auto") else settings.lang
-    catalog = load_registry(settings.registry)
-    from bsx.jobs.cards.data import JudgedRows, read_data
-
-    tables, _ = read_data([path], catalog, lang=language, human=None, columns=(), limit=None, seed=1)
-    content = tables[0].content
-    if not isinstance(content, JudgedRows) or content.human is None or content.texts.candidates is None:
-        raise InputError("judged needs texts with human scores: columns candidate, reference, system, human", file=path)
-    if content.system is None:
-        raise InputError("judged compares systems, and there is no column system", file=path)
-    if len(tables) > 1:
-        into = ", ".join(table.lang for table in tables)
-        raise InputError(f"holds translations into {into}: say into which with lang", file=path)
-    from bsx.jobs.cards.agreement import SHARED, shared_segments
-
-    pairs, most = shared_segments(content)
-    if not pairs:
-        raise InputError(
-            f"judged: no two systems have {SHARED} segments in common, {most} at most: what sets systems apart shows "
-            "on the same segments",
-            file=path,
-        )
-    return content
-
-
-def _human(
-    rows: JudgedRows, metrics: Sequence[MetricCore], confidence: float, progress: Progress | None
-) -> tuple[HumanCurve, ...]:
-    from bsx.jobs.cards.agreement import curves
-    from bsx.jobs.cards.scoring import score_rows
-
-    every: list[HumanCurve] = []
-    for metric, scored in zip(metrics, score_rows(metrics, rows.texts, progress), strict=True):
-        every += curves(rows, metric.spec, scored, "systems", confidence)
-    return tuple(every)

@@ -179,7 +179,7 @@ RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("memory", "cache_size"), (1, 2**62)),
     "judgments": (0, _MANY),
     **dict.fromkeys(("batch_tokens", "limit", "pairs", "max_tokens", "train_sizes", "sizes", "draws"), (1, _MANY)),
-    **dict.fromkeys(("perturbed", "checked", "timed", "budget"), (1, _DRAWS)),
+    "budget": (1, _DRAWS),
     **dict.fromkeys(
         ("keep", "prune_to", "max_words", "epochs", "patience", "batch_size", "hidden", "max_pieces"), (1, _DRAWS)
     ),

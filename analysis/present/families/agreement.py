@@ -20,7 +20,6 @@ from bsx.analysis.agreement.result import (
     PairTest,
 )
 from bsx.analysis.agreement.settings import MetaSettings, averaged
-from bsx.analysis.cards.result import CardHumanCurve
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import (
     EQUIVALENT,
@@ -720,9 +719,7 @@ def human_rows(result: HumanCurve) -> Iterator[Mapping[str, object]]:
         yield {**known, **figures, "share_low": step.ci[0], "share_high": step.ci[1]}
 
 
-def human_table(
-    curves: Sequence[HumanCurve] | Sequence[CardHumanCurve], *, metric: bool = False, full: bool = False
-) -> TablePart:
+def human_table(curves: Sequence[HumanCurve], *, metric: bool = False, full: bool = False) -> TablePart:
     """Return how often human judgments agree with differences of a size, one row a step.
 
     Args:
@@ -735,9 +732,7 @@ def human_table(
     for curve in curves:
         said = [*([curve.metric] if metric else []), *([curve.data] if several else []), curve.level, curve.group]
         for step in curve.steps:
-            ends = Cell(NONE)
-            if step.ci is not None:
-                ends = Cell(f"[{percent(step.ci[0]).text}, {percent(step.ci[1]).text}]", step.ci[0])
+            ends = Cell(f"[{percent(step.ci[0]).text}, {percent(step.ci[1]).text}]", step.ci[0])
             size = Cell(_range(step.low, step.high), step.low)
             results.append([*map(text, said), size, number(step.n), percent(step.share), ends])
     about = [*(["metric"] if metric else []), *(["table"] if several else []), "pairs of", "group"]

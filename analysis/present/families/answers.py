@@ -18,7 +18,7 @@ _LONG = 30  # characters of a text that a row of a terminal has room for
 
 @presents(EvaluationResult)
 def parts(result: EvaluationResult) -> Iterator[Part]:
-    """Yield the answer, one table, segments to look at, robustness and choices; then all else that was found."""
+    """Yield the answer, one table, segments to look at and choices; then all else that was found."""
     compared = [] if result.compare is None else parts_of(result.compare)
     judged = [] if result.meta is None else parts_of(result.meta)
     said = [part.text for part in (*compared[:1], *judged[:1]) if isinstance(part, Answer)]
@@ -33,8 +33,7 @@ def parts(result: EvaluationResult) -> Iterator[Part]:
     yield from _segments(result)
     own = [choice for choice in result.choices if not choice.command.startswith("bsx ")]
     changed = "; ".join(f"{choice.about} {choice.chosen} ({choice.command.partition(' ')[0]})" for choice in own)
-    robust = f"Robustness of {listed(result.metrics)}: {result.robustness or 'not measured in this language'}."
-    yield Prose(f"{_basis(result)} {robust} Chosen: {changed}.")
+    yield Prose(f"{_basis(result)} Chosen: {changed}.")
     chosen = [[text(choice.about), text(choice.chosen), text(choice.command)] for choice in own]
     yield table("Choices", ["choice", "chosen", "changed by"], chosen, names=3, sortable=False, full=True)
     again = tuple(choice.command for choice in result.choices if choice not in own)

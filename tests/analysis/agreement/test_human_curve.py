@@ -13,9 +13,7 @@ from bsx.analysis import human_curve, pairwise_accuracy
 from bsx.analysis.agreement.human_curve import _pairs
 from bsx.analysis.stats.preference import clustered_share, dyadic_share, wilson_interval
 from bsx.errors import InputError
-from bsx.jobs.cards.agreement import shared_segments, system_pairs
-from bsx.jobs.cards.data import JudgedRows, SegmentTexts
-from bsx.jobs.cards.scoring import Scored
+from bsx.jobs.scoring.human_curves import JudgedScores, JudgedSystems, shared_segments, system_pairs
 
 
 def test_pairs_of_systems_by_hand() -> None:
@@ -104,15 +102,15 @@ def test_systems_are_compared_on_the_segments_that_both_have() -> None:
             rows.append((name, str(k), good - hard + draw.normal() / 9, good - hard + draw.normal() / 9))
     rows += [("A+B", str(k), -20.0, -20.0) for k in range(200, 240)]
     names, segments, metric, human = map(list, zip(*rows, strict=True))
-    content = JudgedRows(SegmentTexts(["x"] * len(rows)), np.array(human), ["xx-en"] * len(rows), names, segments, {})
-    own, theirs, sides, apart = system_pairs(content, Scored(np.array(metric), ""), range(len(rows)))
+    judged = JudgedSystems(["x"] * len(rows), None, None, np.array(human), ["xx-en"] * len(rows), names, segments)
+    own, theirs, sides, apart = system_pairs(judged, JudgedScores(np.array(metric)), range(len(rows)))
     order = list(dict.fromkeys(name for name in names if "+" not in name))
     pairs = {(order[a], order[b]): (d, h) for (a, b), d, h in zip(sides.tolist(), own, theirs, strict=True)}
     assert apart == 4  # C and A or B share 20 segments, D and A or B none
     assert list(pairs) == [("A", "B"), ("C", "D")]
     assert pairs["A", "B"] == pytest.approx((-0.5 * 60 / 100, -0.5 * 60 / 100), abs=0.05)  # 40 segments are the same
     assert pairs["C", "D"] == pytest.approx((-1, -1), abs=0.1)
-    assert shared_segments(content) == (2, 100)
+    assert shared_segments(judged) == (2, 100)
 
 
 def test_nothing_to_compare_is_said() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from bsx.analysis.checklist import Checklist, ChecklistItem
 from bsx.errors import InputError
-from bsx.jobs import challenge_metrics, checklist, compare, evaluate, meta, metric_card, prefer_paraphrases
+from bsx.jobs import challenge_metrics, checklist, compare, evaluate, meta, prefer_paraphrases
 from bsx.support.provenance import Provenance, provenance
 from bsx.support.result import Result
 from bsx.support.untyped import to_json
@@ -69,26 +69,17 @@ def test_what_evaluate_writes(evaluated: Path) -> None:
     assert (
         " --candidate atlas,brook,cinder " in found["size"].how
     )  # bsx compare is not told otherwise what the systems are
-    assert made.answer.startswith("7 of 14 items are covered")
+    assert made.answer.startswith("7 of 13 items are covered")
     assert Checklist.from_dict(made.to_dict()) == made
 
 
 def test_results_of_other_commands_add_their_items(evaluated: Path, tmp_path: Path) -> None:
     challenge = challenge_metrics(table=EXAMPLES / "en-challenge.tsv", metrics=["chrf"])
     triples = prefer_paraphrases(table=EXAMPLES / "en-triples.tsv", metrics=["chrf"])
-    card = metric_card(metrics=["chrf"], parts=["invariance"], limit=20)
-    added = [
-        written(challenge, tmp_path / "challenge.json"),
-        written(card, tmp_path / "card.json"),
-    ]
-    found = items(checklist(files=[evaluated, *added]))
+    found = items(checklist(files=[evaluated, written(challenge, tmp_path / "challenge.json")]))
     assert (found["challenge sets"].status, found["challenge sets"].file) == ("done", "challenge.json")
     alone = items(checklist(files=[written(triples, tmp_path / "triples.json")]))
     assert alone["challenge sets"].figure == f"chrf prefers {100 * triples.results[0].rate:.1f} % of 60 paraphrases"
-    perturbed = metric_card(metrics=["chrf"], parts=["perturbations"], limit=120)
-    alone = items(checklist(files=[written(perturbed, tmp_path / "perturbed.json")]))
-    assert alone["challenge sets"].figure.endswith("perturbations under chrf")
-    assert (found["invariance"].status, found["invariance"].file) == ("done", "card.json")
 
 
 def test_correlations_on_other_data_do_not_vouch_for_these_systems(tmp_path: Path) -> None:
@@ -142,7 +133,7 @@ def test_every_form_and_what_has_no_effect(evaluated: Path, tmp_path: Path, cli:
         assert cli("report", "--checklist", evaluated, "-o", tmp_path / name).status == 0
         assert holds in (tmp_path / name).read_text(encoding="utf-8")
     shown = cli("report", "--checklist", evaluated)
-    assert len(shown.out.splitlines()) <= 32  # 14 items, and what would do seven of them
+    assert len(shown.out.splitlines()) <= 32  # 13 items, and what would do seven of them
     assert max(map(len, shown.out.splitlines()[1:])) <= 100
     assert cli("report", "--checklist", evaluated / "scores.tsv.signatures.json").status == 0  # a glob names it too
     assert cli("report", "--checklist", evaluated, "-o", tmp_path / "c.docx").status == 2
