@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bsx.jobs.intervening import intervene as intervene
     from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
     from bsx.jobs.reporting import ConvertRun as ConvertRun, convert as convert
-    from bsx.jobs.reporting import checklist as checklist, report as report, reproduce as reproduce
+    from bsx.jobs.reporting import report as report, reproduce as reproduce
     from bsx.jobs.scoring.aligning import AlignRun as AlignRun, align_documents as align_documents
     from bsx.jobs.scoring.answer import EvaluateRun as EvaluateRun, evaluate as evaluate
     from bsx.jobs.scoring.by_language import ScoredLanguages as ScoredLanguages, score_languages as score_languages

@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import groupby
 
 from bsx.analysis.agreement.answer import EvaluationResult
-from bsx.analysis.checklist import Checklist
 from bsx.analysis.present.cells import NONE, listed, number, table, text
 from bsx.analysis.present.forms import lists, parts_of, presents
 from bsx.analysis.present.parts import Answer, Cell, Commands, Notes, Part, Prose, TablePart
@@ -87,45 +86,3 @@ def rows(result: EvaluationResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a metric and system."""
     for figure in result.scores:
         yield {"metric": figure.metric, "system": figure.system, "n": figure.n, "score": figure.score}
-
-
-@presents(Checklist)
-def checklist(result: Checklist) -> Iterator[Part]:
-    """Yield how many items are covered, each with its figure and file, what would do the others, and who asks."""
-    yield Answer(_covered(result), answers=True)
-    rows = [
-        [text(item.name), text(item.status), text(item.figure or NONE), text(item.file or NONE)]
-        for item in result.items
-    ]
-    yield table("What a paper should say of its evaluation", ["item", "status", "figure", "file"], rows, sortable=False)
-    open_items = [item for item in result.items if item.status != "done"]
-    if open_items:
-        how = [[text(item.name), text(item.how)] for item in open_items]
-        yield table("What would do it", ["item", "how"], how, sortable=False)
-    asked = [[text(item.name), text(item.asks), text(item.source)] for item in result.items]
-    yield table("What is asked for, and by whom", ["item", "what", "source"], asked, sortable=False, full=True)
-
-
-@lists(Checklist)
-def checklist_rows(result: Checklist) -> Iterator[Mapping[str, object]]:
-    """Yield a row an item."""
-    for item in result.items:
-        yield {
-            **{"item": item.name, "status": item.status, "figure": item.figure, "file": item.file},
-            **{"how": item.how, "asks": item.asks, "source": item.source},
-        }
-
-
-def _covered(result: Checklist) -> str:
-    """Return how many items the files cover, and which they do not."""
-    of = f"{len(result.of('done'))} of {len(result.items)} items are covered by {_files(result)}"
-    rest = [
-        f"{status}: {', '.join(item.name for item in items)}"
-        for status in ("not done", "unknown")
-        if (items := result.of(status))
-    ]
-    return "; ".join([of, *rest]) + "."
-
-
-def _files(result: Checklist) -> str:
-    return listed(result.files) if len(result.files) <= 3 else f"these {len(result.files)} files"

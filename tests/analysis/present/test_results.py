@@ -205,8 +205,8 @@ def _side_by_side() -> analysis.SideBySide:
     return analysis.probe_with_agreement([made("ProbeResult")], made("LayerAgreement"))
 
 
-ELSEWHERE = {"Checklist", "EvaluationResult", "Reproduced", "Reproduction"}
-"""Results that test_cards, test_checklist, test_answer, test_published and test_kaster2021 build."""
+ELSEWHERE = {"EvaluationResult", "Reproduced", "Reproduction"}
+"""Results that test_answer, test_published and test_kaster2021 build."""
 BUILDERS: dict[str, Callable[[], object]] = {
     "AlignedDocuments": _aligned,
     "Alignment": lambda: bsx.Scorer(model="minilm").align("a cat", "the cat"),
