@@ -1,4 +1,4 @@
-"""Analysis of metric scores: works on tables, arrays and callables; only `metric_card`, a job, builds scorers.
+"""Analysis of metric scores: works on tables, arrays and callables, and builds no scorer.
 
 Agreement with human judgments, tests between systems, what layers know, what a metric measures, whether it can be
 fooled, ensembles, reports, and data with human judgments. Each name is imported when it is first asked for.
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from bsx.analysis.agreement.result import Judgments as Judgments, MetaResult as MetaResult
     from bsx.analysis.agreement.settings import MetaSettings as MetaSettings
     from bsx.analysis.agreement.protocol import ProtocolResult as ProtocolResult, rank_by_protocol as rank_by_protocol
-    from bsx.analysis.cards.leaderboard import Leaderboard as Leaderboard, compare_cards as compare_cards
-    from bsx.analysis.cards.result import read_cards as read_cards
-    from bsx.analysis.cards.result import Card as Card, CardRun as CardRun
     from bsx.analysis.datasets.appraise import load_da_sqm as load_da_sqm, load_esa as load_esa
     from bsx.analysis.datasets.challenge import ChallengeSet as ChallengeSet, MinimalPair as MinimalPair
     from bsx.analysis.datasets.challenge import load_challenge as load_challenge
@@ -148,7 +145,6 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.systems.paired import bootstrap_systems as bootstrap_systems
     from bsx.analysis.stats.systems.paired import randomise_systems as randomise_systems
 
-    from bsx.jobs.cards.run import metric_card as metric_card
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
     __getattr__, __dir__ = public_face(__name__)

@@ -40,9 +40,9 @@ def outputs(path: Path) -> list[Any]:
     return [output for cell in read(path).cells for output in cell.get("outputs", [])]
 
 
-def test_there_are_ten_notebooks_and_each_is_a_page() -> None:
+def test_there_are_nine_notebooks_and_each_is_a_page() -> None:
     navigation = (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8")
-    assert len(NOTEBOOKS) == 10
+    assert len(NOTEBOOKS) == 9
     assert [path.stem for path in NOTEBOOKS] == re.findall(r"notebooks/(\w+)\.md$", navigation, flags=re.MULTILINE)
 
 

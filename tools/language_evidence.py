@@ -289,7 +289,6 @@ def evidence(sets: list[Set], metric: str, catalog: Catalog) -> Iterator[str]:
 
 
 def _fields(one: Set, found: dict[str, Any], of: str, source: str, target: str) -> Iterator[str]:
-    yield "aspect: agreement"
     yield f"kind: {KINDS[one['kind']]}"
     yield f'dataset: "{one["data"]}"'
     yield f"year: {one['year']}"

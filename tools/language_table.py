@@ -38,11 +38,11 @@ def robustness(page: Path) -> dict[str, str]:
 
 
 def agreement(entry: ModelEntry, language: LanguageEntry) -> str:
-    """Return the figures of segments in the language, for the layer of the registry, but those of metric cards."""
+    """Return the published figures of segments in the language, for the layer of the registry."""
     figures = [
         f"{one.dataset}{' ' + one.direction if one.direction else ''} {one.statistic.split(' of ')[0]} {one.value:.3f}"
         for one in entry.evidence
-        if one.aspect is None
+        if not one.source.endswith("languages.md")
         and one.language == language.code
         and one.level == "segment"
         and one.layer in (None, entry.layer)

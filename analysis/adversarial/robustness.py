@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,6 @@ from bsx.analysis.perturbations.base import Perturbation
 from bsx.analysis.perturbations.perturb import PERTURBATIONS, Perturbed, get_perturbation, perturb
 from bsx.analysis.perturbations.units import units
 from bsx.analysis.stats.clusters import adjust
-from bsx.analysis.stats.preference import clustered_share
 from bsx.analysis.stats.resample import Resampling, Seed, bootstrap_counts, percentile_interval, permutation_p, swaps
 from bsx.analysis.stats.validate import vectors
 from bsx.data.corpus import as_texts
@@ -183,62 +182,6 @@ def falls(scored: PerturbedScores, settings: FallSettings) -> Robustness:
         notes=tuple(notes),
         settings={**scored.settings, "correction": settings.correction, **how},
     )
-
-
-@dataclass(frozen=True, eq=False)
-class ToldApart:
-    """How often a metric takes off more for a changed meaning than for a change that keeps it.
-
-    Attributes:
-        metric: name.
-        control: the change that keeps the meaning.
-        n: changed meanings that were held against the control's change of the same text.
-        texts: texts that they are of.
-        rate: share of them that cost more; NaN where there is none.
-        low: lower end of its interval.
-        high: upper end.
-        right: 1 where a change cost more, 0 where it did not, NaN where it is not counted (changes, n).
-    """
-
-    metric: str
-    control: str
-    n: int
-    texts: int
-    rate: float
-    low: float
-    high: float
-    right: Array = field(repr=False)
-
-
-def told_apart(scored: PerturbedScores, metric: str, *, confidence: float = 0.95) -> ToldApart:
-    """Return how often a metric takes off more for a changed meaning than for the control's change of the same text.
-
-    Counted are single changes of meaning, such as a negation or another number, in texts that the control changed too;
-    neither those with a strength, nor texts that have nothing to do with the reference. A tie is an error. The interval
-    is Wilson's, with as many changes as would be as informative if no two were of the same text.
-
-    Args:
-        scored: of `perturbed_scores`.
-        metric: one of its metrics.
-        confidence: level of the interval.
-    """
-    counted = [
-        place
-        for place, case in enumerate(scored.cases)
-        if not (case.perturbation.preserves or case.perturbation.graded or not case.perturbation.related)
-    ]
-    scores, control = scored.case_scores[metric], scored.control
-    there = ~np.isnan(scores[counted]) & ~np.isnan(scores[control]) & ~np.isnan(scored.clean_scores[metric])
-    rounding = ROUNDING * np.maximum(1.0, np.abs(scores[control]))
-    right = np.where(there, scores[control] - scores[counted] > rounding, np.nan)
-    _, texts = np.nonzero(there)
-    name, n = scored.cases[control].perturbation.name, len(texts)
-    if not n:
-        return ToldApart(metric, name, 0, 0, float("nan"), float("nan"), float("nan"), right)
-    costly = right[there] == 1
-    distinct, of = np.unique(texts, return_inverse=True)
-    low, high = clustered_share(costly, of, confidence)
-    return ToldApart(metric, name, n, len(distinct), float(costly.mean()), low, high, right)
 
 
 def _choose(

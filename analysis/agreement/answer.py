@@ -73,7 +73,6 @@ class EvaluationResult(Result):
         model: the model of those that have one; None without any.
         evidence: the figure that the model was chosen by; None if the user chose, or nothing was measured in the
             language.
-        robustness: what was measured of the metrics' robustness in the language; None if nothing was.
         scores: of each system under each metric.
         compare: all pairs of systems; None for a single system.
         meta: correlation with human judgments; None without any.
@@ -90,7 +89,6 @@ class EvaluationResult(Result):
     metrics: tuple[str, ...]
     model: str | None
     evidence: str | None
-    robustness: str | None
     scores: tuple[SystemFigure, ...]
     compare: CompareResult | None
     meta: MetaResult | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,11 +88,6 @@ class ChallengeSet:
         """What beside candidates every pair has: ``reference``, ``source``."""
         kinds = ("reference", "source")
         return frozenset(kind for kind in kinds if all(getattr(pair, kind) is not None for pair in self.pairs))
-
-    def at(self, rows: Sequence[int]) -> ChallengeSet:
-        """Return some of the pairs."""
-        scores = {name: (good[rows], bad[rows]) for name, (good, bad) in self.scores.items()}
-        return replace(self, pairs=tuple(self.pairs[i] for i in rows), scores=scores)
 
 
 def load_challenge(

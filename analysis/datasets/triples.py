@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,11 +49,6 @@ class TripleTable:
     triples: tuple[Triple, ...]
     scores: Mapping[str, tuple[Array, Array]]
     notes: tuple[str, ...] = ()
-
-    def at(self, rows: Sequence[int]) -> TripleTable:
-        """Return some of the triples."""
-        scores = {name: (good[rows], bad[rows]) for name, (good, bad) in self.scores.items()}
-        return replace(self, triples=tuple(self.triples[i] for i in rows), scores=scores)
 
 
 def load_triples(path: Path | str, metrics: Sequence[str] | None = None) -> TripleTable:

@@ -11,7 +11,6 @@ from bsx.analysis.present.parts import (
     Chart,
     Commands,
     Example,
-    Findings,
     Heading,
     Notes,
     Part,
@@ -33,9 +32,6 @@ li { margin: .3rem 0 }
 .scroll { overflow-x: auto } :focus-visible { outline: 3px solid var(--mark); outline-offset: 2px }
 @media screen { .scroll { background: linear-gradient(to left, var(--paper) 1rem, transparent) right / 2.5rem 100%
   no-repeat local, linear-gradient(to left, var(--edge), transparent) right / 1rem 100% no-repeat scroll } }
-details { border-top: 1px solid var(--line); padding: .5rem 0 } summary { cursor: pointer }
-summary h2 { display: inline }
-.paper { display: none; color: var(--soft) }
 .wide table { font-size: .88rem } .wide :is(th, td) { padding: .2rem .4rem }
 table { border-collapse: collapse; border-block: 2px solid; margin-block: 1rem; overflow-wrap: normal;
   min-width: min(100%, 34rem) }
@@ -53,9 +49,8 @@ dt { color: var(--soft) } dd { margin-inline-start: 1.2rem }
 @media print { :root { color-scheme: light; font-size: 10pt } body { margin: 0; max-width: none }
   .scroll { overflow: visible } table { font-size: 8pt; min-width: 0 } th, td { padding: .12rem .35rem }
   .wide table { font-size: 6.5pt } .short { break-inside: avoid } tr { break-inside: avoid }
-  thead { display: table-header-group } h1, h2, h3, summary, figcaption { break-after: avoid }
-  figure svg { max-height: 15cm } details:not([open]) { display: none }
-  .paper { display: block } main:not(:has(details:not([open]))) .paper { display: none } }"""
+  thead { display: table-header-group } h1, h2, h3, figcaption { break-after: avoid }
+  figure svg { max-height: 15cm } }"""
 # The same for a piece within another page, whose own rules for tables it has to hold its own against.
 _SCOPED = """.bsx-result table { border-collapse: collapse; border: 0; border-block: 2px solid; margin-block: .6rem }
 .bsx-result :is(th, td) { padding: .2rem .7rem; text-align: left !important; border: 0; background: none }
@@ -89,24 +84,7 @@ def page(parts: Sequence[Part], title: str, *, data: str = "", signatures: Itera
 
 
 def _body(parts: Sequence[Part], data: str, *, charts: bool) -> str:
-    return "\n".join(_lines(parts, data, charts=charts))
-
-
-def _lines(parts: Sequence[Part], data: str, *, charts: bool) -> Iterator[str]:
-    fold = folds = False
-    for part in parts:
-        if fold and isinstance(part, Heading):
-            fold = False
-            yield "</details>"
-        if charts and isinstance(part, Heading) and part.folded:
-            fold = folds = True
-            yield f"<details><summary><h2>{escape(part.text)}</h2></summary>"
-        else:
-            yield from _part(part, data, charts=charts)
-    if fold:
-        yield "</details>"
-    if folds:
-        yield "<p class=paper>Parts that are folded on the screen are not printed: open those that belong on paper.</p>"
+    return "\n".join(line for part in parts for line in _part(part, data, charts=charts))
 
 
 def _part(part: Part, data: str, *, charts: bool) -> Iterator[str]:
@@ -116,7 +94,7 @@ def _part(part: Part, data: str, *, charts: bool) -> Iterator[str]:
         yield f"<p>{escape(part.text)}</p>"
     elif isinstance(part, Heading):
         yield f"<h2>{escape(part.text)}</h2>"
-    elif isinstance(part, Findings | Notes):
+    elif isinstance(part, Notes):
         yield f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in part.items)}</ul>"
     elif isinstance(part, Commands):
         yield f"<pre><code>{escape(chr(10).join(part.lines))}</code></pre>"

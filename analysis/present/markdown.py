@@ -13,7 +13,6 @@ from bsx.analysis.present.parts import (
     Chart,
     Commands,
     Example,
-    Findings,
     Heading,
     Notes,
     Page,
@@ -86,7 +85,7 @@ def _part(part: Part, data: str) -> Iterator[str]:
         yield from (f"### {escape(part.text)}", "")
     elif isinstance(part, Answer | Prose):
         yield from (_line(part.text), "")
-    elif isinstance(part, Findings | Notes):
+    elif isinstance(part, Notes):
         yield from (*(f"- {_line(item)}" for item in part.items), "")
     elif isinstance(part, Commands):
         yield from _fenced("\n".join(part.lines))

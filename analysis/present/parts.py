@@ -121,20 +121,10 @@ class Heading:
 
     Attributes:
         text: the heading.
-        folded: whether a reader of a page asks first for what follows, up to the next heading.
         full: whether it belongs to the full form only.
     """
 
     text: str
-    folded: bool = False
-    full: bool = False
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What was found, a line each, with the test behind it."""
-
-    items: tuple[str, ...]
     full: bool = False
 
 
@@ -254,7 +244,7 @@ class Surprise:
     full: bool = True
 
 
-Part = Answer | Prose | Heading | Findings | Notes | Commands | TablePart | Chart | Example | Segments | Surprise
+Part = Answer | Prose | Heading | Notes | Commands | TablePart | Chart | Example | Segments | Surprise
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bsx.analysis.present.parts import Answer, Cell, Commands, Findings, Notes, Part, Prose, TablePart
+from bsx.analysis.present.parts import Answer, Cell, Commands, Notes, Part, Prose, TablePart
 from bsx.data.formats.workbook import Workbook
 
 
@@ -44,7 +44,7 @@ def _texts(part: Part) -> Sequence[str]:
     """Return what a part says in words; of a table, what it shows and what its marks mean."""
     if isinstance(part, Answer | Prose):
         return [part.text]
-    if isinstance(part, Findings | Notes):
+    if isinstance(part, Notes):
         return part.items
     if isinstance(part, Commands):
         return part.lines

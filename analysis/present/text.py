@@ -9,7 +9,6 @@ from bsx.analysis.present.parts import (
     Cell,
     Commands,
     Example,
-    Findings,
     Heading,
     Notes,
     Part,
@@ -93,8 +92,6 @@ def _block(part: Part) -> str:
         return part.text
     if isinstance(part, TablePart):
         return table_text(part)
-    if isinstance(part, Findings):
-        return "\n".join(f"- {item}" for item in part.items)
     if isinstance(part, Notes):
         return "\n".join(f"Note: {item}" for item in part.items)
     if isinstance(part, Commands):

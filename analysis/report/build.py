@@ -32,7 +32,7 @@ from bsx.support.untyped import JsonObject
 _ORDER = (
     *("meta", "meta-judgments", "raters", "train-curve", "compare", "disentangle", "intervene"),
     *("adversarial-challenge", "adversarial-triples", "adversarial-pairs", "adversarial-perturb"),
-    *("probe", "ensemble", "card", "cards", "leaderboard", "protocol"),
+    *("probe", "ensemble", "protocol"),
 )
 """Kinds of results in the order of their sections; others come after these."""
 

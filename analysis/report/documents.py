@@ -25,7 +25,7 @@ from bsx.support.settings import BaseSettings
 
 _COMMANDS = (
     "bsx meta, plan, compare, disentangle, intervene, adversarial triples, pairs, "
-    "perturb or challenge, ensemble, probe and card"
+    "perturb or challenge, ensemble and probe"
 )
 
 

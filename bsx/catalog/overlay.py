@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from bsx.catalog.entries.base import Entry, validate
-from bsx.catalog.entries.metrics import EnsembleEntry, MetricEntry
+from bsx.catalog.entries.metrics import EnsembleEntry
 from bsx.catalog.entries.models import Baseline, ModelEntry
 from bsx.data.lines import sealed
 from bsx.data.output import atomic_text, make_folder
@@ -51,11 +51,6 @@ def write_model(entry: ModelEntry, named: Path | None = None) -> Path:
     """Write a model's entry to the overlay, where it wins over the shipped one, and return the file."""
     folder = overlay_folder(named)
     return _write(folder / "models" / f"{entry.name}.yaml", entry)
-
-
-def write_metric(entry: MetricEntry, named: Path | None = None) -> Path:
-    """Write a metric's entry to the overlay, where it wins over the shipped one, and return the file."""
-    return _write(overlay_folder(named) / "metrics" / f"{entry.name}.yaml", entry)
 
 
 def write_baseline(baseline: Baseline, named: Path | None = None) -> Path:

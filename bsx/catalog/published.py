@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries.base import Entry
-from bsx.catalog.entries.evidence import Evidence
 from bsx.catalog.entries.metrics import Need
 from bsx.catalog.reading import read_list
 from bsx.errors import UnknownNameError
@@ -46,15 +45,6 @@ class PublishedEntry(Entry):
     test_sets: list[Text] = Field(min_length=1)
     citation: Text
     notes: str | None = None
-    evidence: list[Evidence] = Field(default_factory=list)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _none_is_empty(cls, value: object) -> object:
-        """Take ``evidence:`` with nothing below it for no evidence."""
-        if isinstance(value, dict) and "evidence" in value and value["evidence"] is None:
-            return {**value, "evidence": []}
-        return value
 
     @property
     def scores(self) -> str:

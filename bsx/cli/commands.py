@@ -24,7 +24,6 @@ COMMANDS = {
     "train": ("bsx.cli.train", "Train a metric on human scores; measure what more of them would bring."),
     "metrics": ("bsx.cli.metrics", "List metrics, show one, measure its layers."),
     "meta": ("bsx.cli.meta", "Measure how well metrics agree with human judgments, and which agrees better."),
-    "card": ("bsx.cli.report", "Measure all that can be measured of a metric: one card, step by step; compare cards."),
     "plan": ("bsx.cli.meta", "Plan a study: how many segments, systems and judgments it needs."),
     "compare": ("bsx.cli.meta", "Compare systems under a metric: are they different?"),
     "match": ("bsx.cli.score", "Show the token alignment behind a score."),
@@ -55,7 +54,7 @@ COMMANDS = {
 HEADINGS = {
     "Score texts": ("ui", "evaluate", "score", "compare", "match"),
     "Choose a model or metric": ("models", "metrics", "registry"),
-    "Evaluate metrics": ("meta", "plan", "card", "data"),
+    "Evaluate metrics": ("meta", "plan", "data"),
     "Explain metrics and models": ("factors", "disentangle", "intervene", "probe"),
     "Attack metrics": ("adversarial",),
     "Combine and train metrics": ("ensemble", "train"),

@@ -124,8 +124,6 @@ def _show_published(entry: PublishedEntry, format: str, full: bool) -> None:
     if format == "json":
         print(to_json(entry.model_dump(exclude_none=True)))
         return
-    from bsx.models.evidence import spelled_figure
-
     does = "is a control, which cannot know how good a translation is" if entry.control else "does not run here"
     print(f"{entry.title} {does}; {entry.scores}.\n")
     print(f"name: {entry.name}\nneeds: {', '.join(entry.needs)}")
@@ -136,8 +134,6 @@ def _show_published(entry: PublishedEntry, format: str, full: bool) -> None:
     if entry.here is not None:
         print(f"nearest that runs here: {entry.here}")
     print(f"citation: {entry.citation}" + (f"\nnotes: {entry.notes}" if entry.notes else ""))
-    for figure in entry.evidence:
-        print(f"evidence: {spelled_figure(figure)}")
 
 
 _EVIDENCE = 5

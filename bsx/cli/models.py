@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -13,17 +13,15 @@ from bsx.catalog.entries.models import ModelEntry
 from bsx.catalog.languages import Asked
 from bsx.cli.options import Format, Full, Registry, command
 from bsx.cli.output import group, refuse_before_command, refuse_beside, say
-from bsx.data.cells import finite
-from bsx.errors import InputError
-from bsx.models.ranking import Constraints, select_model
+from bsx.models.ranking import Constraints, Prefer, select_model
 from bsx.support.aligned import SHOWN, WIDTH, short_table, shortened, text_table
 from bsx.support.settings import set_fields
 from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:
     from bsx.catalog.entries.evidence import Judged
-    from bsx.models.evidence import Compared, Ranked, Weights
-    from bsx.models.ranking import ModelChoice, Prefer
+    from bsx.models.evidence import Compared, Ranked
+    from bsx.models.ranking import ModelChoice
 
 models = group()
 Name = Annotated[str, typer.Argument(help="Registry name or alias.")]
@@ -39,11 +37,9 @@ def list_models(
         typer.Option("-l", "--lang", help="Rank the models that know this language, or the target of a pair: en-de."),
     ] = None,
     prefer: Annotated[
-        str,
+        Prefer,
         typer.Option(
-            help="Rank by the papers' choice (paper), by agreement with human judgments (quality), by cost (speed), or "
-            "by what metric cards measured in the language: agreement, robustness, semantics, or weights such as "
-            "semantics=2,agreement=1."
+            help="Rank by the papers' choice (paper), by agreement with human judgments (quality) or by cost (speed)."
         ),
     ] = "paper",
     task: Annotated[
@@ -72,7 +68,7 @@ def list_models(
     from bsx.models.ranking import list_models as fitting
 
     if lang is None:
-        fit = fitting(catalog, prefer=_prefer(prefer), constraints=constraints)
+        fit = fitting(catalog, prefer=prefer, constraints=constraints)
         rows = [_row(entry, catalog, None) for entry in fit]
         if format == "json":
             print(to_json({"models": rows}))
@@ -88,7 +84,7 @@ def list_models(
 
     choice = select_model(
         lang,
-        prefer=_prefer(prefer),
+        prefer=prefer,
         task=cast("Judged", task),
         registry=catalog,
         **set_fields(constraints),
@@ -98,7 +94,7 @@ def list_models(
         result = {
             "language": choice.language.code,
             "pair": None if choice.source is None else f"{choice.source.code}-{choice.language.code}",
-            "selected": None if choice.abstains else choice.name,
+            "selected": choice.name,
             "prefer": prefer,
             "task": task,
             "notes": list(choice.notes),
@@ -137,8 +133,6 @@ def _chosen(choice: ModelChoice, rows: Sequence[Mapping[str, object]]) -> str:
     from bsx.models.evidence import unmeasured
 
     language = Asked(choice.language, choice.source).name
-    if choice.abstains:
-        return f"{language}: no model is chosen, for lack of evidence; {len(rows):,} know {choice.language.name}."
     told = f"{language}: use {choice.name} ({choice.reason})."
     if not rows[0]["available"]:
         there = next((row for row in rows if row["available"]), None)
@@ -286,23 +280,6 @@ def pin(name: Name, registry: Registry = None) -> None:
     catalog = _load(registry if registry is not None and registry.is_dir() else None)
     file, commit = pin_revision(catalog.model(name), registry)
     print(f"{name}: pinned to {commit} in {file}")
-
-
-def _prefer(text: str) -> Prefer | Weights:
-    """Return a rule, or the weights that a text such as ``semantics=2,agreement=1`` spells.
-
-    Raises:
-        InputError: for one that is neither.
-    """
-    if "=" not in text:
-        return cast("Prefer", text)
-    weights: dict[Any, float] = {}
-    for part in text.split(","):
-        name, equals, weight = part.partition("=")
-        if not equals or name.strip() in weights:
-            raise InputError(f"prefer {text}: write each aspect once with its weight, such as semantics=2,agreement=1")
-        weights[name.strip()] = finite(weight, f"prefer {name.strip()}")
-    return weights
 
 
 def _load(registry: Path | None) -> Catalog:

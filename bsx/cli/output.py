@@ -201,7 +201,7 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
                 raise InputError("format: a spreadsheet is not printed: name a file (output)", setting="format")
             for name, option in written.items():
                 if option.help == RESULT or option.metavar == FILE_OR_FOLDER:
-                    check_ending(Path(given[name]), forms, given["format"], is_file=files[name])
+                    _check_ending(Path(given[name]), forms, given["format"], is_file=files[name])
             streams = any(is_stream(output) for output in outputs)
             with contextlib.redirect_stdout(sys.stderr) if streams else contextlib.nullcontext():
                 return command(**given)
@@ -216,7 +216,7 @@ def _choices(annotation: object) -> set[str]:
     return {choice for part in get_args(annotation) for choice in _choices(part)}
 
 
-def check_ending(path: Path, forms: set[str], format: str | None, *, is_file: bool) -> None:
+def _check_ending(path: Path, forms: set[str], format: str | None, *, is_file: bool) -> None:
     """Refuse a result under a name that promises something else, such as text under that of a table or picture.
 
     Args:

@@ -12,7 +12,6 @@ from bsx.cli.options import Format, Plot, command
 from bsx.cli.output import group, progress_bar, say, show
 from bsx.jobs import baselines, layers
 from bsx.jobs.baselines import BaselineSettings
-from bsx.jobs.cards.evidence import EvidenceSettings, add_evidence
 from bsx.jobs.layers import NO_LAYER, TuneSettings
 from bsx.support.settings import set_fields
 
@@ -63,15 +62,6 @@ def baseline(settings: BaselineSettings, format: Format = "text") -> None:
     show(result.to_dict(), result.to_text, format)
     if result.file is not None:
         print(f"written: {result.file}", file=sys.stderr)
-
-
-@registry.command()
-@command(EvidenceSettings)
-def evidence(settings: EvidenceSettings, format: Format = "text") -> None:
-    """Add what metric cards measured to a model's or metric's entry, as evidence that bsx models ranks by."""
-    added = add_evidence(**set_fields(settings))
-    show(added.to_dict(), added.to_text, format)
-    print(f"written: {added.file}", file=sys.stderr)
 
 
 @registry.command()

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from bsx.support.faces import public_face
 
 if TYPE_CHECKING:
-    from bsx.jobs.cards.evidence import AddedEvidence as AddedEvidence, add_evidence as add_evidence
-    from bsx.jobs.cards.run import metric_card as metric_card
     from bsx.jobs.comparing import CompareRun as CompareRun, compare as compare
     from bsx.jobs.combining import ensemble as ensemble
     from bsx.jobs.evaluating import MetaRun as MetaRun, meta as meta
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from bsx.jobs.intervening import intervene as intervene
     from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
     from bsx.jobs.reporting import ConvertRun as ConvertRun, convert as convert
-    from bsx.jobs.reporting import checklist as checklist, report as report
+    from bsx.jobs.reporting import report as report
     from bsx.jobs.scoring.answer import EvaluateRun as EvaluateRun, evaluate as evaluate
     from bsx.jobs.scoring.by_language import ScoredLanguages as ScoredLanguages, score_languages as score_languages
     from bsx.jobs.scoring.input import Input as Input

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bsx.analysis.checklist import Checklist
 from bsx.analysis.present.forms import ENDINGS, in_form
 from bsx.analysis.report.build import ReportSettings, build_report, has_examples
-from bsx.analysis.report.checklist import check
 from bsx.analysis.report.documents import TableColumns, parse_document, read_document
 from bsx.analysis.report.result import which_format
-from bsx.catalog.catalog import load_registry
 from bsx.data.lines import NamedFile
 from bsx.data.output import ScoreTable, atomic_path, atomic_text, check_table, refuse_taken
 from bsx.data.run import as_one_run
@@ -24,7 +20,7 @@ from bsx.data.sidecar import beside
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.tables import find_columns
-from bsx.support.provenance import Provenance, provenance
+from bsx.support.provenance import provenance
 from bsx.support.settings import BaseSettings, Option, part, set_fields, settled
 
 
@@ -36,9 +32,7 @@ class ReportRun(TableColumns, ReportSettings):
         Field(description="Tables of scores (.tsv, .csv, .jsonl, .parquet), and .json documents of --format json."),
         Option(argument=True, whole=True),
     ]
-    output: Annotated[
-        Path | str | None, Field(description="The report: .html or .md."), Option(("-o",), writable=True)
-    ] = None
+    output: Annotated[Path | str, Field(description="The report: .html or .md."), Option(("-o",), writable=True)]
     align: Annotated[str | None, Field(description="Draw token alignments of the worst examples with this model.")] = (
         None
     )
@@ -67,62 +61,6 @@ class ConvertRun(BaseSettings):
         Field(description="Keep these segments of a table only: selection.json of bsx ui, with its notes."),
     ] = None
     segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
-
-
-class ChecklistRun(TableColumns):
-    """The files that a checklist is made of."""
-
-    files: Annotated[
-        Sequence[Path | str],
-        Field(
-            description="Tables of scores, .json documents of --format json, and folders that bsx evaluate has written."
-        ),
-    ]
-    registry: Annotated[Path | str | None, Field(description="Folder laid over the registry.")] = None
-
-
-@settled(ChecklistRun)
-@as_one_run
-def checklist(settings: ChecklistRun) -> Checklist:
-    """Return which of what a paper should say of its evaluation files of results hold, and what would do the rest.
-
-    An item is done only where a file holds a figure. Sources: Marie, Fujita & Rubino 2021; Kocmi et al. 2024; Post
-    2018; each item names its own.
-
-    Args:
-        settings: see `ChecklistRun`.
-
-    Raises:
-        InputError: for a file that cannot be read, or files about different data.
-        UnknownNameError: for a column that no table has.
-    """
-    files = [file for given in settings.files for file in _results(Path(given))]
-    tables = [file for file in files if file.suffix != ".json"]
-    settings.check(tables)
-    documents = {os.path.realpath(file): read_document(file, settings) for file in files}
-    made = check(list(documents.values()), load_registry(settings.registry))
-    return replace(made, provenance=Provenance.read(provenance("checklist", files)))
-
-
-def _results(path: Path) -> list[Path]:
-    """Return a file, or of a folder the results in it; what lies beside a table is read with the table.
-
-    Raises:
-        InputError: for a folder without results.
-    """
-    if not path.is_dir():
-        if path.name.endswith(_BESIDE) and path.with_name(path.name.removesuffix(_BESIDE)).is_file():
-            return [path.with_name(path.name.removesuffix(_BESIDE))]
-        return [path]
-    tables = [file.with_name(file.name.removesuffix(_BESIDE)) for file in path.glob(f"*{_BESIDE}")]
-    found = [file for file in path.glob("*.json") if not file.name.endswith(_BESIDE)]
-    found += [file for file in tables if file.is_file()]
-    if not found:
-        raise InputError("holds no results: neither .json documents nor tables of scores", file=path)
-    return sorted(found)
-
-
-_BESIDE = ".signatures.json"
 
 
 @settled(ConvertRun)
@@ -210,8 +148,6 @@ def report(settings: ReportRun) -> list[str]:
         InputError: for a file that cannot be read, or a name whose format is not known.
         UnknownNameError: for a column that no table has.
     """
-    if settings.output is None:
-        raise InputError("output names the report: a file .html or .md", setting="output")
     output, files = Path(settings.output), [Path(file) for file in settings.files]
     form = which_format(output, settings.format)
     real = [os.path.realpath(file) for file in files]

@@ -1,20 +1,14 @@
-"""Ranking models by measured figures: of agreement with human judgments near the language, or of its metric cards."""
+"""Ranking models by measured figures of agreement with human judgments, in a language or near it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bsx.catalog.entries.evidence import Aspect, Evidence, Judged, Test
+from bsx.catalog.entries.evidence import Evidence, Judged, Test
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.catalog.languages import codes_of
 from bsx.support.checks import FEW_ITEMS
-
-Weights = Mapping[Aspect, float]
-"""How much each aspect of a card counts."""
-NOTHING = "no evidence"
-"""What is said of an aspect, or of a model, that nothing was measured of."""
-
 
 _SAME, _NONE = 1, 6
 
@@ -81,7 +75,6 @@ class Standing:
     notes: tuple[str, ...]
 
 
-_Figures = dict[Test, Evidence]
 _NEARNESS = ("", "", "also {genus}", "also {family}", "in the same script", "in another family and script")
 
 
@@ -151,7 +144,7 @@ def _tests(
     groups: dict[Test, list[tuple[ModelEntry, Evidence]]] = {}
     for entry in entries:
         for evidence in entry.evidence:
-            if evidence.aspect in (None, "agreement") and evidence.enough:
+            if evidence.enough:
                 groups.setdefault(evidence.test, []).append((entry, evidence))
     tests = []
     for figures in groups.values():
@@ -199,10 +192,10 @@ def chrf_beside(evidence: Evidence, chrf: Sequence[Evidence]) -> float | None:
     """Return chrF's figure on the rows of another figure, as that one says or as chrF's own evidence does."""
     if evidence.chrf is not None:
         return evidence.chrf
-    *rows, statistic, n = evidence.test
+    *rows, statistic = evidence.test
     for own in chrf:
-        *same, plain, of = own.test
-        if same == rows and of == n and statistic.rpartition(" of ")[0] == plain:
+        *same, plain = own.test
+        if same == rows and statistic.rpartition(" of ")[0] == plain:
             return own.value
     return None
 
@@ -247,109 +240,6 @@ def unmeasured(language: LanguageEntry) -> str:
     return f"nothing was measured in {language.name}: report chrF next to the model (--metrics chrf,bertscore)"
 
 
-def by_aspects(pool: Iterable[ModelEntry], language: LanguageEntry, weights: Weights) -> tuple[list[Ranked], int]:
-    """Rank models by figures in a language, as far as they can be compared.
-
-    Figures of agreement are published ones too, all others are those of metric cards.
-
-    In each aspect, two models are compared on the tests that both took part in (the same rows, the same statistic): the
-    one that is better in more of them wins. Ranked are the models that have all aspects and can be compared with each
-    other in each, directly or by way of others; of several such sets, the largest. A model's standing is the balance of
-    its wins and losses there, as a share of its comparisons and one more; the weighted mean of the standings ranks. All
-    other models follow in no order, those with figures first.
-
-    Returns:
-        The models, and how many of them are ranked: none, or two at least.
-    """
-    figures: dict[str, dict[Aspect, _Figures]] = {}
-    entries = {entry.name: entry for entry in sorted(pool, key=lambda entry: entry.name)}
-    codes = codes_of(language)
-    for name, entry in entries.items():
-        figures[name] = {
-            aspect: {
-                e.test: e
-                for e in entry.evidence
-                if (e.aspect or "agreement") == aspect and e.language in codes and e.enough
-            }
-            for aspect in weights
-        }
-    compared = _largest(figures, weights)
-    order = []
-    for name, entry in entries.items():
-        mine = figures[name]
-        total = 0.0
-        if name in compared:
-            others = [figures[other] for other in compared if other != name]
-            met = {aspect: {test for theirs in others for test in theirs[aspect]} for aspect in weights}
-            mine = {aspect: {test: e for test, e in mine[aspect].items() if test in met[aspect]} for aspect in weights}
-            total = sum(
-                weight * _balance(mine[aspect], [theirs[aspect] for theirs in others])
-                for aspect, weight in weights.items()
-            )
-        known = [aspect for aspect in weights if mine[aspect]]
-        reason = "; ".join(f"{aspect}: {_first_of(mine[aspect])}" for aspect in weights) if known else NOTHING
-        if known and name not in compared:
-            reason += "; compared with no other model"
-        first = min(mine[known[0]].values(), key=_order) if known else None
-        order.append(((name not in compared, not known, -total, name), Ranked(entry, reason, first)))
-    return [row for _, row in sorted(order, key=lambda pair: pair[0])], len(compared)
-
-
-def _largest(figures: Mapping[str, Mapping[Aspect, _Figures]], weights: Weights) -> list[str]:
-    """Return the largest set of models that tests of every aspect connect, or nothing where there is no pair."""
-    left = [name for name, mine in figures.items() if all(mine[aspect] for aspect in weights)]
-    best: list[str] = []
-    while left:
-        found, new = [], [left[0]]
-        while new:
-            found += new
-            new = [
-                name
-                for name in left
-                if name not in found
-                and any(all(figures[name][a].keys() & figures[one][a].keys() for a in weights) for one in new)
-            ]
-        left = [name for name in left if name not in found]
-        best = found if len(found) > max(len(best), 1) else best
-    return best
-
-
-def _balance(mine: _Figures, others: Iterable[_Figures]) -> float:
-    balance, met = 0, 0
-    for theirs in others:
-        shared = mine.keys() & theirs.keys()
-        if shared:
-            won = sum(_better(mine[test], theirs[test]) for test in shared)
-            balance, met = balance + (won > 0) - (won < 0), met + 1
-    return balance / (met + 1)
-
-
-def _better(mine: Evidence, theirs: Evidence) -> int:
-    """Return 1 where the first figure is better, -1 where the second is, 0 for equal ones; times are better low."""
-    result = (mine.value > theirs.value) - (mine.value < theirs.value)
-    return -result if mine.aspect == "speed" else result
-
-
-def _first_of(figures: _Figures) -> str:
-    """Return the most telling figure of an aspect in words, and how many more there are."""
-    if not figures:
-        return NOTHING
-    first = min(figures.values(), key=_order)
-    more = f" and {len(figures) - 1} more" if len(figures) > 1 else ""
-    return f"{spelled_figure(first)}{more}"
-
-
-def _order(evidence: Evidence) -> tuple[bool, int, bool, int, int, str, str]:
-    """Put figures in the order in which they are told: by kind, year and n."""
-    return (
-        *_kind(evidence, "human-translation"),
-        -(evidence.when or 0),
-        -(evidence.n or 0),
-        evidence.dataset,
-        evidence.direction or evidence.language,
-    )
-
-
 def spelled_test(evidence: Evidence) -> str:
     """Return in a few words what a figure was measured on: ``WMT18 en-tr segments, tau``."""
     where = evidence.dataset + (f" ({evidence.year})" if evidence.year is not None else "")
@@ -372,9 +262,6 @@ def spelled_figure(evidence: Evidence, beside: str = "") -> str:
     n = "" if evidence.n is None else f" (n {evidence.n:,}{few})"
     if not beside and evidence.chrf is not None:
         beside = f", chrF {_plain(evidence.chrf)}"
-    if evidence.aspect is not None:
-        of = f" {evidence.direction} {evidence.level}" if evidence.direction is not None else ""
-        return f"{evidence.statistic} {_plain(evidence.value)}{ends}{beside} on {where}{of}{n}; {evidence.source}"
     of = f" {evidence.direction} {evidence.level}" if evidence.direction is not None else ""
     return f"{where}{of} {_statistic(evidence)} {_plain(evidence.value)}{ends}{n}{beside}; {evidence.source}"
 
@@ -388,8 +275,6 @@ def spelled_value(value: float, evidence: Evidence | None = None) -> str:
 
 
 def _statistic(evidence: Evidence) -> str:
-    if evidence.aspect is not None:
-        return evidence.statistic
     plain = evidence.statistic.casefold()
     short = (letter for name, letter in (("kendall", "tau"), ("spearman", "rho"), ("pearson", "r")) if name in plain)
     return next(short, evidence.statistic)

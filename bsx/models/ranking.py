@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
 from bsx.catalog.catalog import Catalog, Registry, load_registry
-from bsx.catalog.entries.evidence import Aspect, Judged
+from bsx.catalog.entries.evidence import Judged
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.catalog.languages import codes_of, find_languages
 from bsx.errors import InputError
@@ -17,8 +17,6 @@ from bsx.models.evidence import (
     Compared,
     Ranked,
     Standing,
-    Weights,
-    by_aspects,
     by_evidence,
 )
 from bsx.support.memory import parse_bytes
@@ -103,8 +101,7 @@ def narrow(
     return pool, excluded
 
 
-Prefer = Literal["paper", "quality", "speed", "agreement", "robustness", "semantics"]
-_ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
+Prefer = Literal["paper", "quality", "speed"]
 
 
 @dataclass(frozen=True)
@@ -116,28 +113,20 @@ class ModelChoice:
         prefer: the rule of the ranking.
         ranking: the chosen model, then the others; at least one.
         notes: what the reader should know about how the ranking came about.
-        abstains: whether nothing is chosen, because there is no evidence.
         source: the source language of the pair, if one was asked for.
-        tests: what the models were compared on, see `bsx.models.evidence.Standing`; empty if cards ranked them.
+        tests: what the models were compared on, see `bsx.models.evidence.Standing`.
     """
 
     language: LanguageEntry
-    prefer: Prefer | Weights
+    prefer: Prefer
     ranking: tuple[Ranked, ...]
     notes: tuple[str, ...]
-    abstains: bool = False
     source: LanguageEntry | None = None
     tests: tuple[Compared, ...] = ()
 
     @property
     def entry(self) -> ModelEntry:
-        """The chosen model.
-
-        Raises:
-            InputError: if none is chosen without evidence.
-        """
-        if self.abstains:
-            raise InputError(f"no model is chosen for {self.language.name}: {self.notes[-1]}")
+        """The chosen model."""
         return self.ranking[0].entry
 
     @property
@@ -166,7 +155,7 @@ def rank(
     language: LanguageEntry,
     catalog: Catalog,
     *,
-    prefer: Prefer | Weights = "paper",
+    prefer: Prefer = "paper",
     constraints: Constraints | None = None,
     source: LanguageEntry | None = None,
     task: Judged = "human-translation",
@@ -178,8 +167,7 @@ def rank(
         catalog: the registry.
         prefer: ``paper``: the papers' choice if it was trained on the language, then the others as by ``quality``;
             ``quality``: by agreement with human judgments, see `by_evidence`; ``speed``: by the encoder's cost up to
-            the scored layer; ``agreement``, ``robustness``, ``semantics``, or weights of these and of ``speed`` by
-            name: by what metric cards measured in this very language, see `by_aspects`.
+            the scored layer.
         constraints: what every ranked model must satisfy.
         source: the language that the texts were translated from: figures of this pair come first.
         task: what is judged: figures of this come before those of other tasks.
@@ -195,36 +183,18 @@ def rank(
     notes = [] if language.model in {e.name for e in pool} else [_missing_default(language, excluded)]
     if language.papers is not None:
         notes.append(unseen_note(catalog.models[language.papers], language))
-    if isinstance(prefer, str) and prefer in ("paper", "quality", "speed"):
-        chrf = catalog.metrics["chrf"].evidence if "chrf" in catalog.metrics else []
-        found = by_evidence(pool, language, catalog.languages, source=source, chrf=chrf, task=task)
-        rule = {"paper": _by_paper, "quality": _by_quality, "speed": _by_speed}[prefer]
-        ranked, more = rule(found, language)
-        own = [r.entry.name for r in found.ranking if r.evidence and r.evidence.language in codes_of(language)]
-        if own and ranked[0].entry.name not in own:
-            notes.append(
-                f"{ranked[0].entry.name} was not measured in {language.name}, {own[0]} was: report chrF next to it "
-                "(--metrics chrf,bertscore)"
-            )
-        told = (*notes, *more, *found.notes)
-        return ModelChoice(language, prefer, tuple(ranked), told, source=source, tests=found.tests)
-    weights = _weights(prefer)
-    ranked, compared = by_aspects(pool, language, weights)
-    aspects = _listed_aspects(weights)
-    known = sum(row.evidence is not None for row in ranked)
-    if compared:
-        said = f"{compared} of {len(ranked)} models can be compared by {aspects} in {language.name}"
-        if known > compared:
-            said += f"; {known - compared} have figures of some of it, or on other tests, and are not ranked"
-        if len(ranked) > known:
-            said += f"; nothing is known of {'the others' if known == compared else len(ranked) - known}"
-        return ModelChoice(language, prefer, tuple(ranked), (*notes, said), source=source)
-    if known:
-        said = f"no two models were measured on the same test of {aspects} in {language.name}: nothing says which is "
-        said += f"better; there are figures of {', '.join(row.entry.name for row in ranked[:known])}"
-    else:
-        said = f"no evidence of {aspects} in {language.name}: no metric card of these models measured it"
-    return ModelChoice(language, prefer, tuple(ranked), (*notes, said), abstains=True, source=source)
+    chrf = catalog.metrics["chrf"].evidence if "chrf" in catalog.metrics else []
+    found = by_evidence(pool, language, catalog.languages, source=source, chrf=chrf, task=task)
+    rule = {"paper": _by_paper, "quality": _by_quality, "speed": _by_speed}[prefer]
+    ranked, more = rule(found, language)
+    own = [r.entry.name for r in found.ranking if r.evidence and r.evidence.language in codes_of(language)]
+    if own and ranked[0].entry.name not in own:
+        notes.append(
+            f"{ranked[0].entry.name} was not measured in {language.name}, {own[0]} was: report chrF next to it "
+            "(--metrics chrf,bertscore)"
+        )
+    told = (*notes, *more, *found.notes)
+    return ModelChoice(language, prefer, tuple(ranked), told, source, found.tests)
 
 
 def _untrained(language: LanguageEntry, catalog: Catalog) -> str:
@@ -240,25 +210,8 @@ def _untrained(language: LanguageEntry, catalog: Catalog) -> str:
 _NAMED = 5
 
 
-def _weights(prefer: str | Weights) -> dict[Aspect, float]:
-    given = {prefer: 1.0} if isinstance(prefer, str) else dict(prefer)
-    for name, weight in given.items():
-        if name not in _ASPECTS:
-            raise InputError(f"prefer: there is no aspect {name!r}; there are {', '.join(_ASPECTS)}")
-        if not 0 < weight < 1e9:
-            raise InputError(f"prefer: the weight of {name} must be above 0, not {weight:g}")
-    if not given:
-        raise InputError(f"prefer: name at least one of {', '.join(_ASPECTS)}")
-    return given  # type: ignore[return-value]
-
-
-def _listed_aspects(weights: Weights) -> str:
-    *first, last = weights
-    return f"{', '.join(first)} and {last}" if first else last
-
-
 def list_models(
-    catalog: Catalog, *, prefer: Prefer | Weights = "paper", constraints: Constraints | None = None
+    catalog: Catalog, *, prefer: Prefer = "paper", constraints: Constraints | None = None
 ) -> list[ModelEntry]:
     """Return the models for any language, in the registry's order, or with ``speed`` by the encoder's cost.
 
@@ -272,8 +225,6 @@ def list_models(
     """
     if prefer == "quality":
         raise InputError("prefer quality ranks by agreement with human judgments in a language: name it with lang")
-    if prefer not in ("paper", "speed"):
-        raise InputError(f"prefer {prefer} ranks by what was measured in a language: name it with lang")
     pool, _ = narrow(list(catalog.models.values()), constraints or Constraints(), "no model is left")
     return sorted(pool, key=lambda e: (cost(e), e.name)) if prefer == "speed" else pool
 
@@ -333,29 +284,13 @@ def _by_speed(found: Standing, language: LanguageEntry) -> tuple[list[Ranked], t
 class SelectSettings(Constraints):
     """Settings of `select_model`."""
 
-    prefer: Annotated[
-        Prefer | Weights,
-        Field(
-            description="paper, quality, speed, agreement, robustness or semantics, or weights such as "
-            "semantics=2,agreement=1; see `rank`."
-        ),
-    ] = "paper"
+    prefer: Annotated[Prefer, Field(description="The rule of the ranking, see `rank`.")] = "paper"
     task: Annotated[Judged, Field(description="What is judged: figures of this come before those of other tasks.")] = (
         "human-translation"
     )
     registry: Annotated[
         Registry, Field(description="The registry, or a folder laid over it; with the user's overlays unless given.")
     ] = None
-
-    @field_validator("prefer", mode="before")
-    @classmethod
-    def _known(cls, value: object) -> object:
-        if isinstance(value, str) and value not in get_args(Prefer):
-            raise ValueError(
-                "use paper, quality or speed; agreement, robustness or semantics, as metric cards measured them; or "
-                "weights such as semantics=2,agreement=1"
-            )
-        return value
 
 
 @settled(SelectSettings)

@@ -56,14 +56,13 @@ def start(
 
 
 def run_code(
-    code: str, *arguments: str, given: str = "", cwd: Path | None = None, timeout: float | None = None
+    code: str, *arguments: str, cwd: Path | None = None, timeout: float | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run Python code in a process of its own, which finds the modules that this one finds.
 
     Args:
         code: the program.
         arguments: its arguments, ``sys.argv[1:]``.
-        given: its standard input.
         cwd: where it runs.
         timeout: seconds that it may take.
 
@@ -75,7 +74,7 @@ def run_code(
     """
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
-        input=given,
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
         errors="replace",

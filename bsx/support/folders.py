@@ -69,7 +69,7 @@ def claim_cache(folder: Path, *ours: str) -> Path:
     return folder
 
 
-_CACHES = ("vectors-[0-9]*", "parses", "parses-*.jsonl", "cards", "digests.json")
+_CACHES = ("vectors-[0-9]*", "parses", "parses-*.jsonl", "digests.json")
 
 
 def path_as_name(model: object) -> object:

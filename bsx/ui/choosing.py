@@ -337,10 +337,7 @@ def _seconds(entry: MetricEntry, model: ModelEntry | None, size: Size, pace: flo
     chrf = pace * (size.letters or _LETTERS) * max(size.segments, 1) * max(size.systems, 1)
     if entry.implementation.startswith("bsx.metrics.lexical"):
         return 2 + _LEXICAL * chrf
-    timed = next((one.value for one in entry.evidence if one.aspect == "speed"), None)
-    if model is not None and timed is None:
-        timed = cost(model) / 1e6 * _PER_MILLION
-    return None if timed is None else 5 + timed * chrf
+    return None if model is None else 5 + cost(model) / 1e6 * _PER_MILLION * chrf
 
 
 def _for_sides(one: Offer, there: frozenset[str], chosen: set[str]) -> Offer:

@@ -143,7 +143,6 @@ def test_judgments_in_thirty_languages_are_evidence() -> None:
     languages = set()
     for one in found:
         languages |= {one.language, *(one.direction or "").split("-")}
-        assert one.aspect == "agreement"
         assert (one.kind == "human-translation") == (one.direction is not None)
         assert one.year is not None
         assert one.n is not None

@@ -28,7 +28,6 @@ ENTRY = """\
 
 def test_what_is_shipped_is_whole() -> None:
     catalog = shipped()
-    codes = {code for one in catalog.languages.values() for code in (one.code, *one.codes)}
     entries = published_metrics(catalog)
     assert {"matese", "yisi-1", "yisi-2", "cometkiwi", "gemba-mqm", "sentinel-cand-mqm"} <= entries.keys()
     columns = [name for entry in entries.values() for name in entry.called]
@@ -37,14 +36,6 @@ def test_what_is_shipped_is_whole() -> None:
         assert entry.name not in catalog.metrics
         assert entry.here is None or entry.here in catalog.metrics
         assert entry.control == entry.name.startswith("sentinel-")
-        for figure in entry.evidence:
-            assert figure.language in codes
-            assert figure.called in entry.called
-            assert figure.n is not None
-            assert figure.chrf is not None
-            assert figure.interval is not None
-            assert figure.interval[0] <= figure.value <= figure.interval[1]
-    assert {one.direction for one in entries["matese"].evidence} == {"en-de", "he-en"}
 
 
 @pytest.mark.parametrize("name", ["matese", "MaTESe"])

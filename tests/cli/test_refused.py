@@ -72,10 +72,6 @@ IDLE = [
     ("models --languages --licence MIT", "--licence"),
     ("models --lang de show minilm", "--lang"),
     ("metrics --needs source show chrf", "--needs"),
-    ("card --side-by-side a.json b.json --parts nosuch", "parts"),
-    ("card --side-by-side a.json b.json --timed 20", "timed"),
-    ("card --side-by-side a.json b.json --device cpu", "device"),
-    ("card --metrics chrf --parts nosuch", "parts"),
     ("meta scores.tsv --columns a --human-ties 1", "human_ties needs"),
     ("meta scores.tsv --columns a --test none --correction holm", "correction holm has no effect"),
     ("ensemble scores.tsv --columns a,x --human human --how z --folds 5", "folds"),
@@ -156,7 +152,6 @@ def test_numbers_too_large_to_compute_with_are_named(column: str, more: str, fol
         "score -c c.txt -r r.txt --metrics chrf --cache {}",
         "score -c c.txt -r r.txt --metrics chrf --registry {}",
         "adversarial challenge {} --metrics chrf",
-        "card {} --metrics chrf",
         "data list --data-dir {}",
         "registry validate {}",
     ],
@@ -185,7 +180,6 @@ LONG = [
     "registry schema {}",
     "registry validate {}",
     "report scores.tsv -o o.html --columns {}",
-    "card --metrics chrf --parts {}",
     "probe task.tsv -m minilm --layers {}",
 ]
 
@@ -238,4 +232,4 @@ def test_the_cells_of_acc_eq_are_pooled_where_that_is_asked_for(folder: Path, cl
 
 
 def test_there_is_a_case_for_most_commands() -> None:
-    assert len(COMMANDS.keys() & {words.split()[0] for words, _ in IDLE}) > len(COMMANDS) // 3
+    assert 2 * len(COMMANDS.keys() & {words.split()[0] for words, _ in IDLE}) >= len(COMMANDS)

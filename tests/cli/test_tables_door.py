@@ -48,7 +48,6 @@ def leaves(group: Any, path: Sequence[str] = ()) -> Iterator[tuple[str, Any]]:
         ("meta s.tsv --columns a --lower ''", ["lower is given without any name"]),
         ("meta s.tsv --columns a --resamples 0", ["resamples: must be at least 1", "'0'"]),
         ("meta s.tsv --columns a -o s.tsv", ["s.tsv: is an input of this run", "give output another name"]),
-        ("card s.tsv --metrics chrf --parts nope", ["parts: must be 'agreement'", "'nope'"]),
         ("adversarial perturb s.tsv --metrics chrf --strengths 5", ["strengths: must be at most 1", "'5'"]),
         ("probe task.tsv -m minilm --train-sizes 5,x", ["train_sizes: must be a whole number", "'x'"]),
         ("meta '' --columns a", ["the name of a file to read is empty"]),

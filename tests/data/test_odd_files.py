@@ -24,7 +24,6 @@ from bsx.data.sidecar import known_metrics
 from bsx.data.tables import Table
 from bsx.encode.vector_cache import VectorCache
 from bsx.errors import InputError
-from bsx.jobs.cards.scoring import CardStore
 from bsx.support.folders import claim_cache
 
 Cli = Callable[..., Any]
@@ -61,7 +60,6 @@ def test_pipes_in_a_folder_of_data_are_not_waited_for(tmp_path: Path, cli: Cli) 
     data = tmp_path / "data"
     data.mkdir()
     os.mkfifo(data / "p.tsv")
-    assert cli("card", data, "--metrics", "chrf", "--parts", "cost").status == 2
     os.mkfifo(data / "p.json")
     with pytest.raises(InputError, match="is a pipe"):
         load_challenge(data)
@@ -206,11 +204,9 @@ def test_a_cache_is_known_again(tmp_path: Path) -> None:
         VectorCache(folder)
     (tmp_path / "file").write_text("")
     for taken in (tmp_path / "file", tmp_path):
-        for claim in (VectorCache, CardStore, functools.partial(ParseCache, identity={})):
+        for claim in (VectorCache, functools.partial(ParseCache, identity={})):
             with pytest.raises(InputError, match="the cache"):
                 claim(taken)
-    CardStore(tmp_path / "cards").keep_part({"a": 1}, {})
-    CardStore(tmp_path / "cards")
     for _ in range(2):
         ParseCache(tmp_path / "parses", {})
 

@@ -105,7 +105,6 @@ COMMANDS = {
     "meta --level sys": "meta {file} --columns metric --human human --level sys --resamples 50",
     "ensemble": "ensemble {file} --columns metric,other --human human --how mean --resamples 50",
     "report": "report {file} --columns metric -o {file}.html",
-    "card": "card {file} --metrics chrf --parts agreement --resamples 50 --format json",
 }
 
 
@@ -142,7 +141,7 @@ def test_other_texts_within_a_segment(cli: Cli, command: str, column: str, tmp_p
         assert done.err.count("1 of 8 segments") == (2 if command == "report" else 1)  # its head says it, too
 
 
-@pytest.mark.parametrize("command", ["score", "meta --level sys", "card", "report"])
+@pytest.mark.parametrize("command", ["score", "meta --level sys", "report"])
 def test_missing_rows_are_counted(cli: Cli, command: str, tmp_path: Path) -> None:
     done = run(cli, command, write(tmp_path / "t.tsv", leave=(3, 9)))
     assert done.status == 0, done.err

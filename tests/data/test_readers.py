@@ -30,8 +30,6 @@ OWN: dict[str, str] = {
     "bsx/encode/light/sentencepiece.py": "folders of models",
     "bsx/encode/light/tokenizer.py": "folders of models",
     "bsx/encode/light/weights.py": "safetensors",
-    "bsx/jobs/cards/cost.py": "what another process of its own says, and the system of memory and processor",
-    "bsx/jobs/cards/scoring.py": "finished parts of cards",
     "bsx/models/digests.py": "digests of models",
     "bsx/metrics/embedding/mapping.py": "arrays of NumPy and PyTorch",
     "bsx/metrics/embedding/sentence.py": "folders of models",

@@ -27,7 +27,6 @@ PAST_IT = {  # file -> what it calls, and why it may
     "bsx/encode/features.py": {"TemporaryFile", "memmap"},  # has no name
     "bsx/encode/shared.py": {"TemporaryFile", "memmap"},  # has no name
     "bsx/encode/light/weights.py": {"memmap"},  # is read only
-    "bsx/jobs/cards/scoring.py": {"open", "savez_compressed"},  # into a file of the gate
     "bsx/metrics/judging/cache.py": {"open"},  # appends to its cache
     "bsx/metrics/learned/external.py": {"TemporaryFile"},  # has no name
     "bsx/metrics/learned/workers/serve.py": {"fdopen"},  # a pipe to the process that started this one
@@ -57,8 +56,8 @@ PAST_IT = {  # file -> what it calls, and why it may
 INPUTS = {  # options and arguments of commands that name a file or folder to read, or one that bsx keeps things in
     *("file", "files", "against", "parses", "parses1", "parses2", "dictionary", "lexicon", "vectors", "profiles"),
     *("fit", "cache", "registry", "data_dir", "from_folder", "vector_cache", "parser_dir", "folder", "baseline"),
-    *("data", "wmt17", "judged", "references", "treebank", "cards", "table", "tables"),
     *("corpus", "links", "sources", "targets", "segments", "read_only"),
+    *("data", "wmt17", "judged", "references", "treebank", "table", "tables"),
 }
 
 

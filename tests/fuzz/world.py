@@ -70,7 +70,6 @@ RIGHT: dict[str, str] = {
     "data list": "--format json",
     "data show": "paws-wiki-test --format json",
     "data raters": "ratings.tsv --resamples 20 --format json",
-    "card": "judged.tsv --metrics chrf --parts agreement --resamples 20 --format json",
 }
 
 

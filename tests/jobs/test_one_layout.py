@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bsx
-from bsx.analysis import Judgments, MetaResult, load_test_set, meta_evaluate, metric_card
+from bsx.analysis import Judgments, MetaResult, load_test_set, meta_evaluate
 from bsx.analysis import test_sets as every_test_set
 from bsx.data.sidecar import factor_columns, scored_columns
 from bsx.jobs import ensemble, factors, meta, score_files
@@ -349,30 +349,6 @@ def test_other_names_are_named_alike_everywhere(chain: Path, cli: Callable[..., 
         assert (done.status, done.err.count("\n")) == (2, 1)
         assert complaint in done.err
         assert not (tmp_path / "bad.md").exists()
-
-
-def test_a_card_knows_systems_segments_and_directions(chain: Path, tmp_path: Path) -> None:
-    own = {"system": "mt", "segment": "unit"}
-    file = write(tmp_path / "s.tsv", [{own.get(k, k): v for k, v in row.items()} for row in rows_of(chain / "s.tsv")])
-    (tmp_path / "s.tsv.signatures.json").write_bytes((chain / "s.tsv.signatures.json").read_bytes())
-    found = metric_card(
-        tables=[file],
-        columns=["chrf", "ter"],
-        parts=["agreement"],
-        store=tmp_path / "store",
-        system="mt",
-        segment="unit",
-        resamples=20,
-    )
-    rows = {
-        (card.metric, row.level): row.value
-        for card in found.cards
-        if card.parts.agreement is not None
-        for row in card.parts.agreement.rows
-    }
-    assert (rows["ter", "segment"] or 0) > 0.3  # the sign of an error rate is turned, as the sidecar says
-    assert {level for name, level in rows if name == "chrf"} == {"segment"}  # three systems are too few for a figure
-    assert any("lower is better for ter" in note for note in found.notes)
 
 
 def test_a_wide_table_comes_out_long(cli: Callable[..., Outcome], tmp_path: Path) -> None:

@@ -72,30 +72,6 @@ def test_a_metric_of_before_says_once_that_its_data_are_not_recorded(cli: Cli, t
     assert out.out.count("is not recorded") == 1
 
 
-def test_cards_on_rows_that_were_trained_on_are_no_evidence(cli: Cli, trained: Path, tmp_path: Path) -> None:
-    def card(table: Path) -> Path:
-        file = tmp_path / f"{table.stem}.json"
-        parts = ("--parts", "agreement", "--resamples", 50)
-        done = cli("card", table, "--metrics", f"trained:{trained}", *parts, "-o", file)
-        assert done.status == 0, done.err
-        return file
-
-    seen = card(tmp_path / "train.tsv")
-    notice = json.loads(seen.read_text())["warnings"][0]
-    assert notice["values"] == {"rows": 40, "of": 40, "part": "train", "by": "networks", "table": "train.tsv"}
-    own = tmp_path / "registry"
-    out = cli("registry", "evidence", "trained", "--cards", seen, "--registry", own)
-    assert (out.status, out.out, out.err.count("\n")) == (2, "", 1)
-    assert "was trained or chosen on 40 of the 40 rows of train.tsv" in out.err
-    assert not list(own.rglob("*.yaml"))
-    new = card(write(tmp_path / "new.tsv", rows(40, 3)))
-    assert cli("registry", "evidence", "trained", "--cards", new, "--registry", own).status == 0
-    both = cli("registry", "evidence", "trained", "--cards", new, "--cards", seen, "--registry", own)
-    assert both.status == 0
-    assert "was trained on 40 of the 40 rows of train.tsv" in both.out
-    assert "train.tsv (" not in both.out
-
-
 def test_an_ensemble_keeps_what_its_weights_were_fitted_to(cli: Cli, tmp_path: Path) -> None:
     table = write(tmp_path / "judged.tsv", rows(60, 4))
     arguments = ("--metrics", "chrf,bleu", "--how", "weights", "--resamples", 20)

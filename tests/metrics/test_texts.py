@@ -222,17 +222,6 @@ def test_a_cache_and_a_run_that_goes_on_mix_no_forms(tmp_path: Path) -> None:
         Journal(tmp_path / "scores.tsv").resume(two)
 
 
-def test_a_card_finds_that_the_unicode_form_changes_nothing() -> None:
-    from bsx.jobs.cards.data import SegmentTexts
-    from bsx.jobs.cards.properties import checks
-
-    texts = SegmentTexts(TEXTS[::-1], [(text,) for text in TEXTS], None)
-    for form, holds in (("nfc", True), ("none", False)):
-        metric = made("chrf", normalize=form)
-        rows = checks(lambda some: metric.score(some.candidates or [], some.references).values, texts)  # noqa: B023
-        assert {row["name"]: row["holds"] for row in rows}["unicode"] is holds
-
-
 def test_what_is_written_keeps_texts_as_they_were_given(tmp_path: Path) -> None:
     from bsx.jobs.scoring.run import score_files
 

@@ -11,7 +11,7 @@ from bsx.catalog.entries.evidence import Evidence
 from bsx.catalog.entries.models import Source
 from bsx.errors import InputError, UnknownNameError
 from bsx.models.choice import choose
-from bsx.models.evidence import Compared, _balance, _better, chrf_beside
+from bsx.models.evidence import Compared, chrf_beside
 
 
 @pytest.mark.parametrize("model", ["~/model", "./model", "../model", "/model", "a/b/c", "no-such-model", ".m/x"])
@@ -75,18 +75,3 @@ def test_chrf_stands_beside_figures_of_the_same_rows() -> None:
     assert chrf_beside(evidence(chrf=0.25), others) == 0.25
     assert chrf_beside(evidence(dataset="WMT22"), others) is None
     assert chrf_beside(evidence(level="system"), others) is None
-
-
-def test_a_balance_counts_models_that_took_part_in_the_same_tests() -> None:
-    mine, better, worse, other = (
-        {one.test: one for one in (evidence(value=value), evidence(dataset="WMT22", value=value))}
-        for value in (0.4, 0.5, 0.3, 0.2)
-    )
-    apart = {one.test: one for one in [evidence(dataset="WMT23")]}
-    assert _balance(mine, []) == 0
-    assert _balance(mine, [apart]) == 0
-    assert _balance(mine, [worse, apart]) == 1 / 2  # one won of one, and one more
-    assert _balance(mine, [worse, other, better]) == 1 / 4
-    assert _balance(mine, [better]) == -1 / 2
-    slow, fast = (evidence(aspect="speed", value=value) for value in (9.0, 2.0))
-    assert (_better(fast, slow), _better(slow, fast), _better(fast, fast)) == (1, -1, 0)

@@ -304,7 +304,7 @@ def test_wrong_requests_are_named() -> None:
             parse_count(text)
     with pytest.raises(InputError, match="no setting 'size'"):
         select_model("en", size=3)  # type: ignore[call-arg]
-    with pytest.raises(InputError, match="use paper, quality or speed"):
+    with pytest.raises(InputError, match="prefer: must be 'paper', 'quality' or 'speed'"):
         select_model("en", prefer="best")  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError):
         select_model("klingon")

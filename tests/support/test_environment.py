@@ -147,7 +147,6 @@ def test_nobody_is_asked_where_the_network_is_forbidden(whole: bool, tmp_path: P
         "factors t.tsv -o f.tsv --factors syn --reference anchor --candidate paraphrase -l en --download",
         "adversarial build-triples t.tsv -o x.tsv --recipe nouns --download",
         "adversarial build-triples t.tsv -o x.tsv --recipe nouns --tagger nltk",
-        "card t.tsv --metrics chrf --parts cost",
     ]
     if not whole:
         quick = ("models pull", "data get", f"{score} --metrics bleu:tokenize=flores200", f"{score} -m")

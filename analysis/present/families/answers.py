@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import groupby
 
 from bsx.analysis.agreement.answer import EvaluationResult
-from bsx.analysis.checklist import Checklist
 from bsx.analysis.present.cells import NONE, listed, number, table, text
 from bsx.analysis.present.forms import lists, parts_of, presents
 from bsx.analysis.present.parts import Answer, Cell, Commands, Notes, Part, Prose, TablePart
@@ -18,7 +17,7 @@ _LONG = 30  # characters of a text that a row of a terminal has room for
 
 @presents(EvaluationResult)
 def parts(result: EvaluationResult) -> Iterator[Part]:
-    """Yield the answer, one table, segments to look at, robustness and choices; then all else that was found."""
+    """Yield the answer, one table, segments to look at and choices; then all else that was found."""
     compared = [] if result.compare is None else parts_of(result.compare)
     judged = [] if result.meta is None else parts_of(result.meta)
     said = [part.text for part in (*compared[:1], *judged[:1]) if isinstance(part, Answer)]
@@ -33,8 +32,7 @@ def parts(result: EvaluationResult) -> Iterator[Part]:
     yield from _segments(result)
     own = [choice for choice in result.choices if not choice.command.startswith("bsx ")]
     changed = "; ".join(f"{choice.about} {choice.chosen} ({choice.command.partition(' ')[0]})" for choice in own)
-    robust = f"Robustness of {listed(result.metrics)}: {result.robustness or 'not measured in this language'}."
-    yield Prose(f"{_basis(result)} {robust} Chosen: {changed}.")
+    yield Prose(f"{_basis(result)} Chosen: {changed}.")
     chosen = [[text(choice.about), text(choice.chosen), text(choice.command)] for choice in own]
     yield table("Choices", ["choice", "chosen", "changed by"], chosen, names=3, sortable=False, full=True)
     again = tuple(choice.command for choice in result.choices if choice not in own)
@@ -88,45 +86,3 @@ def rows(result: EvaluationResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a metric and system."""
     for figure in result.scores:
         yield {"metric": figure.metric, "system": figure.system, "n": figure.n, "score": figure.score}
-
-
-@presents(Checklist)
-def checklist(result: Checklist) -> Iterator[Part]:
-    """Yield how many items are covered, each with its figure and file, what would do the others, and who asks."""
-    yield Answer(_covered(result), answers=True)
-    rows = [
-        [text(item.name), text(item.status), text(item.figure or NONE), text(item.file or NONE)]
-        for item in result.items
-    ]
-    yield table("What a paper should say of its evaluation", ["item", "status", "figure", "file"], rows, sortable=False)
-    open_items = [item for item in result.items if item.status != "done"]
-    if open_items:
-        how = [[text(item.name), text(item.how)] for item in open_items]
-        yield table("What would do it", ["item", "how"], how, sortable=False)
-    asked = [[text(item.name), text(item.asks), text(item.source)] for item in result.items]
-    yield table("What is asked for, and by whom", ["item", "what", "source"], asked, sortable=False, full=True)
-
-
-@lists(Checklist)
-def checklist_rows(result: Checklist) -> Iterator[Mapping[str, object]]:
-    """Yield a row an item."""
-    for item in result.items:
-        yield {
-            **{"item": item.name, "status": item.status, "figure": item.figure, "file": item.file},
-            **{"how": item.how, "asks": item.asks, "source": item.source},
-        }
-
-
-def _covered(result: Checklist) -> str:
-    """Return how many items the files cover, and which they do not."""
-    of = f"{len(result.of('done'))} of {len(result.items)} items are covered by {_files(result)}"
-    rest = [
-        f"{status}: {', '.join(item.name for item in items)}"
-        for status in ("not done", "unknown")
-        if (items := result.of(status))
-    ]
-    return "; ".join([of, *rest]) + "."
-
-
-def _files(result: Checklist) -> str:
-    return listed(result.files) if len(result.files) <= 3 else f"these {len(result.files)} files"

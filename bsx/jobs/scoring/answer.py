@@ -168,8 +168,7 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
             detected=told[0] if told else None,
             metrics=tuple(specs),
             model=model if any(entry.get("signature", "").find("model:") >= 0 for entry in of.values()) else None,
-            evidence=None if evidence is None else _spelled(evidence),
-            robustness=_robustness(specs, model, language, catalog),
+            evidence=None if evidence is None else spelled_figure(evidence),
             scores=figures,
             compare=compare if compare is None else replace(compare, **known("compare")),
             meta=meta if meta is None else replace(meta, **known("meta")),
@@ -332,10 +331,6 @@ def _chosen(
     for side in sorted(wanted - sides):
         raise InputError(f"metrics: {', '.join(specs)} need a {side}, and there is none")
     return specs, model, evidence
-
-
-def _spelled(evidence: Evidence) -> str:
-    return spelled_figure(evidence)
 
 
 def _write_long(corpus: Corpus, path: Path, human: Sequence[str]) -> _Rows:
@@ -530,28 +525,6 @@ def _look(
 def _standard(values: Array) -> Array:
     spread = float(np.std(values))
     return (values - np.mean(values)) / spread if spread > 0 else values * 0.0
-
-
-def _robustness(specs: Sequence[str], model: str | None, language: LanguageEntry, catalog: Catalog) -> str | None:
-    """Return the most telling figures of robustness that the registry has of metrics and model in the language."""
-    codes = (language.code, language.code.partition("-")[0])
-    said = []
-    for spec in specs:
-        name = read_spec(spec)[0]
-        metric = catalog.metrics.get(name)
-        evidence: list[Evidence] = list(getattr(metric, "evidence", None) or ())
-        if name == "bertscore" and model is not None and catalog.find(model) is not None:
-            evidence = list(catalog.model(model).evidence)
-        own = [one for one in evidence if one.aspect == "robustness" and one.language in codes and one.enough]
-        if own:
-            one = max(own, key=lambda one: one.n or 0)
-            ends = "" if one.interval is None else f" [{one.interval[0]:.3f}, {one.interval[1]:.3f}]"
-            data = re.sub(r" \([0-9a-f]{8}\)$", "", one.dataset)
-            rows = "" if one.n is None else f", n {one.n}"
-            said.append(
-                f"{one.statistic.removesuffix(f' of {name}')} {one.value:.3f}{ends} under {spec} ({data}{rows})"
-            )
-    return "; ".join(said) or None
 
 
 def _choices(

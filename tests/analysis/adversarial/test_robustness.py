@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bsx.analysis.adversarial.result import CaseResult, Robustness
-from bsx.analysis.adversarial.robustness import Metric, falls, perturbed_scores, robustness, told_apart
+from bsx.analysis.adversarial.robustness import Metric, robustness
 from bsx.analysis.perturbations.perturb import perturb
 from bsx.analysis.stats.clusters import adjust
 from bsx.errors import InputError, UnknownNameError
@@ -268,37 +268,3 @@ def test_an_edit_towards_the_reference_is_no_failure() -> None:
     own = robustness(candidates, {"overlap": overlap}, perturbations=["numbers"], seed=seed, worst=3)
     assert case(own, "overlap", "numbers").nearer == 0
     assert [row.row for row in own.worst if row.perturbation == "numbers"] == [1]
-
-
-def test_changed_meanings_are_told_from_the_control() -> None:
-    texts = [
-        f"The {word} was not seen in {year}, it seems." for word in ("cat", "dog", "fox") for year in range(1990, 2000)
-    ]
-
-    def planted(share: float) -> Callable[[Sequence[str], Sequence[str]], list[float]]:
-        """Return a metric that takes off 2 for a lost full stop, and 3 for other words in a share of the texts."""
-
-        def score(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
-            found = []
-            for place, (text, wanted) in enumerate(zip(candidates, references, strict=True)):
-                plain = [one.replace(",", "").replace(".", "") for one in (text, wanted)]
-                meaning = 3.0 if place < share * len(texts) else 1.0
-                found.append(-(meaning if plain[0] != plain[1] else 2.0 * (text != wanted)))
-            return found
-
-        return score
-
-    for share in (0.0, 0.4, 1.0):
-        names = ["negation", "numbers", "drop-words", "unrelated"]
-        scored = perturbed_scores(texts, {"m": planted(share)}, perturbations=names, lang="en")
-        found = told_apart(scored, "m")
-        assert (found.control, found.texts) == ("no-punctuation", 30)
-        assert found.n == sum(case.n for case in falls(scored).results if case.perturbation in ("negation", "numbers"))
-        assert found.rate == pytest.approx(share)
-        assert found.low - 1e-9 <= share <= found.high + 1e-9
-    same = perturbed_scores(
-        texts, {"m": lambda candidates, references: [0.0] * len(candidates)}, perturbations=["negation"], lang="en"
-    )
-    assert told_apart(same, "m").rate == 0  # a tie is an error
-    kept = perturbed_scores(texts, {"m": planted(1)}, perturbations=["lower"], lang="en")
-    assert told_apart(kept, "m").n == 0

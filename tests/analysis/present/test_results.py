@@ -107,8 +107,6 @@ def _scores() -> Mapping[str, np.ndarray[Any, Any]]:
     return {"x_1": table()["human"], "y%": table()["good"], "z": table()["human"] - 3}
 
 
-
-
 def _challenge() -> analysis.ChallengeResult:
     pairs = [
         MinimalPair(
@@ -161,8 +159,8 @@ def _side_by_side() -> analysis.SideBySide:
     return analysis.probe_with_agreement([made("ProbeResult")], made("LayerAgreement"))
 
 
-ELSEWHERE = {"Card", "CardRun", "Checklist", "EvaluationResult", "Leaderboard"}
-"""Results that test_cards, test_checklist, and test_answer build."""
+ELSEWHERE = {"EvaluationResult"}
+"""Results that test_answer builds."""
 BUILDERS: dict[str, Callable[[], object]] = {
     "Alignment": lambda: bsx.Scorer(model="minilm").align("a cat", "the cat"),
     "AllComparisons": lambda: analysis.compare_all({n: table()[n] for n in NAMES}, table()["human"], analysis.williams),

@@ -16,15 +16,12 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from bsx.analysis import CardRun
 from bsx.analysis.present.families.scores import draw_alignment
-from bsx.analysis.present.forms import in_form
 from bsx.analysis.report.build import build_report
 from bsx.analysis.report.documents import read_document
 from bsx.analysis.report.result import Report
 from bsx.bertscore.alignment import Alignment, Side
 from bsx.support.signature import Signature
-from tests.analysis.present.test_cards import card
 from tests.helpers import report_samples as samples
 
 BASELINE = Path(__file__).with_name("report_layout.json")
@@ -664,37 +661,14 @@ def plain(browser: Browser, file: Path, width: int) -> Iterator[Page]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 1280])
-def test_pages_of_cards_and_alignments_fit_the_screen(browser: Browser, tmp_path: Path, width: int) -> None:
+def test_pages_of_alignments_fit_the_screen(browser: Browser, tmp_path: Path, width: int) -> None:
     words = [f"word{place}" for place in range(19)]
     tokens, n = [*words, *words], 2 * len(words)
     side = Side(" ".join(tokens), tokens, np.ones(n, np.float32), np.arange(n), np.ones(n, np.float32))
     signature = Signature.read("metric:bertscore|bsx:0.1.0")
     draw_alignment(Alignment(side, side, np.eye(n, dtype=np.float32), 1, 1, 1, signature), tmp_path / "alignment.html")
-    (tmp_path / "cards.html").write_text(in_form(CardRun(cards=(card("m_1"), card("n", 0.2))), "html"))
-    for name in ("alignment.html", "cards.html"):
-        with plain(browser, tmp_path / name, width) as page:
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            assert page.evaluate(OUTSIDE) == []
-            assert page.evaluate("[...document.querySelectorAll('.scroll')].every(e => e.tabIndex === 0)")
-        if name == "alignment.html":
-            with plain(browser, tmp_path / name, width) as page:
-                assert page.locator(".hint").is_visible()
-
-
-@pytest.mark.slow
-def test_details_of_cards_are_folded_and_open_by_keyboard(browser: Browser, tmp_path: Path) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
-    (tmp_path / "cards.html").write_text(in_form(CardRun(cards=(card("m_1"), card("n", 0.2))), "html"))
-    with plain(browser, tmp_path / "cards.html", 1280) as page:
-        folds = page.locator("details")
-        assert folds.count() > 3
-        assert page.locator("details[open]").count() == 0
-        page.locator("summary").first.press("Enter")
-        assert page.locator("details[open]").count() == 1
-        page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
-        assert [one["id"] for one in Axe().run(page).response["violations"]] == []
-        page.emulate_media(media="print")
-        page.evaluate("for (const part of document.querySelectorAll('details')) part.open = false")
-        assert not folds.first.is_visible()
-        assert page.locator(".paper").is_visible()
+    with plain(browser, tmp_path / "alignment.html", width) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(OUTSIDE) == []
+        assert page.evaluate("[...document.querySelectorAll('.scroll')].every(e => e.tabIndex === 0)")
+        assert page.locator(".hint").is_visible()

@@ -1,1 +1,0 @@
-"""Metric cards side by side, and as text, Markdown or one page."""

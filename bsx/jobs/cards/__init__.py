@@ -1,1 +1,0 @@
-"""Metric cards: everything that can be measured of a metric, in one run."""
