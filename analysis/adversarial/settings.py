@@ -65,9 +65,13 @@ class TripleTests(Sampled):
     """How metrics are tested on triples."""
 
     bins: Annotated[
-        int, Field(ge=0, description="Ranges of the gap in lexical overlap to split triples by; 0 for none.")
+        int,
+        Field(ge=0, description="Ranges of the gap in lexical overlap to split triples by; 0 for none."),
+        Option(python=True),
     ] = 4
-    worst: Annotated[int, Field(ge=0, description="How many of the smallest margins to show for each metric.")] = 5
+    worst: Annotated[
+        int, Field(ge=0, description="How many of the smallest margins to show for each metric."), Option(python=True)
+    ] = 5
 
 
 class TripleSettings(TripleTests):
@@ -138,7 +142,9 @@ class FallSettings(Tested):
 
     resamples: Annotated[int, Field(ge=1, description="Bootstrap resamples, and swaps of the tests.")] = 1000
     worst: Annotated[
-        int, Field(ge=0, description="Worst rows to keep for each metric, perturbation and strength (JSON).")
+        int,
+        Field(ge=0, description="Worst rows to keep for each metric, perturbation and strength (JSON)."),
+        Option(python=True),
     ] = 3
 
 

@@ -84,6 +84,7 @@ class EnsembleColumns(BaseSettings):
     texts: Annotated[
         Sequence[str] | None,
         Field(description="Columns of texts; equal ones stay together too. [source, reference, candidate, …]"),
+        Option(python=True),
     ] = None
     fold: Annotated[str | None, Field(description="Column of ready-made folds; they are checked for leaks.")] = None
     lower: Annotated[

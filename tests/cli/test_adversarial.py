@@ -42,7 +42,7 @@ def long_triples(tmp_path: Path) -> Path:
 
 
 def test_triples_from_columns(cli: Run, long_triples: Path) -> None:
-    done = cli("adversarial", "triples", long_triples, "--format", "json", "--worst", "2", "--bins", "2")
+    done = cli("adversarial", "triples", long_triples, "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)
     assert set(content) == {"results", "tests", "splits", "worst", "settings", "provenance"}

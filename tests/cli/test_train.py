@@ -16,7 +16,7 @@ from tests.train.test_run import sentences
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 Cli = Callable[..., Outcome]
-SMALL = ("--hidden", 4, "--epochs", 2, "--batch-size", 8)
+SMALL = ("--hidden", 4, "--epochs", 2)
 
 
 def write(file: Path, header: str, rows: list[tuple[Any, ...]]) -> Path:

@@ -51,7 +51,7 @@ RIGHT: dict[str, str] = {
     "plan disentangle": "systems.tsv --columns a --factor-columns x1,x2 --factor x1 --width 0.5 --resamples 20",
     "report": "scores.tsv -o {out}/r.html",
     "convert": "scores.tsv -o {out}/c.jsonl",
-    "train": "esim train.tsv --valid valid.tsv -o {out}/t -m bert --hidden 4 --epochs 1 --max-pieces 8",
+    "train": "esim train.tsv --valid valid.tsv -o {out}/t -m bert --hidden 4 --epochs 1",
     "train curve": "esim train.tsv --valid valid.tsv --test-data valid.tsv --sizes 4 --seeds 1 -o {out}/c -m bert "
     "--hidden 4 --epochs 1",
     "metrics show": "chrf --format json",
