@@ -276,52 +276,6 @@ def lexical_runs(results: dict[str, Any]) -> str:
     )
 
 
-def analysis(results: dict[str, Any]) -> str:
-    part = results["analysis"]
-    rows = [
-        [
-            "tree edit distance, a pair",
-            f"{part['trees']['bsx']['seconds'] / part['trees']['pairs'] * 1e6:,.0f} µs",
-            f"{part['trees']['ratio_seconds']:.0f}x zss",
-        ],
-        [f"SYN, LEX and MOR of {part['factors']['pairs']:,} pairs", f"{part['factors']['all']['seconds']:.1f} s", ""],
-    ]
-    rows += [
-        [
-            f"transport of `{name}`, a pair",
-            f"{one['bsx']['seconds'] / one['pairs'] * 1e6:,.0f} µs",
-            f"{one['ratio_seconds']:.1f}x a loop over POT",
-        ]
-        for name, one in part["transport"].items()
-        if name != "machine"
-    ]
-    boot = part["bootstrap"]
-    for key, name in (("rows_1_metric", "one metric"), ("rows_9_metrics", "nine metrics")):
-        what = f"{boot['resamples']:,} resamples of a regression on {boot['rows']:,} rows, {name}"
-        rows.append([what, f"{boot[key]['seconds']:.1f} s", ""])
-    return table(["what", "time", "against"], rows)
-
-
-def transport(results: dict[str, Any]) -> str:
-    found = results["analysis"]["transport-profile"]
-    part = {f"`{name}`": one for name, one in found.items() if name != "machine"}
-    steps = {
-        "POT's solver, in both": "solver",
-        "bsx: products of the vectors": "products",
-        "bsx: distances from products": "distances",
-        "bsx: the rest": "rest of bsx",
-        "bsx, in all": "bsx",
-        "loop: `ot.dist`": "ot.dist",
-        "loop: what `ot.emd2` does around the solver, and the rest": "rest of loop",
-        "loop, in all": "loop",
-    }
-    rows = [[what, *(f"{one[key]:,.0f}" for one in part.values())] for what, key in steps.items()]
-    facts = found["machine"]
-    packages = ", ".join(f"{name} {facts['versions'][name]}" for name in ("POT", "numpy"))
-    where = f"{facts['processor']}, {facts['cores']} cores, load {facts['load_at_start']:.0f} at the start; {packages}."
-    return f"{table(['CPU time of a pair, µs', *part], rows)}\n\n{where}"
-
-
 def engines(results: dict[str, Any]) -> str:
     part = results["engines"]
     names = {"local": "two processes, no engine", "ray": "Ray", "spark": "Spark", "daft": "Daft", "dask": "Dask"}
@@ -352,8 +306,6 @@ SECTIONS = {
     "speed-million-chrf": million_chrf,
     "speed-lexical": lexical,
     "speed-lexical-runs": lexical_runs,
-    "speed-analysis": analysis,
-    "speed-transport": transport,
     "speed-engines": engines,
 }
 
