@@ -304,6 +304,7 @@ MEASURED = {
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", list(TABLES))
 def test_whole_tables(shared: Path, name: str) -> None:
     for package in ("sklearn", "nltk", "sacrebleu"):
