@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bsx.analysis.agreement.result import Judgments as Judgments, MetaResult as MetaResult
     from bsx.analysis.agreement.settings import MetaSettings as MetaSettings
     from bsx.analysis.agreement.protocol import ProtocolResult as ProtocolResult, rank_by_protocol as rank_by_protocol
-    from bsx.analysis.datasets.appraise import load_da_sqm as load_da_sqm, load_esa as load_esa
+    from bsx.analysis.datasets.appraise import load_esa as load_esa
     from bsx.analysis.datasets.challenge import ChallengeSet as ChallengeSet, MinimalPair as MinimalPair
     from bsx.analysis.datasets.challenge import load_challenge as load_challenge
     from bsx.analysis.datasets.eval4nlp import load_eval4nlp as load_eval4nlp

@@ -1,10 +1,8 @@
-"""Judgments from 0 to 100 as Appraise exports them: error span annotation (ESA), and DA+SQM."""
+"""Error span annotation (ESA) as Appraise exports it: judgments from 0 to 100, with marked errors."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
@@ -14,22 +12,9 @@ from bsx.data.lines import Problems
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError
 
+_FIELDS = ["annotator", "system", "item", "kind", "src", "tgt", "score", "doc", "whole", "spans", "start", "end"]
 _Judgment = tuple[str, float, float]
 _Judged = dict[tuple[str, str, str, str], list[_Judgment]]
-
-
-def _add(
-    builder: Builder,
-    judgments: _Judged,
-    figures: Callable[[str, Sequence[_Judgment]], dict[str, Given]],
-    per_rater: bool,
-) -> None:
-    """Add a row for each translation, or for each judgment of it; ``figures`` has language pair and judgments."""
-    for (pair, system, document, item), judged in judgments.items():
-        for group in [[each] for each in judged] if per_rater else [judged]:
-            counted: dict[str, Given] = {"judge": group[0][0]} if per_rater else {"judgments": len(group)}
-            values: dict[str, Given] = {"lp": pair, "system": system, "segment": item, "document": document}
-            builder.add(**values, **figures(pair, group), human_system=human_translation(system), **counted)
 
 
 def load_esa(
@@ -62,72 +47,25 @@ def load_esa(
     Raises:
         InputError: naming file, line and reason of a malformed row.
     """
-    fields = ["annotator", "system", "item", "kind", "src", "tgt", "score", "doc", "whole", "spans", "start", "end"]
-    judgments, builder, notes = _appraised(path, fields, lp, name, skip_malformed)
-
-    def figures(_: str, group: Sequence[_Judgment]) -> dict[str, Given]:
-        mean = sum(score for _, score, _ in group) / len(group)
-        spans = sum(spans for _, _, spans in group) / len(group)
-        return {"human": float(mean), "human_spans": float(spans)}
-
-    _add(builder, judgments, figures, per_rater)
+    judgments, builder, notes = _appraised(path, lp, name, skip_malformed)
+    for (pair, system, document, item), judged in judgments.items():
+        for group in [[each] for each in judged] if per_rater else [judged]:
+            counted: dict[str, Given] = {"judge": group[0][0]} if per_rater else {"judgments": len(group)}
+            mean = sum(score for _, score, _ in group) / len(group)
+            spans = sum(spans for _, _, spans in group) / len(group)
+            values: dict[str, Given] = {"lp": pair, "system": system, "segment": item, "document": document}
+            values |= {"human": float(mean), "human_spans": float(spans)}
+            builder.add(**values, human_system=human_translation(system), **counted)
     builder.notes += notes
     return builder.finish(str(path), drop_human=drop_human)
-
-
-def load_da_sqm(
-    path: Path | str,
-    *,
-    lp: str | None = None,
-    per_rater: bool = False,
-    drop_human: bool = False,
-    name: str | None = None,
-    skip_malformed: bool = False,
-) -> JudgedTable:
-    """Load direct assessment with labels of a scalar quality metric (DA+SQM), as Appraise exports it: without a header.
-
-    The fields are those of `load_esa` without spans. ``human`` is the mean over annotators of scores that are
-    standardised for each annotator and language pair, ``human_raw`` the mean of the scores from 0 to 100.
-
-    Source: Kocmi et al. 2022 (WMT22) for the protocol; Graham et al. 2013 for the standardisation.
-
-    Args and errors: as `load_esa`.
-    """
-    fields = ["annotator", "system", "item", "kind", "src", "tgt", "score", "doc", "whole", "start", "end"]
-    judgments, builder, notes = _appraised(path, fields, lp, name, skip_malformed)
-    by_annotator: dict[tuple[str, str], list[float]] = {}
-    for (pair, *_), judged in judgments.items():
-        for annotator, score, _ in judged:
-            by_annotator.setdefault((pair, annotator), []).append(score)
-    level = {key: (sum(scores) / len(scores), _deviation(scores)) for key, scores in by_annotator.items()}
-    flat = sum(deviation == 0 for _, deviation in level.values())
-
-    def figures(pair: str, group: Sequence[_Judgment]) -> dict[str, Given]:
-        z = []
-        for annotator, score, _ in group:
-            mean, deviation = level[pair, annotator]
-            z.append((score - mean) / deviation if deviation else 0.0)
-        raw = sum(score for _, score, _ in group) / len(group)
-        return {"human": float(sum(z) / len(z)), "human_raw": float(raw)}
-
-    _add(builder, judgments, figures, per_rater)
-    if flat:
-        builder.notes.append(f"{flat} annotators gave one score only, which says nothing: it stands as 0")
-    builder.notes += notes
-    return builder.finish(str(path), drop_human=drop_human)
-
-
-def _deviation(scores: Sequence[float]) -> float:
-    mean = sum(scores) / len(scores)
-    return math.sqrt(sum((score - mean) ** 2 for score in scores) / max(len(scores) - 1, 1))
 
 
 def _appraised(
-    path: Path | str, fields: Sequence[str], lp: str | None, name: str | None, skip_malformed: bool
+    path: Path | str, lp: str | None, name: str | None, skip_malformed: bool
 ) -> tuple[_Judged, Builder, list[str]]:
     """Return (pair, system, document, item) -> (annotator, score, score of spans), a builder, and what is left out."""
     problems = Problems(skip=skip_malformed)
-    table = Table(path, problems, separator=",", quoted=True, header=list(fields))
+    table = Table(path, problems, separator=",", quoted=True, header=_FIELDS)
     left_out = {"tutorials": 0, "attention checks": 0, "judgments of whole documents": 0}
     results: _Judged = {}
     for row in table.rows():
@@ -152,8 +90,7 @@ def _appraised(
             if not 0 <= score <= 100:
                 raise InputError(f"{row.where}: the score {score:g} is not between 0 and 100")
             key = (pair, row.name("system"), document, row.name("item"))
-            spans = _span_score(row) if "spans" in fields else 0.0
-            results.setdefault(key, []).append((row.name("annotator"), score, spans))
+            results.setdefault(key, []).append((row.name("annotator"), score, _span_score(row)))
     notes = [f"{count} {what} are left out" for what, count in left_out.items() if count]
     notes.append("the file has no texts; segments have the numbers that the test set gives them")
     return results, Builder(name or Path(path).stem, problems), notes

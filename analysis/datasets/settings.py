@@ -55,12 +55,8 @@ class LoaderSettings(DataFolder):
         Mapping[str, float] | Sequence[str] | None,
         Field(description="mqm: weights of errors, such as 'major=5,minor fluency/punctuation=0.1'."),
     ] = None
-    per_rater: Annotated[
-        bool, Field(description="mqm, esa, da_sqm: a row a rating, with the column judge; no means.")
-    ] = False
-    drop_human: Annotated[
-        bool, Field(description="mqm, esa, da_sqm: leave human translations out, and count them.")
-    ] = False
+    per_rater: Annotated[bool, Field(description="mqm, esa: a row a rating, with the column judge; no means.")] = False
+    drop_human: Annotated[bool, Field(description="mqm, esa: leave human translations out, and count them.")] = False
     skip_malformed: Annotated[bool, Field(description="Leave malformed rows out, and count them."), _PYTHON] = False
     columns: Annotated[
         Mapping[str, str] | None, Field(description="table: what its columns are called here."), _PYTHON

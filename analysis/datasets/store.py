@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bsx.analysis.datasets.appraise import load_da_sqm, load_esa
+from bsx.analysis.datasets.appraise import load_esa
 from bsx.analysis.datasets.challenge import load_challenge_table
 from bsx.analysis.datasets.eval4nlp import load_eval4nlp
 from bsx.analysis.datasets.flickr8k import load_flickr8k
@@ -50,7 +50,6 @@ LOADERS: dict[str, Callable[..., JudgedTable]] = {
     "challenge": load_challenge_table,
     "summeval": load_summeval,
     "realsumm": load_realsumm,
-    "da_sqm": load_da_sqm,
     "eval4nlp": load_eval4nlp,
 }
 """The loaders by the names that registry entries use."""

@@ -36,7 +36,6 @@ LoaderName = Literal[
     "challenge",
     "summeval",
     "realsumm",
-    "da_sqm",
     "eval4nlp",
 ]
 Option = str | int | bool | list[str] | dict[str, str]

@@ -578,7 +578,7 @@ def test_the_registry_of_data_sets() -> None:
     assert len(entries) > 25
     assert {"wmt15-da", "wmt16-da", "wmt17-da", "flickr8k", "qqp", "mt-metrics-eval"} <= set(entries)
     used = {layout.loader for entry in entries.values() for layout in (entry.layout, entry.local) if layout is not None}
-    assert used | {"da_sqm"} == set(LOADERS)  # of which no published file has a name that is sure
+    assert used == set(LOADERS)
     with pytest.raises(UnknownNameError, match=r"unknown data set 'wmt17da'\. Near: wmt17-da"):
         load_data("wmt17da")
 
