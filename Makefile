@@ -78,7 +78,7 @@ notebooks: $(STAMP) ## Run the notebooks and store their outputs (data: see CONT
 	OMP_NUM_THREADS=1 $(BIN)/python tools/notebooks.py
 
 reproduce: $(STAMP) ## Recompute published tables (data: see docs/evaluate/reproduce.md)
-	@OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.published $(TABLES)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.published $(TABLES) $(if $(DATA),--data $(DATA))
 
 wheel: $(STAMP) ## Build the wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .

@@ -37,6 +37,7 @@ for call in json.loads(sys.argv[1]):
 print("\\n" + json.dumps(ends))
 """
 STARTS = [
+    "score -c cand.txt -r ref.txt --metrics chrf --device cpu,cpu",
     "score -c cand.txt -r ref.txt -s src.txt --metrics comet",
     "score -c cand.txt -r ref.txt --metrics laser",
 ]
