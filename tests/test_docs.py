@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -250,10 +252,33 @@ def test_console_commands_run_as_far_as_this_machine_goes(
     assert ran >= 6
 
 
+@functools.cache
+def metrics_page() -> str:
+    """Return docs/reference/metrics.md as it is when the documentation is built."""
+    made: str = runpy.run_path(str(ROOT / "tools" / "metric_pages.py"))["made"]()
+    return made
+
+
+def test_every_metric_has_a_section_with_its_settings() -> None:
+    from bsx.catalog.catalog import shipped
+    from bsx.metrics.zoo import find_metric
+
+    parts = re.split(r"^### .* \{#(.*)\}$", metrics_page(), flags=re.MULTILINE)[1:]
+    sections = dict(zip(parts[::2], parts[1::2], strict=True))
+    assert sections.keys() == shipped().metrics.keys()
+    for name, text in sections.items():
+        kind, entry = find_metric(name, shipped())
+        assert entry.citation in text
+        shared = re.search(r"Settings are those of \[`(.*)`\]", text)
+        said = text + ("" if shared is None else sections[shared[1]])
+        assert {field for field in kind.Config.model_fields if f"| `{field}` |" not in said} == set(), name
+
+
 def heading_anchors(prose: str) -> set[str]:
     titles = re.findall(r"^#+\s+(.*)$", prose, flags=re.MULTILINE)
+    given = {match[1] for title in titles if (match := re.search(r"\{#(.*)\}$", title))}
     plain = [re.sub(r"[^\w\s-]", "", title.lower()).strip() for title in titles]
-    return {re.sub(r"\s+", "-", title) for title in plain}
+    return {re.sub(r"\s+", "-", title) for title in plain} | given
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -266,7 +291,8 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
         file = (page.parent / path).resolve() if path else page
         assert file.exists(), f"{name(page)}: links to {target}, which does not exist"
         if anchor and file.suffix == ".md":
-            assert anchor in heading_anchors(split(file)[1]), f"{name(page)}: {path or 'this page'} has no #{anchor}"
+            prose = metrics_page() if name(file) == "docs/reference/metrics.md" else split(file)[1]
+            assert anchor in heading_anchors(prose), f"{name(page)}: {path or 'this page'} has no #{anchor}"
 
 
 def test_readme_names_the_two_commands() -> None:

@@ -20,7 +20,6 @@ from tests.conftest import REPOSITORY
         "language_table.py",
         "make_languages.py",
         "metric_checks.py",
-        "metric_pages.py",
         "speed_tables.py",
     ],
 )
