@@ -17,7 +17,6 @@ from tests.conftest import REPOSITORY
         "carry_models.py",
         "carry_baselines.py",
         "language_evidence.py",
-        "language_table.py",
         "make_languages.py",
         "metric_checks.py",
         "speed_tables.py",
