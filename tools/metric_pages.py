@@ -92,7 +92,8 @@ def section(name: str, entry: MetricEntry, catalog: Catalog) -> str:
         f"an empty text scores {'as the metric has it' if entry.empty is None else f'{entry.empty:g}'}",
     ]
     if entry.languages != "any":
-        facts.append(f"made for {', '.join(entry.languages)}")
+        many = len(entry.languages) > 9
+        facts.append(f"made for {f'{len(entry.languages)} languages' if many else ', '.join(entry.languages)}")
     first = min(name for name, other in catalog.metrics.items() if other.implementation == entry.implementation)
     known = [] if first == name else describe(first, catalog)["settings"]
     rows = []
