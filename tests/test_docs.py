@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +29,8 @@ from tests.helpers.forks import Forks
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+CALIBRATION = ROOT / "benchmarks" / "calibration" / "results.md"
 
 # Blocks of these languages are shown, not run; any other language is a mistake in the page.
 SHOWN = {"text", "console", "yaml", "json"}
@@ -250,23 +255,68 @@ def test_console_commands_run_as_far_as_this_machine_goes(
     assert ran >= 6
 
 
+@functools.cache
+def hooks() -> list[Callable[..., str]]:
+    """Return what fills the marks of pages while the documentation is built."""
+    listed = re.findall(r"^  - (tools/\w+\.py)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    found = [runpy.run_path(str(ROOT / name)) for name in listed]
+    return [module["on_page_markdown"] for module in found if "on_page_markdown" in module]
+
+
+@functools.cache
+def built(page: Path) -> str:
+    """Return a page's text around its blocks, with its generated parts."""
+    prose = split(page)[1]
+    if "<!-- " in prose and page.is_relative_to(ROOT / "docs"):
+        named = SimpleNamespace(file=SimpleNamespace(src_uri=page.relative_to(ROOT / "docs").as_posix()))
+        for hook in hooks():
+            prose = hook(prose, page=named)
+    return prose
+
+
+def test_every_mark_is_filled() -> None:
+    """But those of sections that a script writes into the page: begun and ended by a mark each."""
+    for page in (ROOT / "docs").rglob("*.md"):
+        text = built(page)
+        marks = set(re.findall(r"<!-- ([\w-]+) -->", text))
+        assert {mark for mark in marks if f"<!-- /{mark} -->" not in text} == set(), name(page)
+
+
+def test_every_metric_has_a_section_with_its_settings() -> None:
+    from bsx.catalog.catalog import shipped
+    from bsx.metrics.zoo import find_metric
+
+    parts = re.split(r"^### .* \{#(.*)\}$", built(ROOT / "docs" / "reference" / "metrics.md"), flags=re.MULTILINE)[1:]
+    sections = dict(zip(parts[::2], parts[1::2], strict=True))
+    assert sections.keys() == shipped().metrics.keys()
+    for name, text in sections.items():
+        kind, entry = find_metric(name, shipped())
+        assert entry.citation in text
+        shared = re.search(r"Settings are those of \[`(.*)`\]", text)
+        said = text + ("" if shared is None else sections[shared[1]])
+        assert {field for field in kind.Config.model_fields if f"| `{field}` |" not in said} == set(), name
+
+
 def heading_anchors(prose: str) -> set[str]:
     titles = re.findall(r"^#+\s+(.*)$", prose, flags=re.MULTILINE)
+    given = {match[1] for title in titles if (match := re.search(r"\{#(.*)\}$", title))}
     plain = [re.sub(r"[^\w\s-]", "", title.lower()).strip() for title in titles]
-    return {re.sub(r"\s+", "-", title) for title in plain}
+    return {re.sub(r"\s+", "-", title) for title in plain} | given
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_relative_links_lead_somewhere(page: Path) -> None:
-    prose = split(page)[1]
+    prose = built(page)
     for target in LINK.findall(re.sub(r"`[^`\n]*`", "", prose)):
         if re.match(r"[a-z]+:", target):
             continue
         path, _, anchor = target.partition("#")
         file = (page.parent / path).resolve() if path else page
+        if file.parent == page.with_suffix(""):
+            continue  # a page that is made while the documentation is built
         assert file.exists(), f"{name(page)}: links to {target}, which does not exist"
         if anchor and file.suffix == ".md":
-            assert anchor in heading_anchors(split(file)[1]), f"{name(page)}: {path or 'this page'} has no #{anchor}"
+            assert anchor in heading_anchors(built(file)), f"{name(page)}: {path or 'this page'} has no #{anchor}"
 
 
 def test_readme_names_the_two_commands() -> None:
@@ -346,7 +396,7 @@ def test_the_readme_counts_what_the_registry_has() -> None:
     assert counted in " ".join(readme.split())
     offline = count_languages(shipped().models["me5-small-q4"].languages)
     assert f'`bsx.Scorer(model="me5-small-q4")` scores [{offline} languages]' in readme
-    words = {9: "nine", 10: "ten", 11: "eleven", 12: "twelve"}
+    words = {6: "six", 9: "nine", 10: "ten", 11: "eleven", 12: "twelve"}
     published = words[len(list((ROOT / "benchmarks" / "published").glob("*.yaml")))]
     assert f"of {published} publications are recomputed" in " ".join(readme.split())
     assert f"[{words[len(list((ROOT / 'notebooks').glob('*.ipynb')))]} notebooks](notebooks)" in readme
@@ -364,8 +414,8 @@ def test_coefficients_of_observed_rows_are_not_called_causes(name: str) -> None:
 
 
 def calibration(heading: str) -> dict[str, dict[str, float]]:
-    """Return a table of docs/calibration.md: row -> column -> figure, without its Monte-Carlo error."""
-    text = (ROOT / "docs" / "calibration.md").read_text(encoding="utf-8").partition(f"### {heading}\n")[2]
+    """Return a table of the calibration: row -> column -> figure, without its Monte-Carlo error."""
+    text = CALIBRATION.read_text(encoding="utf-8").partition(f"### {heading}\n")[2]
     lines = [line for line in text.partition("\n#")[0].splitlines() if line.startswith("|")]
     head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
     return {row[0]: {c: float(x.split(" ±")[0]) for c, x in zip(head, row, strict=True) if " ±" in x} for row in rows}
@@ -395,7 +445,7 @@ def test_figures_of_the_evaluation_pages_are_those_of_the_calibration() -> None:
     assert f"differ significantly in {low} to {high} % of simulated data sets instead of 5 %" in page
     low, high = between(row["coverage, by itself"] for row in plain)
     assert f"the 95 % interval of r holds the truth in {low} to {high} %" in page
-    text = (ROOT / "docs" / "calibration.md").read_text(encoding="utf-8")
+    text = CALIBRATION.read_text(encoding="utf-8")
     cells = re.findall(r"\| (?:PERM-BOTH|acc_eq, pairs) \(mt-metrics-eval\) \| (0\.[2-9]\d*)", text)
     low, high = between(map(float, cells))
     assert len(cells) == 2

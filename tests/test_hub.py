@@ -62,7 +62,7 @@ def test_published_values_of_roberta_large(idf: bool, rescale: bool) -> None:
         assert getattr(scores, name).tolist() == pytest.approx(values, abs=tolerance)
 
 
-@pytest.mark.parametrize("name", ["bert-base-chinese", "bert-base-multilingual-cased", "distilbert-base-uncased"])
+@pytest.mark.parametrize("name", ["bert-base-chinese", "bert-base-multilingual-cased", "xlm-mlm-100-1280"])
 def test_registered_models_load_and_score(name: str) -> None:
     scores = bsx.Scorer(model=name).score(["一只猫", "the cat"], ["一只猫", "a dog"])
     assert scores.f1[0] == pytest.approx(1, abs=1e-4)

@@ -17,10 +17,8 @@ from tests.conftest import REPOSITORY
         "carry_models.py",
         "carry_baselines.py",
         "language_evidence.py",
-        "language_table.py",
         "make_languages.py",
         "metric_checks.py",
-        "metric_pages.py",
         "speed_tables.py",
     ],
 )

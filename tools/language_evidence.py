@@ -1,17 +1,16 @@
-"""Write what was measured in which language: the tables of docs/models/languages.md, all figures, and evidence.
+"""Write what was measured in which language: all figures, and evidence; the tables of a page, as a hook of mkdocs.
 
-Run: python tools/language_evidence.py            (rewrites what is between the markers, and the evidence)
+Run: python tools/language_evidence.py            (writes figures and evidence)
      python tools/language_evidence.py --check    (fails if that would change anything)
 
 All figures are those of benchmarks/agreement/languages.json, which benchmarks/languages.py writes; languages.md next to
-it has all of them, and the registry's entries in ENTRIES those that speak for a model or metric. Markers of the page,
-each on a line of its own: ``<!-- NAME -->`` … ``<!-- /NAME -->``.
+it has all of them, and the registry's entries in ENTRIES those that speak for a model or metric. The tables of
+docs/models/languages.md are made while the documentation is built.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +19,6 @@ from typing import Any
 from bsx.catalog.catalog import Catalog, shipped
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "models" / "languages.md"
 RESULTS = ROOT / "benchmarks" / "agreement" / "languages.json"
 FIGURES = ROOT / "benchmarks" / "agreement" / "languages.md"
 SOURCE = f"measured here: benchmarks/agreement/{FIGURES.name}"
@@ -230,8 +228,11 @@ def summary(sets: list[Set], catalog: Catalog) -> str:
     return "\n".join(lines) + "\n"
 
 
-def page(found: Set, catalog: Catalog) -> str:
-    """Return the page with what is between its markers made anew."""
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Fill the marks of docs/models/languages.md; mkdocs calls this for every page."""
+    if page.file.src_uri != "models/languages.md":
+        return markdown
+    found, catalog = json.loads(RESULTS.read_text(encoding="utf-8")), shipped()
     sets = found["sets"]
     parts = {
         "summary": summary(sets, catalog),
@@ -240,12 +241,9 @@ def page(found: Set, catalog: Catalog) -> str:
         "published": published(sets, catalog),
         "layers": chosen_layers(found["layers"], catalog),
     }
-    text = PAGE.read_text(encoding="utf-8")
     for name, part in parts.items():
-        text = re.sub(
-            rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)", lambda _, part=part: f"\n{part}\n", text, flags=re.DOTALL
-        )
-    return text
+        markdown = markdown.replace(f"<!-- {name} -->", part)
+    return markdown
 
 
 def figures(found: Set, catalog: Catalog) -> str:
@@ -317,7 +315,7 @@ def entry(file: Path, lines: list[str]) -> str:
 def main() -> None:
     """Write, or check."""
     found, catalog = json.loads(RESULTS.read_text(encoding="utf-8")), shipped()
-    files = {PAGE: page(found, catalog), FIGURES: figures(found, catalog)}
+    files = {FIGURES: figures(found, catalog)}
     for metric, (name, _) in ENTRIES.items():
         file = ROOT / "registry" / f"{name}.yaml"
         files[file] = entry(file, list(evidence(found["sets"], metric, catalog)))

@@ -1,29 +1,22 @@
-"""Write the table of languages in docs/models/choose.md from the registry.
+"""Make the table of languages of docs/models/choose.md from the registry; a hook of mkdocs, run in each build.
 
-Run: python tools/language_table.py            (rewrites what is between the markers)
-     python tools/language_table.py --check    (fails if that would change anything)
-
-The languages are LANGUAGES, the models the one that ``--lang`` chooses and those
-that need no hub. Markers, each on a line of its own: ``<!-- languages -->`` … ``<!-- /languages -->``.
+The languages are LANGUAGES, the models the one that ``--lang`` chooses and those that need no hub.
 """
 
 from __future__ import annotations
 
-import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from bsx.catalog.catalog import Catalog, shipped
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.models.ranking import cost, knows, rank
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "models" / "choose.md"
 ROBUSTNESS = ROOT / "benchmarks" / "agreement" / "multilingual-robustness.md"
 LANGUAGES = ("cs", "de", "en", "es", "fi", "fr", "ru", "tr", "zh")
 OFFLINE = ("me5-small-q4", "minilm")
-MARKERS = re.compile(r"(?<=<!-- languages -->\n).*?(?=<!-- /languages -->)", re.DOTALL)
 
 
 def robustness(page: Path) -> dict[str, str]:
@@ -79,17 +72,10 @@ def table(catalog: Catalog) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def main() -> None:
-    before = PAGE.read_text(encoding="utf-8")
-    after = MARKERS.sub(lambda _: table(shipped()), before)
-    if "--check" in sys.argv[1:]:
-        if before != after:
-            sys.exit(
-                f"{PAGE}: the table of languages is not what the registry says: run python tools/language_table.py"
-            )
-    else:
-        PAGE.write_text(after, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Fill the mark of docs/models/choose.md; mkdocs calls this for every page."""
+    return (
+        markdown.replace("<!-- languages -->", table(shipped()))
+        if page.file.src_uri == "models/choose.md"
+        else markdown
+    )

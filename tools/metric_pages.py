@@ -1,20 +1,12 @@
-"""Write the tables of the metric pages from the registry and the code.
+"""Write the page of all metrics while the documentation is built, from the registry and the code; a hook of mkdocs.
 
-Run: python tools/metric_pages.py            (rewrites what is between the markers; starts a page that is missing)
-     python tools/metric_pages.py --check    (fails if a page is missing or differs from what would be written)
-
-Markers, each on a line of its own: ``<!-- metrics -->`` … ``<!-- /metrics -->`` for the list of all metrics in
-docs/score/metrics.md, ``<!-- published -->`` for those of which there are published scores only, ``<!-- facts -->`` and
-``<!-- settings -->`` on the page of one metric.
-All else on a page is written by hand.
+docs/reference/metrics.md gets the table of all metrics, that of published scores, and a section for each metric.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-import textwrap
-from pathlib import Path
+from typing import Any
 
 from bsx.catalog.catalog import Catalog, shipped
 from bsx.catalog.entries.metrics import MetricEntry
@@ -22,14 +14,10 @@ from bsx.catalog.published import published_metrics
 from bsx.metrics.inventory import describe
 from bsx.metrics.zoo import find_metric
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+PAGE = "reference/metrics.md"
+MARK = "<!-- generated -->"
 EMBEDDED = "minilm"
 TYPES = {"boolean": "`true`, `false`", "integer": "whole number", "number": "number", "path": "file", "string": "text"}
-NEW_PAGE = (
-    "# {title}\n\n{notes}<!-- facts -->\n<!-- /facts -->\n\n## Settings\n\n<!-- settings -->\n<!-- /settings -->\n"
-)
-
-BENCHMARK = Path(__file__).resolve().parent.parent / "benchmarks" / "agreement" / "metrics-wmt17.md"
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -78,8 +66,7 @@ def overview(catalog: Catalog) -> str:
         extra = f"`{entry.extra}`" if entry.extra else ""
         with_model = has_model(entry, catalog)
         title = entry.title + ("" if entry.higher_is_better else " (lower is better)")
-        page = f"[`{name}`](../reference/metrics/{name}.md)"
-        rows.append([page, title, needs, model(entry, with_model), extra, offline(entry, with_model)])
+        rows.append([f"[`{name}`](#{name})", title, needs, model(entry, with_model), extra, offline(entry, with_model)])
     return table(["metric", "what it is", "compares with", "own model", "extra", "runs offline"], rows)
 
 
@@ -89,100 +76,54 @@ def others(catalog: Catalog) -> str:
     for name, entry in published_metrics(catalog).items():
         title = entry.title + (" (control)" if entry.control else "")
         licence = "not known" if entry.licence is None else entry.licence.says
-        here = "" if entry.here is None else f"[`{entry.here}`](../reference/metrics/{entry.here}.md)"
+        here = "" if entry.here is None else f"[`{entry.here}`](#{entry.here})"
         rows.append([f"`{name}`", title, ", ".join(entry.needs), ", ".join(entry.test_sets), licence, here])
     return table(["name", "what it is", "reads", "scores of", "licence", "nearest here"], rows)
 
 
-def facts(entry: MetricEntry, catalog: Catalog) -> str:
-    details = describe(entry.name, catalog)
-    with_model = has_model(entry, catalog)
-    several = next((s["default"] for s in details["settings"] if s["name"] == "multi_ref"), None)
-    rows = [
-        ["name", f"`{entry.name}`"],
-        ["needs", ", ".join(entry.needs)],
-        ["own model", model(entry, with_model)],
-        ["made for", "any language" if entry.languages == "any" else ", ".join(entry.languages)],
-        ["extra", f"`{entry.extra}`" if entry.extra else "none"],
-        ["runs offline", offline(entry, with_model)],
-        ["better", "higher" if entry.higher_is_better else "lower"],
-        ["range", details["range"]],
-        ["score of an empty text", "the metric's own" if entry.empty is None else f"{entry.empty:g}"],
+def section(name: str, entry: MetricEntry, catalog: Catalog) -> str:
+    """Return what there is to say about one metric."""
+    details = describe(name, catalog)
+    facts = [
+        f"Needs {', '.join(entry.needs)}",
+        f"model: {model(entry, has_model(entry, catalog))}",
+        f"{'higher' if entry.higher_is_better else 'lower'} is better",
+        f"range {details['range']}",
+        f"an empty text scores {'as the metric has it' if entry.empty is None else f'{entry.empty:g}'}",
     ]
-    if several is not None:
-        rows.append(["several references", f"`{several}`"])
-    rows.append(["cost", cost(entry)])
-    rows.append(["cite", entry.citation])
-    return table(["", ""], rows)
-
-
-def cost(entry: MetricEntry) -> str:
-    """Return what the benchmark measured for the metric, or for another one run by the same code."""
-    if entry.name == "trained":
-        return "that of its encoder, and of each of its networks"
-    if entry.extra == "judge":
-        return "that of the endpoint, said before it begins"
-    if entry.implementation.startswith("bsx.metrics.lexical.sentinels:"):
-        return "that of counting words"
-    measured: dict[str, str] = {}
-    for line in BENCHMARK.read_text(encoding="utf-8").splitlines():
-        if line.startswith("| `"):
-            cells = [cell.strip() for cell in line.strip("|").split("|")]
-            measured.setdefault(cells[0].strip("`").partition(":")[0], cells[-2])
-    same = [name for name, other in shipped().metrics.items() if other.implementation == entry.implementation]
-    for name in (entry.name, *same):
-        if name in measured:
-            encoder = " with MiniLM" if float(measured[name]) > 5 else ""
-            return f"{measured[name]} CPU seconds per 1,000 pairs{encoder} (`benchmarks/agreement/metrics-wmt17.md`)"
-    return "that of its members" if entry.name == "ensemble" else "not measured: its model is not at hand"
-
-
-def settings(name: str, catalog: Catalog) -> str:
+    if entry.languages != "any":
+        many = len(entry.languages) > 9
+        facts.append(f"made for {f'{len(entry.languages)} languages' if many else ', '.join(entry.languages)}")
+    first = min(name for name, other in catalog.metrics.items() if other.implementation == entry.implementation)
+    known = [] if first == name else describe(first, catalog)["settings"]
     rows = []
-    for setting in describe(name, catalog)["settings"]:
-        choices = setting["type"].split("|")
-        values = TYPES.get(setting["type"], ", ".join(f"`{choice}`" for choice in choices))
+    for setting in details["settings"]:
+        if setting in known:
+            continue
+        values = TYPES.get(setting["type"], ", ".join(f"`{choice}`" for choice in setting["type"].split("|")))
         default = f"`{setting['default']}`" if setting["default"] else "not set"
         rows.append([f"`{setting['name']}`", values, default, setting["help"].replace("|", "\\|")])
-    return table(["setting", "values", "default", "meaning"], rows)
+    parts = [f"### {entry.title} {{#{name}}}", escaped(entry.notes or ""), f"`{name}`: {'; '.join(facts)}."]
+    if known:
+        parts.append(f"Settings are those of [`{first}`](#{first}){', but:' if rows else '.'}")
+    parts += [table(["setting", "values", "default", "meaning"], rows)] if rows else []
+    return "\n\n".join([*parts, f"Source: {entry.citation}."])
 
 
-def filled(text: str, parts: dict[str, str], page: Path) -> str:
-    for mark, content in parts.items():
-        pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)", re.DOTALL)
-        if len(pattern.findall(text)) != 1:
-            raise SystemExit(f"{page}: must have <!-- {mark} --> and <!-- /{mark} --> exactly once")
-        text = pattern.sub(lambda found, content=content: f"{found[1]}\n{content}\n\n{found[2]}", text)  # type: ignore[misc]
-    return text
+def escaped(text: str) -> str:
+    """Return text in which Markdown sees no emphasis and HTML no tag."""
+    return re.sub(r"([*_|\[\]])", r"\\\1", text).replace("<", "&lt;")
 
 
-def new_page(entry: MetricEntry) -> str:
-    notes = "\n".join(textwrap.wrap(entry.notes or "", 120, break_long_words=False, break_on_hyphens=False))
-    return NEW_PAGE.format(title=entry.title, notes=f"{notes}\n\n" if notes else "")
-
-
-def main() -> None:
+def made() -> str:
+    """Return what stands at the mark."""
     catalog = shipped()
-    lists = {"metrics": overview(catalog), "published": others(catalog)}
-    pages: dict[Path, dict[str, str]] = {DOCS / "score" / "metrics.md": lists}
-    entries: dict[Path, MetricEntry] = {}
-    for name, entry in catalog.metrics.items():
-        page = DOCS / "reference" / "metrics" / f"{name}.md"
-        entries[page] = entry
-        pages[page] = {"facts": facts(entry, catalog), "settings": settings(name, catalog)}
-    stale = []
-    for page, parts in pages.items():
-        before = page.read_text(encoding="utf-8") if page.is_file() else ""
-        after = filled(before or new_page(entries[page]), parts, page)
-        if after == before:
-            continue
-        stale.append(page.relative_to(DOCS.parent).as_posix())
-        if sys.argv[1:] != ["--check"]:
-            page.write_text(after, encoding="utf-8")
-    if stale and sys.argv[1:] == ["--check"]:
-        raise SystemExit(f"not what {Path(__file__).name} writes: {', '.join(stale)}; run it without --check")
-    print(f"{len(pages)} pages")
+    sections = (section(name, entry, catalog) for name, entry in sorted(catalog.metrics.items()))
+    heads = "## All metrics", "## Published scores only", "## One by one"
+    words = "Metrics that do not run here, of which there are scores to evaluate; `bsx metrics show NAME` says more."
+    return "\n\n".join([heads[0], overview(catalog), heads[1], words, others(catalog), heads[2], *sections])
 
 
-if __name__ == "__main__":
-    main()
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Fill the mark; mkdocs calls this for every page."""
+    return markdown.replace(MARK, made()) if page.file.src_uri == PAGE else markdown

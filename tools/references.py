@@ -3,7 +3,8 @@
 Every command gets a page with its options, from the commands themselves, below reference/cli/; every room whose names
 `bsx`, `bsx.analysis` and `bsx.jobs` export gets one with a section for each name, below reference/bsx/, analysis/ and
 jobs/. docs/reference/cli.md, bsx.md, analysis.md and jobs.md list them; docs/attack/perturbations.md gets the table of
-perturbations, docs/explain/factors.md that of factors. All are made anew in each build, so they cannot go stale.
+perturbations, docs/explain/factors.md that of factors, docs/calibration.md those of benchmarks/calibration. All are
+made anew in each build, so they cannot go stale.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import functools
 import importlib
 import inspect
 import re
+from pathlib import Path
 from typing import Any
 
 import griffe
@@ -28,6 +30,7 @@ from bsx.support.settings import settings_of
 # page -> the public module that it describes
 FACES = {"reference/bsx.md": "bsx", "reference/analysis.md": "bsx.analysis", "reference/jobs.md": "bsx.jobs"}
 MARK = "<!-- generated -->"
+CALIBRATION = Path(__file__).resolve().parent.parent / "benchmarks" / "calibration" / "results.md"
 
 
 def cell(text: str) -> str:
@@ -192,4 +195,6 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return markdown.replace(MARK, perturbations())
     if page.file.src_uri == "explain/factors.md":
         return markdown.replace(MARK, factors())
+    if page.file.src_uri == "calibration.md":
+        return markdown.replace(MARK, CALIBRATION.read_text(encoding="utf-8"))
     return markdown

@@ -1,10 +1,10 @@
-"""Write the tables of speed on README.md and the pages of docs/ from the committed results in benchmarks/results/.
+"""Make the tables of speed from the committed results in benchmarks/results/.
 
-Run: python tools/speed_tables.py            (rewrites what is between the markers)
-     python tools/speed_tables.py --check    (fails if a page differs from what would be written)
+Run: python tools/speed_tables.py            (rewrites the table on README.md, between its markers)
+     python tools/speed_tables.py --check    (fails if that would change it)
 
-Markers, each on a line of its own: ``<!-- speed -->`` … ``<!-- /speed -->``, and likewise for the other names in
-``SECTIONS``. All else on a page is written by hand.
+Those on the pages of docs/scale/ are made while the documentation is built, by this file as a hook of mkdocs: marks are
+``<!-- NAME -->``, with the names in ``SECTIONS``.
 """
 
 from __future__ import annotations
@@ -18,10 +18,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-PAGES = (
-    ROOT / "README.md",
-    *(ROOT / "docs" / "scale" / f"{name}.md" for name in ("speed", "cache", "large-corpora", "cluster", "engines")),
-)
+README = ROOT / "README.md"
 PEER = "bert-score"
 OPERATORS = {
     "FusedMatMul": "matrix products with the weights",
@@ -310,27 +307,27 @@ SECTIONS = {
 }
 
 
-def written(page: Path, results: dict[str, Any]) -> str:
-    """Return a page with its tables made anew."""
-    text = page.read_text(encoding="utf-8")
-    for name, make in SECTIONS.items():
-        if f"<!-- {name} -->" not in text:
-            continue
-        pattern = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
-        text = pattern.sub(lambda match, make=make: f"{match[1]}\n{make(results)}\n{match[2]}", text)  # type: ignore[misc]
-    return text
+def results() -> dict[str, Any]:
+    """Return what was measured, by the names of the files."""
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in RESULTS.glob("*.json")}
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Fill the marks of the pages on speed; mkdocs calls this for every page."""
+    if page.file.src_uri.startswith("scale/"):
+        for name, make in SECTIONS.items():
+            if f"<!-- {name} -->" in markdown:
+                markdown = markdown.replace(f"<!-- {name} -->", make(results()))
+    return markdown
 
 
 def main() -> None:
-    results = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in RESULTS.glob("*.json")}
-    stale = [page for page in PAGES if written(page, results) != page.read_text(encoding="utf-8")]
-    if "--check" in sys.argv[1:]:
-        if stale:
-            names = ", ".join(page.name for page in stale)
-            raise SystemExit(f"{names}: not what the committed results say; run python tools/speed_tables.py")
-        return
-    for page in stale:
-        page.write_text(written(page, results), encoding="utf-8")
+    before = README.read_text(encoding="utf-8")
+    pattern = re.compile(r"(<!-- speed -->\n).*?(\n<!-- /speed -->)", re.DOTALL)
+    after = pattern.sub(lambda match: f"{match[1]}\n{speed(results())}\n{match[2]}", before)
+    if "--check" in sys.argv[1:] and before != after:
+        raise SystemExit("README.md: not what the committed results say; run python tools/speed_tables.py")
+    README.write_text(after, encoding="utf-8")
 
 
 if __name__ == "__main__":

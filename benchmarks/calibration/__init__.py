@@ -1,1 +1,1 @@
-"""How often tests err and intervals cover, in simulated worlds whose truth is known: docs/calibration.md."""
+"""How often tests err and intervals cover, in simulated worlds whose truth is known: results.md."""

@@ -1,4 +1,4 @@
-"""Write docs/calibration.md, all sections or those named: python -m benchmarks.calibration [SECTION…] [--runs N].
+"""Write results.md here, all sections or those named: python -m benchmarks.calibration [SECTION…] [--runs N].
 
 Sections of `benchmarks.calibration.worlds` keep their counts: a run that was stopped goes on where it was.
 """
@@ -23,7 +23,7 @@ from benchmarks.calibration import (
 )
 from bsx.data.output import atomic_text
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "calibration.md"
+PAGE = Path(__file__).resolve().parent / "results.md"  # docs/calibration.md shows it
 # name of the section -> what makes its text from the number of replicates; the page has them in this order
 WRITTEN = {"disentangling": disentangling.section, "agreement": agreement.section, "choices": choices.section}
 COUNTED = {
@@ -31,34 +31,6 @@ COUNTED = {
     for module in (documents, systems, compare, regressions, form, interventions, plan)
 }
 SECTIONS = (*WRITTEN, *COUNTED)
-
-HEAD = """# Calibration: do tests and intervals keep their promises?
-
-A test at .05 should reject a true null hypothesis in 5 % of all data sets (its *size*), and a 95 % interval should
-hold the truth in 95 % (its *coverage*). Both are counted here in simulated worlds whose truth is known, for the
-defaults of bsx next to other choices. A larger size means false discoveries; a smaller coverage means false
-confidence.
-
-In most worlds the defaults stay close to what they promise. Where they do not:
-
-- **Heavy tails.** Intervals of R² ([disentangling](#disentangling)) and of [Pearson's
-  r](#coverage-of-intervals-of-pearsons-r) are then too narrow.
-- **Few systems.** [Intervals of correlations and of pairwise accuracy](#few-systems-heavy-tails-rare-labels) are too
-  wide where scores are normal: that is the price of holding the truth with outliers.
-- **Judges whose errors correlate.** A reliability by alpha [corrects too little](#two-judges-whose-errors-correlate),
-  and a null factor becomes significant.
-- **Plans from pilots.** The power is [a little smaller](#planned-studies) than planned.
-- **Columns that are missing.** Where no column names documents or segments, rows count as independent, and [sizes are
-  several times too large](#documents).
-
-```console
-$ python -m benchmarks.calibration
-$ python -m benchmarks.calibration disentangling --runs 400
-```
-
-The first command writes the whole page, the second one section. Every replicate has its own seed, so the figures can
-be reproduced. A small version of each world is among the tests (`tests/calibration/`).
-"""
 
 
 def main() -> None:
@@ -77,7 +49,7 @@ def main() -> None:
         parts[name] = f"\n{text.strip()}\n\n"
     body = [f"<!-- {name} -->\n{parts[name]}<!-- /{name} -->\n" for name in SECTIONS if name in parts]
     with atomic_text(PAGE) as stream:
-        stream.write("\n".join([HEAD, *body]))
+        stream.write("\n".join(body))
 
 
 if __name__ == "__main__":
