@@ -67,7 +67,6 @@ CASES = {
     "plan-disentangle": "plan disentangle kaster --columns labse --factor-columns sem,syn --factor syn --width .1",
     "tune": "registry tune minilm wmt17 -l en --candidate candidate --reference reference --resamples 50",
     "baseline": "registry baseline minilm -l en --corpus corpus.txt --pairs 2000",
-    "layers": f"metrics layers {WMT17} -m minilm --metrics bertscore,moverscore:pmeans=false --resamples 50",
     "raters": "data raters ratings --human score --judge annotator --items system,seg --resamples 200",
     "challenge": "adversarial challenge demetr --metrics chrf,sentbleu --phenomenon category",
     "build-triples": "adversarial build-triples paws --keep 50",

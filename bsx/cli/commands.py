@@ -22,7 +22,7 @@ COMMANDS = {
     "evaluate": ("bsx.cli.meta", "Evaluate systems: scores, tests, segments to look at and a report, in one command."),
     "score": ("bsx.cli.score", "Score candidates with BERTScore, or with any metrics of the zoo."),
     "train": ("bsx.cli.train", "Train a metric on human scores; measure what more of them would bring."),
-    "metrics": ("bsx.cli.metrics", "List metrics, show one, measure its layers."),
+    "metrics": ("bsx.cli.metrics", "List metrics, show one."),
     "meta": ("bsx.cli.meta", "Measure how well metrics agree with human judgments, and which agrees better."),
     "plan": ("bsx.cli.meta", "Plan a study: how many segments, systems and judgments it needs."),
     "compare": ("bsx.cli.meta", "Compare systems under a metric: are they different?"),

@@ -1,29 +1,19 @@
-"""``bsx metrics``: the zoo, one of its metrics, and its layers."""
+"""``bsx metrics``: the zoo, and one of its metrics."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from bsx.cli.options import Format, Full, Plot, Registry, command
-from bsx.cli.output import group, progress_bar, refuse_before_command, say
-from bsx.cli.output import show as show_result
-from bsx.jobs import layers
-from bsx.jobs.layers import SweepSettings
+from bsx.cli.options import Format, Full, Registry
+from bsx.cli.output import group, refuse_before_command, say
 from bsx.support.aligned import short_table
-from bsx.support.settings import set_fields
 from bsx.support.untyped import to_json
 
 metrics = group()
 if TYPE_CHECKING:
     from bsx.catalog.published import PublishedEntry
-
-Output = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", help="Write a table: .tsv, .csv, .jsonl, .parquet or .xlsx.", writable=True),
-]
 
 
 @metrics.callback(invoke_without_command=True)
@@ -138,29 +128,3 @@ def _show_published(entry: PublishedEntry, format: str, full: bool) -> None:
 
 _EVIDENCE = 5
 _SAID = ("title", "needs", "higher_is_better", "range", "runs")
-
-
-@metrics.command("layers")
-@command(SweepSettings)
-def sweep(
-    settings: SweepSettings,
-    plot: Plot = None,
-    output: Output = None,
-    format: Format = "text",
-) -> None:
-    """Score human-judged data with every layer, for any metrics that have layers; each text is encoded once."""
-    with progress_bar() as report:
-        result = layers.sweep_layers(**set_fields(settings), progress=report)
-    if output is not None:
-        from bsx.data.output import ScoreTable
-
-        with ScoreTable(output) as table:
-            for row in result.rows():
-                table.write(dict(row))
-    say(result.notes)
-    show_result(result.to_dict(), result.to_text, format)
-    if plot is not None:
-        from bsx.analysis.present.families.layers import metric_layer_chart
-        from bsx.analysis.present.pictures import picture
-
-        picture(metric_layer_chart(result.results, title=f"{settings.model}: {', '.join(result.data)}")).save(plot)

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from bsx.jobs.scoring.run import ScoredFiles as ScoredFiles, score_files as score_files
     from bsx.jobs.baselines import BaselineSettings as BaselineSettings, ComputedBaseline as ComputedBaseline
     from bsx.jobs.baselines import baseline as baseline
-    from bsx.jobs.layers import LayerSweep as LayerSweep, SweepSettings as SweepSettings, sweep_layers as sweep_layers
     from bsx.jobs.layers import TuneSettings as TuneSettings, Tuning as Tuning, tune as tune
     from bsx.jobs.planning import PlanCompareRun as PlanCompareRun, PlanDisentangleRun as PlanDisentangleRun
     from bsx.jobs.planning import PlanMetaRun as PlanMetaRun, plan_compare as plan_compare, plan_meta as plan_meta

@@ -1,17 +1,16 @@
-"""How well each layer of a model agrees with human judgments: tables of them read, BERTScore tuned, metrics swept."""
+"""How well each layer of a model agrees with human judgments: tables of them read, BERTScore tuned."""
 
 from __future__ import annotations
 
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from bsx.analysis.stats.layers import LayerAgreement, Statistic, layer_agreement
@@ -22,20 +21,13 @@ from bsx.catalog.entries.evidence import Evidence
 from bsx.catalog.entries.models import ModelEntry, Source
 from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import write_model
-from bsx.catalog.specs import read_spec
-from bsx.data.corpus import MemoryCorpus
 from bsx.data.pairing import refuse_alike
 from bsx.data.tables import Table
-from bsx.encode.run_config import RunConfig
-from bsx.encode.session import Encoders
 from bsx.errors import InputError
-from bsx.jobs.tables import MetricSettings, Watched, find_columns
-from bsx.metrics.run import score_corpus
-from bsx.metrics.summary import about
-from bsx.metrics.zoo import find_metric, get_metrics
+from bsx.jobs.tables import Watched, find_columns
 from bsx.support.aligned import text_table
 from bsx.support.checks import FEW_ITEMS, FEWEST_ITEMS
-from bsx.support.progress import told
+from bsx.support.progress import Progress, told
 from bsx.support.settings import BaseSettings, Option, part, settled
 
 LANG = "Language of the texts; rows of a column lp into another are left out."
@@ -45,7 +37,6 @@ NO_LAYER = ("layer", "all_layers", "rescale", "baseline", "final_norm")
 """Settings of a scorer that make no sense where every layer is looked at."""
 
 _OWN = ("model", "lang", "registry")
-Figures = NDArray[np.float32]
 
 
 class JudgedColumns(BaseSettings):
@@ -55,24 +46,6 @@ class JudgedColumns(BaseSettings):
     reference: Annotated[str | None, Field(description="Column of references. [reference]")] = None
     human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
     group: Annotated[str | None, Field(description="Column of groups to correlate within. [lp, if there]")] = None
-
-
-class LayerStatistics(JudgedColumns):
-    """How layers are measured on human-judged segments."""
-
-    statistic: Annotated[Statistic, Field(description="Correlation with human judgments.")] = "pearson"
-    resamples: Annotated[int, Field(ge=20, description="Bootstrap resamples of segments.")] = 1000
-    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
-
-
-class JudgedTables(BaseSettings):
-    """Tables of human-judged segments."""
-
-    tables: Annotated[
-        Sequence[str],
-        Field(min_length=1, description="Tables with candidates, references and human scores."),
-        Option(argument=True, metavar="TABLE"),
-    ]
 
 
 class OnEveryLayer(ScorerConfig):
@@ -98,18 +71,17 @@ class OnEveryLayer(ScorerConfig):
         return load_registry(self.registry if self.registry is not None and self.registry.is_dir() else None)
 
 
-class TuneSettings(JudgedTables, OnEveryLayer, LayerStatistics, Watched):
+class TuneSettings(OnEveryLayer, JudgedColumns, Watched):
     """Settings of `tune`."""
 
-
-class SweepSettings(MetricSettings, LayerStatistics, JudgedTables, Watched):
-    """Settings of `sweep_layers`."""
-
-    metrics: Annotated[
-        Sequence[str], Field(description="Metrics with a setting layer: NAME[:field=value,…]. [bertscore]")
-    ] = ("bertscore",)
-    model: Annotated[str, Field(description="Encoder: a registry name, a folder, or a hub id."), Option(("-m",))]
-    lang: Annotated[str, Field(description=LANG), Option(("-l",))] = "en"
+    tables: Annotated[
+        Sequence[str],
+        Field(min_length=1, description="Tables with candidates, references and human scores."),
+        Option(argument=True, metavar="TABLE"),
+    ]
+    statistic: Annotated[Statistic, Field(description="Correlation with human judgments.")] = "pearson"
+    resamples: Annotated[int, Field(ge=20, description="Bootstrap resamples of segments.")] = 1000
+    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
 
 
 @dataclass
@@ -131,19 +103,6 @@ class Judged:
     groups: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-    def agreement(self, precision: Figures, recall: Figures, f1: Figures, settings: LayerStatistics) -> LayerAgreement:
-        """Correlate the scores of all layers, (layers, segments) each, with the human scores."""
-        return layer_agreement(
-            precision,
-            recall,
-            f1,
-            self.human,
-            self.groups,
-            statistic=settings.statistic,
-            resamples=settings.resamples,
-            seed=settings.seed,
-        )
 
 
 def read_judged(files: Sequence[str], settings: JudgedColumns, code: str) -> Judged:
@@ -180,6 +139,39 @@ def read_judged(files: Sequence[str], settings: JudgedColumns, code: str) -> Jud
     if not judged.human:
         raise InputError(f"no row is left to tune on: none of the language pairs goes into {code}")
     return judged
+
+
+def layers_and_judgments(
+    scorer: Scorer,
+    judged: Judged,
+    statistic: Statistic,
+    *,
+    resamples: int = 1000,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> tuple[LayerAgreement, str]:
+    """Return how the layers of a scorer agree with human judgments, and its signature.
+
+    Args:
+        scorer: of all layers.
+        judged: the judgments.
+        statistic: correlation.
+        resamples: bootstrap resamples of segments.
+        seed: of them.
+        progress: called with phase, done and total.
+    """
+    scores = scorer.score(judged.candidates, judged.references, progress=progress)
+    agreement = layer_agreement(
+        scores.precision,
+        scores.recall,
+        scores.f1,
+        judged.human,
+        judged.groups,
+        statistic=statistic,
+        resamples=resamples,
+        seed=seed,
+    )
+    return agreement, str(scores.signature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,12 +274,18 @@ def tune(settings: TuneSettings) -> Tuning:
     language = find_language(settings.lang, catalog)
     judged = read_judged(settings.tables, settings, language.code)
     scorer = settings.scorer(settings.model, language.code, catalog)
-    scores = scorer.score(judged.candidates, judged.references, progress=told(settings.progress))
-    agreement = judged.agreement(scores.precision, scores.recall, scores.f1, settings)
+    agreement, signature = layers_and_judgments(
+        scorer,
+        judged,
+        settings.statistic,
+        resamples=settings.resamples,
+        seed=settings.seed,
+        progress=told(settings.progress),
+    )
     few = [] if agreement.n >= FEW_ITEMS else [f"{agreement.n} segments are too few to rely on a layer chosen by them"]
     few += [f"of fewer than {FEWEST_ITEMS} segments nothing is written"] if agreement.n < FEWEST_ITEMS else []
     notes, entry = [*judged.notes, *scorer.notes, *agreement.notes, *few], _entry(scorer, language.code, catalog)
-    return Tuning(scorer.model, agreement, tuple(judged.names), language.code, str(scores.signature), entry, notes)
+    return Tuning(scorer.model, agreement, tuple(judged.names), language.code, signature, entry, notes)
 
 
 def _entry(scorer: Scorer, language: str, catalog: Catalog) -> ModelEntry:
@@ -325,50 +323,6 @@ def _entry(scorer: Scorer, language: str, catalog: Catalog) -> ModelEntry:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class LayerSweep:
-    """Agreement with human judgments by layer, of several metrics on one model.
-
-    Attributes:
-        results: metric -> its correlations; of one figure, which stands for precision, recall and F1 alike.
-        data: names of the tables.
-        notes: what the reader should know.
-    """
-
-    results: dict[str, LayerAgreement]
-    data: tuple[str, ...]
-    notes: list[str] = field(default_factory=list)
-
-    def rows(self) -> list[dict[str, str | int | float]]:
-        """Return a row a metric and layer: mean over groups with its interval, then each group."""
-        return [
-            {
-                "metric": spec,
-                "layer": layer,
-                "mean": float(result.mean[layer, 2]),
-                "low": float(result.low[layer]),
-                "high": float(result.high[layer]),
-                "best": layer == result.best_layer,
-                **{name: float(result.by_group[i, layer, 2]) for i, name in enumerate(result.groups)},
-            }
-            for spec, result in self.results.items()
-            for layer in range(len(result.mean))
-        ]
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the rows, for other programs."""
-        return {"results": self.rows()}
-
-    def to_text(self) -> str:
-        """Return which layer of each metric agrees best, and how surely, and a table."""
-        said = [_best(spec, result, f"on {result.n:,} segments") for spec, result in self.results.items()]
-        rows = [["metric", "layer", "mean", "95 % interval over segments"]]
-        for row in self.rows():
-            interval = f"[{row['low']:.4f}, {row['high']:.4f}]"
-            rows.append([str(row["metric"]), str(row["layer"]), f"{row['mean']:.4f}", interval])
-        return "\n".join([*said, "", text_table(rows)])
-
-
 def _best(name: str, result: LayerAgreement, where: str) -> str:
     """Return which layer has the highest correlation, and whether that tells it apart from the next one."""
     best, second = result.best_layer, result.runner_up
@@ -384,39 +338,3 @@ def _best(name: str, result: LayerAgreement, where: str) -> str:
         return said
     apart = "" if result.win_share >= _SURE else "; it is not told apart from all others"
     return f"{said} Layer {second} is {value - result.mean[second, 2]:.4f} behind{apart}."
-
-
-@settled(SweepSettings)
-def sweep_layers(settings: SweepSettings) -> LayerSweep:
-    """Score human-judged data with every layer, for any metrics that have layers; each text is encoded once.
-
-    Args:
-        settings: see `SweepSettings`.
-
-    Raises:
-        InputError: for a metric without layers, or a table that cannot be used.
-    """
-    catalog = load_registry(settings.registry)
-    judged = read_judged(settings.tables, settings, find_language(settings.lang, catalog).code)
-    run = part(settings, RunConfig) | {"registry": catalog}
-    encoders = Encoders(model=settings.model, lang=settings.lang, **run)
-    depth = encoders.locate(None).architecture.depth
-    for spec in settings.metrics:
-        name, given = read_spec(spec)
-        if "layer" not in find_metric(name, encoders.catalog)[0].Config.model_fields or "layer" in given:
-            raise InputError(f"{spec}: a sweep needs a metric with a setting layer, left open")
-    specs = {
-        spec: [f"{spec}{',' if ':' in spec else ':'}layer={k}" for k in range(depth + 1)] for spec in settings.metrics
-    }
-    metrics = get_metrics([spec for layers in specs.values() for spec in layers], encoders=encoders)
-    corpus = MemoryCorpus({"candidate": judged.candidates}, judged.references)
-    scores = score_corpus(metrics, corpus, progress=told(settings.progress))
-
-    def swept() -> Iterator[tuple[str, LayerAgreement]]:
-        for spec, layers in specs.items():
-            values = np.stack([scores[name]["candidate"].values for name in layers]).astype(np.float32)
-            yield spec, judged.agreement(values, values, values, settings)
-
-    results = dict(swept())
-    undefined = [f"{spec}: {note}" for spec, result in results.items() for note in result.notes]
-    return LayerSweep(results, tuple(judged.names), [*judged.notes, *about(metrics), *undefined])

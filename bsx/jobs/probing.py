@@ -23,7 +23,7 @@ from bsx.analysis.probing.tasks import (
     read_tokens,
     read_treebank,
 )
-from bsx.analysis.stats.layers import LayerAgreement, Statistic, layer_agreement
+from bsx.analysis.stats.layers import Statistic
 from bsx.bertscore.scorer import Scorer
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.languages import find_language
@@ -35,7 +35,7 @@ from bsx.encode.session import Encoders
 from bsx.encode.shared import LayerView
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
-from bsx.jobs.layers import LANG, Judged, JudgedColumns, read_judged
+from bsx.jobs.layers import LANG, Judged, JudgedColumns, layers_and_judgments, read_judged
 from bsx.jobs.tables import Watched
 from bsx.support.optional import need
 from bsx.support.progress import Progress, told
@@ -171,17 +171,6 @@ def read_tasks(
     return [task.sample(limit, _SAMPLE) for task in tasks], [other.sample(limit, _SAMPLE) for other in others]
 
 
-def _agreement(
-    scorer: Scorer, judged: Judged, statistic: Statistic, progress: Progress | None
-) -> tuple[LayerAgreement, str]:
-    """Return how a scorer of all layers agrees with human judgments, layer by layer, and its signature."""
-    scores = scorer.score(judged.candidates, judged.references, progress=progress)
-    result = layer_agreement(
-        scores.precision, scores.recall, scores.f1, judged.human, judged.groups, statistic=statistic
-    )
-    return result, str(scores.signature)
-
-
 def _run(
     settings: ProbeSettings,
     tasks: Sequence[ProbingTask],
@@ -216,7 +205,7 @@ def _run(
     beside = None
     if judged is not None and settings.model is not None:
         scorer = Scorer(model=settings.model, all_layers=True, final_norm=settings.final_norm, **run)
-        agreement, signature = _agreement(scorer, judged, settings.statistic, progress)
+        agreement, signature = layers_and_judgments(scorer, judged, settings.statistic, progress=progress)
         beside = replace(probe_with_agreement(results, agreement), data=judged.names[0], signature=signature)
         notes += [*judged.notes, *agreement.notes]
     fields = _fields(settings, encoders.signed_dtype, located.identity, tokenizer, chosen, depth, tasks[0])

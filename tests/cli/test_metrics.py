@@ -273,33 +273,6 @@ def test_the_list_and_one_metric(cli: Run) -> None:
     assert cli("metrics", "show", "moverscor").status == 2
 
 
-def test_layers_of_any_metric_beside_human_judgments(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
-    rng = np.random.default_rng(2)
-    rows = [
-        f"xx-en\t{c} {i}\t{r}\t{rng.normal():.3f}"
-        for i, (c, r) in enumerate(zip(CANDIDATES * 3, REFERENCES * 3, strict=True))
-    ]
-    (tmp_path / "j.tsv").write_text("lp\tcandidate\treference\thuman\n" + "\n".join(rows) + "\n")
-    common = ("metrics", "layers", tmp_path / "j.tsv", "-m", tiny_model("bert"), "--resamples", 50)
-    specs = "bertscore,bertr,moverscore:pmeans=false"
-    done = cli(*common, "--metrics", specs, "--format", "json", "--plot", tmp_path / "p.png", "-o", tmp_path / "o.tsv")
-    assert done.status == 0, done.err
-    found = json.loads(done.out)["results"]
-    assert len(found) == len(read(tmp_path / "o.tsv")) == 3 * 4
-    assert (tmp_path / "p.png").stat().st_size > 1000
-    one = bsx.get_metric("bertr:layer=1", encoders=bsx.Encoders(model=tiny_model("bert")))
-    candidates = [f"{c} {i}" for i, c in enumerate(CANDIDATES * 3)]
-    human = [float(row.split("\t")[3]) for row in rows]
-    r = np.corrcoef(one.score(candidates, REFERENCES * 3).values, human)[0, 1]
-    by_name = {(row["metric"], row["layer"]): row for row in found}
-    assert by_name["bertr", 1]["mean"] == pytest.approx(r, abs=1e-4)
-    assert sum(row["best"] for row in found) == 3
-    best = next(row["layer"] for row in found if row["metric"] == "bertscore" and row["best"])
-    assert cli(*common, "--metrics", specs).out.startswith(f"bertscore: layer {best} has the highest pearson ")
-    assert "a setting layer, left open" in cli(*common, "--metrics", "chrf").err
-    assert "a setting layer, left open" in cli(*common, "--metrics", "bertr:layer=1").err
-
-
 JACCARD = """
 name: jaccard
 title: Jaccard overlap

@@ -65,7 +65,6 @@ KNOWN = {
     "adversarial triples loose.tsv --metrics chrf": "2 paraphrases (label 1) and 0 non-paraphrases",
     "adversarial perturb texts.tsv --metrics chrf --perturbations negation": "say which it is",
     "probe first.te.txt ./first.te.txt -m bert --layers 1": "would both be the task 'first'",
-    "metrics layers judged.tsv -m bert --metrics chrf": "needs a metric with a setting layer",
     "train esim judged.tsv --valid judged.tsv -o bert -m bert": "is there already and holds no training",
 }
 

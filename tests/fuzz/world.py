@@ -55,7 +55,6 @@ RIGHT: dict[str, str] = {
     "train curve": "esim train.tsv --valid valid.tsv --test-data valid.tsv --sizes 4 --seeds 1 -o {out}/c -m bert "
     "--hidden 4 --epochs 1",
     "metrics show": "chrf --format json",
-    "metrics layers": "judged.tsv -m bert --resamples 20 --format json",
     "models show": "minilm --format json",
     "models where": "minilm",
     "registry tune": "minilm judged.tsv -l en --resamples 20",

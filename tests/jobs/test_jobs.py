@@ -83,13 +83,6 @@ def test_baseline(judged: str) -> None:
     assert found.standard_error.shape == (len(found.entry.f1), 3)
 
 
-def test_layers(judged: str, tiny_model: Model) -> None:
-    swept = bsx.jobs.sweep_layers(tables=[judged], model=tiny_model("bert"), resamples=20)
-    assert [row["layer"] for row in swept.rows()] == [0, 1, 2, 3]
-    with pytest.raises(InputError, match="a sweep needs a metric with a setting layer"):
-        bsx.jobs.sweep_layers(metrics=["chrf"], tables=[judged], model=tiny_model("bert"))
-
-
 def test_probe_beside_human_judgments(judged: str, tiny_model: Model, tmp_path: Path) -> None:
     words = ["cat", "dog", "rain", "train"]
     rng = np.random.default_rng(0)
