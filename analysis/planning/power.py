@@ -124,10 +124,9 @@ def components(
         clusters: their documents.
         counts: how often each document, or unit without documents, was drawn (b, G); once unless given.
     """
-    groups_of = np.arange(len(values)) if clusters is None else clusters
-    size, total, square, noise = (
-        np.bincount(groups_of, weight) for weight in (np.ones(len(values)), values, values**2, noise)
-    )
+    places = np.arange(len(values)) if clusters is None else clusters
+    sums = np.stack([np.bincount(places, weight) for weight in (np.ones(len(values)), values, values**2, noise)])
+    size, total, square, noise = sums
     counts = np.ones((1, len(size))) if counts is None else counts
     groups, n = counts.sum(axis=1), counts @ size
     mean = counts @ total / n
