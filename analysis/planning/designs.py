@@ -71,7 +71,6 @@ def plan_compare(table: TableLike | None, settings: ComparePlan) -> PlanResult:
         UnknownNameError: for a missing column or system.
         InputError: for a pilot that is too small, or settings that do not go together.
     """
-    _refuse_aimless(settings)
     if table is None:
         if settings.sd is None:
             raise InputError(
@@ -82,8 +81,7 @@ def plan_compare(table: TableLike | None, settings: ComparePlan) -> PlanResult:
             raise InputError("judgments: without noise, the share of sd squared that one judgment's error makes, more")
         judgments = None if settings.noise is None else float(settings.judgments or 1)
         return _stated(settings, "compare", "segments", settings.sd, 1, settings.noise, judgments)
-    _refuse_stated(settings, "sd", "icc", "noise")
-    (score,) = _named(settings, 1)
+    (score,) = _scores(settings, 1, "sd", "icc", "noise")
     system, segment = settings.system, settings.segment
     if system is None or segment is None:
         missing = "system" if system is None else "segment"
@@ -158,9 +156,7 @@ def plan_meta(table: TableLike | None, settings: MetaPlan) -> PlanResult:
     """
     if table is None:
         return _stated_correlations(settings)
-    _refuse_aimless(settings)
-    _refuse_stated(settings, "icc", "correlations")
-    a, b = _named(settings, 2)
+    a, b = _scores(settings, 2, "icc", "correlations")
     human, system, segment, whole = settings.human, settings.system, settings.segment, settings.level == "sys"
     if human is None:
         raise InputError("human: names the column of human scores", setting="human")
@@ -175,10 +171,8 @@ def plan_meta(table: TableLike | None, settings: MetaPlan) -> PlanResult:
         raise InputError(
             "segment: rows are of systems: name the column of segments, which they share", setting="segment"
         )
-    wanted = [name for name in (system, None if whole else segment) if name is not None]
-    columns, labels, _ = numeric_columns(
-        table, [a, b, human], wanted if whole else _labels(settings, *wanted), nan="omit"
-    )
+    wanted = [str(system)] if whole else _labels(settings, system, segment)
+    columns, labels, _ = numeric_columns(table, [a, b, human], wanted, nan="omit")
     rows = len(columns[a])
     if whole:
         names = cluster_codes(labels[str(system)])
@@ -366,6 +360,10 @@ def _plan(
     there: int | None = None,
 ) -> PlanResult:
     """Return the smallest study, others beside it, one of the pilot's size, and those of other numbers of judgments."""
+    if settings.effect is None and settings.width is None:
+        raise InputError(
+            "effect or width: say how small an effect shall be found, or how wide the interval may be", setting="effect"
+        )
     needed = smallest(spread, clustered, lost, settings)
     sizes = {max(lost + 1, round(share * (needed.documents or needed.units))) for share in SHARES}
     sizes |= set() if there is None else {there}
@@ -405,27 +403,17 @@ def _documents(
     return cluster_codes([of[name] for name in names]), []
 
 
-def _labels(settings: PilotColumns, *names: str) -> list[str]:
-    return [*names, *([settings.document] if settings.document is not None else [])]
+def _labels(settings: PilotColumns, *names: str | None) -> list[str]:
+    return [name for name in (*names, settings.document) if name is not None]
 
 
-def _named(settings: PilotColumns, count: int) -> list[str]:
-    """Return the columns of scores, of which so many are needed."""
+def _scores(settings: ComparePlan | MetaPlan, count: int, *stated: str) -> list[str]:
+    """Return the columns of scores of a pilot, of which so many are needed; refuse what else would be stated."""
+    for name in stated:
+        if getattr(settings, name) not in (None, ()):
+            raise InputError(f"{name}: goes without a table, which says it itself: leave it out", setting=name)
     names = list(dict.fromkeys(settings.columns))
     if len(names) != count:
         many = "one column of scores" if count == 1 else "the two metrics to compare"
         raise InputError(f"columns: name {many} ({', '.join(names) or 'none are named'})", setting="columns")
     return names
-
-
-def _refuse_aimless(settings: PlanSettings) -> None:
-    if not settings.aimed:
-        raise InputError(
-            "effect or width: say how small an effect shall be found, or how wide the interval may be", setting="effect"
-        )
-
-
-def _refuse_stated(settings: PlanSettings, *names: str) -> None:
-    for name in names:
-        if getattr(settings, name) not in (None, ()):
-            raise InputError(f"{name}: goes without a table, which says it itself: leave it out", setting=name)

@@ -46,11 +46,6 @@ class PlanSettings(BaseSettings):
             raise ValueError(f"power: must be more than alpha, {self.alpha:g} (got {self.power:g})")
         return self
 
-    @property
-    def aimed(self) -> bool:
-        """Whether it is said what the study is for."""
-        return self.effect is not None or self.width is not None
-
 
 class PilotColumns(BaseSettings):
     """Which rows of a pilot belong together."""

@@ -17,10 +17,11 @@ from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.tables import FORMATS, TableSettings, find_columns, turned
 from bsx.support.checks import Array
-from bsx.support.settings import Option, set_fields, settled
+from bsx.support.settings import Option, refuse_idle, set_fields, settled
 
 _PILOT = f"Pilot: a table, {FORMATS}; none plans from stated variances."
 _ROLES = ("system", "segment", "document", "human")
+_IDLE = ("columns", "segment", "document", "system")
 
 
 class PlanCompareRun(ComparePlan, TableSettings):
@@ -47,7 +48,7 @@ def plan_compare(settings: PlanCompareRun) -> PlanResult:
         InputError: for a pilot or settings that cannot be used.
     """
     if settings.table is None:
-        _refuse_columns(settings, "system", "systems")
+        refuse_idle(dict(settings), PlanCompareRun, "without a table", *_IDLE, "systems")
         return design_compare(None, **set_fields(settings, "table"))
     table = Table(settings.table)
     found = _found(settings, table)
@@ -72,7 +73,7 @@ def plan_meta(settings: PlanMetaRun) -> PlanResult:
         InputError: for a pilot or settings that cannot be used.
     """
     if settings.table is None:
-        _refuse_columns(settings, "system", "human", "lower")
+        refuse_idle(dict(settings), PlanMetaRun, "without a table", *_IDLE, "human", "lower")
         return design_meta(None, **set_fields(settings, "table"))
     table = Table(settings.table)
     found = _found(settings, table)
@@ -99,10 +100,3 @@ def _read(table: Table, numbers: list[str], labels: dict[str, str | None]) -> di
     if pair and len(set(read["lp"])) > 1:  # segments are numbered within language pairs
         raise InputError(f"column 'lp': {len(set(read['lp']))} language pairs: plan one at a time", file=table.name)
     return read
-
-
-def _refuse_columns(settings: PlanCompareRun | PlanMetaRun, *names: str) -> None:
-    """Refuse columns where no table is given."""
-    for name in ("columns", "segment", "document", *names):
-        if getattr(settings, name) not in (None, ()):
-            raise InputError(f"{name} has no effect without a table: leave it out, or name a pilot", setting=name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from bsx.analysis.planning.result import PlanResult, PlanStep
+from bsx.analysis.planning.result import PlanResult
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import decimals, interval, number, percent, table, text
 from bsx.analysis.present.forms import lists, presents
@@ -93,13 +93,6 @@ def _about(result: PlanResult) -> str:
     return f"difference between the correlations of {metrics} with {result.score or 'human judgments'}"
 
 
-def _size(result: PlanResult, step: PlanStep) -> str:
-    """Return the size of a study in words."""
-    said = f"{step.units:,} {result.units}"
-    said += "" if step.documents is None else f" in {step.documents:,} documents"
-    return said if step.judgments is None else f"{said}, {step.judgments:,} judgments"
-
-
 def _finding(result: PlanResult) -> str:
     said, chosen, about = "", result.settings, _about(result)
     if result.aim is not None:
@@ -108,7 +101,10 @@ def _finding(result: PlanResult) -> str:
     else:
         width = float(chosen.get("width") or math.nan)
         said = f"For a {100 * (1 - _alpha(result)):g} % interval {width:g} wide (±{width / 2:g}) of the {about}"
-    said += f", {'take' if result.needed.judgments is None else 'have judged'} {_size(result, result.needed)}"
+    needed = result.needed
+    said += f", {'take' if needed.judgments is None else 'have judged'} {needed.units:,} {result.units}"
+    said += "" if needed.documents is None else f" in {needed.documents:,} documents"
+    said += "" if needed.judgments is None else f", {needed.judgments:,} judgments"
     if result.needed_ci is not None:
         level, (low, high) = f"{100 * float(chosen.get('confidence', 0.95)):g} %", result.needed_ci
         said += f" ({level} interval of that number: {low:,} to {high:,} {result.units})"
