@@ -97,10 +97,8 @@ if TYPE_CHECKING:
     from bsx.analysis.perturbations.grammar.inflections import Inflections as Inflections
     from bsx.analysis.perturbations.perturb import Perturbed as Perturbed, perturb as perturb
     from bsx.analysis.planning.designs import plan_compare as plan_compare, plan_meta as plan_meta
-    from bsx.analysis.planning.designs import plan_disentangle as plan_disentangle
     from bsx.analysis.planning.result import PlanResult as PlanResult
-    from bsx.analysis.planning.settings import ComparePlan as ComparePlan, DisentanglePlan as DisentanglePlan
-    from bsx.analysis.planning.settings import MetaPlan as MetaPlan
+    from bsx.analysis.planning.settings import ComparePlan as ComparePlan, MetaPlan as MetaPlan
     from bsx.analysis.probing.experiment import TestData as TestData, probe_layers as probe_layers
     from bsx.analysis.probing.experiment import probe_with_agreement as probe_with_agreement
     from bsx.analysis.probing.result import ProbedModel as ProbedModel, ProbeResult as ProbeResult

@@ -64,7 +64,6 @@ CASES = {
     "match": "match 'The cat sat on the mat.' 'A cat was sitting there.' -m minilm",
     "plan-compare": "plan compare wmt21 --columns mqm --systems Facebook-AI,Online-W --segment sid --effect .5",
     "plan-meta": "plan meta iu-en --columns chrF,YiSi-2 --human human_z --effect .05",
-    "plan-disentangle": "plan disentangle kaster --columns labse --factor-columns sem,syn --factor syn --width .1",
     "tune": "registry tune minilm wmt17 -l en --candidate candidate --reference reference --resamples 50",
     "baseline": "registry baseline minilm -l en --corpus corpus.txt --pairs 2000",
     "raters": "data raters ratings --human score --judge annotator --items system,seg --resamples 200",

@@ -27,7 +27,7 @@ def computed(text: str, models: Path) -> list[float] | None:
     """Return the scores of an entry's check, rounded to six digits after the point; None if they cannot be had here."""
     from bsx.catalog.catalog import shipped
     from bsx.catalog.entries.metrics import MetricEntry
-    from bsx.metrics.judging.judge import JudgeConfig
+    from bsx.metrics.judging.config import JudgeConfig
     from bsx.metrics.learned.external import ExternalConfig
     from bsx.metrics.zoo import find_metric, get_metric
     from tests.helpers import tiny

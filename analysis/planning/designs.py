@@ -1,4 +1,4 @@
-"""How large a study must be: of two systems, of two metrics' correlations, or of one coefficient.
+"""How large a study must be: of two systems, or of two metrics' correlations.
 
 Every estimate is, nearly, a mean of what each segment contributes (its influence), so that its squared standard error
 is a variance over the number of segments. A pilot, or stated figures, give that variance; what segments of a document
@@ -9,28 +9,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
 from bsx.analysis.planning.power import (
     components,
-    curve,
     detectable,
     interval_of_needed,
-    moments,
     power_of,
     refuse_few,
-    resampled,
-    sizes,
+    sized,
     smallest,
     width_of,
 )
-from bsx.analysis.planning.result import Pilot, PlanResult, PlanStep, Spread, Units
-from bsx.analysis.planning.settings import ComparePlan, DisentanglePlan, MetaPlan, PilotColumns, PlanSettings
+from bsx.analysis.planning.result import Pilot, PlanResult, Spread, Units
+from bsx.analysis.planning.settings import ComparePlan, MetaPlan, PilotColumns, PlanSettings
 from bsx.analysis.stats.correlation import HEAVY_TAILS, tail_weight
-from bsx.analysis.stats.regression import refuse_collinear, require_rows
-from bsx.analysis.stats.resample import Clustered, cluster_codes, drawn_units
+from bsx.analysis.stats.resample import Clustered, all_counts, cluster_codes, drawn_units
 from bsx.analysis.stats.rowwise import clip_variance
 from bsx.analysis.stats.significance import williams_from_correlations
 from bsx.data.columns import Labels, TableLike, numeric_columns, standardised
@@ -40,35 +37,14 @@ from bsx.support.checks import Array
 from bsx.support.result import Notice
 from bsx.support.settings import settled
 
-JUDGMENTS = (1, 2, 3, 5)
+JUDGMENTS = (1.0, 2.0, 3.0, 5.0)
 """Judgments of a system's segment that studies are listed for."""
+SHARES = (0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3)
+"""Of the smallest study, the sizes that are listed."""
 FEW_DOCUMENTS = 20
 """Documents below which a pilot says little about what segments of a document have in common."""
-
-
-@dataclass(frozen=True)
-class _Contributions:
-    """What each unit of a pilot contributes to the estimate.
-
-    Attributes:
-        values: the estimate is their mean (units,).
-        documents: of each unit (units,), or None.
-        rows: of the table.
-        noise: variance that the error of its judgments adds to each value (units,).
-        single: the same of one judgment of each system; 0 where it is not known.
-        judged_twice: share of systems' segments with several judgments; None where judgments are not planned.
-        lost: degrees of freedom that are not left.
-        warnings: what was found on the way.
-    """
-
-    values: Array
-    documents: Clustered
-    rows: int
-    noise: Array
-    single: float = 0.0
-    judged_twice: float | None = None
-    lost: int = 1
-    warnings: tuple[Notice, ...] = ()
+FEW_REPEATS = 10
+"""Second judgments of a system's segments below which the error of a judgment is not estimated."""
 
 
 @settled(ComparePlan)
@@ -95,18 +71,63 @@ def plan_compare(table: TableLike | None, settings: ComparePlan) -> PlanResult:
         UnknownNameError: for a missing column or system.
         InputError: for a pilot that is too small, or settings that do not go together.
     """
-    _refuse_aimless(settings)
     if table is None:
-        _refuse_missing(settings.sd, "sd", "the standard deviation of the systems' difference on a segment")
-        judgments = None if settings.noise is None and settings.judgments is None else float(settings.judgments or 1)
+        if settings.sd is None:
+            raise InputError(
+                "sd: without a pilot, state the standard deviation of the systems' difference on a segment",
+                setting="sd",
+            )
         if settings.judgments is not None and settings.noise is None:
             raise InputError("judgments: without noise, the share of sd squared that one judgment's error makes, more")
-        noise = settings.noise
-        return _stated(settings, _spread(settings, float(settings.sd or 0), noise, judgments), "compare", "segments", 1)
-    _refuse_stated(settings, "sd", "icc", "noise")
-    (score,) = _named(settings, 1)
-    pair, contributed = _paired(table, score, settings)
-    return _planned(settings, contributed, "compare", "segments", pair, score)
+        judgments = None if settings.noise is None else float(settings.judgments or 1)
+        return _stated(settings, "compare", "segments", settings.sd, 1, settings.noise, judgments)
+    (score,) = _scores(settings, 1, "sd", "icc", "noise")
+    system, segment = settings.system, settings.segment
+    if system is None or segment is None:
+        missing = "system" if system is None else "segment"
+        raise InputError(f"{missing}: names the column of {missing}s, which a paired comparison needs", setting=missing)
+    columns, labels, _ = numeric_columns(table, [score], _labels(settings, system, segment), nan="omit")
+    names = list(dict.fromkeys(labels[system]))
+    pair = list(settings.systems) or names
+    for name in pair:
+        if name not in names:
+            raise InputError(f"systems: there is no system {name!r}; there are {', '.join(names)}", setting="systems")
+    if len(set(pair)) != 2 or len(pair) != 2:
+        raise InputError(f"systems: name the two to compare, of {', '.join(names)}", setting="systems")
+    lists: dict[str, dict[str, list[float]]] = {name: {} for name in pair}
+    for name, unit, value in zip(labels[system], labels[segment], columns[score], strict=True):
+        if name in lists:
+            lists[name].setdefault(unit, []).append(float(value))
+    sides = [{unit: np.array(held) for unit, held in side.items()} for side in lists.values()]
+    common = [unit for unit in sides[0] if unit in sides[1]]
+    refuse_few(len(common), "segments that both systems have", "state sd")
+    # One judgment's variance, pooled over a system's segments.
+    freedom = [sum(len(held) - 1 for held in side.values()) for side in sides]
+    judging = min(freedom) >= FEW_REPEATS
+    errors = [
+        sum(float(((held - held.mean()) ** 2).sum()) for held in side.values()) / df if judging else 0.0
+        for side, df in zip(sides, freedom, strict=True)
+    ]
+    several = [len(side[unit]) > 1 for side in sides for unit in common]
+    documents, warnings = _documents(common, labels, settings, columns[score])
+    if any(several) and not judging:
+        warnings.append(Notice("noise-unknown"))
+    return _planned(
+        settings,
+        "compare",
+        "segments",
+        (pair[0], pair[1], score),
+        np.array([sides[0][unit].mean() - sides[1][unit].mean() for unit in common]),
+        documents,
+        rows=sum(len(side[unit]) for side in sides for unit in common),
+        lost=1,
+        warnings=warnings,
+        noise=np.array(
+            [sum(error / len(side[unit]) for error, side in zip(errors, sides, strict=True)) for unit in common]
+        ),
+        single=sum(errors),
+        judged_twice=float(np.mean(several)) if judging else None,
+    )
 
 
 @settled(MetaPlan)
@@ -135,60 +156,63 @@ def plan_meta(table: TableLike | None, settings: MetaPlan) -> PlanResult:
     """
     if table is None:
         return _stated_correlations(settings)
-    _refuse_aimless(settings)
-    _refuse_stated(settings, "icc", "correlations")
-    a, b = _named(settings, 2)
-    if settings.human is None:
+    a, b = _scores(settings, 2, "icc", "correlations")
+    human, system, segment, whole = settings.human, settings.system, settings.segment, settings.level == "sys"
+    if human is None:
         raise InputError("human: names the column of human scores", setting="human")
-    if settings.human in (a, b):
-        raise InputError(f"the column {settings.human!r} is named twice")
+    if human in (a, b):
+        raise InputError(f"the column {human!r} is named twice")
     for name in settings.lower:
         if name not in (a, b):
             raise InputError(f"lower: {name!r} is none of the columns of scores ({a}, {b})", setting="lower")
-    contributed = _difference(table, a, b, settings.human, settings)
-    units: Units = "systems" if settings.level == "sys" else "rows" if settings.segment is None else "segments"
-    return _planned(settings, contributed, "meta", units, (a, b), settings.human)
-
-
-@settled(DisentanglePlan)
-def plan_disentangle(table: TableLike | None, settings: DisentanglePlan) -> PlanResult:
-    """Plan a regression of a metric on factors, for one standardised coefficient.
-
-    Source: MacKinnon & White 1985 for the influence of a row, with its leverage, as in HC3.
-
-    >>> plan = plan_disentangle(None, effect=0.1, r2=0.3, vif=1.5)
-    >>> plan.needed.units, round(plan.needed.power, 3)
-    (827, 0.8)
-
-    Args:
-        table: a pilot with the metric and all factors; None plans from ``r2`` and ``vif``.
-        settings: see `DisentanglePlan`.
-
-    Returns:
-        The smallest study, others beside it, and what they rest on.
-
-    Raises:
-        UnknownNameError: for a missing column.
-        InputError: for a pilot that is too small, or settings that do not go together.
-    """
-    _refuse_aimless(settings)
-    if table is None:
-        _refuse_missing(settings.r2, "r2", "the R² of the regression")
-        sd = math.sqrt((1 - float(settings.r2 or 0)) * (settings.vif or 1.0))
-        lost = max(1, len(settings.factor_columns))
-        return _stated(settings, _spread(settings, sd), "disentangle", "rows", lost)
-    _refuse_stated(settings, "icc", "r2", "vif")
-    (metric,) = _named(settings, 1)
-    factors = list(settings.factor_columns)
-    if settings.factor is None or settings.factor not in factors:
-        there = ", ".join(factors) or "none are named: factor_columns"
-        unknown = "" if settings.factor is None else f"{settings.factor!r}: "
-        raise InputError(f"factor: {unknown}name the one to plan for, of the factors ({there})")
-    if metric in factors:
-        raise InputError(f"column {metric!r} is named twice among metrics and factors")
-    contributed = _coefficient(table, metric, factors, settings)
-    units: Units = "rows" if settings.segment is None else "segments"
-    return _planned(settings, contributed, "disentangle", units, (metric, settings.factor), "")
+    if whole and system is None:
+        raise InputError("system: names the column of systems, which the level sys counts", setting="system")
+    if not whole and system is not None and segment is None:
+        raise InputError(
+            "segment: rows are of systems: name the column of segments, which they share", setting="segment"
+        )
+    wanted = [str(system)] if whole else _labels(settings, system, segment)
+    columns, labels, _ = numeric_columns(table, [a, b, human], wanted, nan="omit")
+    rows = len(columns[a])
+    if whole:
+        names = cluster_codes(labels[str(system)])
+        columns = {name: np.bincount(names, column) / np.bincount(names) for name, column in columns.items()}
+        refuse_few(len(columns[a]), "systems", "state correlations")
+    columns = {name: -column if name in settings.lower else column for name, column in columns.items()}
+    x, y, h = standardised(columns, [a, b, human]).T
+    # Values whose mean is the difference of the correlations, and whose variance over n is its own.
+    first, second = float((x * h).mean()), float((y * h).mean())
+    influence = (x - y) * h - first / 2 * (x * x + h * h) + second / 2 * (y * y + h * h)
+    values = first - second + influence * math.sqrt(len(x) / max(1, len(x) - 3))
+    warnings = []
+    weight = max(tail_weight(columns[name], columns[human]) for name in (a, b))
+    if weight > HEAVY_TAILS:
+        warnings.append(Notice("heavy", values={"weight": weight}))
+    documents: Clustered = None
+    if not whole and system is not None and len(set(labels[system])) > 1:
+        warnings.append(Notice("fixed-systems", values={"systems": len(set(labels[system]))}))
+    if not whole and segment is not None:
+        places, units = cluster_codes(labels[segment]), list(dict.fromkeys(labels[segment]))
+        # The estimate is a mean over rows: a segment counts by how many it has.
+        values = values.mean() + np.bincount(places, values - values.mean()) * len(units) / rows
+        documents, more = _documents(units, labels, settings, columns[human])
+        warnings += more
+    elif not whole and settings.document is not None:
+        refuse_single(labels[settings.document], settings.document)
+        documents = cluster_codes(labels[settings.document])
+    alone = whole or (documents is None and len(values) == rows)
+    return _planned(
+        settings,
+        "meta",
+        "systems" if whole else "rows" if segment is None else "segments",
+        (a, b, human),
+        values,
+        documents,
+        rows=rows,
+        lost=3 if alone else 1,
+        warnings=warnings,
+        noise=np.zeros(len(values)),
+    )
 
 
 def _stated_correlations(settings: MetaPlan) -> PlanResult:
@@ -217,134 +241,148 @@ def _stated_correlations(settings: MetaPlan) -> PlanResult:
             "correlations: with these, both metrics are the same: there is no difference to plan for",
             setting="correlations",
         )
-    units: Units = "systems" if settings.level == "sys" else "segments"
-    return _stated(settings, _spread(settings, math.sqrt(variance)), "meta", units, 3)
+    return _stated(settings, "meta", "systems" if settings.level == "sys" else "segments", math.sqrt(variance), 3)
 
 
-def _spread(settings: PlanSettings, sd: float, noise: float | None = None, judgments: float | None = None) -> Spread:
-    """Return the spread that is stated."""
-    size = settings.document_size or 1.0
+def _stated(
+    settings: PlanSettings,
+    design: Literal["compare", "meta"],
+    units: Units,
+    sd: float,
+    lost: int,
+    noise: float | None = None,
+    judgments: float | None = None,
+) -> PlanResult:
+    """Plan from variances that are stated."""
     if settings.icc is not None and settings.document_size is None:
         raise InputError("document_size: icc needs to know how many segments a document has", setting="document_size")
-    return Spread(sd, settings.icc or 0.0, noise, size, size, judgments)
-
-
-def _stated(settings: PlanSettings, spread: Spread, design: str, units: Units, lost: int) -> PlanResult:
-    clustered = settings.document_size is not None
-    needed = smallest(spread, clustered, lost, settings)
-    return _plan(settings, design, ("", ""), "", units, spread, needed, lost)
+    size = settings.document_size or 1.0
+    spread = Spread(sd, settings.icc or 0.0, noise, size, size, judgments)
+    return _plan(settings, design, units, ("", "", ""), spread, settings.document_size is not None, lost)
 
 
 def _planned(
-    settings: ComparePlan | MetaPlan | DisentanglePlan,
-    pilot: _Contributions,
-    design: str,
+    settings: ComparePlan | MetaPlan,
+    design: Literal["compare", "meta"],
     units: Units,
-    pair: tuple[str, str],
-    score: str,
+    names: tuple[str, str, str],
+    values: Array,
+    documents: Clustered,
+    *,
+    rows: int,
+    lost: int,
+    warnings: list[Notice],
+    noise: Array,
+    single: float = 0.0,
+    judged_twice: float | None = None,
 ) -> PlanResult:
-    """Plan from what the units of a pilot contribute."""
-    documents, values = pilot.documents, pilot.values
-    clustered, n = documents is not None, len(values)
-    drawn = drawn_units(n, documents)
+    """Plan from what the units of a pilot contribute.
+
+    Args:
+        settings: what is planned.
+        design: what is studied.
+        units: what is counted.
+        names: both systems or metrics, and the column of scores.
+        values: what each unit contributes: the estimate is their mean (units,).
+        documents: of each unit (units,), or None.
+        rows: of the table.
+        lost: degrees of freedom that are not left.
+        warnings: what was found on the way.
+        noise: variance that the error of its judgments adds to each value (units,).
+        single: the same of one judgment of each system; 0 where it is not known.
+        judged_twice: share of systems' segments with several judgments; None where judgments are not planned.
+    """
+    clustered, judging = documents is not None, judged_twice is not None
+    n, drawn = len(values), drawn_units(len(values), documents)
     refuse_few(drawn, "documents" if clustered else units, "state variances instead of a table")
-    if documents is not None:
-        mean_size, weighted = sizes(documents)
-    else:
-        mean_size, weighted = 1.0, 1.0
-    total, shared, noise = (float(part[0]) for part in components(moments(values, pilot.noise, documents)))
+    held = np.bincount(np.arange(n) if documents is None else documents).astype(np.float64)
+    mean_size, weighted = float(held.mean()), float((held**2).sum() / held.sum())
+    total, shared, judged = (float(part[0]) for part in components(values, noise, documents))
     if total <= 0:
         raise InputError("the pilot has no variance: every segment says the same, and nothing can be planned from it")
-    judging = pilot.judged_twice is not None
-    each = round(pilot.single / noise, 9) if noise > 0 else 1.0
-    single = total - noise + pilot.single if total > noise else pilot.single
+    each = round(single / judged, 9) if judged > 0 else 1.0
+    once = total - judged + single if total > judged else single  # the variance with one judgment of each system
     own = Spread(
-        math.sqrt(single),
-        min(1.0, shared / single),
-        min(1.0, pilot.single / single) if judging else None,
+        math.sqrt(once),
+        min(1.0, shared / once),
+        min(1.0, single / once) if judging else None,
         mean_size,
         weighted,
         each if judging else None,
     )
-    judgments = getattr(settings, "judgments", None)
-    if judgments is not None and not judging:
-        raise InputError(
-            "judgments: no system's segment has two judgments in the pilot, so what more of them would bring is not "
-            "known: leave it out",
-            setting="judgments",
-        )
-    size = settings.document_size
-    if size is not None and not clustered:
-        raise InputError("document_size: the pilot has no documents: name their column with document")
-    spread = replace(own, **({"document_size": size, "weighted_size": size} if size is not None else {}))
-    if judging:
-        spread = replace(spread, judgments=float(judgments) if judgments is not None else each)
-
-    def of(total: Array, shared: Array, noise: Array) -> Array:
-        judged = pilot.single / spread.judgments if spread.judgments else noise  # by as many as are planned
-        alone = total - noise + judged
-        result: Array = np.maximum(alone, 0.0) + (spread.weighted_size - 1) * shared
-        return result
-
-    needed = smallest(spread, clustered, pilot.lost, settings)
-    ends = interval_of_needed(
-        needed, spread.variance, resampled(values, pilot.noise, documents, of, settings), drawn, settings
-    )
-    df = max(1, drawn - pilot.lost)
-    se = math.sqrt((total + (weighted - 1) * shared) / n)
-    estimate = float(values.mean())
-    half = width_of(se, df, settings.alpha) / 2
-    there = Pilot(
+    size, judgments, spread = settings.document_size, getattr(settings, "judgments", None), own
+    if judgments is not None:
+        if not judging:
+            raise InputError(
+                "judgments: no system's segment has two judgments in the pilot, so what more of them would bring is "
+                "not known: leave it out",
+                setting="judgments",
+            )
+        spread = replace(spread, judgments=float(judgments))
+    if size is not None:
+        if not clustered:
+            raise InputError("document_size: the pilot has no documents: name their column with document")
+        spread = replace(spread, document_size=size, weighted_size=size)
+    there = (drawn if clustered else n) if size is None and judgments is None else None
+    plan = _plan(settings, design, units, names, spread, clustered, lost, there)
+    counts = all_counts(settings.resamples, drawn, settings.seed)
+    totals, parts, errors = components(values, noise, documents, counts)
+    alone = totals - errors + (single / spread.judgments if spread.judgments else errors)  # judged as is planned
+    variances = np.maximum(alone, 0.0) + (spread.weighted_size - 1) * parts
+    df, se = max(1, drawn - lost), math.sqrt((total + (weighted - 1) * shared) / n)
+    estimate, half = float(values.mean()), width_of(se, df, settings.alpha) / 2
+    pilot = Pilot(
         n,
         drawn if clustered else None,
-        pilot.rows,
+        rows,
         estimate,
         (estimate - half, estimate + half),
         own,
         math.nan if settings.effect is None else power_of(settings.effect, se, df, settings.alpha),
         2 * half,
         detectable(se, df, settings.alpha, settings.power),
-        pilot.judged_twice,
+        judged_twice,
     )
-    warnings = list(pilot.warnings)
     if clustered and drawn < FEW_DOCUMENTS:
         warnings.append(Notice("few-documents", values={"documents": drawn}))
-    same = size is None and judgments is None
-    plan = _plan(
-        settings, design, pair, score, units, spread, needed, pilot.lost, (drawn if clustered else n) if same else None
-    )
-    return replace(plan, needed_ci=ends, pilot=there, warnings=tuple(warnings))
+    ends = interval_of_needed(plan.needed.units, variances, drawn, settings.confidence)
+    return replace(plan, needed_ci=ends, pilot=pilot, warnings=tuple(warnings))
 
 
 def _plan(
     settings: PlanSettings,
-    design: str,
-    pair: tuple[str, str],
-    score: str,
+    design: Literal["compare", "meta"],
     units: Units,
+    names: tuple[str, str, str],
     spread: Spread,
-    needed: PlanStep,
+    clustered: bool,
     lost: int,
     there: int | None = None,
 ) -> PlanResult:
-    clustered = needed.documents is not None
-    several = {}
-    if spread.noise is not None:
-        counts = sorted({*map(float, JUDGMENTS), *([spread.judgments] if spread.judgments is not None else [])})
-        for count in counts:
-            several[f"{count:.3g}"] = smallest(replace(spread, judgments=count), clustered, lost, settings)
+    """Return the smallest study, others beside it, one of the pilot's size, and those of other numbers of judgments."""
+    if settings.effect is None and settings.width is None:
+        raise InputError(
+            "effect or width: say how small an effect shall be found, or how wide the interval may be", setting="effect"
+        )
+    needed = smallest(spread, clustered, lost, settings)
+    sizes = {max(lost + 1, round(share * (needed.documents or needed.units))) for share in SHARES}
+    sizes |= set() if there is None else {there}
+    judgments = set() if spread.noise is None else {*JUDGMENTS, spread.judgments or 1.0}
     return PlanResult(
-        design=design,  # type: ignore[arg-type] # the three that there are
-        a=pair[0],
-        b=pair[1],
-        score=score,
+        design=design,
+        a=names[0],
+        b=names[1],
+        score=names[2],
         units=units,
         aim=settings.effect,
         needed=needed,
         needed_ci=None,
         spread=spread,
-        steps=tuple(curve(needed, there, spread, lost, settings)),
-        by_judgments=several,
+        steps=tuple(sized(count, spread, clustered, lost, settings) for count in sorted(sizes)),
+        by_judgments={
+            f"{count:.3g}": smallest(replace(spread, judgments=count), clustered, lost, settings)
+            for count in sorted(judgments)
+        },
         pilot=None,
         lost=lost,
         warnings=(),
@@ -352,200 +390,30 @@ def _plan(
     )
 
 
-def _paired(table: TableLike, score: str, settings: ComparePlan) -> tuple[tuple[str, str], _Contributions]:
-    """Return the two systems, and their difference on each segment that both have."""
-    system, segment = settings.system, settings.segment
-    if system is None or segment is None:
-        missing = "system" if system is None else "segment"
-        raise InputError(f"{missing}: names the column of {missing}s, which a paired comparison needs", setting=missing)
-    columns, labels, _ = numeric_columns(table, [score], _labels(settings, system, segment), nan="omit")
-    names = list(dict.fromkeys(labels[system]))
-    pair = list(settings.systems) or names
-    for name in pair:
-        if name not in names:
-            raise InputError(f"systems: there is no system {name!r}; there are {', '.join(names)}", setting="systems")
-    if len(set(pair)) != 2 or len(pair) != 2:
-        raise InputError(f"systems: name the two to compare, of {', '.join(names)}", setting="systems")
-    values, of, segments = columns[score], np.array(labels[system]), np.array(labels[segment])
-    sides = [_judged(values[of == name], segments[of == name]) for name in pair]
-    common = [name for name in sides[0] if name in sides[1]]
-    refuse_few(len(common), "segments that both systems have", "state sd")
-    single = [_judgment_variance(list(side.values())) for side in sides]
-    known = all(part is not None for part in single)
-    noise = np.zeros(len(common))
-    if known:
-        noise = np.array(
-            [sum(float(var or 0) / len(side[name]) for var, side in zip(single, sides, strict=True)) for name in common]
-        )
-    difference = np.array([sides[0][name].mean() - sides[1][name].mean() for name in common])
-    codes, warnings = _documents(common, labels, settings, segments.tolist(), values)
-    several = [len(side[name]) > 1 for side in sides for name in common]
-    if any(several) and not known:
-        warnings.append(Notice("noise-unknown"))
-    return (pair[0], pair[1]), _Contributions(
-        difference,
-        codes,
-        sum(len(side[name]) for side in sides for name in common),
-        noise,
-        sum(float(var or 0) for var in single) if known else 0.0,
-        float(np.mean(several)) if known else None,
-        1,
-        tuple(warnings),
-    )
-
-
-def _judged(values: Array, segments: Array) -> dict[str, Array]:
-    """Return segment -> the judgments of one system on it."""
-    result: dict[str, list[float]] = {}
-    for segment, value in zip(segments, values, strict=True):
-        result.setdefault(str(segment), []).append(float(value))
-    return {name: np.array(held) for name, held in result.items()}
-
-
-def _judgment_variance(cells: Sequence[Array]) -> float | None:
-    """Return the variance of judgments of one segment, pooled over segments; None where none has several."""
-    freedom = sum(len(cell) - 1 for cell in cells)
-    return None if freedom < FEW_REPEATS else sum(float(((c - c.mean()) ** 2).sum()) for c in cells) / freedom
-
-
-FEW_REPEATS = 10
-"""Second judgments of a system's segments below which the error of a judgment is not estimated."""
-
-
-def _difference(table: TableLike, a: str, b: str, human: str, settings: MetaPlan) -> _Contributions:
-    """Return what segments, or systems, contribute to the difference of two correlations."""
-    system = settings.system
-    if system is not None and settings.segment is None and settings.level == "seg":
-        raise InputError(
-            "segment: rows are of systems: name the column of segments, which they share", setting="segment"
-        )
-    if settings.level == "sys":
-        if system is None:
-            raise InputError("system: names the column of systems, which the level sys counts", setting="system")
-        columns, labels, _ = numeric_columns(table, [a, b, human], [system], nan="omit")
-        rows, names = len(columns[a]), cluster_codes(labels[system])
-        columns = {name: np.bincount(names, column) / np.bincount(names) for name, column in columns.items()}
-        columns = _turned(columns, settings.lower)
-        refuse_few(len(columns[a]), "systems", "state correlations")
-        standardised(columns, [a, b, human])  # which refuses constant columns
-        values = _influence(columns, a, b, human)
-        return _Contributions(values, None, rows, np.zeros(len(values)), lost=3, warnings=_heavy(columns, a, b, human))
-    wanted = [name for name in (system, settings.segment) if name is not None]
-    columns, labels, _ = numeric_columns(table, [a, b, human], _labels(settings, *wanted), nan="omit")
-    columns = _turned(columns, settings.lower)
-    standardised(columns, [a, b, human])  # which refuses constant columns
-    warnings = list(_heavy(columns, a, b, human))
-    if system is not None and len(set(labels[system])) > 1:
-        warnings.append(Notice("fixed-systems", values={"systems": len(set(labels[system]))}))
-    values = _influence(columns, a, b, human)
-    return _gathered(values, labels, settings, columns[human], 3, warnings)
-
-
-def _turned(columns: dict[str, Array], lower: Sequence[str]) -> dict[str, Array]:
-    return {name: -column if name in lower else column for name, column in columns.items()}
-
-
-def _influence(columns: dict[str, Array], a: str, b: str, human: str) -> Array:
-    """Return values (n,) whose mean is the difference of two correlations, and whose variance over n is its own."""
-    z = standardised(columns, [a, b, human])
-    x, y, h = z.T
-    first, second = float((x * h).mean()), float((y * h).mean())
-    influence = (x - y) * h - first / 2 * (x * x + h * h) + second / 2 * (y * y + h * h)
-    result: Array = first - second + influence * math.sqrt(len(x) / max(1, len(x) - 3))
-    return result
-
-
-def _heavy(columns: dict[str, Array], a: str, b: str, human: str) -> tuple[Notice, ...]:
-    weight = max(tail_weight(columns[name], columns[human]) for name in (a, b))
-    return (Notice("heavy", values={"weight": weight}),) if weight > HEAVY_TAILS else ()
-
-
-def _coefficient(table: TableLike, metric: str, factors: Sequence[str], settings: DisentanglePlan) -> _Contributions:
-    """Return what segments contribute to one coefficient."""
-    wanted = [settings.segment] if settings.segment is not None else []
-    columns, labels, _ = numeric_columns(table, [metric, *factors], _labels(settings, *wanted), nan="omit")
-    n, p = len(columns[metric]), len(factors)
-    require_rows(n, p)
-    z, y = standardised(columns, factors), standardised(columns, [metric])[:, 0]
-    refuse_collinear(factors, z)
-    inverse = np.linalg.inv(z.T @ z)
-    coefficients = inverse @ z.T @ y
-    leverage = np.einsum("ij,jk,ik->i", z, inverse, z)
-    place = list(factors).index(str(settings.factor))
-    if float(np.mean((y - z @ coefficients) ** 2)) < 1e-12:
-        raise InputError(f"the factors explain all of {metric} in the pilot: nothing can be planned from it")
-    error = (y - z @ coefficients) / np.maximum(1 - leverage, 1e-9)
-    influence = n * (z @ inverse[place]) * error
-    values = coefficients[place] + influence - influence.mean()
-    return _gathered(values, labels, settings, columns[metric], p, [])
-
-
-def _gathered(
-    values: Array,
-    labels: dict[str, Labels],
-    settings: MetaPlan | DisentanglePlan,
-    scores: Array,
-    lost: int,
-    warnings: list[Notice],
-) -> _Contributions:
-    """Add up what the rows of a segment contribute, so that the estimate is the mean over segments."""
-    rows, segment = len(values), settings.segment
-    if segment is None:
-        codes: Clustered = None
-        more: list[Notice] = []
-        if settings.document is not None:
-            refuse_single(labels[settings.document], settings.document)
-            codes = cluster_codes(labels[settings.document])
-    else:
-        places = cluster_codes(labels[segment])
-        names = list(dict.fromkeys(map(str, labels[segment])))
-        # The estimate is a mean over rows: a segment counts by how many it has.
-        values = values.mean() + np.bincount(places, values - values.mean()) * len(names) / rows
-        codes, more = _documents(names, labels, settings, labels[segment], scores)
-    alone = codes is None and len(values) == rows
-    return _Contributions(
-        values, codes, rows, np.zeros(len(values)), lost=lost if alone else 1, warnings=(*warnings, *more)
-    )
-
-
 def _documents(
-    names: Sequence[str], labels: dict[str, Labels], settings: PilotColumns, segments: Labels, scores: Array
+    names: Sequence[str], labels: dict[str, Labels], settings: PilotColumns, scores: Array
 ) -> tuple[Clustered, list[Notice]]:
     """Return the document of each segment, or what speaks for some that no column names."""
+    segments = labels[str(settings.segment)]
     if settings.document is None:
         told = seem_together(segments, scores)
         return None, [Notice("documents-unknown", values={"why": told})] if told else []
     refuse_single(labels[settings.document], settings.document)
-    of = document_of_segment(labels[str(settings.segment)], labels[settings.document], settings.document)
-    return cluster_codes([of[str(name)] for name in names]), []
+    of = document_of_segment(segments, labels[settings.document], settings.document)
+    return cluster_codes([of[name] for name in names]), []
 
 
-def _labels(settings: PilotColumns, *names: str) -> list[str]:
-    return [*names, *([settings.document] if settings.document is not None else [])]
+def _labels(settings: PilotColumns, *names: str | None) -> list[str]:
+    return [name for name in (*names, settings.document) if name is not None]
 
 
-def _named(settings: PilotColumns, count: int) -> list[str]:
-    """Return the columns of scores, of which so many are needed."""
+def _scores(settings: ComparePlan | MetaPlan, count: int, *stated: str) -> list[str]:
+    """Return the columns of scores of a pilot, of which so many are needed; refuse what else would be stated."""
+    for name in stated:
+        if getattr(settings, name) not in (None, ()):
+            raise InputError(f"{name}: goes without a table, which says it itself: leave it out", setting=name)
     names = list(dict.fromkeys(settings.columns))
     if len(names) != count:
         many = "one column of scores" if count == 1 else "the two metrics to compare"
         raise InputError(f"columns: name {many} ({', '.join(names) or 'none are named'})", setting="columns")
     return names
-
-
-def _refuse_aimless(settings: PlanSettings) -> None:
-    if not settings.aimed:
-        raise InputError(
-            "effect or width: say how small an effect shall be found, or how wide the interval may be", setting="effect"
-        )
-
-
-def _refuse_missing(value: object, name: str, what: str) -> None:
-    if value is None:
-        raise InputError(f"{name}: without a pilot, state {what}", setting=name)
-
-
-def _refuse_stated(settings: PlanSettings, *names: str) -> None:
-    for name in names:
-        if getattr(settings, name) not in (None, ()):
-            raise InputError(f"{name}: goes without a table, which says it itself: leave it out", setting=name)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from bsx.analysis.planning.result import PlanStep, Spread
 from bsx.analysis.planning.settings import PlanSettings
-from bsx.analysis.stats.resample import Clustered, Indices, all_counts, drawn_units
+from bsx.analysis.stats.resample import Clustered
 from bsx.analysis.stats.rowwise import clip_variance
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -61,28 +60,25 @@ def detectable(se: float, df: float, alpha: float, power: float) -> float:
     return float(search.brentq(lambda effect: power_of(effect, se, df, alpha) - power, 0.0, 60 * se, xtol=1e-9 * se))
 
 
-def study(units: int, documents: int | None, spread: Spread, lost: int, settings: PlanSettings) -> PlanStep:
-    """Return what a study of so many units can do.
+def sized(count: int, spread: Spread, clustered: bool, lost: int, settings: PlanSettings) -> PlanStep:
+    """Return what a study of so many documents can do, or of so many units where there are none.
 
     Args:
-        units: segments, rows or systems.
-        documents: that they come from; None if each stands alone.
+        count: documents or units.
         spread: of the estimate.
-        lost: degrees of freedom that are not left, of the documents or units.
+        clustered: whether there are documents.
+        lost: degrees of freedom that are not left.
         settings: effect and alpha.
     """
-    df = max(1, (units if documents is None else documents) - lost)
-    se = math.sqrt(spread.variance / units)
-    judgments = None if spread.judgments is None else round(2 * units * spread.judgments)
-    power = math.nan if settings.effect is None else power_of(settings.effect, se, df, settings.alpha)
-    return PlanStep(units, documents, judgments, power, width_of(se, df, settings.alpha))
-
-
-def sized(count: int, spread: Spread, clustered: bool, lost: int, settings: PlanSettings) -> PlanStep:
-    """Return the study of so many documents, or of so many units where there are none."""
-    if not clustered:
-        return study(count, None, spread, lost, settings)
-    return study(max(count, round(count * spread.document_size)), count, spread, lost, settings)
+    units = max(count, round(count * spread.document_size)) if clustered else count
+    df, se = max(1, count - lost), math.sqrt(spread.variance / units)
+    return PlanStep(
+        units,
+        count if clustered else None,
+        None if spread.judgments is None else round(2 * units * spread.judgments),
+        math.nan if settings.effect is None else power_of(settings.effect, se, df, settings.alpha),
+        width_of(se, df, settings.alpha),
+    )
 
 
 def smallest(spread: Spread, clustered: bool, lost: int, settings: PlanSettings) -> PlanStep:
@@ -110,25 +106,10 @@ def smallest(spread: Spread, clustered: bool, lost: int, settings: PlanSettings)
     return sized(high, spread, clustered, lost, settings)
 
 
-def curve(needed: PlanStep, there: int | None, spread: Spread, lost: int, settings: PlanSettings) -> list[PlanStep]:
-    """Return studies from a quarter to three times the smallest one, and one of the pilot's size."""
-    clustered = needed.documents is not None
-    count = needed.units if needed.documents is None else needed.documents
-    counts = {max(lost + 1, round(share * count)) for share in (0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3)}
-    return [
-        sized(count, spread, clustered, lost, settings)
-        for count in sorted(counts | ({there} if there is not None else set()))
-    ]
-
-
-def moments(values: Array, noise: Array, clusters: Clustered) -> Array:
-    """Return what variances are made of, by cluster: size, sum, sum of squares, and sum of noise variances (4, G)."""
-    groups = np.arange(len(values)) if clusters is None else clusters
-    return np.stack([np.bincount(groups, weight) for weight in (np.ones(len(values)), values, values**2, noise)])
-
-
-def components(sums: Array, counts: Array | None = None) -> tuple[Array, Array, Array]:
-    """Return total variance, the documents' part of it, and mean noise, each (b,), of documents drawn counts (b, G).
+def components(
+    values: Array, noise: Array, clusters: Clustered, counts: Array | None = None
+) -> tuple[Array, Array, Array]:
+    """Return total variance, the documents' part of it, and mean noise, each (b,).
 
     What stays inside documents is the mean square within them; the documents' part is what the robust variance of the
     mean, from documents' sums, has beyond it. So the pilot's own standard error is the one over documents that a
@@ -136,9 +117,17 @@ def components(sums: Array, counts: Array | None = None) -> tuple[Array, Array, 
     of one size this is the analysis of variance.
 
     Source: Searle, Casella & McCulloch 1992 for the parts; Liang & Zeger 1986 for the robust variance.
+
+    Args:
+        values: what each unit contributes (units,).
+        noise: variance that the error of its judgments adds to each (units,).
+        clusters: their documents.
+        counts: how often each document, or unit without documents, was drawn (b, G); once unless given.
     """
-    counts = np.ones((1, sums.shape[1])) if counts is None else counts
+    places = np.arange(len(values)) if clusters is None else clusters
+    sums = np.stack([np.bincount(places, weight) for weight in (np.ones(len(values)), values, values**2, noise)])
     size, total, square, noise = sums
+    counts = np.ones((1, len(size))) if counts is None else counts
     groups, n = counts.sum(axis=1), counts @ size
     mean = counts @ total / n
     within = counts @ clip_variance(square - total**2 / size, square)
@@ -153,36 +142,23 @@ def components(sums: Array, counts: Array | None = None) -> tuple[Array, Array, 
     return inside + shared, shared, counts @ noise / n
 
 
-def interval_of_needed(
-    needed: PlanStep, variance: float, drawn: Array, units: int, settings: PlanSettings
-) -> tuple[int, int]:
+def interval_of_needed(needed: int, drawn: Array, units: int, confidence: float) -> tuple[int, int]:
     """Return the interval of the number of units: from the spread of the logarithm of resampled variances.
 
     Of few units a resample does not show how heavy tails are: the spread is at least that of normal scores.
 
     Args:
-        needed: the smallest study.
-        variance: that it rests on.
-        drawn: the same from resamples of the pilot (resamples,).
+        needed: units of the smallest study.
+        drawn: the variance it rests on, in resamples of the pilot (resamples,).
         units: how many things were drawn.
-        settings: level of the interval.
+        confidence: level of the interval.
     """
     drawn = drawn[drawn > 0]
-    if len(drawn) < 2 or variance <= 0:
-        return needed.units, needed.units
-    half = need("scipy.stats", "intervals").t.isf((1 - settings.confidence) / 2, units - 1)
+    if len(drawn) < 2:
+        return needed, needed
+    half = need("scipy.stats", "intervals").t.isf((1 - confidence) / 2, units - 1)
     half *= max(float(np.log(drawn).std(ddof=1)) * math.sqrt(units / (units - 1)), math.sqrt(2 / (units - 1)))
-    ends = [needed.units * math.exp(sign * half) for sign in (-1, 1)]
-    return max(1, math.floor(ends[0])), math.ceil(ends[1])
-
-
-def resampled(
-    values: Array, noise: Array, clusters: Clustered, of: Callable[[Array, Array, Array], Array], settings: PlanSettings
-) -> Array:
-    """Return what a function makes of total variance, the documents' part and noise in resamples of the pilot."""
-    units = drawn_units(len(values), clusters)
-    counts = all_counts(settings.resamples, units, settings.seed)
-    return of(*components(moments(values, noise, clusters), counts))
+    return max(1, math.floor(needed * math.exp(-half))), math.ceil(needed * math.exp(half))
 
 
 def refuse_few(units: int, name: str, otherwise: str) -> None:
@@ -195,9 +171,3 @@ def refuse_few(units: int, name: str, otherwise: str) -> None:
         raise InputError(
             f"a pilot of {units} {name} is too small to plan from: at least {FEWEST} {name}, or {otherwise}"
         )
-
-
-def sizes(clusters: Indices) -> tuple[float, float]:
-    """Return units a document, plain and with each document weighted by its size."""
-    held = np.bincount(clusters).astype(np.float64)
-    return float(held.mean()), float((held**2).sum() / held.sum())

@@ -75,7 +75,7 @@ class Pilot:
         units: segments, rows or systems.
         documents: None without documents.
         rows: of the table that were used.
-        estimate: the difference or coefficient in it.
+        estimate: the difference in it.
         ci: its interval, by the plan's own standard error.
         spread: as it is in the pilot.
         power: that a study of the pilot's size has; NaN where an interval is planned.
@@ -102,9 +102,9 @@ class PlanResult(Result):
 
     Attributes:
         design: what is studied.
-        a: the first system or metric; of disentangle the metric; empty where nothing names it.
-        b: the second; of disentangle the factor.
-        score: the column of scores that systems are compared by, or of human judgments; empty for disentangle.
+        a: the first system or metric; empty where nothing names it.
+        b: the second.
+        score: the column of scores that systems are compared by, or of human judgments.
         units: what is counted.
         aim: the effect that shall be found, or None for an interval.
         needed: the smallest study that does what is asked for.
@@ -119,7 +119,7 @@ class PlanResult(Result):
 
     kind: ClassVar[str] = "plan"
 
-    design: Literal["compare", "meta", "disentangle"]
+    design: Literal["compare", "meta"]
     a: str
     b: str
     score: str

@@ -1,4 +1,4 @@
-"""Settings of plans: what `plan_compare`, `plan_meta` and `plan_disentangle` take, and what the commands show."""
+"""Settings of plans: what `plan_compare` and `plan_meta` take, and what the commands show."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from bsx.support.settings import BaseSettings
 class PlanSettings(BaseSettings):
     """What a study shall be able to find, and what its segments are like."""
 
-    effect: Annotated[
-        float | None, Field(gt=0, lt=1e12, description="Smallest difference, or coefficient, that shall be found.")
-    ] = None
+    effect: Annotated[float | None, Field(gt=0, lt=1e12, description="Smallest difference that shall be found.")] = None
     width: Annotated[
         float | None, Field(gt=0, lt=1e12, description="Or: from end to end, how wide the interval may be.")
     ] = None
@@ -47,11 +45,6 @@ class PlanSettings(BaseSettings):
         if self.power <= self.alpha:
             raise ValueError(f"power: must be more than alpha, {self.alpha:g} (got {self.power:g})")
         return self
-
-    @property
-    def aimed(self) -> bool:
-        """Whether it is said what the study is for."""
-        return self.effect is not None or self.width is not None
 
 
 class PilotColumns(BaseSettings):
@@ -112,14 +105,3 @@ class MetaPlan(PilotColumns, PlanSettings):
         Sequence[float | str],
         Field(description="Without a pilot: of A and B with human scores, and of A with B: .5,.45,.7."),
     ] = ()
-
-
-class DisentanglePlan(PilotColumns, PlanSettings):
-    """One standardised coefficient of a regression of a metric on factors."""
-
-    factor: Annotated[str | None, Field(description="The factor whose coefficient it is.")] = None
-    factor_columns: Annotated[Sequence[str], Field(description="All factors of the regression.")] = ()
-    r2: Annotated[float | None, Field(ge=0, lt=1, description="Without a pilot: R² of the regression.")] = None
-    vif: Annotated[
-        float | None, Field(ge=1, lt=1e12, description="Without a pilot: variance inflation of the factor. [1]")
-    ] = None

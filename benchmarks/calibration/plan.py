@@ -1,4 +1,4 @@
-"""Does a planned study have the power it was planned for? Worlds of systems, metrics' correlations and coefficients."""
+"""Does a planned study have the power it was planned for? Worlds of systems and metrics' correlations."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.calibration.worlds import Section, Table, World
-from bsx.analysis.planning.designs import plan_compare, plan_disentangle, plan_meta
+from bsx.analysis.planning.designs import plan_compare, plan_meta
 from bsx.analysis.planning.power import smallest
 from bsx.analysis.planning.result import PlanResult
 from bsx.analysis.planning.settings import ComparePlan
-from bsx.analysis.stats.regression import fit_ols
 from bsx.analysis.stats.resample import bootstrap_counts, bootstrap_p
 from bsx.analysis.stats.significance import williams
 from bsx.support.checks import Array
@@ -215,72 +214,6 @@ def _truth(systems: int, shared: float, heavy: bool) -> int:
     return plan_meta(large, **how, segment="segment").needed.units
 
 
-EFFECT = 0.15  # standardised coefficient
-
-
-def regression(rng: np.random.Generator, segments: int, systems: int = 1, shared: float = 0.0) -> Columns:
-    """Return a metric of two factors that correlate .5, with a coefficient of EFFECT; segments share their parts."""
-
-    def draw() -> Array:
-        own = np.sqrt(1 - shared) * rng.normal(size=(segments, systems))
-        result: Array = np.sqrt(shared) * rng.normal(size=(segments, 1)) + own
-        return result
-
-    sem = draw()
-    lex = 0.5 * sem + np.sqrt(0.75) * draw()
-    explained = 0.5 * sem + EFFECT * lex
-    metric = explained + np.sqrt(1 - R2) * draw()
-    names = np.repeat([f"s{i}" for i in range(segments)], systems).tolist()
-    return {"metric": metric.ravel(), "sem": sem.ravel(), "lex": lex.ravel(), "segment": names}
-
-
-R2 = 0.25 + EFFECT**2 + 2 * 0.5 * EFFECT * 0.5
-
-
-def coefficient_found(columns: Columns, clustered: bool) -> bool:
-    """Return whether the coefficient of lex is significant."""
-    x = np.stack([columns["sem"], columns["lex"]], axis=1)
-    x, y = (x - x.mean(axis=0)) / x.std(axis=0), columns["metric"] - columns["metric"].mean()
-    fit = fit_ols(y, x, se="cluster", clusters=columns["segment"]) if clustered else fit_ols(y, x, se="hc3")
-    return bool(fit.p[1] < LEVEL)
-
-
-@functools.cache
-def _regression() -> PlanResult:
-    return plan_disentangle(None, effect=EFFECT, r2=R2, vif=1 / 0.75, factor_columns=["sem", "lex"])
-
-
-def coefficient_stated(rng: np.random.Generator) -> Mapping[str, bool]:
-    """Independent rows, stated R² and variance inflation."""
-    return {"power": coefficient_found(regression(rng, _regression().needed.units), False)}
-
-
-def coefficient_pilot(rng: np.random.Generator, segments: int, systems: int, shared: float) -> Mapping[str, bool]:
-    """A pilot of segments that systems share."""
-    pilot = regression(rng, segments, systems, shared)
-    how: Columns = {
-        **{"effect": EFFECT, "columns": ["metric"], "factor_columns": ["sem", "lex"], "factor": "lex"},
-        "resamples": 200,
-    }
-    plan = plan_disentangle(pilot, **how, segment="segment")
-    low, high = plan.needed_ci or (0, 0)
-    found = {
-        "power": coefficient_found(regression(rng, plan.needed.units, systems, shared), systems > 1),
-        "interval of n": low <= _true_rows(systems, shared) <= high,
-    }
-    if systems > 1:
-        naive = regression(rng, round(plan_disentangle(pilot, **how).needed.units / systems), systems, shared)
-        found["power, shared segments ignored"] = coefficient_found(naive, True)
-    return found
-
-
-@functools.cache
-def _true_rows(systems: int, shared: float) -> int:
-    large = regression(np.random.default_rng(7), 60_000, systems, shared)
-    how: Columns = {"columns": ["metric"], "factor_columns": ["sem", "lex"], "factor": "lex", "resamples": 20}
-    return plan_disentangle(large, effect=EFFECT, segment="segment", **how).needed.units
-
-
 def _world(name: str, run: Any, **how: Any) -> World:
     """Return a world whose data set is its random numbers: what is drawn depends on what is planned."""
     return World(name, _same, partial(run, **how))
@@ -363,17 +296,6 @@ SECTION = Section(
                     shared=0.5,
                     heavy=False,
                 ),
-            ],
-        ),
-        Table(
-            "One coefficient",
-            "Two factors that correlate .5; a standardised coefficient of .15. Rows are independent (HC3), or 6 "
-            "systems share segments, and half of factors and errors with them (clusters).",
-            ("power", "power, shared segments ignored", "interval of n"),
-            [
-                _world("stated: R² .35, VIF 1.33", coefficient_stated),
-                _world("pilot: 150 rows", coefficient_pilot, segments=150, systems=1, shared=0.0),
-                _world("pilot: 60 segments x 6 systems", coefficient_pilot, segments=60, systems=6, shared=0.5),
             ],
         ),
     ],

@@ -13,7 +13,7 @@ from bsx.cli.output import group, progress_bar, say, write_shown
 from bsx.jobs import comparing, evaluating, planning
 from bsx.jobs.comparing import CompareRun
 from bsx.jobs.evaluating import MetaRun
-from bsx.jobs.planning import PlanCompareRun, PlanDisentangleRun, PlanMetaRun
+from bsx.jobs.planning import PlanCompareRun, PlanMetaRun
 from bsx.jobs.protocols import ProtocolRun, protocol_table
 from bsx.jobs.scoring.answer import EvaluateRun
 from bsx.jobs.scoring.answer import evaluate as run_evaluation
@@ -124,14 +124,4 @@ def plan_compare(
 def plan_meta(settings: PlanMetaRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
     """Plan a comparison of two metrics by their correlations with human judgments."""
     result = planning.plan_meta(**set_fields(settings))
-    write_shown(result, [settings.table] if settings.table is not None else [], format, output, full=full)
-
-
-@plan.command("disentangle")
-@command(PlanDisentangleRun, leave_out=("system",))
-def plan_disentangle(
-    settings: PlanDisentangleRun, format: TableFormat = None, output: Output = None, full: Full = False
-) -> None:
-    """Plan a regression of a metric on factors, for one standardised coefficient."""
-    result = planning.plan_disentangle(**set_fields(settings))
     write_shown(result, [settings.table] if settings.table is not None else [], format, output, full=full)

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from bsx.jobs.baselines import BaselineSettings as BaselineSettings, ComputedBaseline as ComputedBaseline
     from bsx.jobs.baselines import baseline as baseline
     from bsx.jobs.layers import TuneSettings as TuneSettings, Tuning as Tuning, tune as tune
-    from bsx.jobs.planning import PlanCompareRun as PlanCompareRun, PlanDisentangleRun as PlanDisentangleRun
+    from bsx.jobs.planning import PlanCompareRun as PlanCompareRun
     from bsx.jobs.planning import PlanMetaRun as PlanMetaRun, plan_compare as plan_compare, plan_meta as plan_meta
-    from bsx.jobs.planning import plan_disentangle as plan_disentangle
     from bsx.jobs.protocols import ProtocolRun as ProtocolRun, protocol_table as protocol_table
     from bsx.jobs.probing import ProbeSettings as ProbeSettings, probe as probe
     from bsx.jobs.training import CurveSettings as CurveSettings, train_curve as train_curve

@@ -8,20 +8,20 @@ from typing import Annotated
 from pydantic import Field
 
 from bsx.analysis.planning.designs import plan_compare as design_compare
-from bsx.analysis.planning.designs import plan_disentangle as design_disentangle
 from bsx.analysis.planning.designs import plan_meta as design_meta
 from bsx.analysis.planning.result import PlanResult
-from bsx.analysis.planning.settings import ComparePlan, DisentanglePlan, MetaPlan, PilotColumns
+from bsx.analysis.planning.settings import ComparePlan, MetaPlan
 from bsx.data.columns import Labels, read_columns
-from bsx.data.sidecar import factor_columns, known_signatures, scored_columns
+from bsx.data.sidecar import known_signatures, scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.tables import FORMATS, TableSettings, find_columns, turned
 from bsx.support.checks import Array
-from bsx.support.settings import Option, set_fields, settled
-from bsx.support.untyped import Settings
+from bsx.support.settings import Option, refuse_idle, set_fields, settled
 
 _PILOT = f"Pilot: a table, {FORMATS}; none plans from stated variances."
+_ROLES = ("system", "segment", "document", "human")
+_IDLE = ("columns", "segment", "document", "system")
 
 
 class PlanCompareRun(ComparePlan, TableSettings):
@@ -32,12 +32,6 @@ class PlanCompareRun(ComparePlan, TableSettings):
 
 class PlanMetaRun(MetaPlan, TableSettings):
     """A comparison of two metrics to plan, and the table that holds a pilot of it."""
-
-    table: Annotated[str | None, Field(description=_PILOT), Option(argument=True)] = None
-
-
-class PlanDisentangleRun(DisentanglePlan, TableSettings):
-    """A regression to plan, and the table that holds a pilot of it."""
 
     table: Annotated[str | None, Field(description=_PILOT), Option(argument=True)] = None
 
@@ -54,15 +48,17 @@ def plan_compare(settings: PlanCompareRun) -> PlanResult:
         InputError: for a pilot or settings that cannot be used.
     """
     if settings.table is None:
-        _refuse_columns(settings, "system", "systems")
+        refuse_idle(dict(settings), PlanCompareRun, "without a table", *_IDLE, "systems")
         return design_compare(None, **set_fields(settings, "table"))
     table = Table(settings.table)
-    roles = find_columns(table.columns, _asked(settings, "system"), "system", "segment", "document", "human")
-    columns = list(settings.columns) or scored_columns(table.name, table.columns) or roles["human"]
-    found = {name: _first(roles[name]) for name in ("system", "segment", "document")}
-    read = _read(table, columns, [*found.values()])
-    plan = design_compare(read, **{**_given(settings), **found, "columns": columns})
-    return _signed(plan, table, columns)
+    found = _found(settings, table)
+    human = found.pop("human")
+    columns = list(settings.columns) or scored_columns(table.name, table.columns)
+    columns = columns or [name for name in [human] if name is not None]
+    plan = design_compare(
+        _read(table, columns, found), **{**set_fields(settings, "table"), **found, "columns": columns}
+    )
+    return replace(plan, signatures=known_signatures(table.name, columns))
 
 
 @settled(PlanMetaRun)
@@ -77,74 +73,30 @@ def plan_meta(settings: PlanMetaRun) -> PlanResult:
         InputError: for a pilot or settings that cannot be used.
     """
     if settings.table is None:
-        _refuse_columns(settings, "system", "human", "lower")
+        refuse_idle(dict(settings), PlanMetaRun, "without a table", *_IDLE, "human", "lower")
         return design_meta(None, **set_fields(settings, "table"))
     table = Table(settings.table)
-    roles = find_columns(table.columns, _asked(settings, "system", "human"), "system", "segment", "document", "human")
-    columns = list(settings.columns) or scored_columns(table.name, table.columns)
-    found = {name: _first(roles[name]) for name in ("system", "segment", "document", "human")}
-    if found["human"] is None:
+    found = _found(settings, table)
+    columns, human = list(settings.columns) or scored_columns(table.name, table.columns), found["human"]
+    if human is None:
         there = ", ".join(table.columns)
         raise InputError(f"human names the column of human scores; it has {there}", file=table.name)
-    read = _read(table, [*columns, found["human"]], [found["system"], found["segment"], found["document"]])
+    read = _read(table, [*columns, human], {**found, "human": None})
     less, notes = turned(table, columns, settings.lower)
-    plan = design_meta(read, **{**_given(settings), **found, "columns": columns, "lower": less})
-    return replace(_signed(plan, table, columns), notes=tuple(notes))
+    plan = design_meta(read, **{**set_fields(settings, "table"), **found, "columns": columns, "lower": less})
+    return replace(plan, signatures=known_signatures(table.name, columns), notes=tuple(notes))
 
 
-@settled(PlanDisentangleRun)
-def plan_disentangle(settings: PlanDisentangleRun) -> PlanResult:
-    """Plan a regression for one coefficient; `bsx.analysis.plan_disentangle` works on columns.
-
-    Args:
-        settings: see `PlanDisentangleRun`.
-
-    Raises:
-        UnknownNameError: for a missing column.
-        InputError: for a pilot or settings that cannot be used.
-    """
-    if settings.system is not None:
-        raise InputError("system has no effect here: what rows share is their segments and documents", setting="system")
-    if settings.table is None:
-        _refuse_columns(settings)
-        return design_disentangle(None, **set_fields(settings, "table"))
-    table = Table(settings.table)
-    roles = find_columns(table.columns, _asked(settings), "segment", "document")
-    columns = list(settings.columns) or scored_columns(table.name, table.columns)
-    factors = list(settings.factor_columns) or factor_columns(table.name, table.columns)
-    found = {name: _first(roles[name]) for name in ("segment", "document")}
-    read = _read(table, [*columns, *factors], [*found.values()])
-    plan = design_disentangle(read, **{**_given(settings), **found, "columns": columns, "factor_columns": factors})
-    return _signed(plan, table, [*columns, *factors])
+def _found(settings: PlanCompareRun | PlanMetaRun, table: Table) -> dict[str, str | None]:
+    """Return what holds systems, segments, documents and human scores: as named, or by the usual names."""
+    asked = {name: getattr(settings, name, None) for name in _ROLES}
+    return {role: next(iter(names), None) for role, names in find_columns(table.columns, asked, *_ROLES).items()}
 
 
-def _asked(settings: PilotColumns, *names: str) -> dict[str, str | None]:
-    return {name: getattr(settings, name) for name in ("segment", "document", *names)}
-
-
-def _read(table: Table, numbers: list[str], labels: list[str | None]) -> dict[str, Array | Labels]:
-    there = [name for name in dict.fromkeys(labels) if name is not None]
-    pair = ["lp"] if "lp" in table.columns and "lp" not in there else []
-    read = read_columns(table, list(dict.fromkeys(numbers)), [*there, *pair])
+def _read(table: Table, numbers: list[str], labels: dict[str, str | None]) -> dict[str, Array | Labels]:
+    named = [name for name in dict.fromkeys(labels.values()) if name is not None]
+    pair = ["lp"] if "lp" in table.columns and "lp" not in named else []
+    read = read_columns(table, list(dict.fromkeys(numbers)), [*named, *pair])
     if pair and len(set(read["lp"])) > 1:  # segments are numbered within language pairs
         raise InputError(f"column 'lp': {len(set(read['lp']))} language pairs: plan one at a time", file=table.name)
     return read
-
-
-def _first(names: list[str]) -> str | None:
-    return names[0] if names else None
-
-
-def _given(settings: PilotColumns) -> Settings:
-    return set_fields(settings, "table", "columns", "factor_columns", "system", "segment", "document", "human")
-
-
-def _refuse_columns(settings: PilotColumns, *names: str) -> None:
-    """Refuse columns where no table is given."""
-    for name in ("columns", "segment", "document", *names):
-        if getattr(settings, name) not in (None, ()):
-            raise InputError(f"{name} has no effect without a table: leave it out, or name a pilot", setting=name)
-
-
-def _signed(plan: PlanResult, table: Table, columns: list[str]) -> PlanResult:
-    return replace(plan, signatures=known_signatures(table.name, columns))

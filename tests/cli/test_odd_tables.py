@@ -66,15 +66,6 @@ _COMBINE = "ensemble four.tsv --columns a,b --human human --resamples 20"
         ("adversarial pairs labels.tsv --columns a", "at least 2 sets with each label are needed"),
         ("plan meta pilot.tsv --columns a,flat --human human --effect 0.1", "column 'flat': all 90 values are 1"),
         ("plan meta pilot.tsv --columns a,human --human human --effect 0.1", "the column 'human' is named twice"),
-        ("plan disentangle pilot.tsv --columns a --factor-columns sem,lex --effect 0.1", "factor: name the one to"),
-        (
-            "plan disentangle pilot.tsv --columns a --factor-columns sem,a --factor sem --effect 0.1",
-            "column 'a' is named twice",
-        ),
-        (
-            "plan disentangle pilot.tsv --columns human --factor-columns sem,lex --factor sem --effect 0.1",
-            "the factors explain all of human",
-        ),
     ],
 )
 @pytest.mark.usefixtures("tables")

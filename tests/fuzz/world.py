@@ -48,7 +48,6 @@ RIGHT: dict[str, str] = {
     "ensemble factors": "scores.tsv --columns a,b --human h --how factors --factor-columns x1,x2 --resamples 20",
     "plan meta": "systems.tsv --human h --columns a,b --segment seg --effect 0.2 --resamples 20 --format json",
     "plan compare": "--effect 0.2 --sd 1 --icc 0.1 --document-size 8 --noise 0.3 --judgments 2",
-    "plan disentangle": "systems.tsv --columns a --factor-columns x1,x2 --factor x1 --width 0.5 --resamples 20",
     "report": "scores.tsv -o {out}/r.html",
     "convert": "scores.tsv -o {out}/c.jsonl",
     "train": "esim train.tsv --valid valid.tsv -o {out}/t -m bert --hidden 4 --epochs 1",

@@ -25,8 +25,8 @@ from bsx.encode.session import Encoders
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.metrics.base import Metric, PairMetric
 from bsx.metrics.embedding.base import EncoderMetric
-from bsx.metrics.judging.asking import size_of
-from bsx.metrics.judging.judge import JudgeConfig
+from bsx.metrics.judging.config import JudgeConfig
+from bsx.metrics.judging.endpoint import size_of
 from bsx.metrics.learned.external import ExternalConfig
 from bsx.metrics.learned.trained import Trained
 from bsx.metrics.run import score_corpus

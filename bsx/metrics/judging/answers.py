@@ -1,4 +1,4 @@
-"""What a judge's answer says: a score, the errors it names, or that it cannot be read; nothing is guessed."""
+"""What a judge's answer says: a score, or that it cannot be read; nothing is guessed."""
 
 from __future__ import annotations
 
@@ -19,25 +19,9 @@ _LISTED = re.compile(r"\[['\"](\d+)['\"]\]")  # as GEMBA's code takes it
 _HEADER = re.compile(r"(critical|major|minor)\s*:\s*(.*)", re.IGNORECASE)
 _DRESS = re.compile(r"^(?:[-*•]\s+|[*#_]+\s*)+|[*_]+$")  # Markdown around a line
 _NO_ERROR = re.compile(r"no[- ]errors?\b[.]?", re.IGNORECASE)
-_QUOTED = re.compile(r"(?P<category>[^\"“”„«»]*?)\s*[-–—:]\s*[\"“„«](?P<text>.*)[\"”“»]", re.DOTALL)
+_QUOTED = re.compile(r"([^\"“”„«»]*?)\s*[-–—:]\s*[\"“„«].*[\"”“»]", re.DOTALL)
 _CATEGORIES = ("accuracy", "fluency", "locale convention", "style", "terminology", "non-translation", "other")
-_SHOWN = 40  # characters of a number in a message
 _GRAVEST = ("critical", "major", "minor")
-
-
-@dataclass(frozen=True)
-class Named:
-    """An error that an answer names.
-
-    Attributes:
-        severity: ``critical``, ``major`` or ``minor``.
-        category: as the answer spells it, in small letters.
-        text: what it quotes; "" if it quotes nothing.
-    """
-
-    severity: str
-    category: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -47,13 +31,11 @@ class Verdict:
     Attributes:
         score: NaN if the answer cannot be read.
         problem: why it cannot, in a few words.
-        errors: what it names, the gravest first.
         weighted: whether the score is a mean weighted by probabilities.
     """
 
     score: float
     problem: str | None = None
-    errors: tuple[Named, ...] = ()
     weighted: bool = False
 
 
@@ -65,6 +47,13 @@ def read_answer(
 ) -> Verdict:
     """Read an answer.
 
+    The score of a scale of which the prompt asks for probabilities is the mean of its scores, weighted by them; tokens
+    that are no score, such as ``**``, count for nothing, so that the weights add up to 1 (Liu et al. 2023, equation 1).
+
+    >>> how = NumberAnswer(kind="number", low=1.0, high=5.0, where="start", weighted=True)
+    >>> round(read_answer(how, "4", "stop", [("4", -0.2231), (" 2", -1.6094)]).score, 3)
+    3.6
+
     Args:
         how: what the prompt asks for.
         content: the answer.
@@ -72,36 +61,24 @@ def read_answer(
         scores: the tokens that could have stood where the score stands, each with its log probability.
     """
     if finish not in (*_WHOLE, CUT):
-        return _unread(f"it ended by {finish or 'nothing that was said'}")
+        return Verdict(math.nan, f"it ended by {finish or 'nothing that was said'}")
     if not content.strip():
-        return _unread("it is empty")
+        return Verdict(math.nan, "it is empty")
     if isinstance(how, SpanAnswer):
-        return _unread("it is cut off at max_tokens") if finish == CUT else _errors(how, content)
-    value = _number(how, content.strip(), cut=finish == CUT)
+        value = "it is cut off at max_tokens" if finish == CUT else _errors(how, content)
+    else:
+        value = _number(how, content.strip(), cut=finish == CUT)
     if isinstance(value, str):
-        return _unread(value)
-    whole = value.is_integer()  # of a number such as 4.5 the tokens hold a part
-    mean = weighted_score(how, scores) if how.weighted and whole else None
-    return Verdict(value) if mean is None else Verdict(mean, weighted=True)
-
-
-def weighted_score(how: NumberAnswer, tokens: Sequence[tuple[str, float]]) -> float | None:
-    """Return the mean of the scores of a scale, weighted by their probabilities; None if none of them is given.
-
-    Tokens that are no score of the scale, such as ``**``, count for nothing, so that the weights add up to 1.
-
-    Source: Liu et al. 2023, equation 1.
-
-    >>> how = NumberAnswer(kind="number", low=1.0, high=5.0, weighted=True)
-    >>> round(weighted_score(how, [("4", -0.2231), (" 2", -1.6094)]), 3)
-    3.6
-    """
+        return Verdict(math.nan, value)
     weights: dict[int, float] = {}
-    for token, log in tokens:
-        if (score := as_score(how, token)) is not None and math.isfinite(log):
-            weights[score] = weights.get(score, 0.0) + math.exp(log)
+    if isinstance(how, NumberAnswer) and how.weighted and value.is_integer():  # of 4.5 the tokens hold a part
+        for token, log in scores:
+            if (score := as_score(how, token)) is not None and math.isfinite(log):
+                weights[score] = weights.get(score, 0.0) + math.exp(log)
     total = sum(weights.values())
-    return sum(score * weight for score, weight in weights.items()) / total if total > 0 else None
+    if total > 0:
+        return Verdict(sum(score * weight for score, weight in weights.items()) / total, weighted=True)
+    return Verdict(value)
 
 
 def as_score(how: NumberAnswer, token: str) -> int | None:
@@ -110,15 +87,13 @@ def as_score(how: NumberAnswer, token: str) -> int | None:
     return int(text) if re.fullmatch("[0-9]", text) and how.low <= int(text) <= how.high else None
 
 
-def _unread(problem: str) -> Verdict:
-    return Verdict(math.nan, problem)
-
-
 def _number(how: NumberAnswer, answer: str, *, cut: bool) -> float | str:
     """Return the number of an answer, or why it has none.
 
     As GEMBA's code: the answer holds one number, or is ``['90']`` or ``90/100``. Otherwise than there, ``85.5`` is one
-    number, and a sign belongs to it. A number is read whole or not at all: see `_read`.
+    number, and a sign belongs to it. A number is read whole or not at all: ``1e2`` is 100 and ``8,5`` is 8.5; ``0x55``,
+    ``85th``, ``1.2.3`` and ``1,000`` are none. A unit in a script without small and capital letters may follow at once,
+    unless it is itself a number: ``85分``, but not ``8千``.
     """
     whole = _LISTED.fullmatch(answer) or re.fullmatch(rf"(\d+(?:\.\d+)?)\s*/\s*{how.high:g}", answer)
     if how.where == "only" and whole:
@@ -133,34 +108,22 @@ def _number(how: NumberAnswer, answer: str, *, cut: bool) -> float | str:
     text, rest = found[0]
     if cut and not rest.strip(".,"):
         return "it is cut off at max_tokens where the number stands"
-    value = _read(text, rest[:1])
-    text = text[:_SHOWN]
-    if value is None:
-        return f"{text} may be a part of something else, or another number"
-    return value if how.low <= value <= how.high else f"{text} is not from {how.low:g} to {how.high:g}"
-
-
-def _read(text: str, following: str) -> float | None:
-    """Return the value of what looks like a number; None if it may be another one, or a part of something else.
-
-    ``1e2`` is 100 and ``8,5`` is 8.5; ``0x55``, ``85th``, ``1.2.3`` and ``1,000`` are none. A unit in a script without
-    small and capital letters may follow at once, unless it is itself a number: ``85分``, but not ``8千``.
-
-    Args:
-        text: digits with marks.
-        following: the character after it.
-    """
-    joined = following == "_" or following.isnumeric() or following.lower() != following.upper()
+    follows = rest[:1]
+    joined = follows == "_" or follows.isnumeric() or follows.lower() != follows.upper()
     if joined or not _PLAIN.fullmatch(text) or _THOUSANDS.fullmatch(text):
-        return None
-    return float(text.replace("−", "-").replace("–", "-").replace(",", "."))
+        return f"{text[:40]} may be a part of something else, or another number"
+    value = float(text.replace("−", "-").replace("–", "-").replace(",", "."))
+    return value if how.low <= value <= how.high else f"{text[:40]} is not from {how.low:g} to {how.high:g}"
 
 
-def _errors(how: SpanAnswer, content: str) -> Verdict:
-    """Read a list of errors: as GEMBA's code, but of lines that it would miscount the answer counts as unreadable."""
+def _errors(how: SpanAnswer, content: str) -> float | str:
+    """Return what the errors of a list cost, or why it cannot be read.
+
+    As GEMBA's code, but with lines that it would miscount the answer counts as unreadable.
+    """
     level: str | None = None
     clean = False
-    found: list[Named] = []
+    found: list[str] = []
     for raw in content.splitlines():
         line = _DRESS.sub("", raw.strip()).strip()
         header = _HEADER.fullmatch(line)
@@ -172,21 +135,16 @@ def _errors(how: SpanAnswer, content: str) -> Verdict:
             clean = True
             continue
         quoted = _QUOTED.fullmatch(line)
-        category = (quoted["category"] if quoted else line).strip().lower()
+        category = (quoted[1] if quoted else line).strip().lower()
         is_error = quoted is not None or category.startswith(_CATEGORIES)
-        if level is None:
-            if is_error:
-                return _unread(f"{line[:60]!r} stands below no severity")
-            continue  # what leads up to the list
-        if not is_error:
-            return _unread(f"{line[:60]!r} is no error")
-        severity = "critical" if "non-translation" in category else level
-        found.append(
-            Named(severity, category if quoted else category.split(" - ")[0], quoted["text"] if quoted else "")
-        )
+        if level is not None and is_error:
+            found.append("critical" if "non-translation" in category else level)
+        elif level is not None:
+            return f"{line[:60]!r} is no error"
+        elif is_error:
+            return f"{line[:60]!r} stands below no severity"  # other lines lead up to the list
     if level is None and not clean:
-        return _unread("it names no severity")
-    found.sort(key=lambda error: _GRAVEST.index(error.severity))
+        return "it names no severity"
     weights = {str(severity): weight for severity, weight in how.weights.items()}
-    lost = sum(weights.get(error.severity, 0.0) for error in found[: how.counted])
-    return Verdict(-min(how.cap, lost) + 0.0, errors=tuple(found))
+    lost = sum(weights.get(severity, 0.0) for severity in sorted(found, key=_GRAVEST.index)[: how.counted])
+    return -min(how.cap, lost) + 0.0

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from bsx.errors import InputError
-
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
-
 
 _BEGINNING = b'{"key": "'
 
@@ -26,7 +21,7 @@ class KeptAnswer:
     """An answer as the endpoint gave it.
 
     Attributes:
-        key: what was asked; see `key_of`.
+        key: digest of what was asked: prompt, texts, and all that the model was told.
         prompt: digest of the prompt.
         name: of the prompt.
         asked: the model that was asked for.
@@ -54,11 +49,6 @@ class KeptAnswer:
     endpoint: str = ""
 
 
-def key_of(said: object) -> str:
-    """Return the digest by which an answer is found again: of prompt, texts and all that the model was told."""
-    return hashlib.sha256(json.dumps(said, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
-
-
 class AnswerCache:
     """A file of answers, one a line, that only grows; each is on the disk before the next one counts.
 
@@ -84,33 +74,31 @@ class AnswerCache:
         return Counter((one.name, one.prompt, one.asked) for several in self._read().values() for one in several)
 
     def _read(self) -> dict[str, list[KeptAnswer]]:
-        if self._answers is None:
-            self._answers = {}
-            for answer in self._lines():
-                self._answers.setdefault(answer.key, []).append(answer)
-        return self._answers
-
-    def _lines(self) -> Iterator[KeptAnswer]:
+        if self._answers is not None:
+            return self._answers
         try:
-            raw = self.path.read_bytes()
+            lines = self.path.read_bytes().split(b"\n")
         except FileNotFoundError:
-            return
+            lines = [b""]
         except OSError as error:
             raise InputError(f"cannot be read ({error.strerror})", file=self.path) from error
-        lines = raw.split(b"\n")
         if not (lines[-1].startswith(_BEGINNING) or _BEGINNING.startswith(lines[-1])):  # nobody's answer, torn or not
             raise InputError("holds no answers of a judge: name another cache", file=self.path, line=len(lines))
+        found: dict[str, list[KeptAnswer]] = {}
         for number, line in enumerate(lines[:-1], start=1):  # after the last line break stands nothing, or a torn line
             if not line.strip():
                 continue
             try:
-                said = json.loads(line)
-                scores = tuple((str(token), float(log)) for token, log in said["scores"])
-                yield KeptAnswer(**{**said, "scores": scores})
+                fields = json.loads(line)
+                scores = tuple((str(token), float(log)) for token, log in fields["scores"])
+                answer = KeptAnswer(**{**fields, "scores": scores})
             except (ValueError, TypeError, KeyError, RecursionError):
                 raise InputError(
                     "holds no answer of a judge: name another cache, or delete the line", file=self.path, line=number
                 ) from None
+            found.setdefault(answer.key, []).append(answer)
+        self._answers = found
+        return found
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -121,43 +109,33 @@ class AnswerCache:
         """
         from filelock import FileLock, Timeout
 
-        lock: BaseFileLock = FileLock(self.path.with_name(self.path.name + ".lock"), thread_local=False)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            lock.acquire(timeout=0)
+            lock = FileLock(self.path.with_name(self.path.name + ".lock"), thread_local=False).acquire(timeout=0)
         except Timeout:
             raise InputError(
                 "another process is adding answers to it: wait, or name another cache", file=self.path
             ) from None
         except OSError as error:
             raise InputError(f"cannot be written ({error.strerror})", file=self.path) from error
-        try:
+        with lock:
             self._answers = None  # another process may have added some in the meantime
             self._read()
             try:
                 self._stream = self.path.open("ab")
-                self._mend(self._stream)
+                raw = self.path.read_bytes()
+                if not raw.endswith(b"\n"):
+                    self._stream.truncate(raw.rfind(b"\n") + 1)
             except OSError as error:
                 raise InputError(f"cannot be written ({error.strerror})", file=self.path) from error
-            yield
-        finally:
-            if self._stream is not None:
-                self._stream.close()
-                self._stream = None
-            lock.release()
-
-    def _mend(self, stream: IO[bytes]) -> None:
-        """Remove a torn last line."""
-        raw = self.path.read_bytes()
-        if raw and not raw.endswith(b"\n"):
-            stream.truncate(raw.rfind(b"\n") + 1)
+            with self._stream:
+                yield
 
     def add(self, answer: KeptAnswer) -> None:
         """Bring an answer to the disk."""
         assert self._stream is not None  # noqa: S101 - inside writing()
-        line = json.dumps(asdict(answer), ensure_ascii=True)
         try:
-            self._stream.write(line.encode("ascii") + b"\n")
+            self._stream.write(json.dumps(asdict(answer), ensure_ascii=True).encode("ascii") + b"\n")
             self._stream.flush()
             os.fsync(self._stream.fileno())
         except OSError as error:

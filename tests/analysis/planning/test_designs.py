@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from statsmodels.stats.power import TTestPower
 
-from benchmarks.calibration.plan import COLUMNS, differences, judged, metrics, regression
+from benchmarks.calibration.plan import COLUMNS, differences, judged, metrics
 from bsx import BsxError, InputError
-from bsx.analysis import plan_compare, plan_disentangle, plan_meta
+from bsx.analysis import plan_compare, plan_meta
 from bsx.analysis.planning.power import detectable, power_of, width_of
 from bsx.analysis.planning.result import PlanResult
 
@@ -29,10 +29,6 @@ def test_published_sizes() -> None:
     # R: power.t.test(delta=.5, sd=1, power=.8, type="paired")$n is 33.367204, with sd=2 it is 127.51614
     assert plan_compare(None, effect=0.5, sd=1).needed.units == 34
     assert plan_compare(None, effect=0.5, sd=2).needed.units == 128
-    # R: pf(qf(.95, 1, n - 2), 1, n - 2, n * .15, lower.tail=FALSE) is .7976 at n = 54 and .8051 at 55.
-    # f² = .15, one coefficient, alpha .05, power .80: N = 55 (G*Power's linear multiple regression, two-tailed)
-    r2 = 0.15 / 1.15
-    assert plan_disentangle(None, effect=math.sqrt(r2), r2=r2, factor_columns=["x"]).needed.units == 55
 
 
 def test_the_variance_of_a_difference_of_correlations_is_that_of_normal_scores() -> None:
@@ -140,16 +136,6 @@ def test_the_sign_of_a_metric_is_turned_where_lower_is_better() -> None:
     assert turned.needed == plan_meta(table, **how).needed
 
 
-def test_a_coefficients_plan_is_that_of_its_robust_error() -> None:
-    table = regression(np.random.default_rng(1), 20_000)
-    how: dict[str, Any] = {"columns": ["metric"], "factor_columns": ["sem", "lex"], "factor": "lex", "resamples": 20}
-    found = plan_disentangle(table, effect=0.15, **how)
-    assert found.pilot is not None
-    assert found.pilot.estimate == pytest.approx(0.15, abs=0.02)
-    stated = plan_disentangle(None, effect=0.15, r2=0.3475, vif=4 / 3, factor_columns=["sem", "lex"])
-    assert found.needed.units == pytest.approx(stated.needed.units, rel=0.05)
-
-
 def test_systems_are_counted_at_their_level() -> None:
     rng = np.random.default_rng(1)
     quality = np.repeat(rng.normal(size=20), 30)
@@ -228,11 +214,6 @@ SEGMENTS: dict[str, Any] = {"system": "system", "segment": "segment", "columns":
         (
             lambda: plan_meta(_pilot(), effect=0.1, columns=["score", "other"], human="human", lower=["x"]),
             "lower: 'x'",
-        ),
-        (lambda: plan_disentangle(None, effect=0.1), "r2: without a pilot"),
-        (
-            lambda: plan_disentangle(_pilot(), effect=0.1, columns=["score"], factor_columns=["other"], factor="x"),
-            "factor: 'x'",
         ),
     ],
 )

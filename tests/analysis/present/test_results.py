@@ -61,7 +61,6 @@ NO_RESULTS = {
     *(
         "CompareSettings",
         "ComparePlan",
-        "DisentanglePlan",
         "MetaPlan",
         "DisentangleSettings",
         "EnsembleSettings",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -144,19 +146,82 @@ def test_texts_without_content_are_not_asked_about(server: JudgeServer) -> None:
     assert worst.values.tolist() == [-25.0]
 
 
-def test_errors_are_written_as_a_table(server: JudgeServer, tmp_path: Path) -> None:
-    spans = tmp_path / "spans.tsv"
-    metric = judge(server, prompt="gemba-mqm", spans=spans)
-    prepared = prepare([metric], MemoryCorpus({"one": ["a cat", "a dog"], "two": ["x", "cat"]}, None, ["cat", "y"]))
-    rows = [line.split("\t") for line in spans.read_text(encoding="utf-8").splitlines()]
-    assert rows[0][:7] == ["system", "segment", "side", "start", "end", "severity", "category"]
-    assert rows[1][:7] == ["one", "1", "candidate", "2", "5", "major", "accuracy/mistranslation"]
-    assert len(rows) == 1 + 4 * 2
-    assert [row[3:5] for row in rows if row[0] == "two" and row[7] == "dog"] == [["", ""]] * 2
-    assert prepared.signature(0)["prompt"].startswith("gemba-mqm@")
-    assert metric.score(["a cat"], sources=["cat"]).values.tolist() == [-6.0]
-    with pytest.raises(InputError, match="leave out spans"):
-        judge(server, spans=spans)
+def test_errors_that_the_judge_names_are_weighed(server: JudgeServer) -> None:
+    got = judge(server, prompt="gemba-mqm").score(["a cat"], sources=["cat"])
+    assert got.values.tolist() == [-6.0]
+    assert got.signature["prompt"].startswith("gemba-mqm@")
+
+
+_MQM = 'Critical:\nno-error\nMajor:\naccuracy/mistranslation - "Katze"\nMinor:\nno-error'
+
+
+# Keys, scores and signatures of answers that were kept before: they never change.
+@pytest.mark.parametrize(
+    ("name", "settings", "prompt", "answers", "score", "signature"),
+    [
+        (
+            "judge-qe",
+            {"prompt": "gemba-da", "seed": 3, "answers": 2},
+            "gemba-da@94e675bd8a2b",
+            {
+                "f226b9fea585d04d454e872545b7fc0af0eac2554d460b3c33dba193c1648ce2": "85",
+                "7b4c4ba51965ef0bb0239597abe9ea964150c1a2c40f75040a3b2c01e783d872": "90",
+            },
+            87.5,
+            "temperature:0|seed:3|max_tokens:500|answers:2|multi_ref:best|lang:en-de|endpoint:judge.example|"
+            "answered:2026-02-01..2026-02-02|normalize:nfc|bsx:",
+        ),
+        (
+            "judge",
+            {"prompt": "gemba-sqm-ref", "temperature": 0.5, "multi_ref": "mean"},
+            "gemba-sqm-ref@9602786a7684",
+            {
+                "c02fc022b98d7624c8bdce28f736dac7ff4ae4a404d3d58a6c9255a605fd16e3": "70",
+                "51f54d2ea9d4facaa7f879125d4a3b64c71862d622b77dba5d4160163398e09f": "61",
+            },
+            65.5,
+            "temperature:0.5|seed:default|max_tokens:500|answers:1|multi_ref:mean|lang:en-de|endpoint:judge.example|"
+            "answered:2026-02-01..2026-02-02|normalize:nfc|refs:2|bsx:",
+        ),
+        (
+            "judge-qe",
+            {"prompt": "gemba-mqm"},
+            "gemba-mqm@cd6af3497b8e",
+            {"aac4bd04f8ecb1f1a58ff2ebf74e9f9fdd941470d1b583aa2dfa21639f3c50be": _MQM},
+            -5.0,
+            "temperature:0|seed:default|max_tokens:500|answers:1|multi_ref:best|lang:en-de|endpoint:judge.example|"
+            "answered:2026-02-01|normalize:nfc|bsx:",
+        ),
+        (
+            "judge-qe",
+            {"prompt": "geval-coherence"},
+            "geval-coherence@4fb071a9f23f",
+            {"fb5bfa557977e3a615bb8be8fa2a484566c2b7663ebaa3eb384f118531c73cd2": "4"},
+            3.817574476193643,
+            "temperature:0|seed:default|max_tokens:5|answers:1|multi_ref:best|endpoint:judge.example|"
+            "answered:2026-02-01|weighted:yes|normalize:nfc|bsx:",
+        ),
+    ],
+)
+def test_answers_kept_before_give_the_same_scores_and_signatures(
+    name: str, settings: Any, prompt: str, answers: dict[str, str], score: float, signature: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "answers.jsonl"
+    scores = [["4", -0.25], [" 3", -1.75]] if "geval" in prompt else []
+    about = {"prompt": prompt.split("@")[1], "name": prompt.split("@")[0], "asked": "a", "model": "a-2026-01-02"}
+    more = {"finish": "stop", "scores": scores, "tokens_in": 10, "tokens_out": 2, "endpoint": "judge.example"}
+    lines = [
+        json.dumps({"key": key, **about, "content": content, **more, "at": f"2026-02-0{day}T00:00:00+00:00"})
+        for day, (key, content) in enumerate(answers.items(), start=1)
+    ]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    metric = get_metric(
+        name, encoders=bsx.Encoders(lang="en-de"), model="a-model", cache=file, replay="only",
+        served="a-2026-01-02", **settings,
+    )  # fmt: skip
+    got = metric.score(["die Katze"], [["eine Katze", "die Katze"]] if name == "judge" else None, ["the cat"])
+    assert got.values.tolist() == pytest.approx([score], rel=1e-12)
+    assert str(got.signature).startswith(f"metric:{name}|prompt:{prompt}|model:a-2026-01-02|{signature}")
 
 
 def test_scores_weighted_by_probabilities(server: JudgeServer, tmp_path: Path) -> None:
@@ -178,6 +243,26 @@ def test_scores_weighted_by_probabilities(server: JudgeServer, tmp_path: Path) -
 def test_several_answers_are_averaged_and_have_seeds_of_their_own(server: JudgeServer) -> None:
     judge(server, answers=3, seed=7).score(WORDS[:2], sources=SOURCES[:2])
     assert sorted(body["seed"] for body in server.bodies) == [7, 7, 8, 8, 9, 9]
+
+
+def test_a_notebook_that_has_a_loop_may_ask(server: JudgeServer) -> None:
+    async def cell() -> list[float]:
+        return judge(server).score(WORDS[:1], sources=SOURCES[:1]).values.tolist()
+
+    assert asyncio.run(cell()) == judge(server).score(WORDS[:1], sources=SOURCES[:1]).values.tolist()
+
+
+def test_an_interrupt_ends_a_run_at_once(server: JudgeServer, tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    judge(server, cache=file).score(WORDS[:2], sources=SOURCES[:2])
+    server.wait = 5
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    began = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        judge(server, cache=file).score(WORDS, sources=SOURCES)
+    assert time.monotonic() - began < 4
+    assert len(kept(file)) == 2
 
 
 def test_limits(server: JudgeServer) -> None:
@@ -334,7 +419,7 @@ def test_a_budget_ends_a_run_and_what_is_done_is_kept(
 
 def test_what_it_will_take_is_said_before_it_begins(server: JudgeServer) -> None:
     said: list[str] = []
-    metric = judge(server, price_in=1.0, price_out=2.0, budget_requests=0, per_minute=60)
+    metric = judge(server, price_in=1.0, price_out=2.0, budget_requests=0)
     with pytest.raises(ModelUnavailableError, match="budget_requests=0"):
         prepare([metric], MemoryCorpus({"c": WORDS}, None, SOURCES), say=said.append)
     assert server.asked["plain"] == 0
@@ -345,7 +430,7 @@ def test_what_it_will_take_is_said_before_it_begins(server: JudgeServer) -> None
     told = int(said[0].split("about ")[1].split(" ")[0].replace(",", ""))
     assert sum(len(one) / 4 for one in prompts) < told < sum(len(one) / 2 for one in prompts)  # by four letters a token
     assert f"at most {5 * 500:,} out" in said[0]
-    assert "at least 4 s" in said[0]
+    assert "by the prices given" in said[0]
     with pytest.raises(InputError, match="price_in"):
         judge(server, budget_cost=1.0)
 
