@@ -12,6 +12,7 @@ from bsx.analysis.perturbations.base import Change, Item, Need, register
 from bsx.analysis.perturbations.grammar.inflections import as_features, inflected
 from bsx.analysis.perturbations.grammar.swaps import OBJECT_FORM, opens
 from bsx.analysis.perturbations.names import word_spans
+from bsx.catalog.words import words
 
 _OTHER_NUMBER = {"Sing": "Plur", "Plur": "Sing"}
 _OTHER_TENSE = {"Pres": "Past", "Past": "Pres"}
@@ -83,31 +84,20 @@ def _tenses(item: Item, parse: Parse) -> Iterator[Edit]:
             yield from _changed(item, parse, at, {**agreeing, "Tense": _OTHER_TENSE[has["Tense"]]})
 
 
-# Where such words stand, the tense is said twice; "seit" and "hace" ask for one of the two.
-_WHEN = {
-    "de": r"heute|gestern|morgen|jetzt|derzeit|nun|künftig|voraussichtlich|bald|seit|bisher|damals|noch|schon|"
-    r"bereits|immer",
-    "es": r"hoy|ayer|mañana|ahora|actualmente|hace|desde|todavía|aún|ya|siempre|pronto|entonces|cuando|si",
-    "fr": r"aujourd['’ ]?hui|hier|demain|maintenant|actuellement|depuis|encore|déjà|toujours|bientôt|désormais|quand|"
-    r"si|il y a",
-    "ru": r"сегодня|вчера|завтра|сейчас|теперь|давно|уже|ещё|еще|пока|обычно|тогда|когда|если|чтобы|бы|ранее",
-}
-_STATE = regex.compile(r"(?i)(?:se )?(?:encuentra|encontr|halla|hall[oó]|trata|trató|sitúa|ubica)\p{L}*")
-
-
 def _other_tense(item: Item, parse: Parse, at: int, has: dict[str, str]) -> dict[str, str] | None:
     """Return the features of the other tense outside English; None where it would not be said so."""
     auxiliary = parse.upos[at] == "AUX"
     relation = parse.deprels[at]
+    listed = words(item.lang).tense
     if (
         has.get("VerbForm") != "Fin"
         or has.get("Mood") != "Ind"
-        or regex.search(rf"(?i)\b(?:{_WHEN.get(item.lang, '(?!)')})\b", item.text)
+        or regex.search(rf"(?i)\b(?:{listed.unless})\b", item.text)
     ):
         return None
     if auxiliary and (item.lang == "ru" or relation not in ("cop", "aux:pass")):
         return None
-    if _STATE.fullmatch(parse.words[at]) and item.lang == "es":
+    if listed.never is not None and listed.never.fullmatch(parse.words[at]):
         return None
     if auxiliary is False and any(
         parse.deprels[i].startswith("aux") for i, head in enumerate(parse.heads) if head == at + 1
