@@ -87,7 +87,11 @@ def _verb(word: str, wanted: Mapping[str, str], feats: Mapping[str, str]) -> str
         return "am" if singular and first else "is" if singular and third else "are"
     if past and participle and feats.get("Tense") == "Past" and word.endswith("ed") and word not in _irregular().bases:
         return word
-    base = _base(word, feats)
+    base: str | None = word
+    if feats.get("Tense") == "Past":
+        base = _irregular().bases.get(word)
+    elif feats.get("Number") == "Sing" and feats.get("Person") == "3":
+        base = {"has": "have", "does": "do", "goes": "go"}.get(word) or _without_s(word)
     if base is None:
         return None
     if past:
@@ -95,14 +99,6 @@ def _verb(word: str, wanted: Mapping[str, str], feats: Mapping[str, str]) -> str
     if participle:
         return None
     return ("has" if base == "have" else _with_s(base)) if singular and third else base
-
-
-def _base(word: str, feats: Mapping[str, str]) -> str | None:
-    if feats.get("Tense") == "Past":
-        return _irregular().bases.get(word)
-    if feats.get("Number") == "Sing" and feats.get("Person") == "3":
-        return {"has": "have", "does": "do", "goes": "go"}.get(word) or _without_s(word)
-    return word
 
 
 def _with_s(word: str) -> str:

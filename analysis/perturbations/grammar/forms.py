@@ -142,8 +142,15 @@ def _subject(parse: Parse, at: int) -> dict[str, str] | None:
 def _agreements(item: Item, parse: Parse) -> Iterator[Edit]:
     for at, has in _finite(parse):
         if has.get("Number") in _OTHER_NUMBER and has.get("Person", "3") == "3":
-            if item.lang != "en" and not _clear(parse, at, has["Number"]):
-                continue
+            if item.lang != "en":
+                # The subject has to say the verb's number, alone and not as a group of many.
+                subject = overt_subject(parse, at)
+                if subject is None or _GROUPS.fullmatch(parse.words[subject]):
+                    continue
+                below = [i for i, head in enumerate(parse.heads) if head == subject + 1]
+                counted = any(parse.deprels[i].startswith("nummod") for i in below)
+                if counted or as_features(parse.feats[subject]).get("Number") != has["Number"]:
+                    continue
             yield from _changed(item, parse, at, {"Number": _OTHER_NUMBER[has["Number"]]})
 
 
@@ -152,15 +159,6 @@ _GROUPS = regex.compile(
     r"plupart|nombre|reste|dizaine|centaine|millier|ряд|часть|большинство|половина|множество|количество|кто|что|which|who|"
     r"quien(?:es)?|que|qui|es|ce|c['’]|это|prozent"
 )
-
-
-def _clear(parse: Parse, at: int, number: str) -> bool:
-    """Tell whether a verb has a subject of its own that says the verb's number, alone and not as a group of many."""
-    subject = overt_subject(parse, at)
-    if subject is None or _GROUPS.fullmatch(parse.words[subject]):
-        return False
-    counted = any(head == subject + 1 and parse.deprels[i].startswith("nummod") for i, head in enumerate(parse.heads))
-    return as_features(parse.feats[subject]).get("Number") == number and not counted
 
 
 def _cases(item: Item, parse: Parse) -> Iterator[Edit]:
