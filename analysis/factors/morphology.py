@@ -134,13 +134,20 @@ class Morphology(Factor[MorphologyConfig]):
         """Score pairs; see `Factor.compute`."""
         config = self.config
         details: dict[str, object] = config.model_dump() | {"seed": resources.seed}
-        parsed = self._given_parses(pairs, resources)
-        texts = [
-            self._tokens(side, lang, parse)
-            for side, lang, parse in zip(
-                (pairs.sentence1, pairs.sentence2), (pairs.lang1, pairs.lang2), parsed, strict=True
-            )
-        ]
+        parsed: list[list[Parse] | None] = []
+        texts: list[list[list[str]]] = []
+        sides = (
+            (pairs.sentence1, pairs.lang1, resources.parses1),
+            (pairs.sentence2, pairs.lang2, resources.parses2),
+        )
+        for number, (side, lang, file) in enumerate(sides, start=1):
+            given = match_parses(file, side, f"sentence{number}") if file is not None else None
+            parsed.append(given)
+            if given is not None and config.tokenize is None:
+                texts.append([list(parse.words) for parse in given])
+            else:
+                cut = tokenizer(config.tokenize or default_tokenizer(lang))
+                texts.append([cut(text) for text in side])
         lexicon: Lexicon = {}
         if config.retrofitting != "none":
             lexicon, overlap, origin = self._lexicon(pairs, resources, texts, parsed)
@@ -175,20 +182,6 @@ class Morphology(Factor[MorphologyConfig]):
             notes.append(f"mor: {missing} of {len(pairs)} pairs have a side without any vector; they score {score}")
         return FactorScores(values, details, tuple(notes))
 
-    def _given_parses(self, pairs: SentencePairs, resources: Resources) -> list[list[Parse] | None]:
-        """Return each side's parses if the user has them."""
-        sides = ((pairs.sentence1, resources.parses1), (pairs.sentence2, resources.parses2))
-        return [
-            match_parses(file, side, f"sentence{number}") if file is not None else None
-            for number, (side, file) in enumerate(sides, start=1)
-        ]
-
-    def _tokens(self, texts: Sequence[str], lang: str, parses: list[Parse] | None) -> list[list[str]]:
-        if parses is not None and self.config.tokenize is None:
-            return [list(parse.words) for parse in parses]
-        cut = tokenizer(self.config.tokenize or default_tokenizer(lang))
-        return [cut(text) for text in texts]
-
     def _lexicon(
         self,
         pairs: SentencePairs,
@@ -211,7 +204,9 @@ class Morphology(Factor[MorphologyConfig]):
             if given is not None:
                 parses, tagger = given, "the CoNLL-U file"
             else:
-                parses, tagger = self._tag(side, lang, f"sentence{number}", resources)
+                joined = [" ".join("".join(token.split()) for token in tokens) for tokens in side]
+                phase = f"tagging sentence{number}"
+                parses, tagger = parse_texts(joined, resources, lang, "tag", pretokenized=True, phase=phase)
             taggers.append(tagger)
             tagged.append([token for parse in parses if parse for token in zip(parse.words, parse.feats, strict=True)])
         origin: dict[str, object] = {"tags": taggers, "draws": config.draws, "seed": resources.seed}
@@ -224,12 +219,6 @@ class Morphology(Factor[MorphologyConfig]):
         result = build_lexicon(tagged[move], tagged[other], seed=resources.seed, draws=config.draws)
         overlap = feature_overlap(tagged[move], tagged[other])
         return as_lexicon(result), overlap, {**origin, "pairs": len(result), "moved_side": f"sentence{move + 1}"}
-
-    def _tag(
-        self, texts: Sequence[Sequence[str]], lang: str, column: str, resources: Resources
-    ) -> tuple[Sequence[Parse | None], dict[str, object]]:
-        joined = [" ".join("".join(token.split()) for token in tokens) for tokens in texts]
-        return parse_texts(joined, resources, lang, "tag", pretokenized=True, phase=f"tagging {column}")
 
     def _vectors(
         self, texts: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, resources: Resources

@@ -151,8 +151,12 @@ class StanzaParser(Parser):
         return files
 
     def _model(self) -> dict[str, object]:
-        code = self._code
-        return {"parser": "stanza", "version": _version("stanza"), "code": code, "models": _digest(self._files())}
+        whole = hashlib.sha256()
+        for file in self._files():
+            with file.open("rb") as stream:
+                whole.update(file.name.encode() + hashlib.file_digest(stream, "sha256").digest())
+        models = whole.hexdigest()[:12]
+        return {"parser": "stanza", "version": _version("stanza"), "code": self._code, "models": models}
 
     @cached_property
     def _pipeline(self) -> Untyped:
@@ -317,15 +321,6 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "none"
-
-
-def _digest(files: Sequence[Path]) -> str:
-    """Return twelve hexadecimal digits that stand for the files' contents."""
-    whole = hashlib.sha256()
-    for file in files:
-        with file.open("rb") as stream:
-            whole.update(file.name.encode() + hashlib.file_digest(stream, "sha256").digest())
-    return whole.hexdigest()[:12]
 
 
 @contextlib.contextmanager

@@ -53,7 +53,9 @@ def tree_edit_distance(heads_a: Sequence[int], heads_b: Sequence[int]) -> int:
     >>> tree_edit_distance([2, 0, 2], [0, 1, 2])
     2
     """
-    return _distance(tuple(int(head) for head in heads_a), tuple(int(head) for head in heads_b))
+    a, b = (tuple(int(head) for head in heads) for heads in (heads_a, heads_b))
+    left, right = _tree(a), _tree(b)  # the same trees too: a broken one is refused
+    return 0 if a == b else distance(left, right)
 
 
 def syn(heads_a: Sequence[int], heads_b: Sequence[int]) -> float:
@@ -71,11 +73,6 @@ def syn(heads_a: Sequence[int], heads_b: Sequence[int]) -> float:
 @lru_cache(maxsize=4096)
 def _tree(heads: Heads) -> Tree:
     return Tree(heads)
-
-
-def _distance(a: Heads, b: Heads) -> int:
-    left, right = _tree(a), _tree(b)
-    return 0 if a == b else distance(left, right)
 
 
 def _syn_chunk(pairs: Sequence[tuple[Heads, Heads]]) -> list[float]:
@@ -250,20 +247,14 @@ class Syntax(Factor[SyntaxConfig]):
 
     def _spaced(self, lang: str) -> bool:
         """Tell whether the parser is given words instead of texts."""
-        config = self.config
-        return config.words == "whitespace" or (
-            config.words == "auto" and config.punctuation == "blank" and writes_spaces(lang)
-        )
+        if self.config.words != "auto" or self.config.punctuation != "blank":
+            return self.config.words == "whitespace"
+        from bsx.catalog.catalog import load_registry
+        from bsx.catalog.languages import find_language
+
+        return find_language(lang, load_registry()).script not in _UNSPACED
 
 
 def is_punctuation(word: str, tag: str) -> bool:
     """Tell whether a word is punctuation, by its part of speech or because it has no other characters."""
     return tag == "PUNCT" or all(character in string.punctuation for character in word)
-
-
-def writes_spaces(lang: str) -> bool:
-    """Tell whether a language's script puts spaces between words."""
-    from bsx.catalog.catalog import load_registry
-    from bsx.catalog.languages import find_language
-
-    return find_language(lang, load_registry()).script not in _UNSPACED

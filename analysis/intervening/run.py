@@ -91,7 +91,12 @@ def intervene(references: Sequence[str], metrics: Mapping[str, Function], settin
         if reserved in names:
             raise InputError(f"factor {reserved!r} is not computed here: it is declared, by the kind of each edit")
     named = () if isinstance(settings.factors, Mapping) else names
-    uncased = {name: other for name in named if (other := _ignoring_case(name)) != name}
+    uncased = {}
+    for name in named:  # words in common that were told nothing about case can be measured without it
+        factor = get_factor(name)
+        told_nothing = isinstance(factor, Lexical) and "lowercase" not in factor.config.model_fields_set
+        if told_nothing and (other := ignoring_case(name)) != name:
+            uncased[name] = other
     measured, notes = _measured(settings, names, references, texts, written, made)
     scores = []
     for done, (name, metric) in enumerate(metrics.items()):
@@ -151,13 +156,6 @@ def intervene(references: Sequence[str], metrics: Mapping[str, Function], settin
         },
         notes=tuple(notes),
     )
-
-
-def _ignoring_case(name: str) -> str:
-    """Return the name of the same factor that ignores case, for words in common that were told nothing about it."""
-    factor = get_factor(name)
-    told_nothing = isinstance(factor, Lexical) and "lowercase" not in factor.config.model_fields_set
-    return ignoring_case(name) if told_nothing else name
 
 
 def _measured(

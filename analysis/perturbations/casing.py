@@ -11,10 +11,6 @@ _DOTTED = ("tr", "az")  # where i and ı are two letters, each with its own capi
 _ACTS_ON = "texts with letters that have a case"
 
 
-def _lowered(text: str, lang: str) -> str:
-    return (text.replace("I", "ı").replace("İ", "i") if lang in _DOTTED else text).lower()
-
-
 def _raised(text: str, lang: str) -> str:
     return (text.replace("i", "İ") if lang in _DOTTED else text).upper()
 
@@ -24,7 +20,8 @@ def _cased(text: str) -> bool:
 
 
 def _lower(item: Item, strength: float, rng: random.Random) -> str | None:
-    return _lowered(item.text, item.lang) if _cased(item.text) else None
+    text = item.text.replace("I", "ı").replace("İ", "i") if item.lang in _DOTTED else item.text
+    return text.lower() if _cased(item.text) else None
 
 
 def _upper(item: Item, strength: float, rng: random.Random) -> str | None:

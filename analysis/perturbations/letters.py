@@ -8,6 +8,7 @@ from functools import cache
 
 from bsx.analysis.perturbations.base import Item, register
 from bsx.analysis.perturbations.units import characters, share, units
+from bsx.catalog.words import words
 
 _LATIN = {
     "qwerty": ("qwertyuiop", "asdfghjkl", "zxcvbnm"),
@@ -31,10 +32,6 @@ _OTHERS = (
     ("קראטוןםפ", "שדגכעיחלךף", "זסבהנמצתץ"),  # Hebrew
     ("ضصثقفغعهخحجد", "شسيبلاتنمكط", "ئءؤرىةوزظ"),  # Arabic
 )
-
-_SAME_SOUND = "的得地 在再 做作 像象 坐座 需须 需須 候侯 即既 以已 带戴 帶戴 帐账 帳賬 吗嘛 嗎嘛"
-HOMOPHONES = {written: group.replace(written, "") for group in _SAME_SOUND.split() for written in group}
-"""Chinese character -> characters of the same sound, tones aside, that are often typed in its place."""
 
 _LATIN_CYRILLIC = ("aceopxyijsABCEHIJKMOPSTX", "асеорхуіјѕАВСЕНІЈКМОРЅТХ")
 _LATIN_GREEK = ("vNYZ", "νΝΥΖ")
@@ -72,34 +69,36 @@ def neighbours(lang: str) -> dict[str, str]:
     return results
 
 
+@cache
+def _homophones(lang: str) -> dict[str, str]:
+    """Return character -> those of the same sound that are often typed in its place."""
+    return {written: group.replace(written, "") for group in words(lang).homophones for written in group}
+
+
 def _typos(item: Item, strength: float, rng: random.Random) -> str | None:
     keys = neighbours(item.lang)
-    words: list[tuple[int, int, list[str], list[int]]] = []
+    typed: list[tuple[int, int, list[str], list[int]]] = []
     for start, end in units(item.text):
         letters = characters(item.text[start:end])
-        if item.lang == "zh" and letters[0] in HOMOPHONES:
+        if letters[0] in _homophones(item.lang):
             if letters[0] != "地":  # more often a noun, the ground, than the particle
-                words.append((start, end, letters, []))
+                typed.append((start, end, letters, []))
             continue
         places = [at for at, letter in enumerate(letters) if _key(letter, keys)]
         if len(letters) > 2 and len(places) > 1:
-            words.append((start, end, letters, places))
-    if not words:
+            typed.append((start, end, letters, places))
+    if not typed:
         return None
     text = item.text
-    for at in sorted(rng.sample(range(len(words)), share(len(words), strength)), reverse=True):
-        start, end, letters, places = words[at]
-        text = text[:start] + "".join(_mistyped(letters, places, keys, rng)) + text[end:]
+    for at in sorted(rng.sample(range(len(typed)), share(len(typed), strength)), reverse=True):
+        start, end, letters, places = typed[at]
+        new = _mistyped(letters, places, keys, rng) if places else rng.choice(_homophones(item.lang)[letters[0]])
+        text = text[:start] + "".join(new) + text[end:]
     return text
 
 
 def _mistyped(letters: list[str], places: list[int], keys: dict[str, str], rng: random.Random) -> list[str]:
-    """Return a word's letters with one typing error: a key beside the right one, one too many or too few, a swap.
-
-    A Chinese character, which has no keys, becomes another of its sound.
-    """
-    if not places:
-        return [rng.choice(HOMOPHONES[letters[0]])]
+    """Return a word's letters with one typing error: a key beside the right one, one too many or too few, a swap."""
     swaps = [at for at in places if at + 1 in places and letters[at] != letters[at + 1]]
     kind = rng.choice(("beside", "insert", "delete", "swap") if swaps else ("beside", "insert", "delete"))
     at = rng.choice(swaps if kind == "swap" else places)

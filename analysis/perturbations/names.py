@@ -1,74 +1,13 @@
-"""Where the words of a parse stand in its text, and the names among them; names of months and weekdays."""
+"""Where the words of a parse stand in its text, and the names among them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from bsx.analysis.factors.parses import Parse
+from bsx.catalog.words import words
 
 Span = tuple[int, int]
-
-CALENDAR = {
-    "en": (
-        "January February March April May June July August September October November December",
-        "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
-    ),
-    "de": (
-        "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
-        "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag",
-    ),
-    "es": (
-        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-        "lunes martes miércoles jueves viernes sábado domingo",
-    ),
-    "fr": (
-        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-        "lundi mardi mercredi jeudi vendredi samedi dimanche",
-    ),
-    "it": (
-        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-        "lunedì martedì mercoledì giovedì venerdì sabato domenica",
-    ),
-    "nl": (
-        "januari februari maart april mei juni juli augustus september oktober november december",
-        "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
-    ),
-    "pt": (
-        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-        "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira",
-    ),
-    "ru": (
-        "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
-        "понедельник вторник четверг воскресенье",
-    ),
-    "pl": (
-        "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia",
-        "poniedziałek wtorek czwartek piątek",
-    ),
-    "cs": (
-        "ledna února března dubna května června července srpna září října listopadu prosince",
-        "pondělí úterý",
-    ),
-    "sv": (
-        "januari februari mars april juni juli augusti september oktober november december",
-        "måndag tisdag onsdag torsdag fredag lördag söndag",
-    ),
-    "tr": (
-        "Ocak Şubat Nisan Mayıs Haziran Temmuz Ağustos Eylül Ekim Kasım Aralık",
-        "Pazartesi Salı Çarşamba Perşembe",
-    ),
-    "id": (
-        "Januari Februari Maret April Mei Juni Juli Agustus September Oktober November Desember",
-        "Senin Selasa Rabu Kamis Jumat Sabtu",
-    ),
-    "hi": (
-        "जनवरी फरवरी मार्च अप्रैल जून जुलाई अगस्त सितंबर अक्टूबर नवंबर दिसंबर",
-        "सोमवार मंगलवार बुधवार गुरुवार शुक्रवार शनिवार रविवार",
-    ),
-    "ko": ("", "월요일 화요일 수요일 목요일 금요일 토요일 일요일"),
-    "zh": ("十二月 十一月 十月 二月 三月 四月 五月 六月 七月 八月 九月", "星期一 星期二 星期三 星期四 星期五 星期六"),
-}
-"""Language -> months, then weekdays; those that are nothing else besides."""
 
 
 def word_spans(text: str, parse: Parse) -> list[Span | None]:
@@ -121,10 +60,11 @@ def _runs(text: str, parse: Parse) -> list[tuple[Span, bool]]:
 
 
 def _kind(name: str, lang: str, *, flat: bool) -> str:
-    months, weekdays = (set(words.casefold().split()) for words in CALENDAR.get(lang, ("", "")))
-    words = set(name.casefold().split())
-    if words & (months | weekdays):
-        return "month" if words <= months else "weekday" if words <= weekdays else "date"
+    dates = words(lang).dates
+    months, weekdays = ({word.casefold() for word in listed} for listed in (dates.months, dates.weekdays))
+    parts = set(name.casefold().split())
+    if parts & (months | weekdays):
+        return "month" if parts <= months else "weekday" if parts <= weekdays else "date"
     if name == name.lower() != name.upper():
         return ""  # where there are capitals, names have one: parsers err
     letters = any(character.isalpha() for character in name)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,14 +107,14 @@ def perturb(
     )
     used = (DEFAULT_STRENGTH if strength is None else float(strength)) if chosen.graded else None
     changed = np.array(
-        [new is not None and not _same(new, old) for new, old in zip(made, texts, strict=True)], dtype=np.bool_
+        [
+            new is not None and new != old and normalize("NFC", new) != normalize("NFC", old)
+            for new, old in zip(made, texts, strict=True)
+        ],
+        dtype=np.bool_,
     )
     after = tuple(
         new if is_changed and new is not None else old
         for new, old, is_changed in zip(made, texts, changed.tolist(), strict=True)
     )
     return Perturbed(chosen, used, seed, after, changed, sum(new is None for new in made))
-
-
-def _same(a: str, b: str) -> bool:
-    return a == b or unicodedata.normalize("NFC", a) == unicodedata.normalize("NFC", b)

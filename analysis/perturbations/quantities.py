@@ -4,121 +4,56 @@ from __future__ import annotations
 
 import random
 import unicodedata
-from collections.abc import Mapping
+from functools import cache
 
 import regex
 
 from bsx.analysis.perturbations.base import Item, register
-from bsx.analysis.perturbations.names import CALENDAR
+from bsx.catalog.words import words
 
 # Digits of any script, not those inside a word such as A4 or MP3.
 _NUMBER = regex.compile(
     r"(?<![\p{Latin}\p{Cyrillic}\p{Greek}\p{Nd}])\p{Nd}+(?:[.,:]\p{Nd}+)*(?![\p{Latin}\p{Nd}])|\p{Nd}+(?=(?:st|nd|rd|th|s)\b)"
 )
 _YEAR = regex.compile(r"(?:1[0-9]|20)[0-9]{2}")
-_MONTHS = {lang: "|".join(months.split()) for lang, (months, _) in CALENDAR.items()}
+Listed = tuple[list[str], regex.Pattern[str]]
 _NOT_NUMBERS = regex.compile(r"&#\p{Nd}+;")  # an apostrophe written as in HTML
-# Number words that are nothing else besides, in groups that can stand for one another.
-_WORDS = {
-    "en": (
-        "two three four five six seven eight nine ten eleven twelve",
-        "twenty thirty forty fifty sixty seventy eighty ninety",
-    ),
-    "de": (
-        "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-        "zwanzig dreißig vierzig fünfzig sechzig siebzig",
-    ),
-    "es": (
-        "dos tres cuatro cinco seis siete ocho nueve diez doce",
-        "veinte treinta cuarenta cincuenta sesenta setenta",
-    ),
-    "fr": ("deux trois quatre cinq six sept huit dix onze douze", "vingt trente quarante cinquante soixante"),
-    "it": (
-        "due tre quattro cinque sei sette otto nove dieci undici dodici",
-        "venti trenta quaranta cinquanta sessanta",
-    ),
-    "nl": (
-        "twee drie vier vijf zes zeven acht negen tien elf twaalf",
-        "twintig dertig veertig vijftig zestig zeventig",
-    ),
-    "ru": (  # each group asks for one form of what it counts
-        "три четыре",
-        "пять шесть семь восемь девять",
-        "десять одиннадцать двенадцать",
-        "двадцать тридцать пятьдесят шестьдесят семьдесят",
-        "пяти шести семи восьми девяти",
-    ),
-    "zh": ("三 四 五 六 七 八 九",),
-    "pt": ("três quatro cinco seis sete oito nove dez onze doze", "vinte trinta quarenta cinquenta sessenta setenta"),
-    "sv": ("två tre fyra fem sex sju åtta nio tio elva tolv", "tjugo trettio fyrtio femtio sextio sjuttio"),
-    "tr": ("üç dört beş altı yedi sekiz dokuz", "yirmi otuz kırk elli altmış yetmiş"),
-    "id": ("dua tiga empat lima enam tujuh delapan sembilan",),
-    "hi": ("तीन चार पांच छह सात आठ नौ दस",),
-    "pl": ("trzy cztery", "pięć sześć siedem osiem dziewięć", "dwadzieścia trzydzieści czterdzieści"),
-    "cs": ("tři čtyři", "pět šest sedm osm devět", "dvacet třicet čtyřicet padesát"),
-}
-# Parts of compound numbers stay, as there is no twenty-eleven; a Chinese number stands before a measure.
-_AROUND = {
-    "en": (r"\b(?<!ty-)", r"\b(?!-(?:one|two|three|four|five|six|seven|eight|nine)\b)"),
-    "es": (r"\b(?<!ta y )", r"\b(?! y (?:un|dos|tres|cuatro|cinco|seis|siete|ocho|nueve))"),
-    "fr": (r"\b(?<!\p{L}-)(?<!\bet )", r"\b(?!-\p{L}| et une?\b)"),
-    "pt": (
-        r"\b(?<!\p{L}-)(?<!ta e )(?<!te e )(?<!mil e )",
-        r"\b(?!-| e (?:um|dois|três|quatro|cinco|seis|sete|oito|nove)\b)",
-    ),
-    "tr": (
-        r"\b(?<!(?:on|yirmi|otuz|kırk|elli|altmış|yetmiş|seksen|doksan|yüz|bin) )",
-        r"\b(?! (?:bir|iki|üç|dört|beş|altı|yedi|sekiz|dokuz|yüz)\b)",
-    ),
-    "id": (r"\b", r"\b(?! (?:belas|puluh))"),
-    "pl": (
-        r"\b(?<!(?:dzieścia|dzieści|dziesiąt|sto|set) )",
-        r"\b(?! (?:jeden|dwa|dwie|trzy|cztery|pięć|sześć|siedem|osiem|dziewięć)\b)",
-    ),
-    "cs": (r"\b(?<!(?:cet|desát|sto|set) )", r"\b(?! (?:jedna|dva|dvě|tři|čtyři|pět|šest|sedm|osm|devět)\b)"),
-    "zh": ("(?<![一二两兩三四五六七八九十百千万萬零第])", "(?=[个個名位次年天本家人岁歲元种種条條座辆輛周週倍块塊])"),
-}
-# "May" and "March" are a month only where the words around them say so.
-_BEFORE = (
-    r"(?<=\b(?:in|of|on|by|since|until|till|last|next|this|from|to|and|early|late|mid|\d|\dth|\dst|\dnd|\drd)[ -])"
-)
-_AMBIGUOUS = {month: rf"(?:{_BEFORE}{month}|{month}(?=,? \d))" for month in ("May", "March")}
 
 
-def _pattern(lang: str, words: list[str], *, numbers: bool) -> regex.Pattern[str]:
-    spelled = "|".join(_AMBIGUOUS.get(word, word) if lang == "en" else word for word in words)
-    if lang in ("zh", "ja", "ko") and not numbers:
-        return regex.compile(f"(?<![一二三四五六七八九十])(?:{spelled})")
-    before, after = _AROUND.get(lang, (r"\b", r"\b")) if numbers else (r"\b", r"\b")
-    return regex.compile(f"{before}(?:{spelled}){after}", regex.IGNORECASE if numbers else 0)
+@cache
+def _numbers_of(lang: str) -> list[Listed]:
+    numbers = words(lang).numbers
+    return [
+        (group, regex.compile(f"{numbers.before}(?:{'|'.join(group)}){numbers.after}", regex.IGNORECASE))
+        for group in numbers.groups
+    ]
 
 
-def _lists(
-    table: Mapping[str, tuple[str, ...]], *, numbers: bool
-) -> dict[str, list[tuple[list[str], regex.Pattern[str]]]]:
-    return {
-        lang: [(words.split(), _pattern(lang, words.split(), numbers=numbers)) for words in groups if words]
-        for lang, groups in table.items()
-    }
+@cache
+def _dates_of(lang: str) -> list[Listed]:
+    dates = words(lang).dates
+    around = "(?<![一二三四五六七八九十])(?:{})" if lang in ("zh", "ja", "ko") else r"\b(?:{})\b"
+    return [
+        (listed, regex.compile(around.format("|".join(dates.spelled.get(word, word) for word in listed))))
+        for listed in (dates.months, dates.weekdays)
+        if listed
+    ]
 
 
-_WORD_LISTS, _DATE_LISTS = _lists(_WORDS, numbers=True), _lists(CALENDAR, numbers=False)
-
-
-def _named(item: Item, lists: list[tuple[list[str], regex.Pattern[str]]], rng: random.Random) -> str | None:
+def _named(item: Item, lists: list[Listed], rng: random.Random) -> str | None:
     """Replace one of the words of the lists by another of its list."""
-    results = [(match.span(), words) for words, pattern in lists for match in pattern.finditer(item.text)]
+    results = [(match.span(), listed) for listed, pattern in lists for match in pattern.finditer(item.text)]
     if not results:
         return None
-    (start, end), words = rng.choice(sorted(results))
+    (start, end), listed = rng.choice(sorted(results))
     old = item.text[start:end]
-    if item.lang != "en" and len(words) == 12 and regex.search(r"\b(?:29|3[01])\.?(?: de)? $", item.text[:start]):
-        words = [words[month] for month in (0, 2, 4, 6, 7, 9, 11)]
+    if item.lang != "en" and len(listed) == 12 and regex.search(r"\b(?:29|3[01])\.?(?: de)? $", item.text[:start]):
+        listed = [listed[month] for month in (0, 2, 4, 6, 7, 9, 11)]
     if item.lang == "ru" and regex.search(r"\bво $", item.text[:start]):
         return None  # which only one weekday asks for
     if item.lang == "fr" and regex.search(r"['’]$", item.text[:start]):
-        words = [word for word in words if word[0] in "ao"]
-    new = rng.choice([word for word in words if word.lower() != old.lower()])
+        listed = [word for word in listed if word[0] in "ao"]
+    new = rng.choice([word for word in listed if word.lower() != old.lower()])
     new = new[0].upper() + new[1:] if old[0].isupper() else new
     return item.text[:start] + new + item.text[end:]
 
@@ -133,7 +68,7 @@ def _numbers(item: Item, strength: float, rng: random.Random) -> str | None:
         return _careful_numbers(item, rng)
     results = [match.span() for match in _number_matches(item.text)]
     if not results:
-        return _named(item, _WORD_LISTS.get(item.lang, []), rng)
+        return _named(item, _numbers_of(item.lang), rng)
     start, end = rng.choice(results)
     number = item.text[start:end]
     digits = [at for at, character in enumerate(number) if character.isdecimal()]
@@ -164,7 +99,7 @@ def _careful_numbers(item: Item, rng: random.Random) -> str | None:
                 if digit != value and _possible(item, start, end, new):
                     results.append((start, end, new))
     if not results:
-        return _named(item, _WORD_LISTS.get(item.lang, []), rng)
+        return _named(item, _numbers_of(item.lang), rng)
     span = rng.choice(sorted({(start, end) for start, end, _ in results}))
     start, end, new = rng.choice([result for result in results if result[:2] == span])
     return f"{item.text[:start]}{new}{item.text[end:]}"
@@ -193,9 +128,8 @@ def _possible(item: Item, start: int, end: int, new: str) -> bool:
         return value // 100 == was // 100 and (value <= 2024 or was > 2024)
     if item.lang in ("zh", "ja", "ko") and regex.match(r"\s*(?:月(?!球)|월)", after):
         return value <= 12
-    if regex.match(r"\s*(?:[日号號]|일)", after) or regex.match(
-        rf"\.?(?:º|er)? (?:de )?(?:{_MONTHS.get(item.lang) or '(?!)'})\b", after
-    ):
+    months = "|".join(words(item.lang).dates.months) or "(?!)"
+    if regex.match(rf"\s*(?:[日号號]|일)|\.?(?:º|er)? (?:de )?(?:{months})\b", after):
         return value <= 28
     if regex.match(r"\s*(?:Uhr|heures?\b|h\b|часо?в?\b|[点點时時](?![代间間])|シ|時(?!代|間)|시(?! ?간))", after):
         return value <= 23
@@ -228,7 +162,7 @@ def _dates(item: Item, strength: float, rng: random.Random) -> str | None:
             full = str.maketrans("0123456789", "０１２３４５６７８９")
             new = rng.choice([each for each in group if (each.translate(full) if wide else each) != old])
             return item.text[:start] + (new.translate(full) if wide else new) + item.text[end:]
-    return _named(item, _DATE_LISTS[item.lang], rng)
+    return _named(item, _dates_of(item.lang), rng)
 
 
 register(
@@ -236,7 +170,8 @@ register(
     "one digit of one number becomes another; without digits, one number word",
     False,
     _numbers,
-    acts_on=f"texts with digits of any script, or with number words of {', '.join(_WORDS)}",
+    acts_on="texts with digits of any script, or with number words of en, de, es, fr, it, nl, ru, zh, pt, sv, tr, id, "
+    "hi, pl, cs",
     aim="sem",
     place=80,
 )
@@ -245,7 +180,7 @@ register(
     "one month or weekday becomes another",
     False,
     _dates,
-    languages=tuple(CALENDAR),
+    languages=("en", "de", "es", "fr", "it", "nl", "pt", "ru", "pl", "cs", "sv", "tr", "id", "hi", "ko", "zh"),
     acts_on="texts that name a month or a weekday",
     aim="sem",
     place=90,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import cache
+from typing import Literal
 
 import regex
 
 from bsx.analysis.perturbations.base import Change, Item, register
-from bsx.analysis.perturbations.opposites import MODALITY, OPPOSITES, SET_PHRASES, SYNONYMS
+from bsx.catalog.words import words
 
 _CHINESE = ("zh", "zh-hant")
 _OPENING = r"(?<=^[\"'“„«»¿¡(]*)"  # before the first word of a text, which has a capital that it has nowhere else
@@ -19,7 +21,7 @@ _ARTICLE = regex.compile(r"\b([Aa])n?\s$")
 
 
 def forms(table: str) -> Iterator[tuple[str, str]]:
-    """Yield each word form of a table of `bsx.analysis.perturbations.opposites` and what may stand for it.
+    """Yield each word form of a list of words and what may stand for it, as `registry/perturbations/` writes them.
 
     >>> dict(forms("hoh/niedrig:e,en neu>alt"))
     {'hohe': 'niedrige', 'niedrige': 'hohe', 'hohen': 'niedrigen', 'niedrigen': 'hohen', 'neu': 'alt'}
@@ -34,34 +36,35 @@ def forms(table: str) -> Iterator[tuple[str, str]]:
                 yield other + tail, first + tail
 
 
-def _pattern(lang: str, words: Mapping[str, str]) -> regex.Pattern[str]:
-    spelled = "|".join(map(regex.escape, sorted(words, key=len, reverse=True)))
+@cache
+def _listed(
+    section: Literal["opposites", "modality", "synonyms"], lang: str
+) -> tuple[dict[str, str], regex.Pattern[str], regex.Pattern[str]]:
+    """Return what stands for each word form, and patterns of these forms and of set phrases."""
+    listed, phrases = dict(forms(getattr(words(lang), section))), words(lang).set_phrases
+    longest = sorted(listed, key=len, reverse=True)
+    spelled = "|".join(map(regex.escape, longest))
     if lang in _CHINESE:
-        return regex.compile(spelled)
-    opening = "|".join(regex.escape(word[0].upper() + word[1:]) for word in sorted(words, key=len, reverse=True))
-    return regex.compile(
+        return listed, regex.compile(spelled), regex.compile(phrases)
+    opening = "|".join(regex.escape(_capitalised(word)) for word in longest)
+    pattern = (
         rf"(?<![\p{{L}}\p{{N}}\-\u2010])(?:{spelled}|{_OPENING}(?:{opening}))(?![\p{{L}}\p{{N}}\-\u2010]|['’]\p{{L}})"
     )
+    return listed, regex.compile(pattern), regex.compile(rf"(?i)\b(?:{phrases})")
 
 
-def _substitution(tables: Mapping[str, str]) -> Change:
-    listed = {lang: dict(forms(table)) for lang, table in tables.items()}
-    patterns = {lang: _pattern(lang, words) for lang, words in listed.items()}
-    phrases = {
-        lang: regex.compile(phrase if lang in _CHINESE else rf"(?i)\b(?:{phrase})")
-        for lang, phrase in SET_PHRASES.items()
-    }
-
+def _substitution(section: Literal["opposites", "modality", "synonyms"]) -> Change:
     def change(item: Item, strength: float, rng: random.Random) -> str | None:
         lang, text = item.lang, item.text
         if lang == "zh" and _lacking(text, "gb2312") > _lacking(text, "big5"):
             lang = "zh-hant"
-        taken = [match.span() for match in phrases[lang].finditer(text)]
+        listed, pattern, phrases = _listed(section, lang)
+        taken = [match.span() for match in phrases.finditer(text)]
         results = []
-        for match in patterns[lang].finditer(text):
+        for match in pattern.finditer(text):
             start, end = match.span()
             word = match[0]
-            new = listed[lang].get(word) or _capitalised(listed[lang][word[0].lower() + word[1:]])
+            new = listed.get(word) or _capitalised(listed[word[0].lower() + word[1:]])
             free = not any(start < after and before < end for before, after in taken)
             # "the left and the right": one of two opposites would stand there twice.
             free = free and (lang == "en" or new.lower() not in text.lower())
@@ -100,7 +103,7 @@ register(
     "opposites",
     "one word becomes its opposite: more less, rose fell, northern southern",
     False,
-    _substitution(OPPOSITES),
+    _substitution("opposites"),
     languages=_LANGUAGES,
     acts_on="texts with a word of a list of opposites, outside set phrases",
     aim="sem",
@@ -110,7 +113,7 @@ register(
     "modality",
     "what must be may be, or what may be must be",
     False,
-    _substitution(MODALITY),
+    _substitution("modality"),
     languages=_LANGUAGES,
     acts_on="texts with a modal verb or adverb of necessity or possibility that the lists know",
     aim="sem",
@@ -120,7 +123,7 @@ register(
     "synonyms",
     "one word becomes another that means the same: begin start, often frequently",
     True,
-    _substitution(SYNONYMS),
+    _substitution("synonyms"),
     languages=_LANGUAGES,
     acts_on="texts with a word of a list of synonyms, outside set phrases",
     aim="lex",

@@ -7,24 +7,16 @@ import random
 from bsx.analysis.perturbations.base import Item, register
 
 
-def _source(item: Item, strength: float, rng: random.Random) -> str | None:
-    return item.source
-
-
 def _unrelated(item: Item, strength: float, rng: random.Random) -> str | None:
     others = [other for other in item.others if other != item.text and other.strip()]
     return rng.choice(others) if others else None
-
-
-def _empty(item: Item, strength: float, rng: random.Random) -> str | None:
-    return "" if item.text else None
 
 
 register(
     "source",
     "the untranslated source in place of the translation",
     False,
-    _source,
+    lambda item, strength, rng: item.source,
     needs=frozenset({"source"}),
     related=False,
     place=140,
@@ -39,4 +31,12 @@ register(
     related=False,
     place=150,
 )
-register("empty", "nothing at all", False, _empty, acts_on="any text that is not empty", related=False, place=160)
+register(
+    "empty",
+    "nothing at all",
+    False,
+    lambda item, strength, rng: "" if item.text else None,
+    acts_on="any text that is not empty",
+    related=False,
+    place=160,
+)

@@ -22,16 +22,11 @@ def _shuffle(item: Item, strength: float, rng: random.Random) -> str | None:
     for target, origin in zip(moved, [*moved[1:], moved[0]], strict=True):
         start, end = spans[origin]
         words[target] = item.text[start:end]
-    return _rebuilt(item.text, words)
-
-
-def _rebuilt(text: str, words: list[str]) -> str:
-    """Put words into the places of a text's words; what stands between them stays."""
     parts, at = [], 0
-    for (start, end), word in zip(units(text), words, strict=True):
-        parts += [text[at:start], word]
+    for (start, end), word in zip(spans, words, strict=True):  # what stands between the words stays
+        parts += [item.text[at:start], word]
         at = end
-    return "".join([*parts, text[at:]])
+    return "".join([*parts, item.text[at:]])
 
 
 def _drop(item: Item, strength: float, rng: random.Random) -> str | None:

@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from bsx.analysis.probing.classifiers import FittedProbe, Probe, Scale, fit
 from bsx.analysis.probing.items import (
     PARTS,
-    SHARES,
     Codes,
-    Draw,
     ItemAccuracies,
     Labels,
     carve_validation,
@@ -57,7 +55,6 @@ class ProbeRun:
         labels: label of each item (n,).
         types: number of each item's type (n,) for a control task.
         rng: random numbers.
-        draw: how control labels are drawn.
 
     Attributes:
         rows: items of the training, validation and test part.
@@ -83,7 +80,6 @@ class ProbeRun:
         labels: Labels,
         types: Labels | None,
         rng: np.random.Generator,
-        draw: Draw = "balanced",
     ) -> None:
         train, held, test = (np.flatnonzero(split == code) for code in range(len(PARTS)))
         for name, rows in zip(PARTS, (train, held, test), strict=True):
@@ -101,7 +97,7 @@ class ProbeRun:
         # Smaller training sets are the starts of one random order: each is part of every larger one.
         self._order = rng.permutation(train)
         self._seed = int(rng.integers(2**31))
-        self.control = None if types is None else control_labels(types, labels, rng, draw=draw)
+        self.control = None if types is None else control_labels(types, labels, rng)
         self.majority = int(np.bincount(labels[train]).argmax())
         self.baseline = self._majority(labels)
         self.control_baseline = self.seen = float("nan")
@@ -296,10 +292,8 @@ def probe_layers(
     groups: Sequence[Hashable] | None = None,
     parts: Sequence[str] | None = None,
     types: Sequence[Hashable] | None = None,
-    control: Draw = "balanced",
     probe: Probe = "logistic",
     train_sizes: Sequence[int] = (),
-    shares: Sequence[float] = SHARES,
     seeds: Sequence[int] = (1, 2, 3),
     resamples: int = 1000,
     layers: Sequence[int] | None = None,
@@ -328,10 +322,8 @@ def probe_layers(
         parts: ``train``, ``validation`` or ``test`` for each item (n,), if the data comes with a split; without a
             validation part a quarter of the training part becomes it. Else each seed draws a split.
         types: type of each item (n,) for the control task; none is run unless given.
-        control: how control labels are drawn; see `bsx.analysis.probing.items.control_labels`.
         probe: ``logistic`` or ``mlp``.
         train_sizes: further sizes of the training part to measure.
-        shares: of training, validation and test part in a split that is drawn.
         seeds: each draws its split, control labels and whatever chance the probe has.
         resamples: bootstrap resamples.
         layers: numbers of the layers in ``features``; from 0 unless given.
@@ -352,14 +344,18 @@ def probe_layers(
     kinds = None if types is None else number_types(types)
     given = None if parts is None else given_parts(parts)
     further = [TransferTest(data, features.shape[::2], names.tolist(), groups, types) for data in test_data]
-    runs, notes = [], [] if given is None else _overlap(given, group)
+    runs, notes = [], []
+    if given is not None:
+        test = group[given == PARTS.index("test")]
+        if known := int(np.isin(test, group[given != PARTS.index("test")]).sum()):
+            notes.append(f"{known} of {len(test)} test items of the given split also stand outside the test part")
     if kinds is not None and not kinds.any():
         notes.append("control task: every item has the same type, so there is only one label to remember")
     sizes: list[int] = []
     for place, seed in enumerate(seeds):
         rng = np.random.default_rng(seed)
-        split = random_parts(group, rng, shares) if given is None else carve_validation(given, group, rng)
-        run = ProbeRun(probe, split, y, kinds, rng, control)
+        split = random_parts(group, rng) if given is None else carve_validation(given, group, rng)
+        run = ProbeRun(probe, split, y, kinds, rng)
         if place == 0:
             room = len(run.rows[0])
             sizes = sorted({size for size in train_sizes if size < room})
@@ -378,7 +374,18 @@ def probe_layers(
 
     first = 2 if kinds is not None else 1  # condition of the first smaller training set
     counts = [len(rows) for rows in runs[0].rows]
-    pooled, draws = _pool(runs, group, resamples, np.random.default_rng(seeds[0]))
+    shape = (len(runs[0].right[0]), len(numbers))  # conditions, layers
+    items = ItemAccuracies(group, shape[0] * shape[1])
+    for run in runs:
+        items.add(run.rows[2], np.stack(run.right, axis=1).reshape(shape[0] * shape[1], -1))
+    draws = items.draws(resamples, np.random.default_rng(seeds[0])).reshape(-1, *shape)
+    pooled = items.accuracy().reshape(shape)
+    complaints = Counter(pair for run in runs for pair in run.complaints)
+    notes += [note for transfer in further for note in transfer.notes]
+    notes += [
+        f"{name or 'task'}: {complaint} in {times} of {len(runs) * len(numbers)} fits"
+        for (name, complaint), times in complaints.items()
+    ]
     by_seed = np.array([[right.mean(axis=1) for right in run.right] for run in runs]).transpose(2, 1, 0)
     order = np.argsort(-pooled[0], kind="stable")
     return ProbeResult(
@@ -396,10 +403,16 @@ def probe_layers(
         runner_up=numbers[order[min(1, len(order) - 1)]],
         win_share=float((draws[:, 0].argmax(axis=1) == order[0]).mean()),
         layers=_layers(runs, numbers, pooled, draws, by_seed[0]),
-        control=None if kinds is None else _control(runs, kinds),
+        control=None
+        if kinds is None
+        else Control(
+            baseline=float(np.mean([run.control_baseline for run in runs])),
+            types=int(kinds.max()) + 1,
+            seen=float(np.mean([run.seen for run in runs])),
+        ),
         curve=_curve(sizes, pooled[first:], draws[:, first:], by_seed[first:]),
         tested_on=tuple(transfer.result(numbers, resamples, np.random.default_rng(seeds[0])) for transfer in further),
-        notes=(*notes, *(note for transfer in further for note in transfer.notes), *_complaints(runs)),
+        notes=tuple(notes),
     )
 
 
@@ -447,40 +460,6 @@ def _check(
     for number, vectors in zip(layers, features, strict=True):
         if not np.isfinite(vectors).all():
             raise InputError(f"layer {number}: vectors must be finite numbers")
-
-
-def _overlap(given: Codes, group: Labels) -> list[str]:
-    """Say how many test items have a copy that is trained on."""
-    test = group[given == PARTS.index("test")]
-    known = int(np.isin(test, group[given != PARTS.index("test")]).sum())
-    return [f"{known} of {len(test)} test items of the given split also stand outside the test part"] if known else []
-
-
-def _pool(runs: Sequence[ProbeRun], group: Labels, resamples: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return accuracies (conditions, layers) and their bootstrap draws (resamples, conditions, layers)."""
-    layers, conditions = len(runs[0].right), len(runs[0].right[0])
-    items = ItemAccuracies(group, conditions * layers)
-    for run in runs:
-        items.add(run.rows[2], np.stack(run.right, axis=1).reshape(conditions * layers, -1))
-    draws = items.draws(resamples, rng)
-    return items.accuracy().reshape(conditions, layers), draws.reshape(-1, conditions, layers)
-
-
-def _control(runs: Sequence[ProbeRun], types: Labels) -> Control:
-    return Control(
-        baseline=float(np.mean([run.control_baseline for run in runs])),
-        types=int(types.max()) + 1,
-        seen=float(np.mean([run.seen for run in runs])),
-    )
-
-
-def _complaints(runs: Sequence[ProbeRun]) -> list[str]:
-    layers = len(runs[0].right)
-    times_of = Counter(pair for run in runs for pair in run.complaints)
-    return [
-        f"{name or 'task'}: {complaint} in {times} of {len(runs) * layers} fits"
-        for (name, complaint), times in times_of.items()
-    ]
 
 
 def probe_with_agreement(results: Sequence[ProbeResult], agreement: LayerAgreement) -> SideBySide:

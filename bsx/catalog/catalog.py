@@ -270,10 +270,12 @@ class Catalog:
         return read_named(JudgeEntry, file)
 
     def check(self) -> list[RegistryError]:
-        """Read everything, baselines, ensembles and judges included, and return all problems.
+        """Read everything, baselines, ensembles, judges and words included, and return all problems.
 
         A claim about several languages needs a source, and a figure a language that the registry knows.
         """
+        from bsx.catalog.entries.perturbations import PerturbationWords
+
         problems = list(self.problems)
         claims = {("model", entry.name): entry for entry in self.models.values()}
         for key, entry in (claims | {("metric", entry.name): entry for entry in self.metrics.values()}).items():
@@ -296,8 +298,14 @@ class Catalog:
                     self.judge(name)
             except RegistryError as error:
                 problems.append(error)
+        for file in sorted((self.folders[0] / "perturbations").glob("*.yaml")):
+            try:
+                read_entry(PerturbationWords, file)
+            except RegistryError as error:
+                problems.append(error)
         for folder in self.folders:
-            result = {file for pattern in _FILES for file in folder.glob(pattern)}
+            shipped_alone = ("perturbations/*.yaml",) if folder == self.folders[0] else ()
+            result = {file for pattern in (*_FILES, *shipped_alone) for file in folder.glob(pattern)}
             for file in sorted(set(folder.rglob("*.y*ml")) - result):
                 problems.append(RegistryError(f"is no file of a registry, which has {', '.join(_FILES)}", file=file))
         return problems

@@ -11,6 +11,7 @@ from bsx.catalog.datasets import DatasetEntry
 from bsx.catalog.entries.judges import JudgeEntry
 from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, MetricEntry
 from bsx.catalog.entries.models import Baseline, Family, LanguageEntry, ModelEntry
+from bsx.catalog.entries.perturbations import PerturbationWords
 from bsx.catalog.protocols import ProtocolEntry
 from bsx.catalog.published import PublishedEntry
 from bsx.catalog.thresholds import StudyEntry
@@ -24,6 +25,7 @@ KINDS: dict[str, Any] = {
     "factor": FactorEntry,
     "ensemble": EnsembleEntry,
     "judge": JudgeEntry,
+    "perturbation": PerturbationWords,
     "family": dict[str, Family],
     "dataset": list[DatasetEntry],
     "threshold": list[StudyEntry],

@@ -101,7 +101,9 @@ def validate(
 def schema(
     kind: Annotated[
         str,
-        typer.Argument(help="model, language, metric, ensemble, baseline, family, dataset, threshold or published."),
+        typer.Argument(
+            help="model, language, metric, ensemble, baseline, perturbation, family, dataset, threshold or published."
+        ),
     ],
 ) -> None:
     """Print the JSON Schema of a kind of registry file, for editors."""

@@ -448,7 +448,7 @@ def test_pinning_writes_the_commit(
 
 
 def test_schemas_are_those_of_the_types(cli: Cli) -> None:
-    for kind in ("model", "language", "metric", "baseline", "family", "dataset", "threshold"):
+    for kind in ("model", "language", "metric", "baseline", "family", "dataset", "threshold", "perturbation"):
         committed = (REPOSITORY / "registry" / "schema" / f"{kind}.json").read_text(encoding="utf-8")
         assert cli("registry", "schema", kind).out == committed
     assert "unknown kind 'planet'" in cli("registry", "schema", "planet").err

@@ -12,6 +12,7 @@ from bsx.analysis.perturbations.base import Change, Item, Need, register
 from bsx.analysis.perturbations.grammar.inflections import as_features, inflected
 from bsx.analysis.perturbations.grammar.swaps import OBJECT_FORM, opens
 from bsx.analysis.perturbations.names import word_spans
+from bsx.catalog.words import words
 
 _OTHER_NUMBER = {"Sing": "Plur", "Plur": "Sing"}
 _OTHER_TENSE = {"Pres": "Past", "Past": "Pres"}
@@ -83,31 +84,20 @@ def _tenses(item: Item, parse: Parse) -> Iterator[Edit]:
             yield from _changed(item, parse, at, {**agreeing, "Tense": _OTHER_TENSE[has["Tense"]]})
 
 
-# Where such words stand, the tense is said twice; "seit" and "hace" ask for one of the two.
-_WHEN = {
-    "de": r"heute|gestern|morgen|jetzt|derzeit|nun|künftig|voraussichtlich|bald|seit|bisher|damals|noch|schon|"
-    r"bereits|immer",
-    "es": r"hoy|ayer|mañana|ahora|actualmente|hace|desde|todavía|aún|ya|siempre|pronto|entonces|cuando|si",
-    "fr": r"aujourd['’ ]?hui|hier|demain|maintenant|actuellement|depuis|encore|déjà|toujours|bientôt|désormais|quand|"
-    r"si|il y a",
-    "ru": r"сегодня|вчера|завтра|сейчас|теперь|давно|уже|ещё|еще|пока|обычно|тогда|когда|если|чтобы|бы|ранее",
-}
-_STATE = regex.compile(r"(?i)(?:se )?(?:encuentra|encontr|halla|hall[oó]|trata|trató|sitúa|ubica)\p{L}*")
-
-
 def _other_tense(item: Item, parse: Parse, at: int, has: dict[str, str]) -> dict[str, str] | None:
     """Return the features of the other tense outside English; None where it would not be said so."""
     auxiliary = parse.upos[at] == "AUX"
     relation = parse.deprels[at]
+    listed = words(item.lang).tense
     if (
         has.get("VerbForm") != "Fin"
         or has.get("Mood") != "Ind"
-        or regex.search(rf"(?i)\b(?:{_WHEN.get(item.lang, '(?!)')})\b", item.text)
+        or regex.search(rf"(?i)\b(?:{listed.unless})\b", item.text)
     ):
         return None
     if auxiliary and (item.lang == "ru" or relation not in ("cop", "aux:pass")):
         return None
-    if _STATE.fullmatch(parse.words[at]) and item.lang == "es":
+    if listed.never is not None and listed.never.fullmatch(parse.words[at]):
         return None
     if auxiliary is False and any(
         parse.deprels[i].startswith("aux") for i, head in enumerate(parse.heads) if head == at + 1
@@ -152,8 +142,15 @@ def _subject(parse: Parse, at: int) -> dict[str, str] | None:
 def _agreements(item: Item, parse: Parse) -> Iterator[Edit]:
     for at, has in _finite(parse):
         if has.get("Number") in _OTHER_NUMBER and has.get("Person", "3") == "3":
-            if item.lang != "en" and not _clear(parse, at, has["Number"]):
-                continue
+            if item.lang != "en":
+                # The subject has to say the verb's number, alone and not as a group of many.
+                subject = overt_subject(parse, at)
+                if subject is None or _GROUPS.fullmatch(parse.words[subject]):
+                    continue
+                below = [i for i, head in enumerate(parse.heads) if head == subject + 1]
+                counted = any(parse.deprels[i].startswith("nummod") for i in below)
+                if counted or as_features(parse.feats[subject]).get("Number") != has["Number"]:
+                    continue
             yield from _changed(item, parse, at, {"Number": _OTHER_NUMBER[has["Number"]]})
 
 
@@ -162,15 +159,6 @@ _GROUPS = regex.compile(
     r"plupart|nombre|reste|dizaine|centaine|millier|ряд|часть|большинство|половина|множество|количество|кто|что|which|who|"
     r"quien(?:es)?|que|qui|es|ce|c['’]|это|prozent"
 )
-
-
-def _clear(parse: Parse, at: int, number: str) -> bool:
-    """Tell whether a verb has a subject of its own that says the verb's number, alone and not as a group of many."""
-    subject = overt_subject(parse, at)
-    if subject is None or _GROUPS.fullmatch(parse.words[subject]):
-        return False
-    counted = any(head == subject + 1 and parse.deprels[i].startswith("nummod") for i, head in enumerate(parse.heads))
-    return as_features(parse.feats[subject]).get("Number") == number and not counted
 
 
 def _cases(item: Item, parse: Parse) -> Iterator[Edit]:

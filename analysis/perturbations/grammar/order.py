@@ -148,7 +148,9 @@ def _voice(item: Item, strength: float, rng: random.Random) -> str | None:
         (start, before), (after, end) = subject[0], thing[0]
         adjacent = item.text[before : place[0]].isspace() and item.text[place[1] : after].isspace()
         forms = clause_forms(item, subject, thing) if adjacent else None
-        number = _number(parse, thing[1])
+        joined = any(head == thing[1] + 1 and parse.deprels[i] == "conj" for i, head in enumerate(parse.heads))
+        many = joined or parse.words[thing[1]].lower() in ("us", "them", "you", "these", "those")
+        plural = many or as_features(parse.feats[thing[1]]).get("Number") == "Plur"
         past = inflected(
             parse.words[at], "VERB", parse.feats[at], {"Tense": "Past", "VerbForm": "Part"}, lang="en", treebanks=None
         )
@@ -157,17 +159,9 @@ def _voice(item: Item, strength: float, rng: random.Random) -> str | None:
         if forms is None or participle is None or reflexive:
             continue
         first = forms[1].lower() == "i"
-        being = {"Past": ("was", "were"), "Pres": ("am" if first else "is", "are")}[tense][number == "Plur"]
+        being = {"Past": ("was", "were"), "Pres": ("am" if first else "is", "are")}[tense][plural]
         results.append(swapped(item, (start, before), (after, end), forms, f" {being} {participle} by "))
     return rng.choice(results) if results else None
-
-
-def _number(parse: Parse, at: int) -> str:
-    joined = any(
-        head == at + 1 and relation == "conj" for head, relation in zip(parse.heads, parse.deprels, strict=True)
-    )
-    many = parse.words[at].lower() in ("us", "them", "you", "these", "those")
-    return "Plur" if joined or many else as_features(parse.feats[at]).get("Number", "Sing")
 
 
 register(

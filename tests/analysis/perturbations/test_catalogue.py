@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from bsx.analysis.perturbations.base import register
 from bsx.analysis.perturbations.letters import LOOKALIKES, neighbours
-from bsx.analysis.perturbations.opposites import MODALITY, OPPOSITES, SET_PHRASES
 from bsx.analysis.perturbations.perturb import DEFAULT_CONTROL, PERTURBATIONS, get_perturbation, perturb
 from bsx.analysis.perturbations.substitutions import forms
 from bsx.analysis.perturbations.units import characters, share, units
+from bsx.catalog.catalog import shipped_folder
+from bsx.catalog.entries.perturbations import PerturbationWords
+from bsx.catalog.words import words
 from bsx.errors import InputError, UnknownNameError
 
 TEXTS = {
@@ -32,6 +34,7 @@ TEXTS = {
 }
 FREE = [one for one in PERTURBATIONS.values() if not one.needs & {"parse", "source"}]
 GRADED = [one.name for one in FREE if one.graded]
+NOTHING = PerturbationWords()
 ANY = st.text(max_size=40)
 SPACED = st.lists(st.text("abcdefghij", min_size=1, max_size=6), min_size=2, max_size=12)
 
@@ -351,11 +354,16 @@ def test_chinese_typing_errors_sound_the_same() -> None:
 
 
 def test_every_language_of_a_list_is_declared() -> None:
-    for table in (OPPOSITES, MODALITY, SET_PHRASES):
-        assert {lang.partition("-")[0] for lang in table} == set(get_perturbation("opposites").languages or ())
-    for table in (OPPOSITES, MODALITY):
-        for lang, listed in table.items():
-            for old, new in forms(listed):
+    files = [file.stem for file in (shipped_folder() / "perturbations").glob("*.yaml")]
+    sections = ("negation", "opposites", "modality", "synonyms", "dates", "spelling", "marks", "contractions")
+    for field in (*sections, "function_words"):
+        listed = {lang.partition("-")[0] for lang in files if getattr(words(lang), field) != getattr(NOTHING, field)}
+        assert listed == set(get_perturbation(field.replace("_", "-")).languages or ()), field
+    counted = {lang for lang in files if words(lang).numbers != NOTHING.numbers}
+    assert counted == set(get_perturbation("numbers").acts_on.partition("words of ")[2].split(", "))
+    for lang in files:
+        for table in (words(lang).opposites, words(lang).modality, words(lang).synonyms):
+            for old, new in forms(table):
                 assert old != new, (lang, old)
     with pytest.raises(InputError, match="perturbation opposites is for de, en, es, fr, ru, zh, not fi"):
         get_perturbation("opposites").apply(["x"], lang="fi")
