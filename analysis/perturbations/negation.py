@@ -21,7 +21,7 @@ def _negation(item: Item, strength: float, rng: random.Random) -> str | None:
 
     rules = words(item.lang).negation
     for listed, unless in ((rules.remove, rules.remove_unless), (rules.insert, rules.insert_unless)):
-        if unless is not None and unless.search(item.text):
+        if unless.search(item.text):
             continue
         for rule in listed:
             text = rule.find.sub(new, item.text, count=1)

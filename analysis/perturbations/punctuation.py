@@ -8,7 +8,7 @@ from itertools import pairwise
 import regex
 
 from bsx.analysis.perturbations.base import Item, register
-from bsx.analysis.perturbations.units import UNSPACED, share, units, unspaced
+from bsx.analysis.perturbations.units import UNSPACED, share, units
 
 # Marks that say something rather than divide, and marks inside a word or number, stay: 5%, don't, well-known, 3.5, -2.
 _MEANS = r"%‰&@#*/§¶_"
@@ -60,16 +60,10 @@ def _add(item: Item, strength: float, rng: random.Random) -> str | None:
     if not places:
         return None
     for start, end in sorted(rng.sample(places, share(len(places), strength)), reverse=True):
-        text = text[:end] + _comma(item, text[start:end]) + text[end:]
+        word = text[start:end]
+        comma = next((comma for script, comma in _COMMAS if regex.search(script, word)), ",")
+        text = text[:end] + ("、" if item.lang == "ja" else comma) + text[end:]
     return text
-
-
-def _comma(item: Item, word: str) -> str:
-    if item.lang == "ja":
-        return "、"
-    if unspaced(word) or regex.search(r"\p{Script=Arabic}", word):
-        return next((comma for script, comma in _COMMAS if regex.search(script, word)), ",")
-    return ","
 
 
 def _quotes(item: Item, strength: float, rng: random.Random) -> str | None:

@@ -23,6 +23,7 @@ from bsx.errors import RegistryError
         ("opposites: a/b c", "opposites: .*'c'"),
         ("opposites: 'a/b:e,,n'", "opposites: "),
         ("negation: {remove: [{find: '(a', put: ''}]}", r"negation\.remove\.0\.find: .*'\(a'"),
+        ("spelling: [[{find: '(a)b', put: '\\2'}]]", r"spelling\.0\.0: .*no group 2"),
         ("negation: {insert: [{find: '<verbs>', put: ''}]}", "<verbs>: parts has no 'verbs'"),
         ("set_phrases: [a, '(b']", "set_phrases: "),
         ("set_phrases: [a, no]", "set_phrases: "),

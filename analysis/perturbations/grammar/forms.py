@@ -97,7 +97,7 @@ def _other_tense(item: Item, parse: Parse, at: int, has: dict[str, str]) -> dict
         return None
     if auxiliary and (item.lang == "ru" or relation not in ("cop", "aux:pass")):
         return None
-    if listed.never is not None and listed.never.fullmatch(parse.words[at]):
+    if listed.never.fullmatch(parse.words[at]):
         return None
     if auxiliary is False and any(
         parse.deprels[i].startswith("aux") for i, head in enumerate(parse.heads) if head == at + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import regex
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from bsx.catalog.entries.base import Entry
 
@@ -40,7 +40,12 @@ def _table(kind: regex.Pattern[str]) -> AfterValidator:
     return AfterValidator(check)
 
 
-Pattern = Annotated[Any, BeforeValidator(_compiled), WithJsonSchema({"type": "string", "format": "regex"})]
+Pattern = Annotated[
+    Any,
+    BeforeValidator(_compiled),
+    WithJsonSchema({"type": "string", "format": "regex"}),
+    Field(validate_default=True),
+]
 Part = Annotated[str, AfterValidator(_compiles)]
 """Of a pattern that code puts together."""
 Alternatives = Annotated[Part, BeforeValidator(_alternatives, json_schema_input_type=list[str])]
@@ -53,6 +58,13 @@ class Rule(Entry):
 
     find: Pattern
     put: str
+
+    @model_validator(mode="after")
+    def _groups_exist(self) -> Rule:
+        for number in regex.findall(r"\\(\d)", self.put):
+            if int(number) > self.find.groups:
+                raise ValueError(f"put: {self.find.pattern!r} has no group {number}")
+        return self
 
 
 Groups = list[list[Rule]]
@@ -67,9 +79,9 @@ class NegationRules(Entry):
     """
 
     remove: list[Rule] = []
-    remove_unless: Pattern | None = None
+    remove_unless: Pattern = "(?!)"
     insert: list[Rule] = []
-    insert_unless: Pattern | None = None
+    insert_unless: Pattern = "(?!)"
 
 
 class NumberWords(Entry):
@@ -92,7 +104,7 @@ class TenseWords(Entry):
     """Words beside which a tense stays, and a pattern of verbs whose tense always does."""
 
     unless: Alternatives = "(?!)"
-    never: Pattern | None = None
+    never: Pattern = "(?!)"
 
 
 class IrregularForms(Entry):
@@ -113,7 +125,7 @@ class PerturbationWords(Entry):
     """
 
     parts: dict[str, str | list[str]] = {}
-    negation: NegationRules = NegationRules()
+    negation: NegationRules = Field(default_factory=NegationRules)
     opposites: Pairs = ""
     modality: Pairs = ""
     synonyms: Pairs = ""
@@ -124,9 +136,9 @@ class PerturbationWords(Entry):
     marks: Groups = []
     contractions: Groups = []
     function_words: Groups = []
-    small_nouns: Pattern | None = None
+    small_nouns: Pattern = "(?!)"
     homophones: list[str] = []
-    tense: TenseWords = TenseWords()
+    tense: TenseWords = Field(default_factory=TenseWords)
     inflections: IrregularForms = IrregularForms()
 
     @model_validator(mode="before")
