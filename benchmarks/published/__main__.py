@@ -7,6 +7,7 @@ The exit status is 1 if a figure is off without a reason, 2 if data are missing 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -142,7 +143,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BsxError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print("\n".join(page(tables, left_out)))
+    try:
+        print("\n".join(page(tables, left_out)), flush=True)
+    except BrokenPipeError:  # a reader such as head has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return int(any(table.count("off") for table in tables.values()))
 
 
