@@ -2,7 +2,7 @@
 
 Every estimate is, nearly, a mean of what each segment contributes (its influence), so that its squared standard error
 is a variance over the number of segments. A pilot, or stated figures, give that variance; what segments of a document
-have in common, and what one judgment's error adds, are parts of it that a study of another make-up changes.
+have in common is a part of it, which grows with the size of documents.
 """
 
 from __future__ import annotations
@@ -10,22 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
 from bsx.analysis.planning.power import (
+    Study,
     components,
     detectable,
     interval_of_needed,
     power_of,
-    refuse_few,
-    sized,
     smallest,
     width_of,
 )
-from bsx.analysis.planning.result import Pilot, PlanResult, Spread, Units
-from bsx.analysis.planning.settings import ComparePlan, MetaPlan, PilotColumns, PlanSettings
+from bsx.analysis.planning.result import Design, Pilot, PlanResult, Spread, Units
+from bsx.analysis.planning.settings import ComparePlan, MetaPlan
 from bsx.analysis.stats.correlation import HEAVY_TAILS, tail_weight
 from bsx.analysis.stats.resample import Clustered, all_counts, cluster_codes, drawn_units
 from bsx.analysis.stats.rowwise import clip_variance
@@ -37,23 +35,21 @@ from bsx.support.checks import Array
 from bsx.support.result import Notice
 from bsx.support.settings import settled
 
-JUDGMENTS = (1.0, 2.0, 3.0, 5.0)
-"""Judgments of a system's segment that studies are listed for."""
 SHARES = (0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3)
 """Of the smallest study, the sizes that are listed."""
+FEWEST = 10
+"""Documents, or units without documents, from which a pilot's variance is worth a plan."""
 FEW_DOCUMENTS = 20
 """Documents below which a pilot says little about what segments of a document have in common."""
-FEW_REPEATS = 10
-"""Second judgments of a system's segments below which the error of a judgment is not estimated."""
+_SAID = {"effect", "power", "alpha", "document_size", "icc", "resamples", "seed"}
 
 
 @settled(ComparePlan)
 def plan_compare(table: TableLike | None, settings: ComparePlan) -> PlanResult:
     """Plan a comparison of two systems, by a metric's scores or by human judgments of the same segments.
 
-    The variance of the systems' differences has three parts: what the segments of a document have in common, what
-    segments differ in beside that, and the error of single judgments, which rows that repeat a system and a segment
-    show.
+    The variance of the systems' differences has two parts: what the segments of a document have in common, and what
+    segments differ in beside that. Several judgments of a system's segment are averaged; a study gets as many.
 
     >>> plan = plan_compare(None, effect=0.5, sd=1)
     >>> plan.needed.units, round(plan.needed.power, 3)
@@ -61,7 +57,7 @@ def plan_compare(table: TableLike | None, settings: ComparePlan) -> PlanResult:
 
     Args:
         table: a pilot: a row a system and segment, or several where a segment has several judgments; None plans from
-            ``sd``, ``icc`` and ``noise``.
+            ``sd`` and ``icc``.
         settings: see `ComparePlan`.
 
     Returns:
@@ -77,11 +73,8 @@ def plan_compare(table: TableLike | None, settings: ComparePlan) -> PlanResult:
                 "sd: without a pilot, state the standard deviation of the systems' difference on a segment",
                 setting="sd",
             )
-        if settings.judgments is not None and settings.noise is None:
-            raise InputError("judgments: without noise, the share of sd squared that one judgment's error makes, more")
-        judgments = None if settings.noise is None else float(settings.judgments or 1)
-        return _stated(settings, "compare", "segments", settings.sd, 1, settings.noise, judgments)
-    (score,) = _scores(settings, 1, "sd", "icc", "noise")
+        return _stated(settings, "compare", settings.sd, 1)
+    (score,) = _scores(settings, 1, "sd", "icc")
     system, segment = settings.system, settings.segment
     if system is None or segment is None:
         missing = "system" if system is None else "segment"
@@ -100,41 +93,17 @@ def plan_compare(table: TableLike | None, settings: ComparePlan) -> PlanResult:
             lists[name].setdefault(unit, []).append(float(value))
     sides = [{unit: np.array(held) for unit, held in side.items()} for side in lists.values()]
     common = [unit for unit in sides[0] if unit in sides[1]]
-    refuse_few(len(common), "segments that both systems have", "state sd")
-    # One judgment's variance, pooled over a system's segments.
-    freedom = [sum(len(held) - 1 for held in side.values()) for side in sides]
-    judging = min(freedom) >= FEW_REPEATS
-    errors = [
-        sum(float(((held - held.mean()) ** 2).sum()) for held in side.values()) / df if judging else 0.0
-        for side, df in zip(sides, freedom, strict=True)
-    ]
-    several = [len(side[unit]) > 1 for side in sides for unit in common]
     documents, warnings = _documents(common, labels, settings, columns[score])
-    if any(several) and not judging:
-        warnings.append(Notice("noise-unknown"))
-    return _planned(
-        settings,
-        "compare",
-        "segments",
-        (pair[0], pair[1], score),
-        np.array([sides[0][unit].mean() - sides[1][unit].mean() for unit in common]),
-        documents,
-        rows=sum(len(side[unit]) for side in sides for unit in common),
-        lost=1,
-        warnings=warnings,
-        noise=np.array(
-            [sum(error / len(side[unit]) for error, side in zip(errors, sides, strict=True)) for unit in common]
-        ),
-        single=sum(errors),
-        judged_twice=float(np.mean(several)) if judging else None,
-    )
+    values = np.array([sides[0][unit].mean() - sides[1][unit].mean() for unit in common])
+    rows = sum(len(side[unit]) for side in sides for unit in common)
+    return _planned(settings, "compare", "segments", (*pair, score), values, documents, rows, 1, warnings)
 
 
 @settled(MetaPlan)
 def plan_meta(table: TableLike | None, settings: MetaPlan) -> PlanResult:
     """Plan a comparison of two metrics by their Pearson correlations with human judgments.
 
-    Segments are counted; the systems that translate them stay the same. At the level sys, systems are counted.
+    Segments are counted; the systems that translate them stay the same.
 
     Source: Steiger & Hakstian 1982 for the influence of a row on a correlation, from a pilot; Olkin & Siotani 1976 for
     the variance of the difference where the three correlations are stated and scores are normal.
@@ -157,7 +126,7 @@ def plan_meta(table: TableLike | None, settings: MetaPlan) -> PlanResult:
     if table is None:
         return _stated_correlations(settings)
     a, b = _scores(settings, 2, "icc", "correlations")
-    human, system, segment, whole = settings.human, settings.system, settings.segment, settings.level == "sys"
+    human, system, segment = settings.human, settings.system, settings.segment
     if human is None:
         raise InputError("human: names the column of human scores", setting="human")
     if human in (a, b):
@@ -165,19 +134,12 @@ def plan_meta(table: TableLike | None, settings: MetaPlan) -> PlanResult:
     for name in settings.lower:
         if name not in (a, b):
             raise InputError(f"lower: {name!r} is none of the columns of scores ({a}, {b})", setting="lower")
-    if whole and system is None:
-        raise InputError("system: names the column of systems, which the level sys counts", setting="system")
-    if not whole and system is not None and segment is None:
+    if system is not None and segment is None:
         raise InputError(
             "segment: rows are of systems: name the column of segments, which they share", setting="segment"
         )
-    wanted = [str(system)] if whole else _labels(settings, system, segment)
-    columns, labels, _ = numeric_columns(table, [a, b, human], wanted, nan="omit")
+    columns, labels, _ = numeric_columns(table, [a, b, human], _labels(settings, system, segment), nan="omit")
     rows = len(columns[a])
-    if whole:
-        names = cluster_codes(labels[str(system)])
-        columns = {name: np.bincount(names, column) / np.bincount(names) for name, column in columns.items()}
-        refuse_few(len(columns[a]), "systems", "state correlations")
     columns = {name: -column if name in settings.lower else column for name, column in columns.items()}
     x, y, h = standardised(columns, [a, b, human]).T
     # Values whose mean is the difference of the correlations, and whose variance over n is its own.
@@ -189,30 +151,20 @@ def plan_meta(table: TableLike | None, settings: MetaPlan) -> PlanResult:
     if weight > HEAVY_TAILS:
         warnings.append(Notice("heavy", values={"weight": weight}))
     documents: Clustered = None
-    if not whole and system is not None and len(set(labels[system])) > 1:
+    if system is not None and len(set(labels[system])) > 1:
         warnings.append(Notice("fixed-systems", values={"systems": len(set(labels[system]))}))
-    if not whole and segment is not None:
+    if segment is not None:
         places, units = cluster_codes(labels[segment]), list(dict.fromkeys(labels[segment]))
         # The estimate is a mean over rows: a segment counts by how many it has.
         values = values.mean() + np.bincount(places, values - values.mean()) * len(units) / rows
         documents, more = _documents(units, labels, settings, columns[human])
         warnings += more
-    elif not whole and settings.document is not None:
+    elif settings.document is not None:
         refuse_single(labels[settings.document], settings.document)
         documents = cluster_codes(labels[settings.document])
-    alone = whole or (documents is None and len(values) == rows)
-    return _planned(
-        settings,
-        "meta",
-        "systems" if whole else "rows" if segment is None else "segments",
-        (a, b, human),
-        values,
-        documents,
-        rows=rows,
-        lost=3 if alone else 1,
-        warnings=warnings,
-        noise=np.zeros(len(values)),
-    )
+    units: Units = "rows" if segment is None else "segments"
+    lost = 3 if documents is None and len(values) == rows else 1
+    return _planned(settings, "meta", units, (a, b, human), values, documents, rows, lost, warnings)
 
 
 def _stated_correlations(settings: MetaPlan) -> PlanResult:
@@ -229,10 +181,9 @@ def _stated_correlations(settings: MetaPlan) -> PlanResult:
     williams_from_correlations(a, b, between, 100)  # which refuses correlations that cannot occur together
     if settings.effect is not None and abs(settings.effect - abs(a - b)) > 1e-9:
         raise InputError(f"effect: the correlations differ by {abs(a - b):g}: leave it out", setting="effect")
-    if settings.width is None and a == b:
+    if a == b:
         raise InputError("correlations: both metrics have the same: there is no difference to find")
-    if settings.width is None:
-        settings = settings.model_copy(update={"effect": abs(a - b)})
+    settings = settings.model_copy(update={"effect": abs(a - b)})
     shared = between * (1 - a * a - b * b) - a * b / 2 * (1 - a * a - b * b - between * between)
     first, second = (1 - a * a) ** 2, (1 - b * b) ** 2
     variance = float(clip_variance(first + second - 2 * shared, first + second + 2 * abs(shared)))
@@ -241,40 +192,28 @@ def _stated_correlations(settings: MetaPlan) -> PlanResult:
             "correlations: with these, both metrics are the same: there is no difference to plan for",
             setting="correlations",
         )
-    return _stated(settings, "meta", "systems" if settings.level == "sys" else "segments", math.sqrt(variance), 3)
+    return _stated(settings, "meta", math.sqrt(variance), 3)
 
 
-def _stated(
-    settings: PlanSettings,
-    design: Literal["compare", "meta"],
-    units: Units,
-    sd: float,
-    lost: int,
-    noise: float | None = None,
-    judgments: float | None = None,
-) -> PlanResult:
+def _stated(settings: ComparePlan | MetaPlan, design: Design, sd: float, lost: int) -> PlanResult:
     """Plan from variances that are stated."""
-    if settings.icc is not None and settings.document_size is None:
+    size = settings.document_size
+    if settings.icc is not None and size is None:
         raise InputError("document_size: icc needs to know how many segments a document has", setting="document_size")
-    size = settings.document_size or 1.0
-    spread = Spread(sd, settings.icc or 0.0, noise, size, size, judgments)
-    return _plan(settings, design, units, ("", "", ""), spread, settings.document_size is not None, lost)
+    spread = Spread(sd, settings.icc or 0.0, size or 1.0, size or 1.0)
+    return _plan(settings, design, "segments", ("", "", ""), spread, size is not None, lost)
 
 
 def _planned(
     settings: ComparePlan | MetaPlan,
-    design: Literal["compare", "meta"],
+    design: Design,
     units: Units,
     names: tuple[str, str, str],
     values: Array,
     documents: Clustered,
-    *,
     rows: int,
     lost: int,
     warnings: list[Notice],
-    noise: Array,
-    single: float = 0.0,
-    judged_twice: float | None = None,
 ) -> PlanResult:
     """Plan from what the units of a pilot contribute.
 
@@ -288,48 +227,27 @@ def _planned(
         rows: of the table.
         lost: degrees of freedom that are not left.
         warnings: what was found on the way.
-        noise: variance that the error of its judgments adds to each value (units,).
-        single: the same of one judgment of each system; 0 where it is not known.
-        judged_twice: share of systems' segments with several judgments; None where judgments are not planned.
     """
-    clustered, judging = documents is not None, judged_twice is not None
+    clustered, size = documents is not None, settings.document_size
     n, drawn = len(values), drawn_units(len(values), documents)
-    refuse_few(drawn, "documents" if clustered else units, "state variances instead of a table")
+    if drawn < FEWEST:
+        counted = "documents" if clustered else units
+        raise InputError(
+            f"a pilot of {drawn} {counted} is too small to plan from: at least {FEWEST} {counted}, or state variances "
+            "instead of a table"
+        )
     held = np.bincount(np.arange(n) if documents is None else documents).astype(np.float64)
-    mean_size, weighted = float(held.mean()), float((held**2).sum() / held.sum())
-    total, shared, judged = (float(part[0]) for part in components(values, noise, documents))
+    total, shared = (float(part[0]) for part in components(values, documents))
     if total <= 0:
         raise InputError("the pilot has no variance: every segment says the same, and nothing can be planned from it")
-    each = round(single / judged, 9) if judged > 0 else 1.0
-    once = total - judged + single if total > judged else single  # the variance with one judgment of each system
-    own = Spread(
-        math.sqrt(once),
-        min(1.0, shared / once),
-        min(1.0, single / once) if judging else None,
-        mean_size,
-        weighted,
-        each if judging else None,
-    )
-    size, judgments, spread = settings.document_size, getattr(settings, "judgments", None), own
-    if judgments is not None:
-        if not judging:
-            raise InputError(
-                "judgments: no system's segment has two judgments in the pilot, so what more of them would bring is "
-                "not known: leave it out",
-                setting="judgments",
-            )
-        spread = replace(spread, judgments=float(judgments))
-    if size is not None:
-        if not clustered:
-            raise InputError("document_size: the pilot has no documents: name their column with document")
-        spread = replace(spread, document_size=size, weighted_size=size)
-    there = (drawn if clustered else n) if size is None and judgments is None else None
+    own = Spread(math.sqrt(total), min(1.0, shared / total), float(held.mean()), float((held**2).sum() / held.sum()))
+    if size is not None and not clustered:
+        raise InputError("document_size: the pilot has no documents: name their column with document")
+    spread = own if size is None else replace(own, document_size=size, weighted_size=size)
+    there = (drawn if clustered else n) if size is None else None
     plan = _plan(settings, design, units, names, spread, clustered, lost, there)
-    counts = all_counts(settings.resamples, drawn, settings.seed)
-    totals, parts, errors = components(values, noise, documents, counts)
-    alone = totals - errors + (single / spread.judgments if spread.judgments else errors)  # judged as is planned
-    variances = np.maximum(alone, 0.0) + (spread.weighted_size - 1) * parts
-    df, se = max(1, drawn - lost), math.sqrt((total + (weighted - 1) * shared) / n)
+    totals, parts = components(values, documents, all_counts(settings.resamples, drawn, settings.seed))
+    df, se = max(1, drawn - lost), math.sqrt((total + (own.weighted_size - 1) * shared) / n)
     estimate, half = float(values.mean()), width_of(se, df, settings.alpha) / 2
     pilot = Pilot(
         n,
@@ -338,20 +256,19 @@ def _planned(
         estimate,
         (estimate - half, estimate + half),
         own,
-        math.nan if settings.effect is None else power_of(settings.effect, se, df, settings.alpha),
+        power_of(plan.aim, se, df, settings.alpha),
         2 * half,
         detectable(se, df, settings.alpha, settings.power),
-        judged_twice,
     )
     if clustered and drawn < FEW_DOCUMENTS:
         warnings.append(Notice("few-documents", values={"documents": drawn}))
-    ends = interval_of_needed(plan.needed.units, variances, drawn, settings.confidence)
+    ends = interval_of_needed(plan.needed.units, totals + (spread.weighted_size - 1) * parts, drawn)
     return replace(plan, needed_ci=ends, pilot=pilot, warnings=tuple(warnings))
 
 
 def _plan(
-    settings: PlanSettings,
-    design: Literal["compare", "meta"],
+    settings: ComparePlan | MetaPlan,
+    design: Design,
     units: Units,
     names: tuple[str, str, str],
     spread: Spread,
@@ -359,15 +276,12 @@ def _plan(
     lost: int,
     there: int | None = None,
 ) -> PlanResult:
-    """Return the smallest study, others beside it, one of the pilot's size, and those of other numbers of judgments."""
-    if settings.effect is None and settings.width is None:
-        raise InputError(
-            "effect or width: say how small an effect shall be found, or how wide the interval may be", setting="effect"
-        )
-    needed = smallest(spread, clustered, lost, settings)
+    """Return the smallest study, others beside it, and one of the pilot's size."""
+    if settings.effect is None:
+        raise InputError("effect: say how small a difference shall be found", setting="effect")
+    study = Study(settings.effect, settings.alpha, spread, clustered, lost)
+    needed = smallest(study, settings.power)
     sizes = {max(lost + 1, round(share * (needed.documents or needed.units))) for share in SHARES}
-    sizes |= set() if there is None else {there}
-    judgments = set() if spread.noise is None else {*JUDGMENTS, spread.judgments or 1.0}
     return PlanResult(
         design=design,
         a=names[0],
@@ -378,20 +292,16 @@ def _plan(
         needed=needed,
         needed_ci=None,
         spread=spread,
-        steps=tuple(sized(count, spread, clustered, lost, settings) for count in sorted(sizes)),
-        by_judgments={
-            f"{count:.3g}": smallest(replace(spread, judgments=count), clustered, lost, settings)
-            for count in sorted(judgments)
-        },
+        steps=tuple(study.sized(count) for count in sorted(sizes if there is None else {*sizes, there})),
         pilot=None,
         lost=lost,
         warnings=(),
-        settings=settings.model_dump(include=set(PlanSettings.model_fields)),
+        settings=settings.model_dump(include=_SAID),
     )
 
 
 def _documents(
-    names: Sequence[str], labels: dict[str, Labels], settings: PilotColumns, scores: Array
+    names: Sequence[str], labels: dict[str, Labels], settings: ComparePlan | MetaPlan, scores: Array
 ) -> tuple[Clustered, list[Notice]]:
     """Return the document of each segment, or what speaks for some that no column names."""
     segments = labels[str(settings.segment)]
@@ -403,7 +313,7 @@ def _documents(
     return cluster_codes([of[name] for name in names]), []
 
 
-def _labels(settings: PilotColumns, *names: str | None) -> list[str]:
+def _labels(settings: ComparePlan | MetaPlan, *names: str | None) -> list[str]:
     return [name for name in (*names, settings.document) if name is not None]
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from bsx.analysis.planning.result import PlanStep, Spread
-from bsx.analysis.planning.settings import PlanSettings
 from bsx.analysis.stats.resample import Clustered
 from bsx.analysis.stats.rowwise import clip_variance
 from bsx.errors import InputError
@@ -16,8 +16,6 @@ from bsx.support.optional import need
 
 MOST = 10**9
 """Units above which a study is not planned."""
-FEWEST = 10
-"""Documents, or units without documents, from which a pilot's variance is worth a plan."""
 
 
 def power_of(effect: float, se: float, df: float, alpha: float) -> float:
@@ -60,56 +58,53 @@ def detectable(se: float, df: float, alpha: float, power: float) -> float:
     return float(search.brentq(lambda effect: power_of(effect, se, df, alpha) - power, 0.0, 60 * se, xtol=1e-9 * se))
 
 
-def sized(count: int, spread: Spread, clustered: bool, lost: int, settings: PlanSettings) -> PlanStep:
-    """Return what a study of so many documents can do, or of so many units where there are none.
+@dataclass(frozen=True)
+class Study:
+    """What is looked for, and how much its estimate varies.
 
-    Args:
-        count: documents or units.
+    Attributes:
+        effect: its size.
+        alpha: level of the test.
         spread: of the estimate.
-        clustered: whether there are documents.
+        clustered: whether documents are drawn.
         lost: degrees of freedom that are not left.
-        settings: effect and alpha.
     """
-    units = max(count, round(count * spread.document_size)) if clustered else count
-    df, se = max(1, count - lost), math.sqrt(spread.variance / units)
-    return PlanStep(
-        units,
-        count if clustered else None,
-        None if spread.judgments is None else round(2 * units * spread.judgments),
-        math.nan if settings.effect is None else power_of(settings.effect, se, df, settings.alpha),
-        width_of(se, df, settings.alpha),
-    )
+
+    effect: float
+    alpha: float
+    spread: Spread
+    clustered: bool
+    lost: int
+
+    def sized(self, count: int) -> PlanStep:
+        """Return what a study of so many documents can do, or of so many units where there are none."""
+        units = max(count, round(count * self.spread.document_size)) if self.clustered else count
+        df, se = max(1, count - self.lost), math.sqrt(self.spread.variance / units)
+        power = power_of(self.effect, se, df, self.alpha)
+        return PlanStep(units, count if self.clustered else None, power, width_of(se, df, self.alpha))
 
 
-def smallest(spread: Spread, clustered: bool, lost: int, settings: PlanSettings) -> PlanStep:
-    """Return the smallest study that reaches the power, or the width, that is asked for.
+def smallest(study: Study, power: float) -> PlanStep:
+    """Return the smallest study that has this power.
 
     Raises:
         InputError: if it has more than a thousand million units.
     """
-
-    def enough(count: int) -> bool:
-        step = sized(count, spread, clustered, lost, settings)
-        return step.width <= settings.width if settings.width is not None else step.power >= settings.power
-
-    low, high = lost, lost + 1
-    while not enough(high):
+    low, high = study.lost, study.lost + 1
+    while study.sized(high).power < power:
         low, high = high, 2 * high
         if high > MOST:
-            name = "width" if settings.width is not None else "effect"
             raise InputError(
-                f"{name}: so small a one takes more than {MOST:,} units: ask for a larger one", setting=name
+                f"effect: so small a one takes more than {MOST:,} units: ask for a larger one", setting="effect"
             )
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return sized(high, spread, clustered, lost, settings)
+        low, high = (low, middle) if study.sized(middle).power >= power else (middle, high)
+    return study.sized(high)
 
 
-def components(
-    values: Array, noise: Array, clusters: Clustered, counts: Array | None = None
-) -> tuple[Array, Array, Array]:
-    """Return total variance, the documents' part of it, and mean noise, each (b,).
+def components(values: Array, clusters: Clustered, counts: Array | None = None) -> tuple[Array, Array]:
+    """Return the variance of a unit and the documents' part of it, each (b,).
 
     What stays inside documents is the mean square within them; the documents' part is what the robust variance of the
     mean, from documents' sums, has beyond it. So the pilot's own standard error is the one over documents that a
@@ -120,13 +115,11 @@ def components(
 
     Args:
         values: what each unit contributes (units,).
-        noise: variance that the error of its judgments adds to each (units,).
         clusters: their documents.
         counts: how often each document, or unit without documents, was drawn (b, G); once unless given.
     """
     places = np.arange(len(values)) if clusters is None else clusters
-    sums = np.stack([np.bincount(places, weight) for weight in (np.ones(len(values)), values, values**2, noise)])
-    size, total, square, noise = sums
+    size, total, square = (np.bincount(places, weight) for weight in (np.ones(len(values)), values, values**2))
     counts = np.ones((1, len(size))) if counts is None else counts
     groups, n = counts.sum(axis=1), counts @ size
     mean = counts @ total / n
@@ -135,15 +128,15 @@ def components(
     robust = squares - 2 * crossed + mean**2 * (counts @ size**2)
     robust = clip_variance(robust, squares + 2 * np.abs(crossed)) * groups / (groups - 1) / n
     if (size == 1).all():
-        return robust, np.zeros_like(robust), counts @ noise / n
+        return robust, np.zeros_like(robust)
     weighted = counts @ size**2 / n
     inside = np.where(n > groups, within / np.maximum(n - groups, 1), 0.0)
     shared = np.maximum(robust - inside, 0.0) / weighted
-    return inside + shared, shared, counts @ noise / n
+    return inside + shared, shared
 
 
-def interval_of_needed(needed: int, drawn: Array, units: int, confidence: float) -> tuple[int, int]:
-    """Return the interval of the number of units: from the spread of the logarithm of resampled variances.
+def interval_of_needed(needed: int, drawn: Array, units: int) -> tuple[int, int]:
+    """Return the 95 % interval of the number of units: from the spread of the logarithm of resampled variances.
 
     Of few units a resample does not show how heavy tails are: the spread is at least that of normal scores.
 
@@ -151,23 +144,10 @@ def interval_of_needed(needed: int, drawn: Array, units: int, confidence: float)
         needed: units of the smallest study.
         drawn: the variance it rests on, in resamples of the pilot (resamples,).
         units: how many things were drawn.
-        confidence: level of the interval.
     """
     drawn = drawn[drawn > 0]
     if len(drawn) < 2:
         return needed, needed
-    half = need("scipy.stats", "intervals").t.isf((1 - confidence) / 2, units - 1)
+    half = need("scipy.stats", "intervals").t.isf(0.025, units - 1)
     half *= max(float(np.log(drawn).std(ddof=1)) * math.sqrt(units / (units - 1)), math.sqrt(2 / (units - 1)))
     return max(1, math.floor(needed * math.exp(-half))), math.ceil(needed * math.exp(half))
-
-
-def refuse_few(units: int, name: str, otherwise: str) -> None:
-    """Refuse a pilot whose variance says nothing.
-
-    Raises:
-        InputError: naming how many there are.
-    """
-    if units < FEWEST:
-        raise InputError(
-            f"a pilot of {units} {name} is too small to plan from: at least {FEWEST} {name}, or {otherwise}"
-        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
@@ -11,12 +11,9 @@ from bsx.support.settings import BaseSettings
 
 
 class PlanSettings(BaseSettings):
-    """What a study shall be able to find, and what its segments are like."""
+    """What a study shall be able to find, what its segments are like, and which rows of a pilot belong together."""
 
     effect: Annotated[float | None, Field(gt=0, lt=1e12, description="Smallest difference that shall be found.")] = None
-    width: Annotated[
-        float | None, Field(gt=0, lt=1e12, description="Or: from end to end, how wide the interval may be.")
-    ] = None
     power: Annotated[
         float, Field(gt=0, lt=1, description="How probable it shall be that such an effect is found significant.")
     ] = 0.8
@@ -30,26 +27,9 @@ class PlanSettings(BaseSettings):
         float | None,
         Field(ge=0, le=1, description="Without a pilot: share of the variance between segments that documents make."),
     ] = None
-    confidence: Annotated[
-        float, Field(gt=0, lt=1, description="Level of the interval of the number that is needed, from a pilot.")
-    ] = 0.95
     resamples: Annotated[int, Field(ge=20, description="Bootstrap resamples of the pilot.")] = 1000
     seed: Annotated[int, Field(ge=0, description="Of the resamples.")] = 1
-
-    @model_validator(mode="after")
-    def _one_aim(self) -> Self:
-        if self.effect is not None and self.width is not None:
-            raise ValueError("give effect or width, not both")
-        if self.width is not None and "power" in self.model_fields_set:
-            raise ValueError("power has no effect with width: leave it out")
-        if self.power <= self.alpha:
-            raise ValueError(f"power: must be more than alpha, {self.alpha:g} (got {self.power:g})")
-        return self
-
-
-class PilotColumns(BaseSettings):
-    """Which rows of a pilot belong together."""
-
+    system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
     segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
     document: Annotated[
         str | None,
@@ -59,48 +39,35 @@ class PilotColumns(BaseSettings):
         Sequence[str], Field(description="Columns of metrics' scores. [those that bsx score wrote]")
     ] = ()
 
+    @model_validator(mode="after")
+    def _more_than_by_chance(self) -> Self:
+        if self.power <= self.alpha:
+            raise ValueError(f"power: must be more than alpha, {self.alpha:g} (got {self.power:g})")
+        return self
 
-class ComparePlan(PilotColumns, PlanSettings):
+
+class ComparePlan(PlanSettings):
     """Two systems, compared by a metric's scores or by human judgments of the same segments."""
 
     systems: Annotated[Sequence[str], Field(description="The two systems to compare. [the two that are there]")] = ()
-    system: Annotated[str | None, Field(description="Column of systems. [system]")] = None
-    judgments: Annotated[
-        int | None, Field(ge=1, description="Judgments that each system's segment will get. [as in the pilot; 1]")
-    ] = None
     sd: Annotated[
         float | None,
         Field(
             gt=0, lt=1e12, description="Without a pilot: standard deviation of the systems' difference on a segment."
         ),
     ] = None
-    noise: Annotated[
-        float | None,
-        Field(ge=0, le=1, description="Without a pilot: share of sd squared that one judgment's error makes."),
-    ] = None
-
-    @model_validator(mode="after")
-    def _shares(self) -> Self:
-        if (self.icc or 0) + (self.noise or 0) > 1:
-            raise ValueError("icc and noise are shares of one variance: together they are at most 1")
-        return self
 
 
-class MetaPlan(PilotColumns, PlanSettings):
+class MetaPlan(PlanSettings):
     """Two metrics, compared by their correlations with human judgments."""
 
     effect: Annotated[
         float | None, Field(gt=0, le=2, description="Smallest difference of correlations that shall be found.")
     ] = None
     human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
-    system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
     lower: Annotated[
         Sequence[str], Field(description="Metrics of which lower is better: their scores are multiplied by -1.")
     ] = ()
-    level: Annotated[
-        Literal["seg", "sys"],
-        Field(description="Correlations over segments, or over systems' means: then systems are counted."),
-    ] = "seg"
     correlations: Annotated[
         Sequence[float | str],
         Field(description="Without a pilot: of A and B with human scores, and of A with B: .5,.45,.7."),

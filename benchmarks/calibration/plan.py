@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -12,9 +13,8 @@ import numpy as np
 
 from benchmarks.calibration.worlds import Section, Table, World
 from bsx.analysis.planning.designs import plan_compare, plan_meta
-from bsx.analysis.planning.power import smallest
+from bsx.analysis.planning.power import Study, smallest
 from bsx.analysis.planning.result import PlanResult
-from bsx.analysis.planning.settings import ComparePlan
 from bsx.analysis.stats.resample import bootstrap_counts, bootstrap_p
 from bsx.analysis.stats.significance import williams
 from bsx.support.checks import Array
@@ -80,11 +80,6 @@ def _stated(effect: float, icc: float) -> PlanResult:
     return plan_compare(None, effect=effect, sd=1, **how)  # type: ignore[arg-type]
 
 
-@functools.cache
-def _judgments(effect: float, each: int) -> PlanResult:
-    return plan_compare(None, effect=effect, sd=1, icc=0.1, noise=0.5, document_size=SIZE, judgments=each)
-
-
 def single(rng: np.random.Generator, effect: float) -> Mapping[str, bool]:
     """Independent segments, stated variance."""
     n = _stated(effect, 0.0).needed.units
@@ -99,29 +94,23 @@ def documents_stated(rng: np.random.Generator, icc: float, effect: float) -> Map
     }
 
 
-def judgments_stated(rng: np.random.Generator, each: int, effect: float) -> Mapping[str, bool]:
-    """Several judgments of a segment, stated variances."""
-    plan = _judgments(effect, each)
-    return {"power": _judged_study(rng, int(plan.needed.documents or 0), each, effect)}
-
-
-def _judged_study(rng: np.random.Generator, documents: int, each: int, effect: float) -> bool:
-    noise = np.sqrt(0.5 / each) * rng.normal(size=(documents, SIZE))
-    shared, own = rng.normal(size=(documents, 1)), rng.normal(size=(documents, SIZE))
-    return study_of(effect + np.sqrt(0.1) * shared + np.sqrt(0.4) * own + noise)
-
-
-def from_pilot(rng: np.random.Generator, documents: int, each: int, planned: int, effect: float) -> Mapping[str, bool]:
-    """A pilot of judged documents; the study it asks for, with another number of judgments."""
-    pilot = judged(rng, documents, each, effect)
-    how: Columns = {"effect": effect, "columns": ["human"], "resamples": 200, **COLUMNS}
-    plan = plan_compare(pilot, **how, judgments=planned if planned != each else None)
+def from_pilot(rng: np.random.Generator, documents: int, effect: float) -> Mapping[str, bool]:
+    """A pilot of documents whose segments are judged twice; the study it asks for, judged as often."""
+    plan = plan_compare(
+        judged(rng, documents, 2, effect), effect=effect, columns=["human"], resamples=200, **COLUMNS
+    )
     low, high = plan.needed_ci or (0, 0)
-    truth = _judgments(effect, planned).needed.units
-    small = round(smallest(replace(plan.spread, icc=0.0), False, 1, ComparePlan(effect=effect)).units / SIZE)
+    truth = plan_compare(None, effect=effect, sd=math.sqrt(0.75), icc=0.1 / 0.75, document_size=SIZE).needed.units
+    alone = smallest(Study(effect, LEVEL, replace(plan.spread, icc=0.0), False, 1), 0.8)
+
+    def found(documents: int) -> bool:
+        noise = np.sqrt(0.5 / 2) * rng.normal(size=(documents, SIZE))
+        shared, own = rng.normal(size=(documents, 1)), rng.normal(size=(documents, SIZE))
+        return study_of(effect + np.sqrt(0.1) * shared + np.sqrt(0.4) * own + noise)
+
     return {
-        "power": _judged_study(rng, int(plan.needed.documents or 0), planned, effect),
-        "power, documents ignored": _judged_study(rng, small, planned, effect),
+        "power": found(int(plan.needed.documents or 0)),
+        "power, documents ignored": found(round(alone.units / SIZE)),
         "interval of n": low <= truth <= high,
     }
 
@@ -240,39 +229,9 @@ SECTION = Section(
                 _world("stated: effect .5, independent segments", single, effect=0.5),
                 _world("stated: documents of 8, ICC .05", documents_stated, icc=0.05, effect=0.2),
                 _world("stated: documents of 8, ICC .2", documents_stated, icc=0.2, effect=0.2),
-                _world("stated: 1 judgment a segment, ICC .1, noise .5", judgments_stated, each=1, effect=0.2),
-                _world("stated: 3 judgments a segment", judgments_stated, each=3, effect=0.2),
-                _world(
-                    "pilot: 40 documents, 2 judgments; 2 planned",
-                    from_pilot,
-                    documents=40,
-                    each=2,
-                    planned=2,
-                    effect=0.2,
-                ),
-                _world(
-                    "pilot: 40 documents, 2 judgments; 5 planned",
-                    from_pilot,
-                    documents=40,
-                    each=2,
-                    planned=5,
-                    effect=0.2,
-                ),
-                _world(
-                    "pilot: 100 documents, 2 judgments; 1 planned",
-                    from_pilot,
-                    documents=100,
-                    each=2,
-                    planned=1,
-                    effect=0.2,
-                ),
-                _world(
-                    "pilot: 15 documents, 2 judgments; 2 planned",
-                    from_pilot,
-                    documents=15,
-                    each=2,
-                    planned=2,
-                    effect=0.2,
+                *(
+                    _world(f"pilot: {count} documents, 2 judgments; 2 planned", from_pilot, documents=count, effect=0.2)
+                    for count in (40, 15)
                 ),
                 _world("pilot: 40 documents, t(5), ICC .2", heavy_pilot, documents=40, effect=0.2),
             ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -19,21 +19,24 @@ from bsx.jobs.tables import FORMATS, TableSettings, find_columns, turned
 from bsx.support.checks import Array
 from bsx.support.settings import Option, refuse_idle, set_fields, settled
 
-_PILOT = f"Pilot: a table, {FORMATS}; none plans from stated variances."
-_ROLES = ("system", "segment", "document", "human")
 _IDLE = ("columns", "segment", "document", "system")
+_PILOT = Annotated[
+    str | None,
+    Field(description=f"Pilot: a table, {FORMATS}; none plans from stated variances."),
+    Option(argument=True),
+]
 
 
 class PlanCompareRun(ComparePlan, TableSettings):
     """A comparison of two systems to plan, and the table that holds a pilot of it."""
 
-    table: Annotated[str | None, Field(description=_PILOT), Option(argument=True)] = None
+    table: _PILOT = None
 
 
 class PlanMetaRun(MetaPlan, TableSettings):
     """A comparison of two metrics to plan, and the table that holds a pilot of it."""
 
-    table: Annotated[str | None, Field(description=_PILOT), Option(argument=True)] = None
+    table: _PILOT = None
 
 
 @settled(PlanCompareRun)
@@ -50,14 +53,9 @@ def plan_compare(settings: PlanCompareRun) -> PlanResult:
     if settings.table is None:
         refuse_idle(dict(settings), PlanCompareRun, "without a table", *_IDLE, "systems")
         return design_compare(None, **set_fields(settings, "table"))
-    table = Table(settings.table)
-    found = _found(settings, table)
-    human = found.pop("human")
-    columns = list(settings.columns) or scored_columns(table.name, table.columns)
+    table, columns, human, labels = _pilot(settings, settings.table)
     columns = columns or [name for name in [human] if name is not None]
-    plan = design_compare(
-        _read(table, columns, found), **{**set_fields(settings, "table"), **found, "columns": columns}
-    )
+    plan = design_compare(_read(table, columns, labels), **_given(settings), **labels, columns=columns)
     return replace(plan, signatures=known_signatures(table.name, columns))
 
 
@@ -75,22 +73,30 @@ def plan_meta(settings: PlanMetaRun) -> PlanResult:
     if settings.table is None:
         refuse_idle(dict(settings), PlanMetaRun, "without a table", *_IDLE, "human", "lower")
         return design_meta(None, **set_fields(settings, "table"))
-    table = Table(settings.table)
-    found = _found(settings, table)
-    columns, human = list(settings.columns) or scored_columns(table.name, table.columns), found["human"]
+    table, columns, human, labels = _pilot(settings, settings.table)
     if human is None:
         there = ", ".join(table.columns)
         raise InputError(f"human names the column of human scores; it has {there}", file=table.name)
-    read = _read(table, [*columns, human], {**found, "human": None})
     less, notes = turned(table, columns, settings.lower)
-    plan = design_meta(read, **{**set_fields(settings, "table"), **found, "columns": columns, "lower": less})
+    read = _read(table, [*columns, human], labels)
+    plan = design_meta(read, **_given(settings, "lower"), **labels, human=human, columns=columns, lower=less)
     return replace(plan, signatures=known_signatures(table.name, columns), notes=tuple(notes))
 
 
-def _found(settings: PlanCompareRun | PlanMetaRun, table: Table) -> dict[str, str | None]:
-    """Return what holds systems, segments, documents and human scores: as named, or by the usual names."""
-    asked = {name: getattr(settings, name, None) for name in _ROLES}
-    return {role: next(iter(names), None) for role, names in find_columns(table.columns, asked, *_ROLES).items()}
+def _pilot(
+    settings: PlanCompareRun | PlanMetaRun, path: str
+) -> tuple[Table, list[str], str | None, dict[str, str | None]]:
+    """Return a pilot, its columns of metrics' and of human scores, and of what rows are: named, or by usual names."""
+    table, roles = Table(path), ("system", "segment", "document", "human")
+    asked = {role: getattr(settings, role, None) for role in roles}
+    found = find_columns(table.columns, asked, *roles)
+    labels = {role: next(iter(names), None) for role, names in found.items()}
+    columns = list(settings.columns) or scored_columns(table.name, table.columns)
+    return table, columns, labels.pop("human"), labels
+
+
+def _given(settings: PlanCompareRun | PlanMetaRun, *but: str) -> dict[str, Any]:
+    return set_fields(settings, "table", "columns", "system", "segment", "document", "human", *but)
 
 
 def _read(table: Table, numbers: list[str], labels: dict[str, str | None]) -> dict[str, Array | Labels]:

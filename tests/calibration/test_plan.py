@@ -29,7 +29,7 @@ def test_stated_variances_of_documents_give_the_power_asked_for() -> None:
 @pytest.mark.slow
 def test_pilots_give_about_the_power_asked_for() -> None:
     for run in (
-        partial(plan.from_pilot, documents=40, each=2, planned=5, effect=0.2),
+        partial(plan.from_pilot, documents=40, effect=0.2),
         partial(plan.correlations_pilot, segments=60, systems=8, shared=0.5, heavy=False),
     ):
         found = simulate(_same, run, runs=100)

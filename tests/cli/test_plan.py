@@ -39,11 +39,11 @@ def test_usual_columns_are_found(pilot: Path, cli: Cli) -> None:
 
 
 def test_metrics_are_planned_over_documents(pilot: Path, cli: Cli) -> None:
-    done = cli("plan", "meta", "pilot.tsv", "--columns", "chrf,ter", "--width", "0.1", "-o", "plan.md")
+    done = cli("plan", "meta", "pilot.tsv", "--columns", "chrf,ter", "--effect", "0.1", "-o", "plan.md")
     assert done.status == 0, done.err
     assert "documents" in Path("plan.md").read_text()
-    done = cli("plan", "meta", "pilot.tsv", "--columns", "chrf,ter", "--width", "0.1")
-    assert done.out.startswith("For a 95 % interval 0.1 wide")
+    done = cli("plan", "meta", "pilot.tsv", "--columns", "chrf,ter", "--effect", "0.1")
+    assert done.out.startswith("To find a difference of 0.1 between the correlations of chrf and ter with human")
     assert "the 3 systems stay the same" in done.out
 
 
@@ -63,7 +63,7 @@ def test_metrics_are_planned_over_documents(pilot: Path, cli: Cli) -> None:
             "correlations: goes without a table",
         ),
         ("meta --effect 5", "effect: must be at most 2"),
-        ("meta --correlations=.9,.9,1 --width .1", "both metrics are the same"),
+        ("meta --correlations=.9,.9,1", "both metrics have the same"),
         ("meta --correlations .5,.4,x", "correlations: without a pilot, state three"),
     ],
 )

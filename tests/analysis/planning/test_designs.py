@@ -46,18 +46,15 @@ def test_a_design_effect_multiplies_the_segments() -> None:
     assert together.needed.documents == together.needed.units / 8
 
 
-def test_judgments_take_their_part_of_the_variance() -> None:
-    plan = plan_compare(None, effect=0.1, sd=1, noise=0.5, judgments=2)
-    assert plan.spread.variance == pytest.approx(0.5 + 0.25)
-    assert plan.by_judgments["2"] == plan.needed
-    assert plan.needed.judgments == 4 * plan.needed.units
-    sizes = [plan.by_judgments[count].units for count in ("1", "2", "3", "5")]
-    assert sizes == sorted(sizes, reverse=True)
+def test_more_documents_have_more_power_and_narrower_intervals() -> None:
+    plan = plan_compare(None, effect=0.1, sd=1, icc=0.1, document_size=8)
+    for figures in ([step.units for step in plan.steps], [step.power for step in plan.steps]):
+        assert figures == sorted(figures)
+    widths = [step.width for step in plan.steps]
+    assert widths == sorted(widths, reverse=True)
 
 
-def test_width_power_and_the_smallest_effect_agree() -> None:
-    plan = plan_compare(None, width=0.2, sd=1)
-    assert plan.needed.width <= 0.2 < width_of(1 / math.sqrt(plan.needed.units - 1), plan.needed.units - 2, 0.05)
+def test_power_and_the_smallest_effect_agree() -> None:
     assert power_of(detectable(0.1, 50, 0.05, 0.8), 0.1, 50, 0.05) == pytest.approx(0.8)
     assert power_of(0.0, 0.1, 50, 0.05) == pytest.approx(0.05)
     for df in (1, 5, 101, 9_999, 10_001):
@@ -67,17 +64,17 @@ def test_width_power_and_the_smallest_effect_agree() -> None:
 
 
 @pytest.mark.slow
-def test_a_pilot_gives_back_what_its_judgments_are_made_of() -> None:
+def test_a_pilot_gives_back_what_documents_share() -> None:
     table = judged(np.random.default_rng(1), 3000, 2, 0.3)
     plan = plan_compare(table, effect=0.2, columns=["human"], resamples=20, **COLUMNS)
     assert plan.pilot is not None
     spread = plan.pilot.spread
-    assert (spread.icc, spread.noise) == (pytest.approx(0.1, abs=0.02), pytest.approx(0.5, abs=0.02))
-    assert (spread.sd, spread.judgments, spread.document_size) == (pytest.approx(1, abs=0.02), 2, 8)
+    # of a variance of 1 a half is the error of one judgment, and each segment has two
+    assert (spread.sd**2, spread.icc) == (pytest.approx(0.75, abs=0.03), pytest.approx(0.1 / 0.75, abs=0.03))
+    assert spread.document_size == 8
     assert plan.pilot.estimate == pytest.approx(0.3, abs=0.03)
-    stated = plan_compare(None, effect=0.2, sd=1, icc=0.1, noise=0.5, document_size=8, judgments=4)
-    more = plan_compare(table, effect=0.2, columns=["human"], judgments=4, resamples=20, **COLUMNS)
-    assert more.needed.units == pytest.approx(stated.needed.units, rel=0.05)
+    stated = plan_compare(None, effect=0.2, sd=math.sqrt(0.75), icc=0.1 / 0.75, document_size=8)
+    assert plan.needed.units == pytest.approx(stated.needed.units, rel=0.05)
 
 
 def test_a_pilots_standard_error_is_that_of_whole_documents() -> None:
@@ -136,17 +133,6 @@ def test_the_sign_of_a_metric_is_turned_where_lower_is_better() -> None:
     assert turned.needed == plan_meta(table, **how).needed
 
 
-def test_systems_are_counted_at_their_level() -> None:
-    rng = np.random.default_rng(1)
-    quality = np.repeat(rng.normal(size=20), 30)
-    columns = {name: quality + rng.normal(size=600) for name in ("human", "a", "b")}
-    table = {**columns, "sys": [f"y{i // 30}" for i in range(600)]}
-    plan = plan_meta(table, effect=0.2, level="sys", system="sys", columns=["a", "b"], human="human")
-    assert plan.units == "systems"
-    assert plan.pilot is not None
-    assert plan.pilot.units == 20
-
-
 def _pilot(documents: int = 12, size: int = 4, *, single: bool = False) -> dict[str, Any]:
     rng = np.random.default_rng(1)
     n = documents * size
@@ -171,21 +157,13 @@ SEGMENTS: dict[str, Any] = {"system": "system", "segment": "segment", "columns":
         (lambda: plan_compare(None, effect=1, sd=1, power=1.0), "power: must be less than 1"),
         (lambda: plan_compare(None, effect=1, sd=1, power=0.0), "power: must be more than 0"),
         (lambda: plan_compare(None, effect=1, sd=1, power=0.05), "power: must be more than alpha"),
-        (lambda: plan_compare(None, sd=1), "effect or width"),
+        (lambda: plan_compare(None, sd=1), "effect: say how small"),
         (lambda: plan_compare(None, effect=1), "sd: without a pilot"),
-        (lambda: plan_compare(None, effect=1, width=1, sd=1), "effect or width, not both"),
-        (lambda: plan_compare(None, width=1, sd=1, power=0.9), "power has no effect with width"),
         (lambda: plan_compare(None, effect=1, sd=1, icc=0.1), "document_size"),
-        (
-            lambda: plan_compare(None, effect=1, sd=1, icc=0.6, noise=0.6, document_size=2),
-            "together they are at most 1",
-        ),
-        (lambda: plan_compare(None, effect=1, sd=1, judgments=2), "without noise"),
         (lambda: plan_compare(None, effect=1e-9, sd=1), "effect: so small a one"),
         (lambda: plan_compare(_pilot(), effect=1, sd=1, **SEGMENTS), "sd: goes without a table"),
-        (lambda: plan_compare(_pilot(), effect=1, judgments=2, **SEGMENTS), "no system's segment has two judgments"),
         (lambda: plan_compare(_pilot(), effect=1, document_size=3, **SEGMENTS), "no documents"),
-        (lambda: plan_compare(_pilot(2), effect=1, **SEGMENTS), "8 segments that both systems have is too small"),
+        (lambda: plan_compare(_pilot(2), effect=1, **SEGMENTS), "8 segments is too small"),
         (lambda: plan_compare(_pilot(9), effect=1, document="document", **SEGMENTS), "9 documents is too small"),
         (
             lambda: plan_compare(_pilot(single=True), effect=1, document="document", **SEGMENTS),
@@ -206,12 +184,6 @@ SEGMENTS: dict[str, Any] = {"system": "system", "segment": "segment", "columns":
             "segment: rows are of systems",
         ),
         (
-            lambda: plan_meta(
-                _pilot(), effect=0.1, columns=["score", "other"], human="human", system="system", level="sys"
-            ),
-            "2 systems is too small",
-        ),
-        (
             lambda: plan_meta(_pilot(), effect=0.1, columns=["score", "other"], human="human", lower=["x"]),
             "lower: 'x'",
         ),
@@ -228,27 +200,16 @@ def test_a_pilot_without_variance_is_refused() -> None:
         plan_compare({**_pilot(), "score": [1.0] * 96}, effect=1, **SEGMENTS)
 
 
-def test_judgments_that_always_agree_add_nothing() -> None:
+def test_several_judgments_of_a_segment_are_averaged() -> None:
     once = _pilot()
     twice = {name: [*column, *column] for name, column in once.items()}
-    plan = plan_compare(twice, effect=1, **SEGMENTS)
-    assert plan.spread.noise == 0
-    assert plan.needed.units == plan_compare(once, effect=1, **SEGMENTS).needed.units
-
-
-def test_the_error_of_judgments_is_not_told_from_one_system_alone() -> None:
-    once = _pilot()
-    first = {name: [*column, *column[:48]] for name, column in once.items()}
-    first["score"][96:] = [score + 0.1 for score in first["score"][96:]]
-    plan = plan_compare(first, effect=1, **SEGMENTS)
-    assert "noise-unknown" in [notice.name for notice in plan.warnings]
-    assert plan.spread.noise is None
-    assert plan.needed.units == plan_compare(once, effect=1, **SEGMENTS).needed.units
+    twice["score"] = [score + by for by in (0.5, -0.5) for score in once["score"]]
+    assert plan_compare(twice, effect=1, **SEGMENTS).needed == plan_compare(once, effect=1, **SEGMENTS).needed
 
 
 def test_the_result_can_be_read_back() -> None:
     for plan in (
-        plan_compare(None, width=0.2, sd=1),
+        plan_compare(None, effect=0.2, sd=1),
         plan_compare(_pilot(), effect=1, document="document", **SEGMENTS),
     ):
         assert PlanResult.from_dict(plan.to_dict()).to_text(full=True) == plan.to_text(full=True)
