@@ -96,9 +96,7 @@ def documents_stated(rng: np.random.Generator, icc: float, effect: float) -> Map
 
 def from_pilot(rng: np.random.Generator, documents: int, effect: float) -> Mapping[str, bool]:
     """A pilot of documents whose segments are judged twice; the study it asks for, judged as often."""
-    plan = plan_compare(
-        judged(rng, documents, 2, effect), effect=effect, columns=["human"], resamples=200, **COLUMNS
-    )
+    plan = plan_compare(judged(rng, documents, 2, effect), effect=effect, columns=["human"], resamples=200, **COLUMNS)
     low, high = plan.needed_ci or (0, 0)
     truth = plan_compare(None, effect=effect, sd=math.sqrt(0.75), icc=0.1 / 0.75, document_size=SIZE).needed.units
     alone = smallest(Study(effect, LEVEL, replace(plan.spread, icc=0.0), False, 1), 0.8)
