@@ -45,11 +45,6 @@ class JudgeConfig(MetricConfig):
         str, Field(description="Environment variable that holds the key; an endpoint of your own may want none."),
         UserOnly(), Unscored(),
     ] = "OPENAI_API_KEY"  # fmt: skip
-    served: Annotated[
-        str | None,
-        Field(description="By which name the endpoint may answer, if it is not that of model or of a dated version."),
-        Unscored(),
-    ] = None
     cache: Annotated[
         Path | None,
         Field(
@@ -58,35 +53,19 @@ class JudgeConfig(MetricConfig):
         UserOnly(),
         Unscored(),
     ] = None
-    replay: Annotated[
-        Literal["auto", "only"],
-        Field(description="auto: ask for answers that are not kept; only: ask nothing, without the network."),
-        Unscored(),
-    ] = "auto"
     concurrency: Annotated[int, Field(ge=1, le=256, description="Questions at once."), Unscored()] = 4
-    per_minute: Annotated[float | None, Field(gt=0, le=1e6, description="Questions a minute at most."), Unscored()] = (
-        None
-    )
     retries: Annotated[
         int, Field(ge=0, le=100, description="How often to ask again after 429, 5xx, a timeout or a lost connection."),
         Unscored(),
     ] = 5  # fmt: skip
     timeout: Annotated[float, Field(gt=0, le=86400, description="Seconds for an answer."), Unscored()] = 120.0
     budget_requests: Annotated[
-        int | None, Field(ge=0, le=10**12, description="New questions at most; 0 only says what they would take."),
+        int | None,
+        Field(ge=0, le=10**12, description="New questions at most; 0 takes kept answers, or says what is missing."),
         Unscored(),
-    ] = None  # fmt: skip
+    ] = None
     budget_tokens: Annotated[
         int | None, Field(ge=0, le=10**15, description="Tokens of new questions and answers at most."), Unscored()
-    ] = None
-    budget_cost: Annotated[
-        float | None, Field(ge=0, le=1e12, description="Cost of new answers at most, by the prices given."), Unscored()
-    ] = None
-    price_in: Annotated[
-        float | None, Field(ge=0, le=1e9, description="Price of a million tokens of questions."), Unscored()
-    ] = None
-    price_out: Annotated[
-        float | None, Field(ge=0, le=1e9, description="Price of a million tokens of answers."), Unscored()
     ] = None
     length_field: Annotated[
         Literal["max_tokens", "max_completion_tokens"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from bsx.metrics.blocks import Block, BlockScores
 from bsx.metrics.judging.answers import Verdict, read_answer
 from bsx.metrics.judging.cache import AnswerCache, KeptAnswer
 from bsx.metrics.judging.config import JudgeConfig, find_prompt
-from bsx.metrics.judging.endpoint import Endpoint, Question, check_model, checked_address
+from bsx.metrics.judging.endpoint import Endpoint, Question, checked_address, size_of
 from bsx.support.folders import cache_folder
 from bsx.support.progress import Progress, Say
 
@@ -62,7 +63,7 @@ class Judge(Metric[JudgeConfig]):
     keeps_missing = True
 
     def setup(self) -> None:
-        """Check prompt, languages, model, budget and address; nothing is asked.
+        """Check prompt, languages, model and address; nothing is asked.
 
         Raises:
             InputError: naming the setting that is wrong or missing.
@@ -93,8 +94,6 @@ class Judge(Metric[JudgeConfig]):
             name: language.name for name, language in known.items() if name in wanted and language is not None
         }
         self._max_tokens = config.max_tokens or self.prompt.max_tokens
-        if config.budget_cost is not None and (config.price_in is None or config.price_out is None):
-            raise InputError("judge: budget_cost needs price_in and price_out, of a million tokens each")
         if config.base_url is not None:
             checked_address(config.base_url)
         file = cache_folder() / "judges" / f"{self.prompt.name}-{self.digest}.jsonl"
@@ -103,7 +102,7 @@ class Judge(Metric[JudgeConfig]):
             check_place(file)
             reading(file)  # so that no output of the run takes its place
         self._cache = AnswerCache(file)
-        self._endpoint = None if config.replay == "only" else Endpoint(config, self.prompt, self.digest)
+        self._endpoint = None if config.budget_requests == 0 else Endpoint(config, self.prompt, self.digest)
         self._heard = Heard()
 
     @classmethod
@@ -113,8 +112,14 @@ class Judge(Metric[JudgeConfig]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say how many answers could not be read, and how scores came about."""
-        heard, notes = self._heard, []
+        """Say how many answers could not be read, and of which model and how scores came about."""
+        heard, notes, asked = self._heard, [], str(self.config.model)
+        # A dated version is the model that was asked for.
+        if len(heard.models) > 1 or not all(
+            re.fullmatch(re.escape(asked) + r"([-@][\d-]+)?", one) for one in heard.models
+        ):
+            names = ", ".join(f"{name!r} ({count:,})" for name, count in heard.models.most_common())
+            notes.append(f"{self.name}: {asked!r} is asked for, and the answers are by {names}")
         total = heard.unread + heard.weighted + heard.plain
         if heard.unread:
             notes.append(f"{self.name}: {heard.unread:,} of {total:,} answers cannot be read, {heard.first}")
@@ -149,8 +154,7 @@ class Judge(Metric[JudgeConfig]):
         """Ask about all rows of a corpus that no kept answer is about.
 
         Raises:
-            ModelUnavailableError: if the endpoint or the budget ends the run, or an answer is not kept with
-                ``replay=only``; what was answered is kept.
+            ModelUnavailableError: if the endpoint or the budget ends the run; what was answered is kept.
         """
         questions = [
             question
@@ -199,40 +203,31 @@ class Judge(Metric[JudgeConfig]):
             yield questions
 
     def _read(self, question: Question) -> tuple[KeptAnswer, Verdict]:
-        answer = self._cache.find(question.key, self.config.served)
-        assert answer is not None  # noqa: S101 - _answer() saw to it
+        answer = self._cache.answers[question.key]
         return answer, read_answer(self.prompt.answer, answer.content, answer.finish, answer.scores)
 
     def _answer(self, questions: list[Question], progress: Progress | None = None, say: Say | None = None) -> None:
         """See to it that every question has an answer."""
-        config, names, missing, kept = self.config, Counter[str](), dict[str, Question](), set[str]()
-        for question in questions:
-            if question.key in kept or question.key in missing:
-                continue
-            answer = self._cache.find(question.key, config.served)
-            if answer is None:
-                missing[question.key] = question
-            else:
-                kept.add(question.key)
-                check_model(answer, names, config)
-        if not missing:
+        config, file, answers = self.config, self._cache.path, self._cache.answers
+        wanted = list({question.key: question for question in questions if question.key not in answers}.values())
+        if not wanted:
             return
-        file, wanted = self._cache.path, list(missing.values())
+        kept = len({question.key for question in questions}) - len(wanted)
+        tokens = sum(size_of(self.prompt.filled(question.texts)) for question in wanted)
+        takes = (
+            f"{len(wanted):,} questions to {config.model}: about {tokens:,} tokens in, at most "
+            f"{self._max_tokens * len(wanted):,} out"
+        )
         if self._endpoint is None:
-            if not file.exists():
-                raise ModelUnavailableError(f"{self.name}: replay=only, but there is no file {file}")
-            others = sorted(f"{name}@{digest} by {asked}" for name, digest, asked in self._cache.prompts())
+            held = sorted({f"{one.name}@{one.prompt} by {one.asked}" for one in answers.values()})
             raise ModelUnavailableError(
-                f"{self.name}: {file} holds no answer to {len(wanted):,} of {len(wanted) + len(kept):,} questions "
-                f"(first: segment {wanted[0].where}): {self.prompt.name}@{self.digest} by {config.model} is asked for, "
-                f"with these texts, temperature, seed, max_tokens and number of answers; it has "
-                f"{', '.join(others) or 'nothing'}; replay=auto asks"
+                f"{self.name}: budget_requests=0 asks nothing, and {file} lacks {takes} (first: segment "
+                f"{wanted[0].where}); {kept:,} answers are kept for {self.prompt.name}@{self.digest} with these texts, "
+                f"temperature, seed, max_tokens and number of answers; it has {', '.join(held) or 'nothing'}"
             )
         if say is not None:
-            there = f", {len(kept):,} answers are kept in {file}" if kept else ""
-            takes = self._endpoint.takes(wanted)
-            say(f"{self.name}: {len(wanted):,} questions to {config.model} at {self._endpoint.host}{there}: {takes}")
-        self._endpoint.ask_all(wanted, self._cache, names, len(kept), progress)
+            say(f"{self.name}: {takes}, at {self._endpoint.host}; {kept:,} answers are kept in {file}")
+        self._endpoint.ask_all(wanted, self._cache, kept, progress)
 
     def score_block(self, block: Block, fitted: Heard | None) -> BlockScores:
         """Score rows by the answers that are kept; see `Metric.score_block`."""
