@@ -1,4 +1,4 @@
-"""Settings of a judge, and its prompts by name: from the registry, or from a file of the user's own."""
+"""Settings of a judge."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries.judges import JudgeEntry
 from bsx.catalog.entries.metrics import MetricEntry
-from bsx.catalog.reading import read_entry
-from bsx.errors import RegistryError
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.support.settings import Unscored, UserOnly
 
@@ -21,7 +18,7 @@ class JudgeConfig(MetricConfig):
 
     positional: ClassVar[str | None] = "prompt"
 
-    prompt: Annotated[str, Field(description="A prompt of the registry, or a .yaml file of your own.")] = "gemba-da"
+    prompt: Annotated[str, Field(description="A prompt of the registry.")] = "gemba-da"
     model: Annotated[str | None, Field(description="The model to ask for, as the endpoint calls it.")] = None
     temperature: Annotated[float, Field(ge=0, le=2, description="Temperature of the answers.")] = 0.0
     seed: Annotated[
@@ -75,23 +72,4 @@ class JudgeConfig(MetricConfig):
 
     def reads(self, entry: MetricEntry, catalog: Catalog) -> frozenset[str]:
         """Return what the prompt reads."""
-        return frozenset(find_prompt(self.prompt, catalog).needs)
-
-
-def find_prompt(name: str, catalog: Catalog) -> JudgeEntry:
-    """Return a prompt.
-
-    Args:
-        name: of an entry of the registry, or a file: what ends in .yaml or .yml.
-        catalog: the registry.
-
-    Raises:
-        UnknownNameError: for an unknown name; lists near ones.
-        RegistryError: naming file and field of what is wrong, such as an unknown placeholder.
-    """
-    if not name.endswith((".yaml", ".yml")):
-        return catalog.judge(name)
-    file = Path(name).expanduser()
-    if not file.is_file():
-        raise RegistryError("there is no such file of a prompt", file=file)
-    return read_entry(JudgeEntry, file)
+        return frozenset(catalog.judge(self.prompt).needs)

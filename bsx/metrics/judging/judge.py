@@ -7,7 +7,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores
 from bsx.metrics.judging.answers import Verdict, read_answer
 from bsx.metrics.judging.cache import AnswerCache, KeptAnswer
-from bsx.metrics.judging.config import JudgeConfig, find_prompt
+from bsx.metrics.judging.config import JudgeConfig
 from bsx.metrics.judging.endpoint import Endpoint, Question, checked_address, size_of
 from bsx.support.folders import cache_folder
 from bsx.support.progress import Progress, Say
@@ -26,27 +25,8 @@ from bsx.support.progress import Progress, Say
 _SHOWN = 60  # characters of an answer in a message
 
 
-@dataclass
-class Heard:
-    """What the judge said of a corpus.
-
-    Attributes:
-        models: by which names it answered -> answers.
-        endpoints: the hosts that answered.
-        days: those of the answers.
-        weighted: how many scores are weighted by probabilities.
-        plain: how many are not.
-        unread: how many answers cannot be read.
-        first: the first of these, in words.
-    """
-
-    models: Counter[str] = field(default_factory=Counter)
-    endpoints: set[str] = field(default_factory=set)
-    days: set[str] = field(default_factory=set)
-    weighted: int = 0
-    plain: int = 0
-    unread: int = 0
-    first: str | None = None
+Heard = list[tuple[str, KeptAnswer, Verdict]]
+"""What the judge said of a corpus: the segment, for messages, the answer to a question, and what that says."""
 
 
 class Judge(Metric[JudgeConfig]):
@@ -70,11 +50,10 @@ class Judge(Metric[JudgeConfig]):
             MissingExtraError: if the package openai is not installed, unless nothing will be asked.
         """
         config = self.config
-        self.prompt = find_prompt(config.prompt, self.encoders.catalog)
+        self.prompt = self.encoders.catalog.judge(config.prompt)
         content = self.prompt.model_dump(include={"messages", "answer"})
         self.digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
-        if self.encoders.catalog.origins.get(("judge", config.prompt)) is not None:
-            self.encoders.uses_entry("judge", config.prompt)
+        self.encoders.uses_entry("judge", config.prompt)
         if ("reference" in self.entry.needs) != ("reference" in self.prompt.needs):
             has, other = ("no references", "judge-qe") if "reference" in self.entry.needs else ("references", "judge")
             raise InputError(f"{self.name}: the prompt {self.prompt.name} reads {has}: use {other} with it")
@@ -103,7 +82,7 @@ class Judge(Metric[JudgeConfig]):
             reading(file)  # so that no output of the run takes its place
         self._cache = AnswerCache(file)
         self._endpoint = None if config.budget_requests == 0 else Endpoint(config, self.prompt, self.digest)
-        self._heard = Heard()
+        self._heard: Heard = []
 
     @classmethod
     def lacks(cls) -> str | None:
@@ -112,20 +91,26 @@ class Judge(Metric[JudgeConfig]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say how many answers could not be read, and of which model and how scores came about."""
-        heard, notes, asked = self._heard, [], str(self.config.model)
+        """Say by which model answers are, how many could not be read, and how scores came about."""
+        heard, asked, notes = self._heard, str(self.config.model), []
+        names = Counter(answer.model for _, answer, _ in heard if answer.model)
         # A dated version is the model that was asked for.
-        if len(heard.models) > 1 or not all(
-            re.fullmatch(re.escape(asked) + r"([-@][\d-]+)?", one) for one in heard.models
-        ):
-            names = ", ".join(f"{name!r} ({count:,})" for name, count in heard.models.most_common())
-            notes.append(f"{self.name}: {asked!r} is asked for, and the answers are by {names}")
-        total = heard.unread + heard.weighted + heard.plain
-        if heard.unread:
-            notes.append(f"{self.name}: {heard.unread:,} of {total:,} answers cannot be read, {heard.first}")
-        if heard.weighted and heard.plain:
+        if len(names) > 1 or not all(re.fullmatch(re.escape(asked) + r"([-@][\d-]+)?", name) for name in names):
+            counts = ", ".join(f"{name!r} ({count:,})" for name, count in names.most_common())
+            notes.append(f"{self.name}: {asked!r} is asked for, and the answers are by {counts}")
+        unread = [one for one in heard if one[2].problem is not None]
+        if unread:
+            where, answer, verdict = unread[0]
+            shown = " ".join(answer.content.split())
+            shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
             notes.append(
-                f"{self.name}: {heard.plain:,} of {total:,} answers came without probabilities: they count plainly, "
+                f"{self.name}: {len(unread):,} of {len(heard):,} answers cannot be read, segment {where}: "
+                f"{verdict.problem}: {shown!r}"
+            )
+        plain, weighted = _read_how(heard)
+        if plain and weighted:
+            notes.append(
+                f"{self.name}: {plain:,} of {len(heard):,} answers came without probabilities: they count plainly, "
                 "the others weighted by these"
             )
         return tuple(notes)
@@ -137,13 +122,15 @@ class Judge(Metric[JudgeConfig]):
             codes = [one.code for one in (self.encoders.source, self.encoders.language) if one is not None]
             fields["lang"] = "-".join(codes)
         if fitted is not None:
-            fields["model"] = ", ".join(sorted(fitted.models)) or self.config.model
-            fields["endpoint"] = ", ".join(sorted(fitted.endpoints)) or "none"
-            ends = [min(fitted.days), max(fitted.days)] if fitted.days else ["none"]
-            fields["answered"] = "..".join(dict.fromkeys(ends))
-            if fitted.weighted or getattr(self.prompt.answer, "weighted", False):
-                all_or_some = "yes" if not fitted.plain else f"{fitted.weighted} of {fitted.weighted + fitted.plain}"
-                fields["weighted"] = all_or_some if fitted.weighted else "no"
+            answers = [answer for _, answer, _ in fitted]
+            fields["model"] = ", ".join(sorted({one.model for one in answers if one.model})) or self.config.model
+            fields["endpoint"] = ", ".join(sorted({one.endpoint or "unknown" for one in answers})) or "none"
+            days = sorted(one.at[:10] for one in answers) or ["none"]
+            fields["answered"] = "..".join(dict.fromkeys([days[0], days[-1]]))
+            plain, weighted = _read_how(fitted)
+            if weighted or getattr(self.prompt.answer, "weighted", False):
+                all_or_some = "yes" if not plain else f"{weighted} of {weighted + plain}"
+                fields["weighted"] = all_or_some if weighted else "no"
         return fields
 
     def fit(self, corpus: Corpus) -> Heard:
@@ -164,21 +151,8 @@ class Judge(Metric[JudgeConfig]):
             for question in several
         ]
         self._answer(questions, progress, say)
-        self._heard = heard = Heard()
-        for question in questions:
-            answer, verdict = self._read(question)
-            if answer.model:
-                heard.models[answer.model] += 1
-            heard.endpoints.add(answer.endpoint or "unknown")
-            heard.days.add(answer.at[:10])
-            heard.weighted += verdict.weighted
-            heard.plain += verdict.problem is None and not verdict.weighted
-            if verdict.problem is not None:
-                heard.unread += 1
-                shown = " ".join(answer.content.split())
-                shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
-                heard.first = heard.first or f"segment {question.where}: {verdict.problem}: {shown!r}"
-        return heard
+        self._heard = [(question.where, *self._read(question)) for question in questions]
+        return self._heard
 
     def _questions(
         self, where: str, candidate: str, references: Iterable[str], source: str | None
@@ -249,3 +223,9 @@ class Judge(Metric[JudgeConfig]):
                 values[place] = self.prompt.answer.worst
         empty = np.array([not row for row in rows], dtype=bool)
         return BlockScores(values, empty, np.zeros(len(block), dtype=np.int64))
+
+
+def _read_how(heard: Heard) -> tuple[int, int]:
+    """Return how many scores are plain, and how many weighted by probabilities."""
+    weighted = sum(verdict.weighted for _, _, verdict in heard)
+    return sum(verdict.problem is None for _, _, verdict in heard) - weighted, weighted

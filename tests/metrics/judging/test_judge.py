@@ -21,7 +21,7 @@ import pytest
 import bsx
 from bsx.catalog.catalog import shipped
 from bsx.data.corpus import MemoryCorpus
-from bsx.errors import BsxError, InputError, ModelUnavailableError, UnknownNameError
+from bsx.errors import InputError, ModelUnavailableError, RegistryError, UnknownNameError
 from bsx.jobs.scoring.run import score_files
 from bsx.metrics.base import Metric
 from bsx.metrics.judging import endpoint
@@ -471,10 +471,11 @@ def test_settings_that_are_wrong_or_missing(server: JudgeServer, tmp_path: Path)
         get_metric("judge-qe", model=NAME, base_url=server.url())
     with pytest.raises(UnknownNameError, match="Near: gemba-da"):
         judge(server, prompt="gemba-dd")
-    own = tmp_path / "own.yaml"
+    own = tmp_path / "judges" / "own.yaml"
+    own.parent.mkdir()
     own.write_text("name: own\n", encoding="utf-8")
-    with pytest.raises(BsxError, match=r"own\.yaml: .*messages"):
-        judge(server, prompt=str(own))
+    with pytest.raises(RegistryError, match=r"own\.yaml: .*messages"):
+        get_metric("judge-qe:own", encoders=bsx.Encoders(registry=tmp_path), model=NAME)
     with pytest.raises(InputError, match="is a folder"):
         judge(server, cache=tmp_path)
 
