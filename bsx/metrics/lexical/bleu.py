@@ -15,7 +15,7 @@ from bsx.errors import InputError
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.metrics.core import BY_SCRIPT, MetricConfig
-from bsx.metrics.lexical.all_pairs import Symbols, distinct
+from bsx.metrics.lexical.all_pairs import distinct, ngrams_of
 from bsx.metrics.lexical.common import language_of, present, row_flags, say_cut
 from bsx.metrics.lexical.ngrams import Cutter13a, Words, by_words, numbered, placed
 from bsx.support.optional import need
@@ -234,9 +234,8 @@ class Bleu(Metric[BleuConfig]):
         """Count each text's n-grams once; see `Metric.score_product`."""
         order = self.config.max_ngram_order
         texts, left, right = distinct(candidates, references)
-        scorer = self._scorer(fitted or self._chosen)
-        words = Symbols.of_words([scorer._preprocess_segment(text).split() for text in texts])
-        matches = np.stack([ngrams.shared(left, right) for ngrams in words.ngrams(order)])
+        words = self._words(texts, fitted)
+        matches = np.stack([ngrams.shared(left, right) for ngrams in ngrams_of(words, order)])
         mine, other = (words.lengths[side].astype(np.float64) for side in (left, right))
         totals = np.maximum(mine[None, :] - np.arange(order)[:, None], 0.0)[:, :, None]
         return self._scores(mine[:, None], other[None, :], matches, totals)
