@@ -34,7 +34,7 @@ def offline(entry: MetricEntry, has_model: bool) -> str:
     if entry.name == "trained":
         return "if its encoder does"
     if entry.extra == "judge":
-        return "with kept answers (`replay=only`), or an endpoint on the machine"
+        return "with kept answers (`budget_requests=0`), or an endpoint on the machine"
     if entry.name == "meteor":
         return "with `synonyms=false`, or once NLTK has WordNet"
     if entry.name == "ensemble":

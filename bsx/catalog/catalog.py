@@ -263,10 +263,7 @@ class Catalog:
         file = self.origins.get(("judge", name))
         if file is None:
             known = sorted(prompt for kind, prompt in self.origins if kind == "judge")
-            raise UnknownNameError(
-                f"unknown prompt {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}; a prompt of your "
-                "own is a .yaml file"
-            )
+            raise UnknownNameError(f"unknown prompt {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}")
         return read_named(JudgeEntry, file)
 
     def check(self) -> list[RegistryError]:

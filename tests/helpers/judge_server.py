@@ -241,7 +241,12 @@ class JudgeServer:
             text, finish, tokens = self.model.answer(prompt, limit, body.get("top_logprobs", 1) if logs else 1)
             if manner == "echo":
                 text = f"{text} {handler.headers.get('Authorization').removeprefix('Bearer ')}"
-            name = {"other": "another-model", "mixed": f"{NAME}-2026010{1 + (number > 3)}"}.get(manner, body["model"])
+            named = {
+                "other": "another-model",
+                "mixed": f"{NAME}-2026010{1 + (number > 3)}",
+                "dated": f"{NAME}@2026-01-01",
+            }
+            name = named.get(manner, body["model"])
             choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}
             if logs:
                 choice["logprobs"] = {"content": tokens}

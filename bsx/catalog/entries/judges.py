@@ -14,8 +14,6 @@ from bsx.catalog.entries.metrics import Need
 PLACEHOLDERS = ("candidate", "reference", "source", "source_lang", "target_lang")
 """What a message may name in braces."""
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}\n]*)\}|[{}]")
-_DIGIT = 9
-"""The highest score of a scale of which each is one token."""
 
 
 class NumberAnswer(Entry):
@@ -35,7 +33,7 @@ class NumberAnswer(Entry):
     def _sensible(self) -> NumberAnswer:
         if not self.low < self.high:
             raise ValueError("low must be less than high")
-        if self.weighted and not (self.low >= 0 and self.high <= _DIGIT):
+        if self.weighted and not (self.low >= 0 and self.high <= 9):
             raise ValueError("weighted needs a scale of single digits: low and high from 0 to 9")
         return self
 
@@ -101,12 +99,11 @@ class JudgeEntry(Entry):
                     f"messages.{number}: {match[0]!r} is no placeholder; there are "
                     f"{', '.join(f'{{{name}}}' for name in PLACEHOLDERS)}, and {{{{ and }}}} stand for braces"
                 )
-        for name in self.needs:
-            if name not in self.placeholders:
-                raise ValueError(f"needs names {name}, but no message holds {{{name}}}")
-        for name in ("candidate", "reference", "source"):
-            if name in self.placeholders and name not in self.needs:
-                raise ValueError(f"a message holds {{{name}}}, but needs does not name it")
+        held = self.placeholders & {"candidate", "reference", "source"}
+        if held != set(self.needs):
+            raise ValueError(
+                f"needs names {', '.join(sorted(self.needs))}, and the messages hold {', '.join(sorted(held))}"
+            )
         return self
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -61,19 +60,16 @@ class AnswerCache:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._answers: dict[str, list[KeptAnswer]] | None = None
+        self._answers: dict[str, KeptAnswer] | None = None
         self._stream: IO[bytes] | None = None
 
-    def find(self, key: str, served: str | None = None) -> KeptAnswer | None:
-        """Return the last answer of a key, by the model that is named if one is; None if there is none."""
-        found = [answer for answer in self._read().get(key, ()) if served is None or answer.model in (served, "")]
-        return found[-1] if found else None
+    @property
+    def answers(self) -> dict[str, KeptAnswer]:
+        """The last answer of each key.
 
-    def prompts(self) -> Counter[tuple[str, str, str]]:
-        """Return how many answers it holds: (name of the prompt, its digest, model asked for) -> answers."""
-        return Counter((one.name, one.prompt, one.asked) for several in self._read().values() for one in several)
-
-    def _read(self) -> dict[str, list[KeptAnswer]]:
+        Raises:
+            InputError: if the file cannot be read, or holds something else; naming the line.
+        """
         if self._answers is not None:
             return self._answers
         try:
@@ -84,19 +80,18 @@ class AnswerCache:
             raise InputError(f"cannot be read ({error.strerror})", file=self.path) from error
         if not (lines[-1].startswith(_BEGINNING) or _BEGINNING.startswith(lines[-1])):  # nobody's answer, torn or not
             raise InputError("holds no answers of a judge: name another cache", file=self.path, line=len(lines))
-        found: dict[str, list[KeptAnswer]] = {}
+        found: dict[str, KeptAnswer] = {}
         for number, line in enumerate(lines[:-1], start=1):  # after the last line break stands nothing, or a torn line
             if not line.strip():
                 continue
             try:
                 fields = json.loads(line)
                 scores = tuple((str(token), float(log)) for token, log in fields["scores"])
-                answer = KeptAnswer(**{**fields, "scores": scores})
+                found[fields["key"]] = KeptAnswer(**{**fields, "scores": scores})
             except (ValueError, TypeError, KeyError, RecursionError):
                 raise InputError(
                     "holds no answer of a judge: name another cache, or delete the line", file=self.path, line=number
                 ) from None
-            found.setdefault(answer.key, []).append(answer)
         self._answers = found
         return found
 
@@ -109,27 +104,21 @@ class AnswerCache:
         """
         from filelock import FileLock, Timeout
 
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(self.path.with_name(self.path.name + ".lock"), thread_local=False).acquire(timeout=0)
-        except Timeout:
-            raise InputError(
-                "another process is adding answers to it: wait, or name another cache", file=self.path
-            ) from None
-        except OSError as error:
-            raise InputError(f"cannot be written ({error.strerror})", file=self.path) from error
-        with lock:
-            self._answers = None  # another process may have added some in the meantime
-            self._read()
+        with contextlib.ExitStack() as stack:
             try:
-                self._stream = self.path.open("ab")
-                raw = self.path.read_bytes()
-                if not raw.endswith(b"\n"):
-                    self._stream.truncate(raw.rfind(b"\n") + 1)
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(FileLock(self.path.with_name(self.path.name + ".lock")).acquire(timeout=0))
+                self._answers = None  # another process may have added some in the meantime
+                self.answers  # noqa: B018 - refuses what is no file of answers before anything of it is cut off
+                self._stream = stack.enter_context(self.path.open("ab"))
+                self._stream.truncate(self.path.read_bytes().rfind(b"\n") + 1)
+            except Timeout:
+                raise InputError(
+                    "another process is adding answers to it: wait, or name another cache", file=self.path
+                ) from None
             except OSError as error:
                 raise InputError(f"cannot be written ({error.strerror})", file=self.path) from error
-            with self._stream:
-                yield
+            yield
 
     def add(self, answer: KeptAnswer) -> None:
         """Bring an answer to the disk."""
@@ -140,4 +129,4 @@ class AnswerCache:
             os.fsync(self._stream.fileno())
         except OSError as error:
             raise InputError(f"cannot be written ({error.strerror})", file=self.path) from error
-        self._read().setdefault(answer.key, []).append(answer)
+        self.answers[answer.key] = answer

@@ -1,4 +1,4 @@
-"""Settings of a judge, and its prompts by name: from the registry, or from a file of the user's own."""
+"""Settings of a judge."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries.judges import JudgeEntry
 from bsx.catalog.entries.metrics import MetricEntry
-from bsx.catalog.reading import read_entry
-from bsx.errors import RegistryError
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.support.settings import Unscored, UserOnly
 
@@ -21,7 +18,7 @@ class JudgeConfig(MetricConfig):
 
     positional: ClassVar[str | None] = "prompt"
 
-    prompt: Annotated[str, Field(description="A prompt of the registry, or a .yaml file of your own.")] = "gemba-da"
+    prompt: Annotated[str, Field(description="A prompt of the registry.")] = "gemba-da"
     model: Annotated[str | None, Field(description="The model to ask for, as the endpoint calls it.")] = None
     temperature: Annotated[float, Field(ge=0, le=2, description="Temperature of the answers.")] = 0.0
     seed: Annotated[
@@ -45,11 +42,6 @@ class JudgeConfig(MetricConfig):
         str, Field(description="Environment variable that holds the key; an endpoint of your own may want none."),
         UserOnly(), Unscored(),
     ] = "OPENAI_API_KEY"  # fmt: skip
-    served: Annotated[
-        str | None,
-        Field(description="By which name the endpoint may answer, if it is not that of model or of a dated version."),
-        Unscored(),
-    ] = None
     cache: Annotated[
         Path | None,
         Field(
@@ -58,35 +50,19 @@ class JudgeConfig(MetricConfig):
         UserOnly(),
         Unscored(),
     ] = None
-    replay: Annotated[
-        Literal["auto", "only"],
-        Field(description="auto: ask for answers that are not kept; only: ask nothing, without the network."),
-        Unscored(),
-    ] = "auto"
     concurrency: Annotated[int, Field(ge=1, le=256, description="Questions at once."), Unscored()] = 4
-    per_minute: Annotated[float | None, Field(gt=0, le=1e6, description="Questions a minute at most."), Unscored()] = (
-        None
-    )
     retries: Annotated[
         int, Field(ge=0, le=100, description="How often to ask again after 429, 5xx, a timeout or a lost connection."),
         Unscored(),
     ] = 5  # fmt: skip
     timeout: Annotated[float, Field(gt=0, le=86400, description="Seconds for an answer."), Unscored()] = 120.0
     budget_requests: Annotated[
-        int | None, Field(ge=0, le=10**12, description="New questions at most; 0 only says what they would take."),
+        int | None,
+        Field(ge=0, le=10**12, description="New questions at most; 0 takes kept answers, or says what is missing."),
         Unscored(),
-    ] = None  # fmt: skip
+    ] = None
     budget_tokens: Annotated[
         int | None, Field(ge=0, le=10**15, description="Tokens of new questions and answers at most."), Unscored()
-    ] = None
-    budget_cost: Annotated[
-        float | None, Field(ge=0, le=1e12, description="Cost of new answers at most, by the prices given."), Unscored()
-    ] = None
-    price_in: Annotated[
-        float | None, Field(ge=0, le=1e9, description="Price of a million tokens of questions."), Unscored()
-    ] = None
-    price_out: Annotated[
-        float | None, Field(ge=0, le=1e9, description="Price of a million tokens of answers."), Unscored()
     ] = None
     length_field: Annotated[
         Literal["max_tokens", "max_completion_tokens"],
@@ -96,23 +72,4 @@ class JudgeConfig(MetricConfig):
 
     def reads(self, entry: MetricEntry, catalog: Catalog) -> frozenset[str]:
         """Return what the prompt reads."""
-        return frozenset(find_prompt(self.prompt, catalog).needs)
-
-
-def find_prompt(name: str, catalog: Catalog) -> JudgeEntry:
-    """Return a prompt.
-
-    Args:
-        name: of an entry of the registry, or a file: what ends in .yaml or .yml.
-        catalog: the registry.
-
-    Raises:
-        UnknownNameError: for an unknown name; lists near ones.
-        RegistryError: naming file and field of what is wrong, such as an unknown placeholder.
-    """
-    if not name.endswith((".yaml", ".yml")):
-        return catalog.judge(name)
-    file = Path(name).expanduser()
-    if not file.is_file():
-        raise RegistryError("there is no such file of a prompt", file=file)
-    return read_entry(JudgeEntry, file)
+        return frozenset(catalog.judge(self.prompt).needs)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,35 +17,16 @@ from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores
 from bsx.metrics.judging.answers import Verdict, read_answer
 from bsx.metrics.judging.cache import AnswerCache, KeptAnswer
-from bsx.metrics.judging.config import JudgeConfig, find_prompt
-from bsx.metrics.judging.endpoint import Endpoint, Question, check_model, checked_address
+from bsx.metrics.judging.config import JudgeConfig
+from bsx.metrics.judging.endpoint import Endpoint, Question, checked_address, size_of
 from bsx.support.folders import cache_folder
 from bsx.support.progress import Progress, Say
 
 _SHOWN = 60  # characters of an answer in a message
 
 
-@dataclass
-class Heard:
-    """What the judge said of a corpus.
-
-    Attributes:
-        models: by which names it answered -> answers.
-        endpoints: the hosts that answered.
-        days: those of the answers.
-        weighted: how many scores are weighted by probabilities.
-        plain: how many are not.
-        unread: how many answers cannot be read.
-        first: the first of these, in words.
-    """
-
-    models: Counter[str] = field(default_factory=Counter)
-    endpoints: set[str] = field(default_factory=set)
-    days: set[str] = field(default_factory=set)
-    weighted: int = 0
-    plain: int = 0
-    unread: int = 0
-    first: str | None = None
+Heard = list[tuple[str, KeptAnswer, Verdict]]
+"""What the judge said of a corpus: the segment, for messages, the answer to a question, and what that says."""
 
 
 class Judge(Metric[JudgeConfig]):
@@ -62,18 +43,17 @@ class Judge(Metric[JudgeConfig]):
     keeps_missing = True
 
     def setup(self) -> None:
-        """Check prompt, languages, model, budget and address; nothing is asked.
+        """Check prompt, languages, model and address; nothing is asked.
 
         Raises:
             InputError: naming the setting that is wrong or missing.
             MissingExtraError: if the package openai is not installed, unless nothing will be asked.
         """
         config = self.config
-        self.prompt = find_prompt(config.prompt, self.encoders.catalog)
+        self.prompt = self.encoders.catalog.judge(config.prompt)
         content = self.prompt.model_dump(include={"messages", "answer"})
         self.digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
-        if self.encoders.catalog.origins.get(("judge", config.prompt)) is not None:
-            self.encoders.uses_entry("judge", config.prompt)
+        self.encoders.uses_entry("judge", config.prompt)
         if ("reference" in self.entry.needs) != ("reference" in self.prompt.needs):
             has, other = ("no references", "judge-qe") if "reference" in self.entry.needs else ("references", "judge")
             raise InputError(f"{self.name}: the prompt {self.prompt.name} reads {has}: use {other} with it")
@@ -93,8 +73,6 @@ class Judge(Metric[JudgeConfig]):
             name: language.name for name, language in known.items() if name in wanted and language is not None
         }
         self._max_tokens = config.max_tokens or self.prompt.max_tokens
-        if config.budget_cost is not None and (config.price_in is None or config.price_out is None):
-            raise InputError("judge: budget_cost needs price_in and price_out, of a million tokens each")
         if config.base_url is not None:
             checked_address(config.base_url)
         file = cache_folder() / "judges" / f"{self.prompt.name}-{self.digest}.jsonl"
@@ -103,8 +81,8 @@ class Judge(Metric[JudgeConfig]):
             check_place(file)
             reading(file)  # so that no output of the run takes its place
         self._cache = AnswerCache(file)
-        self._endpoint = None if config.replay == "only" else Endpoint(config, self.prompt, self.digest)
-        self._heard = Heard()
+        self._endpoint = None if config.budget_requests == 0 else Endpoint(config, self.prompt, self.digest)
+        self._heard: Heard = []
 
     @classmethod
     def lacks(cls) -> str | None:
@@ -113,14 +91,26 @@ class Judge(Metric[JudgeConfig]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say how many answers could not be read, and how scores came about."""
-        heard, notes = self._heard, []
-        total = heard.unread + heard.weighted + heard.plain
-        if heard.unread:
-            notes.append(f"{self.name}: {heard.unread:,} of {total:,} answers cannot be read, {heard.first}")
-        if heard.weighted and heard.plain:
+        """Say by which model answers are, how many could not be read, and how scores came about."""
+        heard, asked, notes = self._heard, str(self.config.model), []
+        names = Counter(answer.model for _, answer, _ in heard if answer.model)
+        # A dated version is the model that was asked for.
+        if len(names) > 1 or not all(re.fullmatch(re.escape(asked) + r"([-@][\d-]+)?", name) for name in names):
+            counts = ", ".join(f"{name!r} ({count:,})" for name, count in names.most_common())
+            notes.append(f"{self.name}: {asked!r} is asked for, and the answers are by {counts}")
+        unread = [one for one in heard if one[2].problem is not None]
+        if unread:
+            where, answer, verdict = unread[0]
+            shown = " ".join(answer.content.split())
+            shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
             notes.append(
-                f"{self.name}: {heard.plain:,} of {total:,} answers came without probabilities: they count plainly, "
+                f"{self.name}: {len(unread):,} of {len(heard):,} answers cannot be read, segment {where}: "
+                f"{verdict.problem}: {shown!r}"
+            )
+        plain, weighted = _read_how(heard)
+        if plain and weighted:
+            notes.append(
+                f"{self.name}: {plain:,} of {len(heard):,} answers came without probabilities: they count plainly, "
                 "the others weighted by these"
             )
         return tuple(notes)
@@ -132,13 +122,15 @@ class Judge(Metric[JudgeConfig]):
             codes = [one.code for one in (self.encoders.source, self.encoders.language) if one is not None]
             fields["lang"] = "-".join(codes)
         if fitted is not None:
-            fields["model"] = ", ".join(sorted(fitted.models)) or self.config.model
-            fields["endpoint"] = ", ".join(sorted(fitted.endpoints)) or "none"
-            ends = [min(fitted.days), max(fitted.days)] if fitted.days else ["none"]
-            fields["answered"] = "..".join(dict.fromkeys(ends))
-            if fitted.weighted or getattr(self.prompt.answer, "weighted", False):
-                all_or_some = "yes" if not fitted.plain else f"{fitted.weighted} of {fitted.weighted + fitted.plain}"
-                fields["weighted"] = all_or_some if fitted.weighted else "no"
+            answers = [answer for _, answer, _ in fitted]
+            fields["model"] = ", ".join(sorted({one.model for one in answers if one.model})) or self.config.model
+            fields["endpoint"] = ", ".join(sorted({one.endpoint or "unknown" for one in answers})) or "none"
+            days = sorted(one.at[:10] for one in answers) or ["none"]
+            fields["answered"] = "..".join(dict.fromkeys([days[0], days[-1]]))
+            plain, weighted = _read_how(fitted)
+            if weighted or getattr(self.prompt.answer, "weighted", False):
+                all_or_some = "yes" if not plain else f"{weighted} of {weighted + plain}"
+                fields["weighted"] = all_or_some if weighted else "no"
         return fields
 
     def fit(self, corpus: Corpus) -> Heard:
@@ -149,8 +141,7 @@ class Judge(Metric[JudgeConfig]):
         """Ask about all rows of a corpus that no kept answer is about.
 
         Raises:
-            ModelUnavailableError: if the endpoint or the budget ends the run, or an answer is not kept with
-                ``replay=only``; what was answered is kept.
+            ModelUnavailableError: if the endpoint or the budget ends the run; what was answered is kept.
         """
         questions = [
             question
@@ -160,21 +151,8 @@ class Judge(Metric[JudgeConfig]):
             for question in several
         ]
         self._answer(questions, progress, say)
-        self._heard = heard = Heard()
-        for question in questions:
-            answer, verdict = self._read(question)
-            if answer.model:
-                heard.models[answer.model] += 1
-            heard.endpoints.add(answer.endpoint or "unknown")
-            heard.days.add(answer.at[:10])
-            heard.weighted += verdict.weighted
-            heard.plain += verdict.problem is None and not verdict.weighted
-            if verdict.problem is not None:
-                heard.unread += 1
-                shown = " ".join(answer.content.split())
-                shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
-                heard.first = heard.first or f"segment {question.where}: {verdict.problem}: {shown!r}"
-        return heard
+        self._heard = [(question.where, *self._read(question)) for question in questions]
+        return self._heard
 
     def _questions(
         self, where: str, candidate: str, references: Iterable[str], source: str | None
@@ -199,40 +177,31 @@ class Judge(Metric[JudgeConfig]):
             yield questions
 
     def _read(self, question: Question) -> tuple[KeptAnswer, Verdict]:
-        answer = self._cache.find(question.key, self.config.served)
-        assert answer is not None  # noqa: S101 - _answer() saw to it
+        answer = self._cache.answers[question.key]
         return answer, read_answer(self.prompt.answer, answer.content, answer.finish, answer.scores)
 
     def _answer(self, questions: list[Question], progress: Progress | None = None, say: Say | None = None) -> None:
         """See to it that every question has an answer."""
-        config, names, missing, kept = self.config, Counter[str](), dict[str, Question](), set[str]()
-        for question in questions:
-            if question.key in kept or question.key in missing:
-                continue
-            answer = self._cache.find(question.key, config.served)
-            if answer is None:
-                missing[question.key] = question
-            else:
-                kept.add(question.key)
-                check_model(answer, names, config)
-        if not missing:
+        config, file, answers = self.config, self._cache.path, self._cache.answers
+        wanted = list({question.key: question for question in questions if question.key not in answers}.values())
+        if not wanted:
             return
-        file, wanted = self._cache.path, list(missing.values())
+        kept = len({question.key for question in questions}) - len(wanted)
+        tokens = sum(size_of(self.prompt.filled(question.texts)) for question in wanted)
+        takes = (
+            f"{len(wanted):,} questions to {config.model}: about {tokens:,} tokens in, at most "
+            f"{self._max_tokens * len(wanted):,} out"
+        )
         if self._endpoint is None:
-            if not file.exists():
-                raise ModelUnavailableError(f"{self.name}: replay=only, but there is no file {file}")
-            others = sorted(f"{name}@{digest} by {asked}" for name, digest, asked in self._cache.prompts())
+            held = sorted({f"{one.name}@{one.prompt} by {one.asked}" for one in answers.values()})
             raise ModelUnavailableError(
-                f"{self.name}: {file} holds no answer to {len(wanted):,} of {len(wanted) + len(kept):,} questions "
-                f"(first: segment {wanted[0].where}): {self.prompt.name}@{self.digest} by {config.model} is asked for, "
-                f"with these texts, temperature, seed, max_tokens and number of answers; it has "
-                f"{', '.join(others) or 'nothing'}; replay=auto asks"
+                f"{self.name}: budget_requests=0 asks nothing, and {file} lacks {takes} (first: segment "
+                f"{wanted[0].where}); {kept:,} answers are kept for {self.prompt.name}@{self.digest} with these texts, "
+                f"temperature, seed, max_tokens and number of answers; it has {', '.join(held) or 'nothing'}"
             )
         if say is not None:
-            there = f", {len(kept):,} answers are kept in {file}" if kept else ""
-            takes = self._endpoint.takes(wanted)
-            say(f"{self.name}: {len(wanted):,} questions to {config.model} at {self._endpoint.host}{there}: {takes}")
-        self._endpoint.ask_all(wanted, self._cache, names, len(kept), progress)
+            say(f"{self.name}: {takes}, at {self._endpoint.host}; {kept:,} answers are kept in {file}")
+        self._endpoint.ask_all(wanted, self._cache, kept, progress)
 
     def score_block(self, block: Block, fitted: Heard | None) -> BlockScores:
         """Score rows by the answers that are kept; see `Metric.score_block`."""
@@ -254,3 +223,9 @@ class Judge(Metric[JudgeConfig]):
                 values[place] = self.prompt.answer.worst
         empty = np.array([not row for row in rows], dtype=bool)
         return BlockScores(values, empty, np.zeros(len(block), dtype=np.int64))
+
+
+def _read_how(heard: Heard) -> tuple[int, int]:
+    """Return how many scores are plain, and how many weighted by probabilities."""
+    weighted = sum(verdict.weighted for _, _, verdict in heard)
+    return sum(verdict.problem is None for _, _, verdict in heard) - weighted, weighted

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Annotated
@@ -186,34 +186,28 @@ class Worker:
         return self._exchange(self._options)
 
     def _exchange(self, message: Mapping[str, object]) -> JsonObject:
-        try:
-            reply = self._send_and_read(message)
-        except BaseException:  # Ctrl-C too: its answer would be taken for the next one
-            self.close()
-            raise
-        if "error" in reply:
-            self.close()
-            raise self._explain(reply)
-        return reply
-
-    def _send_and_read(self, message: Mapping[str, object]) -> JsonObject:
-        process = self._process
+        """Return the reply to a message; whatever goes wrong ends the worker."""
+        process, line = self._process, b""
         assert process is not None and process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - for the type checker
-        line = b""
-        with suppress(OSError):
-            process.stdin.write(json.dumps(message).encode("ascii") + b"\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-        try:
-            reply = json.loads(line)
-        except (ValueError, RecursionError):
-            raise self._death(process) from None
-        if not isinstance(reply, dict):
-            raise self._death(process)
+        with ExitStack() as unless_answered:
+            unless_answered.callback(self.close)  # on Ctrl-C too: its answer would be taken for the next one
+            with suppress(OSError):
+                process.stdin.write(json.dumps(message).encode("ascii") + b"\n")
+                process.stdin.flush()
+                line = process.stdout.readline()
+            try:
+                reply = json.loads(line)
+            except (ValueError, RecursionError):
+                reply = None
+            if not isinstance(reply, dict):
+                raise self._death(process)
+            if "error" in reply:
+                raise self._explain(reply)
+            unless_answered.pop_all()
         return reply
 
     def _death(self, process: subprocess.Popen[bytes]) -> InputError:
-        """Return the error that says how the worker died, or that it is none."""
+        """Return the error that says how the worker died, or that it is none, and its last line of standard error."""
         with suppress(subprocess.TimeoutExpired):
             process.wait(1)
         status = process.poll()
@@ -225,18 +219,11 @@ class Worker:
             how += " (out of memory?)" if -status == signal.SIGKILL else ""
         else:
             how = f"ended with status {status}"
-        said = self._last_words()
-        return InputError(
-            f"{self._metric}: the worker {self._python} for {self._package.name} {how}{': ' + said if said else ''}"
-        )
-
-    def _last_words(self) -> str:
-        """Return the last line that the worker wrote to standard error."""
         assert self._errors is not None  # noqa: S101 - for the type checker
-        size = os.fstat(self._errors.fileno()).st_size
-        self._errors.seek(max(0, size - 4096))
+        self._errors.seek(max(0, os.fstat(self._errors.fileno()).st_size - 4096))
         lines = self._errors.read().decode("utf-8", "replace").split("\n")
-        return next((" ".join(line.split())[:300] for line in reversed(lines) if line.strip()), "")
+        said = next((f": {' '.join(line.split())[:300]}" for line in reversed(lines) if line.strip()), "")
+        return InputError(f"{self._metric}: the worker {self._python} for {self._package.name} {how}{said}")
 
     def _explain(self, reply: JsonObject) -> BsxError:
         name, message = self._package.name, reply.get("message", "")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.metrics.blocks import Values
+from bsx.metrics.lexical.ngrams import Words, placed
 
 Numbers = NDArray[np.int64]
 _BITS = 62  # that an n-gram and the text that it stands in may take together
@@ -57,67 +58,45 @@ class Ngrams:
         return np.where(left[:, None] == right[None, :], self.totals[left][:, None], shared)
 
 
-@dataclass(frozen=True)
-class Symbols:
-    """Texts as numbers of their letters or words.
+def letters_of(texts: Sequence[str]) -> Words:
+    """Return texts with a number for each letter, in the order of code points."""
+    points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    occurs = np.zeros(int(points.max(initial=0)) + 1, dtype=bool)
+    occurs[points] = True
+    return Words((np.cumsum(occurs) - 1)[points], np.array([len(text) for text in texts], dtype=np.int64))
 
-    Attributes:
-        numbers: of all texts, one text after another; each number from 0 to the highest occurs (symbols,).
-        lengths: how many each text has (texts,).
-    """
 
-    numbers: Numbers
-    lengths: Numbers
-
-    @classmethod
-    def of_letters(cls, texts: Sequence[str]) -> Symbols:
-        """Number the letters of texts in the order of code points."""
-        points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<u4")
-        occurs = np.zeros(int(points.max(initial=0)) + 1, dtype=bool)
-        occurs[points] = True
-        return cls((np.cumsum(occurs) - 1)[points], np.array([len(text) for text in texts], dtype=np.int64))
-
-    @classmethod
-    def of_words(cls, texts: Sequence[Sequence[str]]) -> Symbols:
-        """Number the words of texts as they come."""
-        known: dict[str, int] = {}
-        numbers = [known.setdefault(word, len(known)) for words in texts for word in words]
-        return cls(np.array(numbers, dtype=np.int64), np.array([len(words) for words in texts], dtype=np.int64))
-
-    def ngrams(self, orders: int) -> Iterator[Ngrams]:
-        """Yield the n-grams of 1, 2, … symbols."""
-        text_of = np.repeat(np.arange(len(self.lengths)), self.lengths)
-        left = np.repeat(np.cumsum(self.lengths), self.lengths) - np.arange(len(text_of))
-        name = max(1, len(self.lengths) - 1).bit_length()
-        starts, codes, wide = np.arange(len(text_of)), self.numbers, _width(self.numbers)
-        width = wide
-        for order in range(1, orders + 1):
-            if order > 1:
-                if width + wide + name > _BITS:
-                    codes = np.unique(codes, return_inverse=True)[1]
-                    width = _width(codes)
-                longer = left[starts] >= order
-                starts = starts[longer]
-                codes, width = codes[longer] << wide | self.numbers[starts + order - 1], width + wide
-            yield _counted(codes << name | text_of[starts], name, np.maximum(self.lengths - order + 1.0, 0.0))
+def ngrams_of(words: Words, orders: int) -> Iterator[Ngrams]:
+    """Yield the n-grams of 1, 2, … words, or letters."""
+    lengths, numbers = words.lengths, words.numbers
+    text_of = np.repeat(np.arange(len(lengths)), lengths)
+    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(text_of))
+    name = max(1, len(lengths) - 1).bit_length()
+    starts, codes, wide = np.arange(len(text_of)), numbers, _width(numbers)
+    width = wide
+    for order in range(1, orders + 1):
+        if order > 1:
+            if width + wide + name > _BITS:
+                codes = np.unique(codes, return_inverse=True)[1]
+                width = _width(codes)
+            longer = left[starts] >= order
+            starts = starts[longer]
+            codes, width = codes[longer] << wide | numbers[starts + order - 1], width + wide
+        # An n-gram, and in the last bits its text.
+        keys = np.sort(codes << name | text_of[starts])
+        first = np.flatnonzero(np.diff(keys, prepend=-1))
+        found = keys[first]
+        columns = np.cumsum(np.diff(found >> name, prepend=-1) > 0) - 1
+        counts = np.diff(first, append=len(keys))
+        yield Ngrams(np.maximum(lengths - order + 1.0, 0.0), found & ((1 << name) - 1), columns, counts)
 
 
 def distinct(left: Sequence[str], right: Sequence[str]) -> tuple[list[str], Numbers, Numbers]:
     """Return the distinct ones of n and m texts, and where among them each is (n,), (m,)."""
-    place: dict[str, int] = {}
-    rows = [np.array([place.setdefault(text, len(place)) for text in side], dtype=np.int64) for side in (left, right)]
-    return list(place), rows[0], rows[1]
+    texts, places = placed([*left, *right])
+    return texts, places[: len(left)], places[len(left) :]
 
 
 def _width(numbers: Numbers) -> int:
     """Return how many bits the highest number takes."""
     return int(numbers.max(initial=1)).bit_length()
-
-
-def _counted(keys: Numbers, name: int, totals: Values) -> Ngrams:
-    """Return how often each key occurs: an n-gram, and in the last ``name`` bits its text."""
-    keys = np.sort(keys)
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    found = keys[starts]
-    columns = np.cumsum(np.diff(found >> name, prepend=-1) > 0) - 1
-    return Ngrams(totals, found & ((1 << name) - 1), columns, np.diff(starts, append=len(keys)))

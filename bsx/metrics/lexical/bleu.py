@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -16,7 +15,7 @@ from bsx.errors import InputError
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.metrics.core import BY_SCRIPT, MetricConfig
-from bsx.metrics.lexical.all_pairs import Symbols, distinct
+from bsx.metrics.lexical.all_pairs import distinct, ngrams_of
 from bsx.metrics.lexical.common import language_of, present, row_flags, say_cut
 from bsx.metrics.lexical.ngrams import Cutter13a, Words, by_words, numbered, placed
 from bsx.support.optional import need
@@ -75,23 +74,20 @@ class BleuConfig(MetricConfig):
         return self
 
 
-def moses_sentence_bleu(words: Sequence[Hashable], others: Sequence[Sequence[Hashable]], order: int = 4) -> float:
-    """Return sentence BLEU of words with one added to every match and total, times 100.
+def moses_bleu(lengths: tuple[int, int], matches: Sequence[int], totals: Sequence[int]) -> float:
+    """Return sentence BLEU with one added to every match and total, times 100; 0 where a text has no words.
 
-    Source: the ``sentence-bleu`` tool of Moses, SENTBLEU of the WMT metrics tasks (Bojar et al. 2017). With several
-    references, clipping by the highest count and the length nearest to the candidate's, as in BLEU.
+    Source: the ``sentence-bleu`` tool of Moses, SENTBLEU of the WMT metrics tasks (Bojar et al. 2017).
+
+    Args:
+        lengths: words of the candidate, and of the reference nearest to it in length.
+        matches: clipped n-grams in common, of each order.
+        totals: n-grams of the candidate, of each order.
     """
-    total = 0.0
-    for n in range(1, order + 1):
-        mine = _ngrams(words, n)
-        clip: Counter[tuple[Hashable, ...]] = Counter()
-        for other in others:
-            clip |= _ngrams(other, n)
-        matches = sum((mine & clip).values())
-        total += math.log((matches + 1) / (sum(mine.values()) + 1))
-    nearest = min((len(other) for other in others), key=lambda length: (abs(length - len(words)), length))
-    penalty = min(0.0, 1 - nearest / len(words)) if words else -math.inf
-    return 100 * math.exp(total / order + penalty)
+    if not all(lengths):  # the added counts alone would make a score
+        return 0.0
+    logs = [math.log((m + 1) / (t + 1)) for m, t in zip(matches, totals, strict=True)]
+    return 100 * math.exp(sum(logs) / len(logs) + min(0.0, 1 - lengths[1] / lengths[0]))
 
 
 def coco_bleu(lengths: tuple[int, int], matches: Sequence[int], totals: Sequence[int]) -> float:
@@ -136,6 +132,8 @@ class Bleu(Metric[BleuConfig]):
         self._cutter: Cutter13a | None = None
         self._scorer(self._chosen)
         self._corpus = need("sacrebleu.metrics.bleu", "BLEU").BLEU(**self._settings("none"))
+        value = config.smooth_value
+        self._smooth_value = self._corpus.SMOOTH_DEFAULTS[config.smooth_method] if value is None else value
 
     def _settings(self, tokenize: str) -> dict[str, object]:
         config = self.config
@@ -183,16 +181,6 @@ class Bleu(Metric[BleuConfig]):
         many = np.fromiter(map(len, groups), dtype=np.int64, count=len(groups)) + 1
         texts, places = placed(text for row in zip(block.candidates, groups, strict=True) for text in (row[0], *row[1]))
         words = self._words(texts, fitted)
-        if config.variant == "moses":
-            cut = [text.tolist() for text in np.split(words.numbers, words.starts[1:])]
-            rows = [[cut[place] for place in row] for row in np.split(places, np.cumsum(many)[:-1])]
-            # The added counts alone would make a score of a text without words.
-            blank = [not row[0] or kept == [""] for row, kept in zip(rows, groups, strict=True)]
-            scores = [
-                0.0 if empty else moses_sentence_bleu(row[0], row[1:], order)
-                for row, empty in zip(rows, blank, strict=True)
-            ]
-            return BlockScores(np.array(scores), flags, lost)
         counted = by_words(words, places, many, order)
         lengths = words.lengths[places]
         first = np.cumsum(many) - many
@@ -201,10 +189,10 @@ class Bleu(Metric[BleuConfig]):
             own, *others = lengths[first[row] : first[row] + many[row]].tolist()
             near[row] = self._corpus._get_closest_ref_len(own, others)
         statistics = np.concatenate([[lengths[first], near], counted.matches, counted.candidate]).T
-        if config.variant == "coco":
-            values = np.array([self._of(self._corpus, list(map(int, row))) for row in statistics.tolist()])
-        else:
+        if config.variant == "sacrebleu":
             values = self._sentences(statistics)
+        else:
+            values = np.array([self.system_score(row) for row in statistics])
         return BlockScores(values, flags, lost, statistics if config.system == "corpus" else None)
 
     def _words(self, texts: Sequence[str], fitted: str | None) -> Words:
@@ -217,8 +205,7 @@ class Bleu(Metric[BleuConfig]):
 
     def _sentences(self, statistics: Values) -> Values:
         """Return sentence BLEU of rows of statistics, by sacreBLEU's operations in its order."""
-        order, method, config = self.config.max_ngram_order, self.config.smooth_method, self.config
-        value = self._corpus.SMOOTH_DEFAULTS[method] if config.smooth_value is None else config.smooth_value
+        order, method, value = self.config.max_ngram_order, self.config.smooth_method, self._smooth_value
         matches, totals = statistics[:, 2 : 2 + order].copy(), statistics[:, 2 + order :].copy()
         found = np.asarray(matches.any(axis=1))
         if method == "add-k":
@@ -232,7 +219,7 @@ class Bleu(Metric[BleuConfig]):
             precisions = np.where(none, 100.0 / (np.cumprod(np.where(none, 2.0, 1.0), axis=1) * under), precisions)
         elif method == "floor":
             precisions = np.where(none, 100.0 * value / under, precisions)
-        used = there.sum(axis=1) if config.effective_order else np.full(len(statistics), order)
+        used = there.sum(axis=1) if self.config.effective_order else np.full(len(statistics), order)
         # As sacreBLEU does it: NumPy's logarithms and sums may differ in the last bit.
         known = np.where(there & (precisions > 0), precisions, 1.0)
         logs = np.fromiter(map(math.log, known.ravel().tolist()), dtype=np.float64, count=known.size)
@@ -247,9 +234,8 @@ class Bleu(Metric[BleuConfig]):
         """Count each text's n-grams once; see `Metric.score_product`."""
         order = self.config.max_ngram_order
         texts, left, right = distinct(candidates, references)
-        scorer = self._scorer(fitted or self._chosen)
-        words = Symbols.of_words([scorer._preprocess_segment(text).split() for text in texts])
-        matches = np.stack([ngrams.shared(left, right) for ngrams in words.ngrams(order)])
+        words = self._words(texts, fitted)
+        matches = np.stack([ngrams.shared(left, right) for ngrams in ngrams_of(words, order)])
         mine, other = (words.lengths[side].astype(np.float64) for side in (left, right))
         totals = np.maximum(mine[None, :] - np.arange(order)[:, None], 0.0)[:, :, None]
         return self._scores(mine[:, None], other[None, :], matches, totals)
@@ -263,7 +249,7 @@ class Bleu(Metric[BleuConfig]):
             matches: n-grams in common of each order (order, n, m).
             totals: n-grams of the candidates (order, n, 1).
         """
-        variant, method = self.config.variant, self.config.smooth_method
+        variant, method, value = self.config.variant, self.config.smooth_method, self._smooth_value
         shape, orders = matches.shape[1:], len(matches)
         if variant == "coco":
             logs = np.log((matches + 1e-15) / (totals + 1e-9)).sum(axis=0)
@@ -273,7 +259,6 @@ class Bleu(Metric[BleuConfig]):
         if variant == "moses":
             logs = np.log((matches + 1) / (totals + 1)).sum(axis=0)
             return np.where((mine > 0) & (other > 0), 100 * np.exp(logs / orders + short), 0.0)
-        value = self._corpus.SMOOTH_DEFAULTS[method] if self.config.smooth_value is None else self.config.smooth_value
         logs, doubled = np.zeros(shape), np.ones(shape)
         counted, alive = np.full(shape, float(orders)), np.ones(shape, dtype=bool)
         for n, (match, total) in enumerate(zip(matches, totals, strict=True)):
@@ -296,15 +281,8 @@ class Bleu(Metric[BleuConfig]):
 
     def system_score(self, statistics: Values) -> float:
         """Return corpus BLEU."""
-        return self._of(self._corpus, [int(value) for value in statistics])
-
-    def _of(self, scorer: Untyped, counted: list[int]) -> float:
-        if self.config.variant == "coco":
-            order = self.config.max_ngram_order
-            return coco_bleu((counted[0], counted[1]), counted[2 : 2 + order], counted[2 + order :])
-        return float(scorer._compute_score_from_stats(counted).score)
-
-
-def _ngrams(words: Sequence[Hashable], order: int) -> Counter[tuple[Hashable, ...]]:
-    """Return how often each n-gram of one order stands in a text."""
-    return Counter(zip(*(words[i:] for i in range(order)), strict=False))
+        counted, order = [int(value) for value in statistics], self.config.max_ngram_order
+        if self.config.variant == "sacrebleu":
+            return float(self._corpus._compute_score_from_stats(counted).score)
+        formula = coco_bleu if self.config.variant == "coco" else moses_bleu
+        return formula((counted[0], counted[1]), counted[2 : 2 + order], counted[2 + order :])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from pydantic import Field
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.metrics.core import MetricConfig
-from bsx.metrics.lexical.all_pairs import Ngrams, Numbers, Symbols, distinct
+from bsx.metrics.lexical.all_pairs import distinct, letters_of, ngrams_of
 from bsx.metrics.lexical.common import present, row_flags
 from bsx.metrics.lexical.ngrams import by_characters, by_words, numbered
 from bsx.support.optional import need
@@ -54,7 +54,7 @@ class Chrf(Metric[ChrfConfig]):
         pairs = [(one, other) for one, others in zip(block.candidates, groups, strict=True) for other in others]
         statistics = self._statistics(pairs)
         by_order = [
-            (statistics[:, i], statistics[:, i + 1], statistics[:, i + 2]) for i in range(0, 3 * self._order, 3)
+            (statistics[:, i], statistics[:, i + 1], statistics[:, i + 2]) for i in range(0, statistics.shape[1], 3)
         ]
         values = self._scores(iter(by_order))
         many = np.array([len(others) for others in groups], dtype=np.int64)
@@ -87,32 +87,19 @@ class Chrf(Metric[ChrfConfig]):
 
     def score_product(self, candidates: Sequence[str], references: Sequence[str], fitted: object) -> Values | None:
         """Count each text's n-grams once, if there is room for those of all texts; see `Metric.score_product`."""
-        if _room([*candidates, *references]) > self.encoders.budget // 4:
+        if _PER_LETTER * sum(map(len, (*candidates, *references))) > self.encoders.budget // 4:
             return None
-        ngrams, left, right = self._counted(candidates, references)
-        counts = ((one.totals[left][:, None], one.totals[right][None, :], one.shared(left, right)) for one in ngrams)
-        return self._scores(counts)
-
-    def _counted(
-        self, candidates: Sequence[str], references: Sequence[str]
-    ) -> tuple[Iterator[Ngrams], Numbers, Numbers]:
-        """Return the n-grams of n and m texts, order by order as sacreBLEU has them, and which rows are whose."""
         config, prepared = self.config, self._chrf._preprocess_segment
         texts, left, right = distinct(
-            [prepared(text) for text in candidates],
-            [prepared(text if text.strip() else "") for text in references],
+            [prepared(text) for text in candidates], [prepared(text if text.strip() else "") for text in references]
         )
-        letters = Symbols.of_letters(texts if config.whitespace else ["".join(text.split()) for text in texts])
-        ngrams = letters.ngrams(config.char_order)
+        letters = letters_of(texts if config.whitespace else ["".join(text.split()) for text in texts])
+        ngrams = ngrams_of(letters, config.char_order)
         if config.word_order:
-            words = Symbols.of_words([self._chrf._remove_punctuation(text) for text in texts])
-            ngrams = chain(ngrams, words.ngrams(config.word_order))
-        return ngrams, left, right
-
-    @property
-    def _order(self) -> int:
-        """How many orders of n-grams there are, of characters and words."""
-        return int(self._chrf.order)
+            words = numbered(self._chrf._remove_punctuation(text) for text in texts)
+            ngrams = chain(ngrams, ngrams_of(words, config.word_order))
+        counts = ((one.totals[left][:, None], one.totals[right][None, :], one.shared(left, right)) for one in ngrams)
+        return self._scores(counts)
 
     def _scores(self, counts: Iterable[tuple[Values, Values, Values]]) -> Values:
         """Return F-scores of n-grams order by order: numbers in candidates and in references, and matches.
@@ -132,7 +119,7 @@ class Chrf(Metric[ChrfConfig]):
             precision, recall = precision + np.where(some, p, 0.0), recall + np.where(some, r, 0.0)
             effective = effective + some
         if self.config.eps_smoothing:
-            return np.asarray(100 * smoothed / self._order)
+            return np.asarray(100 * smoothed / int(self._chrf.order))
         precision, recall = (total / np.maximum(effective, 1) for total in (precision, recall))
         under = factor * precision + recall
         return np.asarray(100 * ((1 + factor) * precision * recall / np.where(under > 0, under, 1)))
@@ -140,8 +127,3 @@ class Chrf(Metric[ChrfConfig]):
     def system_score(self, statistics: Values) -> float:
         """Return corpus chrF."""
         return float(self._chrf._compute_score_from_stats([int(value) for value in statistics]).score)
-
-
-def _room(texts: Sequence[str]) -> int:
-    """Return about how many bytes it takes to count the n-grams of some texts."""
-    return _PER_LETTER * sum(map(len, texts))

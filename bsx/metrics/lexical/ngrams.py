@@ -122,82 +122,48 @@ def _count(
         start, end = first[part[0]], first[part[1]]
         return _counted(codes(start, end), lengths[start:end], many[part[0] : part[1]], orders)
 
-    parts = list(_parts(np.concatenate([[0], np.cumsum(lengths)])[first]))
-    workers = min(threads(), len(parts) // _FEW)
-    if workers < 2:
-        return _joined(list(map(counted, parts)), orders)
-    with ThreadPoolExecutor(workers, thread_name_prefix="bsx-ngrams") as pool:
-        return _joined(list(pool.map(counted, parts)), orders)
-
-
-def _parts(before: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Cut rows into parts of about as many symbols as are sorted at once; together they are all rows, in order.
-
-    Args:
-        before: how many symbols are before each row, and before the end (rows + 1,).
-    """
-    start, rows = 0, len(before) - 1
-    while start < rows:
-        end = min(int(np.searchsorted(before, before[start] + _TOGETHER)), rows)
-        yield start, end
+    before = np.concatenate([[0], np.cumsum(lengths)])[first]  # how many symbols are before each row, and the end
+    parts, start = [], 0
+    while start < len(many):
+        end = min(int(np.searchsorted(before, before[start] + _TOGETHER)), len(many))
+        parts.append((start, end))
         start = end
-
-
-def _joined(parts: list[Counted], orders: int) -> Counted:
     if not parts:
         nothing = np.zeros((orders, 0))
         return Counted(nothing, nothing, nothing)
-    sides = ([getattr(part, name) for part in parts] for name in ("candidate", "other", "matches"))
+    workers = min(threads(), len(parts) // _FEW)
+    if workers < 2:
+        done = list(map(counted, parts))
+    else:
+        with ThreadPoolExecutor(workers, thread_name_prefix="bsx-ngrams") as pool:
+            done = list(pool.map(counted, parts))
+    sides = ([getattr(one, name) for one in done] for name in ("candidate", "other", "matches"))
     return Counted(*(np.concatenate(side, axis=1) for side in sides))
 
 
 def _counted(
     codes: NDArray[np.integer[Any]], lengths: NDArray[np.int64], many: NDArray[np.int64], orders: int
 ) -> Counted:
-    """Count n-grams of texts whose symbols stand one after the other, as any numbers from 0; see `_count`."""
+    """Count n-grams of texts whose symbols stand one after the other, as any numbers from 0; see `_count`.
+
+    An n-gram is its symbols' bits in a row, with those of the row and of the text's place in it below them: sorted,
+    equal ones stand together, and those of one row next to each other, the candidate's first. Behind each text stands
+    a symbol that says its place, so what runs into the next text is in no other text.
+    """
     seen = np.zeros(int(codes.max(initial=0)) + 1, dtype=bool)
     seen[codes] = True
     known = np.flatnonzero(seen)
     number = np.empty(len(seen), dtype=np.uint64)
     number[known] = np.arange(len(known))
-    symbols = number[codes]
     first = _starts(many)
-    row = np.repeat(np.arange(len(many)), many)
-    side = np.arange(len(lengths)) - first[row]
-    longest = np.arange(orders)[:, None]
-    return Counted(
-        np.maximum(lengths[first] - longest, 0).astype(np.float64),
-        np.maximum(lengths[first + 1] - longest, 0).astype(np.float64),
-        _matches(symbols, lengths, row, side, orders),
-    )
-
-
-def _matches(
-    symbols: NDArray[np.uint64],
-    lengths: NDArray[np.int64],
-    row: NDArray[np.int64],
-    side: NDArray[np.int64],
-    orders: int,
-) -> Values:
-    """Return how many n-grams of each order each row's first text shares with the others (orders, rows).
-
-    An n-gram is its symbols' bits in a row, with those of the row and of the text's place in it below them: sorted,
-    equal ones stand together, and those of one row next to each other, the candidate's first. Behind each text stands
-    a symbol that says its place, so what runs into the next text is in no other text.
-
-    Args:
-        symbols: of all texts, one after the other.
-        lengths: of the texts (texts,).
-        row: of each text, in rising order (texts,).
-        side: the place of each text in its row: 0 the candidate, 1 and up the others (texts,).
-        orders: the longest n-gram.
-    """
-    rows, sides = int(row[-1]) + 1, int(side.max()) + 1
+    row = np.repeat(np.arange(len(many)), many)  # of each text
+    side = np.arange(len(lengths)) - first[row]  # its place there: 0 the candidate, 1 and up the others
+    rows, sides = len(many), int(side.max()) + 1
     ends = np.cumsum(lengths + 1) - 1
-    line = np.empty(len(symbols) + len(ends), dtype=np.uint64)
+    line = np.empty(len(codes) + len(ends), dtype=np.uint64)
     inside = np.ones(len(line), dtype=bool)
     inside[ends] = False
-    line[inside] = symbols + np.uint64(sides)
+    line[inside] = number[codes] + np.uint64(sides)
     line[ends] = side
     each, low = _bits(int(line.max())), _bits(sides - 1)
     below = low + _bits(rows - 1)
@@ -230,7 +196,9 @@ def _matches(
             best = np.maximum(best, np.where(together[there] == together[mine], counts[there], 0))
         where = (together[mine].astype(np.int64)) & (2 ** (below - low) - 1)
         shared[order] = np.bincount(where, np.minimum(counts[mine], best), rows)
-    return shared
+    longest = np.arange(orders)[:, None]
+    own, other = (np.maximum(lengths[of] - longest, 0).astype(np.float64) for of in (first, first + 1))
+    return Counted(own, other, shared)
 
 
 def _bits(number: int) -> int:

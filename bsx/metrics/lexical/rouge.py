@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
+from types import SimpleNamespace
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from bsx.catalog.entries.models import LanguageEntry
 from bsx.data.corpus import Corpus
 from bsx.data.detect import SCRIPTS, UNSPACED, parts_of
 from bsx.data.forms import scripts_of
@@ -59,41 +59,22 @@ class RougeConfig(MetricConfig):
         return self
 
 
-class _Ascii:
-    """The package's tokens without its stemmer: it filters what it has split by regular expressions, word by word."""
-
-    def tokenize(self, text: str) -> list[str]:
-        return _ASCII_WORD.findall(text.lower())
-
-
-class _Whitespace:
-    """White-space tokens in lower case, for scripts that the package's own tokenizer does not know."""
-
-    def tokenize(self, text: str) -> list[str]:
-        return text.lower().split()
-
-
-class _Characters:
-    """White-space tokens in lower case, of which characters of scripts without spaces stand singly."""
-
-    def tokenize(self, text: str) -> list[str]:
-        return str(_unspaced().sub(r" \g<0> ", text.lower())).split()
-
-
 @cache
 def _unspaced() -> Untyped:
+    """Return the pattern of a character of a script without spaces; a vowel sign or tone mark belongs to its letter."""
     import regex
 
     scripts = "".join(rf"\p{{Script={script}}}" for script in ("Kana", *UNSPACED))
-    # A vowel sign or tone mark belongs to the letter before it.
     return regex.compile(rf"[{scripts}]\p{{M}}*")
 
 
-class _Tokens:
-    """White-space tokens as they are."""
-
-    def tokenize(self, text: str) -> list[str]:
-        return text.split()
+_TOKENIZERS: dict[str, Callable[[str], list[str]]] = {
+    # The package's tokens without its stemmer: it filters what it has split by regular expressions, word by word.
+    "ascii": lambda text: _ASCII_WORD.findall(text.lower()),
+    "whitespace": lambda text: text.lower().split(),
+    "characters": lambda text: str(_unspaced().sub(r" \g<0> ", text.lower())).split(),
+    "coco": str.split,
+}
 
 
 class Rouge(PairMetric[RougeConfig]):
@@ -112,8 +93,7 @@ class Rouge(PairMetric[RougeConfig]):
 
         @cache
         def made(name: str) -> Untyped:
-            kinds: dict[str, type] = {"coco": _Tokens, "whitespace": _Whitespace, "characters": _Characters}
-            tokenizer = kinds[name]() if name in kinds else ascii_words(True) if config.stemmer else _Ascii()
+            tokenizer = ascii_words(True) if config.stemmer else SimpleNamespace(tokenize=_TOKENIZERS[name])
             return module.RougeScorer([self._kind], use_stemmer=config.stemmer, tokenizer=tokenizer), tokenizer
 
         self._made = made
@@ -128,7 +108,9 @@ class Rouge(PairMetric[RougeConfig]):
             return config.tokenizer or "ascii"
         if language is None:
             return None if self.looks_at_script else "ascii"
-        return _words_of(language)
+        if parts_of(language.script) & UNSPACED.keys() and language.script != "Kore":
+            return "characters"
+        return "ascii" if language.code == "en" else "whitespace"
 
     def fit(self, corpus: Corpus) -> str | None:
         """Return the tokenizer that the texts' script needs; None if settings or language chose it."""
@@ -204,12 +186,6 @@ def _longest_common(reference: list[str], candidate: list[str]) -> _Overlap:
     precision, recall = length / len(candidate), length / len(reference)
     f = 2 * precision * recall / (precision + recall) if length else 0.0
     return _Overlap(precision, recall, f)
-
-
-def _words_of(language: LanguageEntry) -> str:
-    if parts_of(language.script) & UNSPACED.keys() and language.script != "Kore":
-        return "characters"
-    return "ascii" if language.code == "en" else "whitespace"
 
 
 def _coco(scores: Sequence[Untyped], rows: NDArray[np.int64], measure: str) -> Values:
