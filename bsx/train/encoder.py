@@ -23,7 +23,7 @@ class EncoderRecord(BaseModel):
     Attributes:
         model: how it was called: a registry name, a hub id, or the path of a folder.
         identity: its weights, ``hub:<commit>`` or ``sha256:<digest>``.
-        config: digest of its configuration; None in records of before it was kept.
+        config: digest of its configuration.
         tokenizer: sha256 over its tokenizer's files.
         layers: how many layers are mixed: all but the embedding layer.
         dimensions: size of a vector.
@@ -35,7 +35,7 @@ class EncoderRecord(BaseModel):
 
     model: str
     identity: str
-    config: str | None = None
+    config: str
     tokenizer: str
     layers: Annotated[int, Field(ge=1, le=MOST_LAYERS)]
     dimensions: Annotated[int, Field(ge=1, le=MOST_DIMENSIONS)]
@@ -120,7 +120,7 @@ def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedM
             )
     checks = {
         "weights": (located.checkpoint.identity, record.identity),
-        "configuration": (located.checkpoint.config, record.config or located.checkpoint.config),
+        "configuration": (located.checkpoint.config, record.config),
         "tokenizer": (located.checkpoint.tokenizer_digest, record.tokenizer),
     }
     for part, (now, wanted) in checks.items():
