@@ -11,6 +11,7 @@ import numpy as np
 from bsx.data.output import atomic_path
 from bsx.data.seen import SEEN, SeenRows
 from bsx.errors import InputError
+from bsx.support.progress import Progress, Say, nothing
 from bsx.support.provenance import file_digest, versions
 from bsx.support.tensors import save_tensors
 from bsx.train.batches import lengths_of
@@ -19,7 +20,7 @@ from bsx.train.data import Instances, agreement
 from bsx.train.encoder import FrozenEncoder
 from bsx.train.record import MODEL, DataRecord, MemberRecord, ModelRecord, SavedModel
 from bsx.train.scoring import mean_score
-from bsx.train.trainer import Material, Notify, Report, fit
+from bsx.train.trainer import fit
 from bsx.train.vectors import VectorStore
 
 _VERSIONS = ("bsx", "python", "torch", "transformers", "tokenizers", "numpy")
@@ -37,8 +38,8 @@ def train_metric(
     config: TrainConfig | None = None,
     resume: bool = False,
     vectors: Path | None = None,
-    report: Report | None = None,
-    notify: Notify | None = None,
+    report: Progress | None = None,
+    notify: Say | None = None,
 ) -> ModelRecord:
     """Train a metric on human scores, one network a seed, and save it.
 
@@ -63,7 +64,7 @@ def train_metric(
         InputError: if there are too few data, or the folder holds something else.
     """
     config = config or TrainConfig()
-    notify = notify or (lambda line: None)
+    notify = notify or nothing
     if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0 or max(seeds) >= 2**64:
         raise InputError("seeds: at least one is needed, each once, none below 0 or from 2**64 on")
     data = {"train": train, "valid": valid}
@@ -108,20 +109,29 @@ def train_metric(
     found |= {"scale": float(scores.std()), "shift": float(scores.mean()), "low": float(scores.min())}
     found["rows"] = SeenRows.of(train.pairs(), valid.pairs()).save(output / SEEN)
     record = record.model_copy(update=found)
-    material = Material(kept["train"], kept["valid"], store)
     for seed in seeds:
         if seed in [member.seed for member in record.members]:
             continue
         file, checkpoint = output / f"seed-{seed}.safetensors", output / f"checkpoint-{seed}.pt"
-        weights, log = fit(architecture, material, config, seed, checkpoint=checkpoint, report=report, notify=notify)
+        weights, log = fit(
+            architecture,
+            kept["train"],
+            kept["valid"],
+            store,
+            config,
+            seed,
+            checkpoint=checkpoint,
+            report=report,
+            notify=notify,
+        )
         with atomic_path(file, own=True) as temporary:
             save_tensors(weights, temporary, {})
         member = MemberRecord(seed=seed, file=file.name, sha256=file_digest(file), log=log)
         record = record.model_copy(update={"members": [*record.members, member]})
         record.write(output / MODEL)
         checkpoint.unlink()
-    scored = mean_score(SavedModel(output, record), material.valid, store, size=2 * config.batch_size)
-    record = record.model_copy(update={"ensemble_valid": agreement(scored, material.valid)})
+    scored = mean_score(SavedModel(output, record), kept["valid"], store, size=2 * config.batch_size)
+    record = record.model_copy(update={"ensemble_valid": agreement(scored, kept["valid"])})
     record.write(output / MODEL)
     if vectors is None:
         shutil.rmtree(output / "vectors")
@@ -131,8 +141,8 @@ def train_metric(
 def _refuse_too_few(part: str, instances: Instances) -> None:
     if len(instances) < 2 or np.ptp(instances.scores) == 0:
         raise InputError(
-            f"{_NAMES[part]}: two instances at least whose texts have content and whose human scores differ are "
-            f"needed; of {len(instances)} none differ"
+            f"{_NAMES[part]}: two instances at least are needed whose texts have content and whose human scores "
+            f"differ; of {len(instances)} with content, none differ"
         )
 
 

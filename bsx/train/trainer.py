@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,7 @@ from torch.nn import functional
 
 from bsx.data.output import atomic_path
 from bsx.errors import InputError
+from bsx.support.progress import Progress, Say
 from bsx.support.tensors import load_saved
 from bsx.support.untyped import blaming
 from bsx.train.batches import buckets, lengths_of, predict, score_batch
@@ -21,35 +20,20 @@ from bsx.train.networks import build_network
 from bsx.train.record import Epoch, best_epoch
 from bsx.train.vectors import VectorStore
 
-Report = Callable[[str, int, int], None]
-Notify = Callable[[str], None]
 _CLIP = 10.0  # largest norm of the gradient; a longer one is shortened
-
-
-@dataclass(frozen=True, eq=False)
-class Material:
-    """What networks of several seeds are trained on.
-
-    Attributes:
-        train: training instances, none with an empty text.
-        valid: validation instances, none with an empty text.
-        store: holds the vectors of all their texts.
-    """
-
-    train: Instances
-    valid: Instances
-    store: VectorStore
 
 
 def fit(
     architecture: Architecture,
-    material: Material,
+    train: Instances,
+    valid: Instances,
+    store: VectorStore,
     config: TrainConfig,
     seed: int,
     *,
     checkpoint: Path,
-    report: Report | None = None,
-    notify: Notify | None = None,
+    report: Progress | None,
+    notify: Say,
 ) -> tuple[dict[str, torch.Tensor], list[Epoch]]:
     """Train a network until its validation figure has not risen for some epochs.
 
@@ -61,7 +45,9 @@ def fit(
 
     Args:
         architecture: which network.
-        material: training and validation data.
+        train: training instances, none with an empty text.
+        valid: validation instances, none with an empty text.
+        store: holds the vectors of all their texts.
         config: settings.
         seed: of first weights, batches and dropout.
         checkpoint: file that keeps the state after each epoch; training goes on from it if it is there.
@@ -74,7 +60,7 @@ def fit(
     Raises:
         InputError: if the checkpoint is of another training, or no epoch gave a validation figure.
     """
-    device, record = material.store.encoder.view.device, material.store.encoder.record
+    device, record = store.encoder.view.device, store.encoder.record
     network = build_network(architecture, config, layers=record.layers, dimensions=record.dimensions, seed=seed)
     network.to(device)
     optimiser = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
@@ -86,11 +72,9 @@ def fit(
             network.load_state_dict(state["network"])
             optimiser.load_state_dict(state["optimiser"])
             weights, log = state["best"], [Epoch(**epoch) for epoch in state["log"]]
-        if notify is not None:
-            notify(f"seed {seed}: going on after epoch {len(log)}")
-    scores = material.train.scores
-    wanted = (scores - scores.mean()) / scores.std()
-    lengths = lengths_of(material.train, material.store)
+        notify(f"seed {seed}: going on after epoch {len(log)}")
+    wanted = (train.scores - train.scores.mean()) / train.scores.std()
+    lengths = lengths_of(train, store)
     best = best_epoch(log)
     while len(log) < config.epochs and len(log) - (best.epoch if best else 0) < config.patience:
         number = len(log) + 1
@@ -102,7 +86,7 @@ def fit(
         rng = torch.Generator(device).manual_seed(int(draws.integers(2**62)))
         total, done = 0.0, 0
         for rows in buckets(lengths, config.batch_size, draws):
-            predicted = score_batch(network, material.train, rows, material.store, rng)
+            predicted = score_batch(network, train, rows, store, rng)
             loss = functional.mse_loss(predicted, torch.from_numpy(wanted[rows]).to(predicted))
             optimiser.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
@@ -112,16 +96,15 @@ def fit(
             done += len(rows)
             if report is not None:
                 report(f"seed {seed}", (number - 1) * len(lengths) + done, config.epochs * len(lengths))
-        valid = agreement(predict(network, material.valid, material.store, size=2 * config.batch_size), material.valid)
-        log.append(Epoch(epoch=number, loss=total / len(lengths), valid=valid, learning_rate=rate))
+        r = agreement(predict(network, valid, store, size=2 * config.batch_size), valid)
+        log.append(Epoch(epoch=number, loss=total / len(lengths), valid=r, learning_rate=rate))
         best = best_epoch(log)
         if best is log[-1]:
             weights = {name: tensor.detach().cpu().clone() for name, tensor in network.state_dict().items()}
         state = {"network": network.state_dict(), "optimiser": optimiser.state_dict(), "best": weights}
         with atomic_path(checkpoint, own=True) as temporary:
             torch.save({**state, "log": [epoch.model_dump() for epoch in log]}, temporary)
-        if notify is not None:
-            notify(f"seed {seed}, epoch {number}: loss {log[-1].loss:.4f}, validation {valid:.4f}")
+        notify(f"seed {seed}, epoch {number}: loss {log[-1].loss:.4f}, validation {r:.4f}")
     if best is None:
         raise InputError("no epoch gave a validation figure: the network scores every validation instance alike")
     return weights, log
