@@ -93,7 +93,7 @@ def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedM
 
     Args:
         record: what the metric remembers of it.
-        encoders: where to look; their model is tried if the encoder is no longer where it was.
+        encoders: where to look; their model, if they have one, says where it is now.
         what: the metric, for messages.
 
     Raises:
@@ -101,32 +101,28 @@ def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedM
         ModelUnavailableError: if it is neither here nor to be had.
     """
     try:
-        located = encoders.locate(record.model)
+        located = encoders.locate(encoders.model or record.model)
     except LanguageError:
         raise
     except (InputError, ModelUnavailableError, UnknownNameError) as error:
-        if encoders.model is None:
-            raise ModelUnavailableError(
-                f"{what}: the encoder it was trained on, {record.model}, is not here ({error}); if it lies elsewhere "
-                "now, model says where"
-            ) from error
-        located = encoders.locate(encoders.model)
-    if encoders.model is not None and encoders.model != record.model:
-        other = encoders.locate(encoders.model)
-        if other.checkpoint.identity != record.identity:
-            raise InputError(
-                f"{what}: was trained on {record.model}, and reads no other encoder: leave out "
-                f"model {encoders.model}, or give it to the other metrics by themselves, as METRIC:model=NAME"
-            )
-    checks = {
-        "weights": (located.checkpoint.identity, record.identity),
-        "configuration": (located.checkpoint.config, record.config),
-        "tokenizer": (located.checkpoint.tokenizer_digest, record.tokenizer),
-    }
-    for part, (now, wanted) in checks.items():
+        if encoders.model is not None:
+            raise
+        raise ModelUnavailableError(
+            f"{what}: the encoder it was trained on, {record.model}, is not here ({error}); if it lies elsewhere "
+            "now, model says where"
+        ) from error
+    for part, now, wanted in (
+        ("weights", located.checkpoint.identity, record.identity),
+        ("configuration", located.checkpoint.config, record.config),
+        ("tokenizer", located.checkpoint.tokenizer_digest, record.tokenizer),
+    ):
         if now != wanted:
+            other = (
+                f"leave out model {encoders.model}, or give it to the other metrics by themselves (METRIC:model=NAME)"
+            )
             raise InputError(
-                f"{what}: was trained on another encoder: the {part} of {located.choice.name}: {now} now, "
-                f"{wanted} in training; restore that encoder, or train again"
+                f"{what}: was trained on {record.model}, and reads no other encoder: the {part} of "
+                f"{located.choice.name} are {now} now, {wanted} in training; "
+                + (other if encoders.model is not None else "restore that encoder, or train again")
             )
     return located

@@ -110,26 +110,25 @@ def train_metric(
     found["rows"] = SeenRows.of(train.pairs(), valid.pairs()).save(output / SEEN)
     record = record.model_copy(update=found)
     for seed in seeds:
-        if seed in [member.seed for member in record.members]:
-            continue
         file, checkpoint = output / f"seed-{seed}.safetensors", output / f"checkpoint-{seed}.pt"
-        weights, log = fit(
-            architecture,
-            kept["train"],
-            kept["valid"],
-            store,
-            config,
-            seed,
-            checkpoint=checkpoint,
-            report=report,
-            notify=notify,
-        )
-        with atomic_path(file, own=True) as temporary:
-            save_tensors(weights, temporary, {})
-        member = MemberRecord(seed=seed, file=file.name, sha256=file_digest(file), log=log)
-        record = record.model_copy(update={"members": [*record.members, member]})
-        record.write(output / MODEL)
-        checkpoint.unlink()
+        if seed not in [member.seed for member in record.members]:
+            weights, log = fit(
+                architecture,
+                kept["train"],
+                kept["valid"],
+                store,
+                config,
+                seed,
+                checkpoint=checkpoint,
+                report=report,
+                notify=notify,
+            )
+            with atomic_path(file, own=True) as temporary:
+                save_tensors(weights, temporary, {})
+            member = MemberRecord(seed=seed, file=file.name, sha256=file_digest(file), log=log)
+            record = record.model_copy(update={"members": [*record.members, member]})
+            record.write(output / MODEL)
+        checkpoint.unlink(missing_ok=True)
     scored = mean_score(SavedModel(output, record), kept["valid"], store, size=2 * config.batch_size)
     record = record.model_copy(update={"ensemble_valid": agreement(scored, kept["valid"])})
     record.write(output / MODEL)

@@ -405,18 +405,18 @@ def test_a_changed_encoder_is_refused(trained: Path, tmp_path: Path) -> None:
     usual = bsx.get_metric(f"trained:{trained}")
     assert metric.score(["the cat"], ["a cat"])[0] == usual.score(["the cat"], ["a cat"])[0]
     tiny.build("bert", elsewhere, seed=9)
-    with pytest.raises(InputError, match=r"trained on another encoder: the weights of .* restore that encoder"):
+    with pytest.raises(InputError, match=r"reads no other encoder: the weights of .* restore that encoder"):
         bsx.get_metric(f"trained:{home}")
     shutil.rmtree(elsewhere)
     shutil.copytree(trained.parent / "encoder", elsewhere)
     file = elsewhere / "tokenizer.json"
     file.write_text(file.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match="trained on another encoder: the tokenizer"):
+    with pytest.raises(InputError, match="reads no other encoder: the tokenizer"):
         bsx.get_metric(f"trained:{home}")
     shutil.copy(trained.parent / "encoder/tokenizer.json", file)
     file = elsewhere / "config.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"num_attention_heads": 8}), encoding="utf-8")
-    with pytest.raises(InputError, match="trained on another encoder: the configuration"):
+    with pytest.raises(InputError, match="reads no other encoder: the configuration"):
         bsx.get_metric(f"trained:{home}")
 
 
