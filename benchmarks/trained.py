@@ -29,7 +29,7 @@ from bsx.encode.session import Encoders
 from bsx.metrics.run import score_corpus
 from bsx.metrics.zoo import get_metrics
 from bsx.train.batches import predict
-from bsx.train.config import Architecture, TrainConfig
+from bsx.train.config import ARCHITECTURES
 from bsx.train.data import Instances
 from bsx.train.encoder import FrozenEncoder
 from bsx.train.record import ModelRecord, SavedModel
@@ -38,7 +38,6 @@ from bsx.train.vectors import VectorStore
 
 Rows = list[dict[str, str]]
 Scores = NDArray[np.float64]
-ARCHITECTURES: tuple[Architecture, ...] = ("bilstm", "bilstm-attention", "esim")
 UNTRAINED = ("bertr", "bertscore", "chrf", "sentbleu")
 YEARS = {"train": 16, "valid": 15, "test": 17}
 
@@ -64,9 +63,10 @@ def untrained(rows: Rows, model: str) -> dict[str, Scores]:
 def networks(folder: Path, test: Instances, store: VectorStore) -> list[Scores]:
     """Return the scores of each network of a trained metric."""
     saved = SavedModel.open(folder)
-    pairs = zip(saved.networks(), saved.record.members, strict=True)
-    device = store.encoder.view.device
-    return [m.shift + m.scale * predict(network, test, store, size=64, device=device) for network, m in pairs]
+    record, device = saved.record, store.encoder.view.device
+    return [
+        record.shift + record.scale * predict(network.to(device), test, store, size=64) for network in saved.networks()
+    ]
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
@@ -118,9 +118,9 @@ def trainings(records: dict[str, ModelRecord]) -> str:
             f"`{name}`",
             str(m.seed),
             str(len(m.log)),
-            str(m.best_epoch),
-            f"{m.log[m.best_epoch - 1].loss:.3f}",
-            f"{m.valid:.3f}",
+            str(m.best.epoch),
+            f"{m.best.loss:.3f}",
+            f"{m.best.valid:.3f}",
         ]
         for name, record in records.items()
         for m in record.members
@@ -151,12 +151,9 @@ def main() -> None:
     parser.add_argument("--curve", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
     arguments = parser.parse_args()
-    files = {name: arguments.data / f"daseg-wmt{year}.tsv" for name, year in YEARS.items()}
-    rows = {name: read(file) for name, file in files.items()}
+    rows = {name: read(arguments.data / f"daseg-wmt{year}.tsv") for name, year in YEARS.items()}
     parts = {name: instances(part) for name, part in rows.items()}
-    encoder = FrozenEncoder(
-        Encoders(model=arguments.model, device="cpu", backend="torch"), max_pieces=TrainConfig().max_pieces
-    )
+    encoder = FrozenEncoder(Encoders(model=arguments.model, device="cpu", backend="torch"))
     vectors = arguments.work / "vectors"
     records = {}
     for architecture in ARCHITECTURES:
@@ -169,7 +166,6 @@ def main() -> None:
             seeds=[int(seed) for seed in arguments.seeds.split(",")],
             resume=True,
             vectors=vectors,
-            files={name: [files[name]] for name in ("train", "valid")},
             notify=lambda line, name=architecture: print(f"{name}: {line}", file=sys.stderr, flush=True),  # type: ignore[misc]
         )
     store = VectorStore(vectors, encoder)

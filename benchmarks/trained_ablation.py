@@ -31,9 +31,9 @@ from trained import YEARS, Rows, agreement, instances, read, table
 
 from bsx.data.output import atomic_text
 from bsx.encode.session import Encoders
-from bsx.train.batches import buckets, gather, lengths_of
+from bsx.train.batches import buckets, lengths_of, score_batch
 from bsx.train.config import TrainConfig
-from bsx.train.data import Instances, Target
+from bsx.train.data import Instances
 from bsx.train.data import agreement as valid_agreement
 from bsx.train.encoder import FrozenEncoder
 from bsx.train.networks import BiLstm, BiLstmNetwork, Encoded, Network, build_network, dropped, linear, pooled
@@ -94,13 +94,13 @@ class Changed(BiLstmNetwork):
     """The plain BiLSTM, its features standardised where a change wants that."""
 
     def __init__(self, change: Change, dimensions: int, config: TrainConfig, rng: torch.Generator) -> None:
-        super().__init__(1, dimensions, 1, config, rng)
+        super().__init__(1, dimensions, config, rng)
         self.change = change
         self.norm = nn.BatchNorm1d(self.features * config.hidden, affine=False)
 
-    def compare(self, other: Encoded, candidate: Encoded, rng: Rng) -> torch.Tensor:
+    def compare(self, candidate: Encoded, reference: Encoded, rng: Rng) -> torch.Tensor:
         """Contrast the two vectors; see `Network.compare`."""
-        return changed(self.change, self.norm, super().compare(other, candidate, rng), rng)
+        return changed(self.change, self.norm, super().compare(candidate, reference, rng), rng)
 
 
 class Pooled(nn.Module):
@@ -115,8 +115,8 @@ class Pooled(nn.Module):
     def scores(self, instances: Instances, rows: NDArray[np.int64], texts: Texts, rng: Rng) -> torch.Tensor:
         """Return standardised scores of some instances (batch,)."""
         sides = []
-        for which in (instances.candidates, instances.others):
-            places = [texts.place[instances.texts[i]] for i in which[rows, 0]]
+        for column in instances.rows[rows].T:
+            places = [texts.place[instances.texts[i]] for i in column]
             vectors = torch.from_numpy(texts.pooled[places])
             highest, mean = vectors.chunk(2, dim=-1)
             kept = dropped(torch.ones_like(mean), self.dropout, rng)  # one mask for all pieces of a text
@@ -149,12 +149,13 @@ class Texts:
 
     def __init__(self, texts: list[str], model: str, work: Path) -> None:
         encoder = FrozenEncoder(Encoders(model=model, device="cpu", backend="torch"))
-        store = VectorStore(work / "vectors", encoder, "fp16")
+        self.encoder = encoder
+        store = VectorStore(work / "vectors", encoder)
         store.add(texts)
         self.place = {text: i for i, text in enumerate(texts)}
         self._vectors, means, last = [], [], []
         for text in texts:
-            found = np.asarray(store.vectors(text), dtype=np.float32)
+            found = store.vectors(text).astype(np.float16).astype(np.float32)  # half the memory, for all below
             means.append(found.mean(axis=0))
             self._vectors.append(found.mean(axis=1, keepdims=True).astype(np.float16))
             top = found[:, -1]
@@ -213,9 +214,7 @@ def train(change: Change, parts: dict[str, Instances], texts: Texts, seed: int) 
         network = build_network("bilstm", config, layers=1, dimensions=dimensions, seed=seed)
     optimiser = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
     human = parts["train"].scores
-    assert human is not None
-    target = Target.of(human)
-    wanted = torch.from_numpy((human - target.mean) / target.sd).float()
+    wanted = torch.from_numpy((human - human.mean()) / human.std()).float()
     texts.scaled = change.scaled
     view: Any = texts
     lengths = {name: lengths_of(part, view) for name, part in parts.items()}
@@ -223,7 +222,7 @@ def train(change: Change, parts: dict[str, Instances], texts: Texts, seed: int) 
     def score(name: str, rows: NDArray[np.int64], rng: Rng) -> torch.Tensor:
         if isinstance(network, Pooled):
             return network.scores(parts[name], rows, texts, rng)
-        return gather(parts[name], rows, view, "cpu").score(network, rng)[:, 0]
+        return score_batch(network, parts[name], rows, view, rng)
 
     def predicted(name: str) -> Array:
         found = np.zeros(len(parts[name]))
@@ -243,7 +242,7 @@ def train(change: Change, parts: dict[str, Instances], texts: Texts, seed: int) 
             loss = nn.functional.mse_loss(score("train", rows, mask), wanted[rows.copy()])
             optimiser.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(network.parameters(), config.clip)
+            nn.utils.clip_grad_norm_(network.parameters(), 10.0)
             optimiser.step()
             losses.append(float(loss.detach()))
         valid = valid_agreement(predicted("valid"), parts["valid"])

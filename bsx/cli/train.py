@@ -50,7 +50,7 @@ def train_one(settings: TrainSettings, format: Format = "text") -> None:
 
 
 @train.command()
-@command(CurveSettings, leave_out=("loss",))
+@command(CurveSettings)
 def curve(settings: CurveSettings, plot: Plot = None, format: TableFormat = None, full: Full = False) -> None:
     """Train on growing parts of the data and measure agreement with human judgments (Mathur et al. 2019, figure 1)."""
     from bsx.cli.output import write_shown

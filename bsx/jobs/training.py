@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from bsx.analysis.agreement.learning_curve import LearningCurve, Sample, learning_curve
-from bsx.analysis.datasets.systems import load_system_outputs
-from bsx.analysis.datasets.wmt import load_darr
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_code
 from bsx.data.tables import Table
@@ -24,9 +22,9 @@ from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.jobs.layers import LANG
 from bsx.jobs.tables import Reported
-from bsx.support.progress import Progress, Say, told
+from bsx.support.progress import told
 from bsx.support.settings import BaseSettings, Option, part, settled
-from bsx.train.config import Architecture, Inputs, TrainConfig
+from bsx.train.config import Architecture, TrainConfig
 from bsx.train.data import Instances
 from bsx.train.encoder import FrozenEncoder
 from bsx.train.vectors import VectorStore
@@ -34,22 +32,17 @@ from bsx.train.vectors import VectorStore
 if TYPE_CHECKING:  # PyTorch comes with it
     from bsx.train.record import ModelRecord
 
-_PREFERENCE = ("better", "worse")
-
 
 class TrainingColumns(BaseSettings):
-    """What tables of training data call things, and where the texts of preferences are."""
+    """What tables of training data call things."""
 
     candidate: Annotated[str, Field(description="Column of candidates.")] = "candidate"
     reference: Annotated[str, Field(description="Column of references.")] = "reference"
-    source: Annotated[str, Field(description="Column of sources.")] = "source"
     human: Annotated[
         Sequence[str],
         Field(description="Columns of human scores; several are several judgments, whose mean is learned. [human]"),
     ] = ("human",)
     lang: Annotated[str | None, Field(description=LANG), Option(("-l",))] = None
-    outputs: Annotated[Sequence[str], Field(description="Systems' outputs that DARR data are about.")] = ()
-    references: Annotated[Sequence[str], Field(description="Their references, a file for each.")] = ()
 
 
 class _Training(TrainingColumns):
@@ -98,198 +91,95 @@ class TrainingData:
 
     Attributes:
         instances: the instances; their score is the mean of their judgments.
-        judgments: (n, columns of human scores), NaN where a cell is blank; (n, 0) for preferences.
+        judgments: (n, columns of human scores), NaN where a cell is blank.
         groups: language pair of each, or ``all``.
-        files: what was read.
         notes: what the user should know.
     """
 
     instances: Instances
     judgments: NDArray[np.float64]
     groups: list[str]
-    files: list[Path]
     notes: list[str] = field(default_factory=list)
 
 
-def read_data(files: Sequence[str], columns: TrainingColumns, inputs: Inputs) -> TrainingData:
-    """Read tables of one kind, scored or preferences, as one set of instances.
+def read_data(files: Sequence[str], columns: TrainingColumns) -> TrainingData:
+    """Read tables of human scores as one set of instances.
 
     Raises:
         InputError: naming file and line of what is wrong, or if nothing is left.
     """
-    tables = [Table(name) for name in files]
-    preferences = [columns.human[0] not in t.columns and set(_PREFERENCE) <= set(t.columns) for t in tables]
-    if len(set(preferences)) > 1:
-        raise InputError(f"{', '.join(files)}: some hold human scores and others preferences: give one kind")
-    parts = [
-        _read_preferences(table, columns, inputs) if preferences[0] else _read_scored(table, columns, inputs)
-        for table in tables
-    ]
-    rows: dict[str, list[str]] = {name: [] for name in ("candidate", *_PREFERENCE, "reference", "source")}
-    judgments, groups, notes = [], [], []
     target = None if columns.lang is None else language_code(columns.lang)
-    for name, read in zip(files, parts, strict=True):
-        keep = [i for i, lp in enumerate(read.groups) if target is None or lp.rpartition("-")[2] == target]
-        if len(keep) < len(read.groups):
-            notes.append(f"{name}: left out {len(read.groups) - len(keep)} rows that do not go into {target}")
-        for key, values in read.texts.items():
-            rows[key] += [values[i] for i in keep]
-        judgments.append(read.judgments[keep])
-        groups += [read.groups[i] for i in keep]
+    candidates: list[str] = []
+    references: list[str] = []
+    judgments: list[list[float]] = []
+    groups: list[str] = []
+    notes = []
+    for table in map(Table, files):
+        wanted = [columns.candidate, columns.reference, *columns.human]
+        if target is not None or "lp" in table.columns:
+            wanted.append("lp")
+        table.require(*wanted)
+        rows, left_out = 0, 0
+        for row in table.rows(*wanted, only=True):
+            rows += 1
+            candidate = row.text(columns.candidate)
+            reference = row.texts(columns.reference)[0] if row[columns.reference] else row.text(columns.reference)
+            judged = [row.number(column) for column in columns.human]
+            if all(map(math.isnan, judged)):
+                raise InputError(f"{row.where} has no human score in {', '.join(columns.human)}; every row needs one")
+            group = row.name("lp") if "lp" in row else "all"
+            if target is not None and group.rpartition("-")[2] != target:
+                left_out += 1
+                continue
+            candidates.append(candidate)
+            references.append(reference)
+            judgments.append(judged)
+            groups.append(group)
+        if not rows:
+            raise InputError("has a header but no rows", file=table.name)
+        if left_out:
+            notes.append(f"{table.name}: left out {left_out} rows that do not go into {target}")
     if not groups:
-        which = "whose language pair outputs covers" if preferences[0] and columns.outputs else "with data"
-        into = f" and goes into {target}" if target is not None else ""
-        raise InputError(f"{', '.join(files)}: there is no row {which}{into}")
-    sides = {key: rows[key] if rows[key] else None for key in ("reference", "source")}
-    judged = np.concatenate(judgments)
-    if preferences[0]:
-        built = Instances.preferences(rows["better"], rows["worse"], sides["reference"], sides["source"], inputs=inputs)
-    else:
-        built = Instances.scored(
-            rows["candidate"], np.nanmean(judged, axis=1), sides["reference"], sides["source"], inputs=inputs
-        )
-    named = [*files, *(columns.outputs if preferences[0] else ()), *(columns.references if preferences[0] else ())]
-    return TrainingData(built, judged, groups, [Path(name) for name in dict.fromkeys(named)], notes)
+        raise InputError(f"{', '.join(files)}: there is no row that goes into {target}")
+    values = np.array(judgments, dtype=np.float64)
+    return TrainingData(Instances.scored(candidates, np.nanmean(values, axis=1), references), values, groups, notes)
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    texts: dict[str, list[str]]
-    judgments: NDArray[np.float64]
-    groups: list[str]
+def _begin(
+    settings: TrainSettings | CurveSettings, **files: Sequence[str]
+) -> tuple[dict[str, TrainingData], FrozenEncoder, Callable[..., ModelRecord]]:
+    """Read all data, then find the encoder; return both, and what trains; say what of the data was left out."""
+    data = {name: read_data(paths, settings) for name, paths in files.items()}
+    run = part(settings, RunConfig) | {"registry": load_registry(settings.registry)}
+    encoder = FrozenEncoder(Encoders(model=settings.model, **run))
+    for note in (note for read in data.values() for note in read.notes):
+        settings.say(f"note: {note}")
 
-
-def _read_texts(
-    table: Table, candidates: Sequence[str], columns: TrainingColumns, inputs: Inputs, human: Sequence[str] = ()
-) -> _Part:
-    sides = {"reference": columns.reference, "source": columns.source}
-    named = dict(zip(_PREFERENCE if len(candidates) == 2 else ("candidate",), candidates, strict=True))
-    named |= {side: column for side, column in sides.items() if inputs in (side, "both")}
-    if columns.lang is not None and "lp" not in table.columns:
-        raise InputError(f"has no column 'lp', which lang needs; it has {', '.join(table.columns)}", file=table.name)
-    wanted = [*named.values(), *human, *(["lp"] if "lp" in table.columns else [])]
-    table.require(*wanted)
-    texts: dict[str, list[str]] = {key: [] for key in named}
-    judgments, groups = [], []
-    for row in table.rows(*wanted, only=True):
-        for key, column in named.items():
-            several = row.texts(column) if key == "reference" and row[column] else [row.text(column)]
-            texts[key].append(several[0])
-        judged = [row.number(column) for column in human]
-        if human and all(map(math.isnan, judged)):
-            raise InputError(f"{row.where} has no human score in {', '.join(human)}; every row needs one")
-        judgments.append(judged)
-        groups.append(row.name("lp") if "lp" in row else "all")
-    if not groups:
-        raise InputError("has a header but no rows", file=table.name)
-    return _Part(texts, np.array(judgments, dtype=np.float64), groups)
-
-
-def _read_scored(table: Table, columns: TrainingColumns, inputs: Inputs) -> _Part:
-    return _read_texts(table, [columns.candidate], columns, inputs, columns.human)
-
-
-def _read_preferences(table: Table, columns: TrainingColumns, inputs: Inputs) -> _Part:
-    """Read texts from the table itself, or, with systems' outputs, those that its systems wrote."""
-    if not columns.outputs:
-        return _read_texts(table, _PREFERENCE, columns, inputs)
-    if len(columns.outputs) != len(columns.references):
-        raise InputError("outputs and references go together: one file of references for each of outputs")
-    wanted = load_darr(table.name)
-    outputs: dict[tuple[str, str, str], tuple[str, str, str]] = {}
-    for file, references in zip(columns.outputs, columns.references, strict=True):
-        written = load_system_outputs(file, references)
-        sources = written.texts("source") if "source" in written else [""] * len(written)
-        keys = zip(written.texts("lp"), written.texts("segment"), written.texts("system"), strict=True)
-        values = zip(written.texts("candidate"), written.texts("reference"), sources, strict=True)
-        outputs.update(zip(keys, values, strict=True))
-    pairs = {lp for lp, _, _ in outputs}
-    texts: dict[str, list[str]] = {key: [] for key in (*_PREFERENCE, "reference", "source")}
-    groups = []
-    for row in wanted.rows():
-        if row["lp"] not in pairs:  # outputs say which language pairs are wanted
-            continue
-        texts_of_sides = [outputs.get((row["lp"], str(row["segment"]), str(row[side]))) for side in _PREFERENCE]
-        if None in texts_of_sides:
-            side = _PREFERENCE[texts_of_sides.index(None)]
-            raise InputError(f"no output of {row[side]} for segment {row['segment']} of {row['lp']}", file=table.name)
-        better, worse = (value for value in texts_of_sides if value is not None)
-        for key, text in zip(texts, (better[0], worse[0], better[1], better[2]), strict=True):
-            texts[key].append(text)
-        groups.append(row["lp"])
-    if inputs == "reference":
-        del texts["source"]
-    if inputs == "source":
-        del texts["reference"]
-    return _Part(texts, np.zeros((len(groups), 0)), groups)
-
-
-@dataclass(frozen=True, eq=False)
-class _Begun:
-    """Data and encoder of a training, before anything is computed.
-
-    Attributes:
-        settings: its settings.
-        data: ``train``, ``valid`` and perhaps ``test``.
-        encoder: the frozen encoder.
-    """
-
-    settings: TrainSettings | CurveSettings
-    data: dict[str, TrainingData]
-    encoder: FrozenEncoder
-
-    def fit(
-        self,
-        output: Path,
-        seeds: Sequence[int],
-        instances: Instances,
-        *,
-        resume: bool,
-        progress: Progress | None,
-        say: Say | None,
-    ) -> ModelRecord:
-        """Train on the instances; see `bsx.train.run.train_metric`."""
+    def fit(instances: Instances, **named: object) -> ModelRecord:
         from bsx.train.run import train_metric
 
         return train_metric(
-            self.settings.architecture,
+            settings.architecture,
             instances,
-            self.data["valid"].instances,
-            encoder=self.encoder,
-            output=output,
-            seeds=seeds,
-            config=TrainConfig(**part(self.settings, TrainConfig)),
-            resume=resume,
-            vectors=self.settings.vector_cache,
-            report=progress,
-            notify=say,
-            files={name: self.data[name].files for name in ("train", "valid")},
+            data["valid"].instances,
+            encoder=encoder,
+            config=TrainConfig(**part(settings, TrainConfig)),
+            vectors=settings.vector_cache,
+            **named,  # type: ignore[arg-type]
         )
 
-
-def _begin(settings: TrainSettings | CurveSettings, **files: Sequence[str]) -> _Begun:
-    """Read all data, then find the encoder; say what of the data was left out."""
-    data = {name: read_data(paths, settings, settings.inputs) for name, paths in files.items()}
-    scored = all(read.instances.scores is not None for read in data.values())
-    if scored and (settings.outputs or settings.references):
-        raise InputError("outputs and references need preferences, which none of the tables holds")
-    run = part(settings, RunConfig) | {"registry": load_registry(settings.registry)}
-    encoder = FrozenEncoder(Encoders(model=settings.model, **run), max_pieces=settings.max_pieces)
-    for note in (note for read in data.values() for note in read.notes):
-        settings.say(f"note: {note}")
-    return _Begun(settings, data, encoder)
+    return data, encoder, fit
 
 
 def files_of(settings: TrainSettings | CurveSettings) -> list[Path]:
     """Return everything that a training reads."""
     test = settings.test_data if isinstance(settings, CurveSettings) else ()
-    named = [*settings.tables, *settings.valid, *test, *settings.outputs, *settings.references]
-    return [Path(name) for name in dict.fromkeys(named)]
+    return [Path(name) for name in dict.fromkeys([*settings.tables, *settings.valid, *test])]
 
 
 @settled(TrainSettings)
 def train(settings: TrainSettings) -> ModelRecord:
-    """Train a metric on tables of human scores or preferences; ``trained:FOLDER`` scores with it.
+    """Train a metric on tables of human scores; ``trained:FOLDER`` scores with it.
 
     Args:
         settings: see `TrainSettings`; ``say`` is called after each epoch too.
@@ -297,15 +187,14 @@ def train(settings: TrainSettings) -> ModelRecord:
     Raises:
         InputError: for data that cannot be used, or a folder that holds a training already.
     """
-    begun = _begin(settings, train=settings.tables, valid=settings.valid)
-    instances = begun.data["train"].instances
-    return begun.fit(
-        settings.output,
-        settings.seeds,
-        instances,
+    data, _, fit = _begin(settings, train=settings.tables, valid=settings.valid)
+    return fit(
+        data["train"].instances,
+        output=settings.output,
+        seeds=settings.seeds,
         resume=settings.resume,
-        progress=told(settings.progress),
-        say=settings.say,
+        report=told(settings.progress),
+        notify=settings.say,
     )
 
 
@@ -317,30 +206,27 @@ def train_curve(settings: CurveSettings) -> LearningCurve:
         settings: see `CurveSettings`; a later run goes on in its folder; ``say`` is called before each training too.
 
     Raises:
-        InputError: for data of preferences, or sizes beyond the data.
+        InputError: for sizes beyond the data.
     """
     from bsx.train.scoring import score_instances
 
-    begun = _begin(settings, train=settings.tables, valid=settings.valid, test=settings.test_data)
-    tested, trained_on = begun.data["test"], begun.data["train"]
-    if tested.instances.scores is None or trained_on.instances.scores is None:
-        raise InputError("a learning curve needs human scores, not preferences")
+    data, encoder, fit = _begin(settings, train=settings.tables, valid=settings.valid, test=settings.test_data)
+    tested, trained_on = data["test"], data["train"]
     progress = told(settings.progress)
 
     @functools.cache
     def stored() -> VectorStore:  # only when the first training comes, for which everything was found right
-        folder = settings.vector_cache or settings.output / "vectors"
-        store = VectorStore(folder, begun.encoder, settings.vector_precision)
+        store = VectorStore(settings.vector_cache or settings.output / "vectors", encoder)
         store.add(tested.instances.used_texts(), progress)
         return store
 
     def trained(sample: Sample) -> NDArray[np.float64]:
         store = stored()
-        instances = trained_on.instances.take(sample.rows).with_scores(sample.scores)
         size, judgments = len(sample.rows), sample.judgments or "all"
         folder = settings.output / f"{settings.architecture}-{size}-{judgments}-seed{sample.seed}"
         settings.say(f"{size} instances, {judgments} judgments each, seed {sample.seed}")
-        begun.fit(folder, [sample.seed], instances, resume=True, progress=progress, say=None)
+        instances = trained_on.instances.take(sample.rows).with_scores(sample.scores)
+        fit(instances, output=folder, seeds=[sample.seed], resume=True, report=progress)
         return score_instances(folder, tested.instances, store)
 
     curve = learning_curve(
@@ -353,4 +239,4 @@ def train_curve(settings: CurveSettings) -> LearningCurve:
         seeds=settings.seeds,
         confidence=settings.confidence,
     )
-    return replace(curve, architecture=settings.architecture, model=begun.encoder.record.model)
+    return replace(curve, architecture=settings.architecture, model=encoder.record.model)

@@ -9,9 +9,6 @@ from pydantic import Field
 from bsx.support.settings import BaseSettings, Option
 
 Architecture = Literal["esim", "bilstm", "bilstm-attention"]
-Inputs = Literal["reference", "source", "both"]
-Loss = Literal["mse", "ranking"]
-Difference = Literal["signed", "absolute"]
 _PYTHON = Option(python=True)  # as published, unless a program says otherwise
 ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
 
@@ -19,28 +16,15 @@ ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
 class TrainConfig(BaseSettings):
     """Settings of a training; the defaults are those of Mathur et al. 2019."""
 
-    inputs: Annotated[
-        Inputs, Field(description="What a candidate is compared with: the reference, the source, or both.")
-    ] = "reference"
-    loss: Annotated[
-        Loss, Field(description="mse: squared error on human scores; ranking: logistic loss on preferences.")
-    ] = "mse"
     hidden: Annotated[int, Field(ge=1, description="Units of each direction of a BiLSTM, and of hidden layers.")] = 300
     dropout: Annotated[float, Field(ge=0, lt=1, description="Share of units that are dropped in training.")] = 0.5
     difference: Annotated[
-        Difference,
+        Literal["signed", "absolute"],
         Field(description="How two vectors differ: signed, as in the paper, or absolute."),
     ] = "signed"
-    max_pieces: Annotated[int, Field(ge=1, description="Word pieces read of each text."), _PYTHON] = 100
     learning_rate: Annotated[float, Field(gt=0, description="First learning rate of Adam."), _PYTHON] = 4e-4
     batch_size: Annotated[int, Field(ge=1, description="Instances of a training batch."), _PYTHON] = 32
-    clip: Annotated[
-        float, Field(gt=0, description="Largest norm of the gradient; a longer one is shortened."), _PYTHON
-    ] = 10.0
     epochs: Annotated[int, Field(ge=1, description="Most epochs.")] = 75
     patience: Annotated[
         int, Field(ge=1, description="Stop after so many epochs without a better validation."), _PYTHON
     ] = 4
-    vector_precision: Annotated[
-        Literal["fp32", "fp16"], Field(description="Number format of the stored vectors; fp16 takes half the disk.")
-    ] = "fp32"

@@ -23,7 +23,7 @@ class EncoderRecord(BaseModel):
     Attributes:
         model: how it was called: a registry name, a hub id, or the path of a folder.
         identity: its weights, ``hub:<commit>`` or ``sha256:<digest>``.
-        config: digest of its configuration; None in records of before it was kept.
+        config: digest of its configuration.
         tokenizer: sha256 over its tokenizer's files.
         layers: how many layers are mixed: all but the embedding layer.
         dimensions: size of a vector.
@@ -35,7 +35,7 @@ class EncoderRecord(BaseModel):
 
     model: str
     identity: str
-    config: str | None = None
+    config: str
     tokenizer: str
     layers: Annotated[int, Field(ge=1, le=MOST_LAYERS)]
     dimensions: Annotated[int, Field(ge=1, le=MOST_DIMENSIONS)]
@@ -93,7 +93,7 @@ def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedM
 
     Args:
         record: what the metric remembers of it.
-        encoders: where to look; their model is tried if the encoder is no longer where it was.
+        encoders: where to look; their model, if they have one, says where it is now.
         what: the metric, for messages.
 
     Raises:
@@ -101,32 +101,28 @@ def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedM
         ModelUnavailableError: if it is neither here nor to be had.
     """
     try:
-        located = encoders.locate(record.model)
+        located = encoders.locate(encoders.model or record.model)
     except LanguageError:
         raise
     except (InputError, ModelUnavailableError, UnknownNameError) as error:
-        if encoders.model is None:
-            raise ModelUnavailableError(
-                f"{what}: the encoder it was trained on, {record.model}, is not here ({error}); if it lies elsewhere "
-                "now, model says where"
-            ) from error
-        located = encoders.locate(encoders.model)
-    if encoders.model is not None and encoders.model != record.model:
-        other = encoders.locate(encoders.model)
-        if other.checkpoint.identity != record.identity:
-            raise InputError(
-                f"{what}: was trained on {record.model}, and reads no other encoder: leave out "
-                f"model {encoders.model}, or give it to the other metrics by themselves, as METRIC:model=NAME"
-            )
-    checks = {
-        "weights": (located.checkpoint.identity, record.identity),
-        "configuration": (located.checkpoint.config, record.config or located.checkpoint.config),
-        "tokenizer": (located.checkpoint.tokenizer_digest, record.tokenizer),
-    }
-    for part, (now, wanted) in checks.items():
+        if encoders.model is not None:
+            raise
+        raise ModelUnavailableError(
+            f"{what}: the encoder it was trained on, {record.model}, is not here ({error}); if it lies elsewhere "
+            "now, model says where"
+        ) from error
+    for part, now, wanted in (
+        ("weights", located.checkpoint.identity, record.identity),
+        ("configuration", located.checkpoint.config, record.config),
+        ("tokenizer", located.checkpoint.tokenizer_digest, record.tokenizer),
+    ):
         if now != wanted:
+            other = (
+                f"leave out model {encoders.model}, or give it to the other metrics by themselves (METRIC:model=NAME)"
+            )
             raise InputError(
-                f"{what}: was trained on another encoder: the {part} of {located.choice.name}: {now} now, "
-                f"{wanted} in training; restore that encoder, or train again"
+                f"{what}: was trained on {record.model}, and reads no other encoder: the {part} of "
+                f"{located.choice.name} are {now} now, {wanted} in training; "
+                + (other if encoders.model is not None else "restore that encoder, or train again")
             )
     return located

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
-from bsx.train.config import Architecture, Difference, TrainConfig
+from bsx.train.config import Architecture, TrainConfig
 
 
 def dropped(x: torch.Tensor, share: float, rng: torch.Generator | None, *, over_time: bool = False) -> torch.Tensor:
@@ -102,29 +101,6 @@ def pooled(states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
     return torch.cat([highest, mean], dim=-1)
 
 
-def attend(
-    a: torch.Tensor, a_lengths: torch.Tensor, b: torch.Tensor, b_lengths: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return what each token of one text sees in the other: dot-product attention in both directions.
-
-    Source: Mathur et al. 2019, equations 7 to 9. The weights of a weighted sum add up to 1, as in the authors' code;
-    the paper prints the normaliser over the other index.
-
-    Args:
-        a: states (batch, tokens of a, dim).
-        a_lengths: (batch,).
-        b: states (batch, tokens of b, dim).
-        b_lengths: (batch,).
-
-    Returns:
-        Of b, for each token of a (batch, tokens of a, dim), and of a, for each token of b (batch, tokens of b, dim).
-    """
-    similarity = a @ b.transpose(1, 2)
-    over_b = similarity.masked_fill(~mask_of(b_lengths, b.shape[1])[:, None, :], -torch.inf).softmax(dim=2)
-    over_a = similarity.masked_fill(~mask_of(a_lengths, a.shape[1])[:, :, None], -torch.inf).softmax(dim=1)
-    return over_b @ b, over_a.transpose(1, 2) @ a
-
-
 def linear(inputs: int, outputs: int, rng: torch.Generator) -> nn.Linear:
     """Return a linear layer with Xavier-uniform weights and biases 0."""
     layer = nn.Linear(inputs, outputs)
@@ -151,13 +127,28 @@ class Encoded:
         return Encoded(self.states[rows, : int(lengths.max())], lengths)
 
 
+def attend(a: Encoded, b: Encoded) -> tuple[Encoded, Encoded]:
+    """Return what each token of one text sees in the other: dot-product attention in both directions.
+
+    Source: Mathur et al. 2019, equations 7 to 9. The weights of a weighted sum add up to 1, as in the authors' code;
+    the paper prints the normaliser over the other index.
+
+    Returns:
+        Of b, for each token of a (batch, tokens of a, 2 * hidden), and of a, for each token of b.
+    """
+    similarity = a.states @ b.states.transpose(1, 2)
+    a_mask, b_mask = (mask_of(side.lengths, side.states.shape[1]) for side in (a, b))
+    over_b = similarity.masked_fill(~b_mask[:, None, :], -torch.inf).softmax(dim=2)
+    over_a = similarity.masked_fill(~a_mask[:, :, None], -torch.inf).softmax(dim=1)
+    return Encoded(over_b @ b.states, a.lengths), Encoded(over_a.transpose(1, 2) @ a.states, b.lengths)
+
+
 class Network(nn.Module):
     """What the three have in common: mix, encoder and regressor.
 
     Args:
         layers: layers of the frozen encoder that are mixed.
         dimensions: size of its vectors.
-        sides: what a candidate is compared with: 1 for reference or source, 2 for both.
         config: sizes, dropout, and how vectors differ.
         rng: of the first weights.
     """
@@ -165,14 +156,14 @@ class Network(nn.Module):
     features: int
     """Features of one comparison, in units of the hidden size."""
 
-    def __init__(self, layers: int, dimensions: int, sides: int, config: TrainConfig, rng: torch.Generator) -> None:
+    def __init__(self, layers: int, dimensions: int, config: TrainConfig, rng: torch.Generator) -> None:
         super().__init__()
         self.hidden, self.dropout, self.difference = config.hidden, config.dropout, config.difference
         self.mix = ScalarMix(layers)
         self.encoder = BiLstm(dimensions, config.hidden)
         self.encoder.initialise(rng)
         self._build(rng)
-        self.regressor = linear(sides * self.features * config.hidden, config.hidden, rng)
+        self.regressor = linear(self.features * config.hidden, config.hidden, rng)
         self.output = linear(config.hidden, 1, rng)
 
     def _build(self, rng: torch.Generator) -> None:
@@ -190,27 +181,20 @@ class Network(nn.Module):
         padded = dropped(pad_sequence(list(rows), batch_first=True), self.dropout, rng, over_time=True)
         return Encoded(self.encoder(padded, lengths), lengths)
 
-    @abstractmethod
-    def compare(self, other: Encoded, candidate: Encoded, rng: torch.Generator | None) -> torch.Tensor:
-        """Return features (batch, features * hidden) of a candidate beside a reference or source."""
+    def contrast(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        """Return how two vectors differ, as the settings say."""
+        return a - b if self.difference == "signed" else (a - b).abs()
 
-    def forward(
-        self, candidate: Encoded, others: Sequence[Encoded], rng: torch.Generator | None = None
-    ) -> torch.Tensor:
-        """Return standardised scores (batch,) of candidates beside each of the texts they are compared with."""
-        features = torch.cat([self.compare(other, candidate, rng) for other in others], dim=-1)
+    @abstractmethod
+    def compare(self, candidate: Encoded, reference: Encoded, rng: torch.Generator | None) -> torch.Tensor:
+        """Return features (batch, features * hidden) of candidates beside their references."""
+
+    def forward(self, candidate: Encoded, reference: Encoded, rng: torch.Generator | None = None) -> torch.Tensor:
+        """Return standardised scores (batch,) of candidates beside their references."""
+        features = self.compare(candidate, reference, rng)
         hidden = torch.relu(self.regressor(dropped(features, self.dropout, rng)))
         scores: torch.Tensor = self.output(dropped(hidden, self.dropout, rng))
         return scores[:, 0]
-
-
-def _difference(a: torch.Tensor, b: torch.Tensor, kind: Difference) -> torch.Tensor:
-    return a - b if kind == "signed" else (a - b).abs()
-
-
-def _contrast(candidate: torch.Tensor, other: torch.Tensor, kind: Difference) -> torch.Tensor:
-    """Return [v_t; v_r; v_t * v_r; v_t - v_r] (Mathur et al. 2019, equation 5)."""
-    return torch.cat([candidate, other, candidate * other, _difference(candidate, other, kind)], dim=-1)
 
 
 class BiLstmNetwork(Network):
@@ -218,22 +202,19 @@ class BiLstmNetwork(Network):
 
     features = 16
 
-    def compare(self, other: Encoded, candidate: Encoded, rng: torch.Generator | None) -> torch.Tensor:
-        """Contrast the two vectors; see `Network.compare`."""
-        sides = pooled(candidate.states, candidate.lengths), pooled(other.states, other.lengths)
-        return _contrast(*sides, self.difference)
+    def compare(self, candidate: Encoded, reference: Encoded, rng: torch.Generator | None) -> torch.Tensor:
+        """Return [v_t; v_r; v_t * v_r; v_t - v_r] (Mathur et al. 2019, equation 5); see `Network.compare`."""
+        a, b = (pooled(side.states, side.lengths) for side in (candidate, reference))
+        return torch.cat([a, b, a * b, self.contrast(a, b)], dim=-1)
 
 
-class AttentionNetwork(Network):
+class AttentionNetwork(BiLstmNetwork):
     """As `BiLstmNetwork`, of the states that each text sees in the other."""
 
-    features = 16
-
-    def compare(self, other: Encoded, candidate: Encoded, rng: torch.Generator | None) -> torch.Tensor:
-        """Contrast what the two see in each other; see `Network.compare`."""
-        by_other, by_candidate = attend(other.states, other.lengths, candidate.states, candidate.lengths)
-        sides = pooled(by_candidate, candidate.lengths), pooled(by_other, other.lengths)
-        return _contrast(*sides, self.difference)
+    def compare(self, candidate: Encoded, reference: Encoded, rng: torch.Generator | None) -> torch.Tensor:
+        """Compare what the two see in each other; see `Network.compare`."""
+        by_reference, by_candidate = attend(reference, candidate)
+        return super().compare(by_candidate, by_reference, rng)
 
 
 class EsimNetwork(Network):
@@ -246,19 +227,15 @@ class EsimNetwork(Network):
         self.composition = BiLstm(self.hidden, self.hidden)
         self.composition.initialise(rng)
 
-    def compare(self, other: Encoded, candidate: Encoded, rng: torch.Generator | None) -> torch.Tensor:
+    def compare(self, candidate: Encoded, reference: Encoded, rng: torch.Generator | None) -> torch.Tensor:
         """Compose both sides; see `Network.compare`."""
-        by_other, by_candidate = attend(other.states, other.lengths, candidate.states, candidate.lengths)
-        sides = ((other, by_other), (candidate, by_candidate))
-        return torch.cat([self._compose(side, seen, rng) for side, seen in sides], dim=-1)
-
-    def _compose(self, side: Encoded, seen: torch.Tensor, rng: torch.Generator | None) -> torch.Tensor:
-        h = side.states
-        enhanced = torch.relu(
-            self.projection(torch.cat([h, seen, _difference(h, seen, self.difference), h * seen], dim=-1))
-        )
-        states = self.composition(dropped(enhanced, self.dropout, rng, over_time=True), side.lengths)
-        return pooled(states, side.lengths)
+        composed = []
+        for side, seen in zip((reference, candidate), attend(reference, candidate), strict=True):
+            h, a = side.states, seen.states
+            enhanced = torch.relu(self.projection(torch.cat([h, a, self.contrast(h, a), h * a], dim=-1)))
+            states = self.composition(dropped(enhanced, self.dropout, rng, over_time=True), side.lengths)
+            composed.append(pooled(states, side.lengths))
+        return torch.cat(composed, dim=-1)
 
 
 NETWORKS: dict[Architecture, type[Network]] = {
@@ -273,4 +250,4 @@ def build_network(
 ) -> Network:
     """Return a network with the first weights of a seed; see `Network`."""
     rng = torch.Generator().manual_seed(seed)
-    return NETWORKS[architecture](layers, dimensions, 2 if config.inputs == "both" else 1, config, rng)
+    return NETWORKS[architecture](layers, dimensions, config, rng)

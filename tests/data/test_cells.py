@@ -94,7 +94,7 @@ def tune(file: Path) -> list[float]:
 
 def train(file: Path) -> list[float]:
     named = TrainingColumns(human=["other", "human"])
-    return [float(x) for x in read_data([str(file)], named, "reference").judgments[:, 1]]
+    return [float(x) for x in read_data([str(file)], named).judgments[:, 1]]
 
 
 def ensemble(file: Path) -> list[float]:

@@ -30,7 +30,7 @@ PAST_IT = {  # file -> what it calls, and why it may
     "bsx/metrics/judging/cache.py": {"open"},  # appends to its cache
     "bsx/metrics/learned/external.py": {"TemporaryFile"},  # has no name
     "bsx/metrics/learned/workers/serve.py": {"fdopen"},  # a pipe to the process that started this one
-    "bsx/train/vectors.py": {"memmap"},  # is read only
+    "bsx/train/trainer.py": {"save"},  # into a file of the gate
     "bsx/models/e5s1.py": {"memmap"},  # is read only
     "bsx/models/conversion.py": {"open", "rename", "rmtree", "write_text"},  # a folder of the cache, whole under a lock
     "bsx/data/formats/workbook.py": {"open"},  # a member of a file of the gate

@@ -51,7 +51,7 @@ ZERO = {
     "workers",
     "epochs",
 }
-ZERO |= {"batch_tokens", "limit", "repeats", "pairs", "hidden", "patience", "clip", "batch_size", "max_pieces", "keep"}
+ZERO |= {"batch_tokens", "limit", "repeats", "pairs", "hidden", "patience", "batch_size", "keep"}
 NEGATIVE = {"at_least", "at_most"}
 """Human scores, of which -1 is one."""
 

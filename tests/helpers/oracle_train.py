@@ -79,10 +79,9 @@ def features(architecture: str, h_r: Array, h_t: Array, weights: Mapping[str, Ar
 
 
 def score(
-    architecture: str, candidate: Array, others: list[Array], weights: Mapping[str, Array], difference: str = "signed"
+    architecture: str, candidate: Array, reference: Array, weights: Mapping[str, Array], difference: str = "signed"
 ) -> float:
-    """The output for one candidate beside the texts it is compared with, each (layers, tokens, dim)."""
-    h_t = encoded(candidate, weights)
-    m = np.concatenate([features(architecture, encoded(other, weights), h_t, weights, difference) for other in others])
+    """The output for one candidate beside its reference, each (layers, tokens, dim)."""
+    m = features(architecture, encoded(reference, weights), encoded(candidate, weights), weights, difference)
     hidden = np.maximum(0, weights["regressor.weight"] @ m + weights["regressor.bias"])
     return float((weights["output.weight"] @ hidden + weights["output.bias"])[0])

@@ -510,52 +510,38 @@ def build_gpt2(folder: Path, seed: int = 7) -> Path:
     return folder
 
 
-def build_trained(folder: Path, seed: int = 7, *, architecture: str = "esim", inputs: str = "reference") -> Path:
+def build_trained(folder: Path, seed: int = 7) -> Path:
     """Write a trained metric of two networks, with the first weights of their seeds, and its encoder."""
     from bsx.encode.session import Encoders
     from bsx.support.provenance import file_digest
+    from bsx.support.tensors import save_tensors
     from bsx.train.config import TrainConfig
     from bsx.train.encoder import FrozenEncoder
     from bsx.train.networks import build_network
-    from bsx.train.record import MODEL, MemberRecord, ModelRecord
-    from bsx.train.resume_state import write_tensors
+    from bsx.train.record import MODEL, Epoch, MemberRecord, ModelRecord
 
     build("bert", folder / "encoder")
     encoder = FrozenEncoder(Encoders(model=str(folder / "encoder"), device="cpu")).record
-    config = TrainConfig.model_validate({"hidden": 8, "inputs": inputs})
+    config = TrainConfig(hidden=8)
     members = []
     for number in (seed, seed + 1):
-        network = build_network(
-            architecture,  # type: ignore[arg-type]
-            config,
-            layers=encoder.layers,
-            dimensions=encoder.dimensions,
-            seed=number,
-        )
+        network = build_network("esim", config, layers=encoder.layers, dimensions=encoder.dimensions, seed=number)
         file = folder / f"seed-{number}.safetensors"
-        write_tensors(file, network.state_dict(), {})
-        members.append(
-            MemberRecord(
-                seed=number,
-                file=file.name,
-                sha256=file_digest(file),
-                scale=1.0,
-                shift=0.0,
-                best_epoch=1,
-                valid=0.0,
-                log=[],
-            )
-        )
+        save_tensors(network.state_dict(), file, {})
+        log = [Epoch(epoch=1, loss=0.0, valid=0.0, learning_rate=config.learning_rate)]
+        members.append(MemberRecord(seed=number, file=file.name, sha256=file_digest(file), log=log))
     data = {"instances": 0, "digest": ""}
     ModelRecord.model_validate(
         {
-            "architecture": architecture,
+            "architecture": "esim",
             "settings": config,
             "encoder": encoder,
             "train": data,
             "valid": data,
-            "statistic": "pearson",
+            "scale": 1.0,
+            "shift": 0.0,
             "low": -2.0,
+            "ensemble_valid": 0.0,
             "members": members,
             "versions": {},
         }

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -18,71 +17,50 @@ _TRAINED = "bsx.metrics.learned.trained:Trained"
 _ENSEMBLE = "bsx.metrics.learned.ensemble:Ensemble"
 
 
-@dataclass(frozen=True)
-class Learned:
-    """Something in a metric that was fitted to human scores.
-
-    Attributes:
-        by: what it is: ``networks``, ``weights``, or the member of an ensemble.
-        rows: what it was fitted to; None if that was not kept.
-    """
-
-    by: str
-    rows: SeenRows | None
-
-
-def learned_by(spec: str, catalog: Catalog, signature: str = "") -> list[Learned]:
-    """Return what in a metric was fitted to human scores by ``bsx train`` or ``bsx ensemble``; no model is loaded.
+def _learned(spec: str, catalog: Catalog, signature: str = "") -> Iterator[tuple[str, SeenRows | None]]:
+    """Yield what in a metric was fitted to human scores by ``bsx train`` or ``bsx ensemble``; no model is loaded.
 
     Args:
         spec: the metric, or a column that is called as one; a name that is none has learned nothing here.
         catalog: the registry.
         signature: of the scores, if it is known; a folder that was trained anew since is not what scored.
+
+    Yields:
+        What was fitted, ``networks``, ``weights`` or the member of an ensemble, and to which rows; None if unknown.
     """
     try:
         name, settings = read_spec(spec)
     except BsxError:
-        return []
+        return
     entry = catalog.metric(name)
-    if entry is None:
-        return []
-    field = {_TRAINED: "folder", _ENSEMBLE: "file"}.get(entry.implementation)
-    if field is None:
-        return []
-    named = {**entry.defaults, **({field: settings[UNNAMED]} if UNNAMED in settings else {}), **settings}.get(field)
+    field = None if entry is None else {_TRAINED: "folder", _ENSEMBLE: "file"}.get(entry.implementation)
+    if entry is None or field is None:
+        return
+    named = settings.get(field, settings.get(UNNAMED, entry.defaults.get(field)))
     if named is None:  # a column that is only called so
-        return []
+        return
     if field == "folder":
-        return [Learned("networks", _of_folder(str(named), signature))]
-    return list(_of_ensemble(str(named), catalog))
+        from bsx.train.record import SavedModel
 
-
-def _of_folder(folder: str, signature: str) -> SeenRows | None:
-    from bsx.train.record import SavedModel
-
-    try:
-        saved = SavedModel.open(Path(folder).expanduser())
-    except BsxError:  # a column of scores whose metric is gone
-        return None
-    if signature and saved.digest not in signature:
-        return None
-    return saved.seen
-
-
-def _of_ensemble(named: str, catalog: Catalog) -> Iterator[Learned]:
+        try:
+            trained = SavedModel.open(Path(str(named)).expanduser())
+        except BsxError:  # a column of scores whose metric is gone
+            yield "networks", None
+            return
+        yield "networks", None if signature and trained.digest not in signature else trained.seen
+        return
     from bsx.metrics.learned.ensemble import read_ensemble
 
     try:
-        saved = read_ensemble(named, catalog)
+        ensemble = read_ensemble(str(named), catalog)
     except BsxError:
-        yield Learned("weights", None)
+        yield "weights", None
         return
-    if saved.combination.how in LEARNED:
-        place = catalog.origins.get(("ensemble", named))
-        file = place if place is not None else Path(named).expanduser()
-        yield Learned("weights", SeenRows.read(beside_entry(file), saved.fitted.seen))
-    for member in saved.combination.members:
-        yield from (Learned(member.metric, one.rows) for one in learned_by(member.metric, catalog))
+    if ensemble.combination.how in LEARNED:
+        file = catalog.origins.get(("ensemble", str(named))) or Path(str(named)).expanduser()
+        yield "weights", SeenRows.read(beside_entry(file), ensemble.fitted.seen)
+    for member in ensemble.combination.members:
+        yield from ((member.metric, rows) for _, rows in _learned(member.metric, catalog))
 
 
 def seen_notices(
@@ -106,30 +84,22 @@ def seen_notices(
         ``seen-rows`` for each part of what a metric learned from that shares rows, with ``rows``, ``of``, ``part`` and
         ``by``; ``training-unknown`` once a metric where that was not kept; ``no-texts`` where rows cannot be compared.
     """
-    texts = cache(read)
-    return tuple(
-        notice
-        for metric in dict.fromkeys(metrics)
-        for notice in _notices_of(metric, learned_by(metric, catalog, (signatures or {}).get(metric, "")), texts, table)
-    )
-
-
-def _notices_of(
-    about: str, learned: Sequence[Learned], read: Callable[[], RowTexts | None], table: str = ""
-) -> tuple[Notice, ...]:
-    """Say which rows something learned from that it is judged on; see `seen_notices`."""
-    found: list[Notice] = []
+    read = cache(read)
     where = {"table": table} if table else {}
-    if any(one.rows is None for one in learned):
-        found.append(Notice("training-unknown", about))
-    for one in learned:
-        if one.rows is None:
-            continue
-        texts = read()
-        if texts is None or not len(texts.digests[0]):
-            return (*found, Notice("no-texts", about, where))
-        for part, rows in one.rows.count(texts).items():
-            if rows:
-                values = {"rows": rows, "of": len(texts), "part": part, "by": one.by}
-                found.append(Notice("seen-rows", about, values | where))
+    found: list[Notice] = []
+    for metric in dict.fromkeys(metrics):
+        learned = list(_learned(metric, catalog, (signatures or {}).get(metric, "")))
+        if any(rows is None for _, rows in learned):
+            found.append(Notice("training-unknown", metric))
+        for by, rows in learned:
+            if rows is None:
+                continue
+            texts = read()
+            if texts is None or not len(texts.digests[0]):
+                found.append(Notice("no-texts", metric, where))
+                break
+            for part, count in rows.count(texts).items():
+                if count:
+                    values = {"rows": count, "of": len(texts), "part": part, "by": by}
+                    found.append(Notice("seen-rows", metric, values | where))
     return tuple(found)

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
-from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries.metrics import MetricEntry
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric
-from bsx.train.config import Inputs
 from bsx.train.encoder import find_again, limited_tokenizer
 from bsx.train.record import SavedModel
 from bsx.train.scoring import score_pairs
-
-_NEEDS: dict[Inputs, frozenset[str]] = {
-    "reference": frozenset({"candidate", "reference"}),
-    "source": frozenset({"candidate", "source"}),
-    "both": frozenset({"candidate", "reference", "source"}),
-}
 
 
 class TrainedConfig(MetricConfig):
@@ -33,21 +23,7 @@ class TrainedConfig(MetricConfig):
     positional: ClassVar[str | None] = "folder"
 
     folder: Annotated[Path | None, Field(description="The folder of the trained metric.")] = None
-    report: Annotated[
-        Literal["score", "spread"],
-        Field(description="The mean of its networks, or their standard deviation: how unsure they are."),
-    ] = "score"
     multi_ref: MultiRef = "best"
-
-    def reads(self, entry: MetricEntry, catalog: Catalog) -> frozenset[str]:
-        """Return what it was trained to compare candidates with."""
-        return _NEEDS[_open(self.folder).record.settings.inputs]
-
-
-def _open(folder: Path | None) -> SavedModel:
-    if folder is None:
-        raise InputError("trained: say which folder, one that `bsx train` made: trained:FOLDER")
-    return SavedModel.open(folder.expanduser())
 
 
 class Trained(EncoderMetric[TrainedConfig]):
@@ -62,21 +38,15 @@ class Trained(EncoderMetric[TrainedConfig]):
 
     def setup(self) -> None:
         """Read the folder, load the networks, and find the encoder they were trained on."""
-        config = self.config
-        self.saved = _open(config.folder)
+        if self.config.folder is None:
+            raise InputError("trained: say which folder, one that `bsx train` made: trained:FOLDER")
+        self.saved = SavedModel.open(self.config.folder.expanduser())
         record = self.saved.record
-        if config.report == "spread" and len(record.members) < 2:
-            raise InputError(f"{self.spec}: has one network; a spread needs two or more (`bsx train … --seeds 1,2,3`)")
         self.located = find_again(record.encoder, self.encoders, self.spec)
         self.depth = self.located.architecture.depth
         self.tokenizer = limited_tokenizer(self.located, record.encoder.max_pieces)
         self.use_layers(range(1, self.depth + 1))
         self._networks = [network.to(self.encoders.device) for network in self.saved.networks()]
-
-    @property
-    def higher_is_better(self) -> bool:
-        """Scores rise with quality; a higher spread says less."""
-        return self.config.report == "score"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -98,7 +68,6 @@ class Trained(EncoderMetric[TrainedConfig]):
             **super().signature_fields(fitted),
             "folder": f"{record.architecture}@{self.saved.digest}",
             "seeds": len(record.members),
-            "inputs": record.settings.inputs,
         }
 
     def score_block(self, block: Block, fitted: object) -> BlockScores:
@@ -106,7 +75,7 @@ class Trained(EncoderMetric[TrainedConfig]):
         scored = super().score_block(block, fitted)
         missing = np.isnan(scored.values)
         scored.undefined = missing & ~scored.empty
-        scored.values[missing] = self.saved.record.low if self.config.report == "score" else 0.0
+        scored.values[missing] = self.saved.record.low
         return scored
 
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
@@ -114,33 +83,12 @@ class Trained(EncoderMetric[TrainedConfig]):
         states = self.states(pairs.texts)
         lost = states.lost
         states = states.select(~self.tokenizer.is_special[states.ids])
-        sides = [pairs.right] if pairs.sources is None else [pairs.right, pairs.sources]
-        others = np.stack(sides, axis=1)
-        present = (states.lengths[pairs.left] > 0) & (states.lengths[others] > 0).all(axis=1)
-        values = np.full((len(self._networks), len(pairs.left)), np.nan)
-        for row, (network, member) in enumerate(zip(self._networks, self.saved.record.members, strict=True)):
-            raw = score_pairs(network, states, pairs.left[present], others[present])
-            values[row, present] = member.shift + member.scale * raw
-        if self.config.report == "spread":
-            return PairScores(self._spread(values, pairs.rows), lost)
-        return PairScores(values.mean(axis=0), lost)
-
-    def _spread(self, values: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the networks' standard deviation about each row's score, at the pairs that the score is of.
-
-        Args:
-            values: (networks, pairs).
-            rows: row of each pair (pairs,).
-        """
-        spread = np.full(values.shape[1], np.nan)
-        mean = values.mean(axis=0)
-        for row in np.unique(rows):
-            at = np.flatnonzero((rows == row) & ~np.isnan(mean))
-            if not len(at):
-                continue
-            if self.reduction == "mean":  # the networks' means over the references
-                spread[at] = values[:, at].mean(axis=1).std(ddof=1)
-            else:
-                best = at[np.argmax(mean[at])]
-                spread[best] = values[:, best].std(ddof=1)
-        return spread
+        present = (states.lengths[pairs.left] > 0) & (states.lengths[pairs.right] > 0)
+        record = self.saved.record
+        outputs = [
+            record.shift + record.scale * score_pairs(network, states, pairs.left[present], pairs.right[present])
+            for network in self._networks
+        ]
+        values = np.full(len(pairs.left), np.nan)
+        values[present] = np.mean(outputs, axis=0)
+        return PairScores(values, lost)
