@@ -44,8 +44,7 @@ class LocatedModel:
 
     @cached_property
     def _inner_tokenizer(self) -> Untyped:
-        kind = self.architecture.kind
-        return load_tokenizer(self.checkpoint.folder, kind, trust_remote_code=self.trust_remote_code)
+        return load_tokenizer(self.checkpoint.folder, light=True, trust_remote_code=self.trust_remote_code)
 
     def tokenizer(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -27,6 +26,7 @@ LongText = Literal["truncate", "window"]
 
 # What tokenizer files say when their author set no limit is a huge number (1e30); no encoder reads this far.
 _NO_LIMIT = 1_000_000
+_MOST_IDS = 10**8
 
 
 @dataclass(frozen=True)
@@ -338,12 +338,12 @@ def _special_frame(inner: Untyped) -> tuple[list[int], list[int]]:
     raise InputError(f"the tokenizer {type(inner).__name__} does not show where it puts its special tokens")
 
 
-def load_tokenizer(folder: Path, model_type: str | None = None, *, trust_remote_code: bool = False) -> Untyped:
-    """Load a checkpoint's tokenizer from its folder, without network; by transformers where only that can.
+def load_tokenizer(folder: Path, *, light: bool = False, trust_remote_code: bool = False) -> Untyped:
+    """Load a checkpoint's tokenizer from its folder, without network.
 
     Args:
         folder: of the checkpoint.
-        model_type: its architecture, if bsx may load the tokenizer itself.
+        light: do it without transformers where its ``tokenizer.json`` says all.
         trust_remote_code: let the checkpoint run its own Python code.
 
     Raises:
@@ -351,15 +351,15 @@ def load_tokenizer(folder: Path, model_type: str | None = None, *, trust_remote_
         MissingExtraError: if transformers is wanted and not installed.
     """
     with blaming(f"{folder}: {part_of(folder, 'its tokenizer', TOKENIZERS)} cannot be loaded"):
-        _refuse_growth(folder)
         inner: Untyped = None
-        if model_type is not None:
+        if light:
             need("tokenizers", "Scoring with encoders")
             from bsx.encode.light.tokenizer import load_light
 
-            inner = load_light(folder, model_type)
+            inner = load_light(folder)
         if inner is None:
-            transformers: Untyped = need("transformers", f"The tokenizer in {folder}")
+            why = "" if (folder / "tokenizer.json").is_file() else " has no tokenizer.json and"
+            transformers: Untyped = need("transformers", f"The tokenizer in {folder}{why}")
             if (folder / "config.json").is_file():  # which that library reads to find the tokenizer's class
                 refuse_endless(NamedFile(folder / "config.json").json())
             inner = transformers.AutoTokenizer.from_pretrained(
@@ -370,52 +370,3 @@ def load_tokenizer(folder: Path, model_type: str | None = None, *, trust_remote_
         if not inner.model_max_length > 0:
             raise ValueError(f"its tokenizer_config.json says model_max_length {inner.model_max_length}")
     return inner
-
-
-_MOST_GROWTH = 1000
-"""Characters that one of a text may become by rules of replacement; by Unicode's own, it is less than 20."""
-_MOST_RULES = 1000
-_MOST_IDS = 10**8
-
-
-def _refuse_growth(folder: Path) -> None:
-    """Refuse a tokenizer whose rules make so much of every text that no memory holds it.
-
-    Raises:
-        ValueError: if its file holds such rules.
-    """
-    file = folder / "tokenizer.json"
-    if not file.is_file():
-        return
-    said = NamedFile(file).json()
-    for part in ("normalizer", "pre_tokenizer", "decoder"):
-        rules = list(_replacements(said.get(part)))
-        if len(rules) > _MOST_RULES or _growth(rules) > _MOST_GROWTH:
-            raise ValueError(f"its {part} makes more than {_MOST_GROWTH} characters of one, or has too many rules")
-
-
-def _replacements(rule: Untyped) -> Iterator[tuple[str, str]]:
-    """Yield what each rule replaces, nothing if that may be anything, and what it writes instead, in order."""
-    if isinstance(rule, list):
-        for part in rule:
-            yield from _replacements(part)
-    elif isinstance(rule, dict):
-        written = next((rule[name] for name in ("content", "prepend") if isinstance(rule.get(name), str)), None)
-        if written is not None:
-            pattern = rule.get("pattern")
-            yield str(pattern.get("String", "")) if isinstance(pattern, dict) else "", written
-        for part in rule.values():
-            if isinstance(part, list | dict):
-                yield from _replacements(part)
-
-
-def _growth(rules: Sequence[tuple[str, str]]) -> float:
-    """Return how many characters the rules make of one at most: they multiply where one may find what another wrote."""
-    plain = [set(unicodedata.normalize("NFKD", written).casefold()) for _, written in rules]
-    most: list[float] = []
-    for number, (pattern, written) in enumerate(rules):
-        result = set(unicodedata.normalize("NFKD", pattern).casefold())
-        before = [most[i] for i in range(number) if not pattern or result & plain[i]]
-        own = len(written) / len(pattern) if pattern else len(written) + 1
-        most.append(max(1.0, own) * max(before, default=1.0))
-    return max(most, default=1.0)

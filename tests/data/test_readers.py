@@ -27,7 +27,6 @@ OWN: dict[str, str] = {
     "bsx/encode/cached.py": "digests of code",
     "bsx/encode/vector_cache.py": "the cache of vectors",
     "bsx/encode/architecture.py": "folders of models",
-    "bsx/encode/light/sentencepiece.py": "folders of models",
     "bsx/encode/light/tokenizer.py": "folders of models",
     "bsx/encode/light/weights.py": "safetensors",
     "bsx/models/digests.py": "digests of models",

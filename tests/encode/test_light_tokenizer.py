@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bsx.encode.light.sentencepiece import read_pieces
 from bsx.encode.light.tokenizer import load_light
 from bsx.encode.tokenizer import load_tokenizer
-from bsx.errors import InputError
+from bsx.errors import MissingExtraError
 from tests.conftest import SHARED
 
 KINDS = (
@@ -26,8 +26,6 @@ KINDS = (
     "distilbert",
     "electra",
     "albert",
-    "deberta",
-    "deberta-v2",
     "mpnet",
 )
 TEXTS = [
@@ -49,9 +47,8 @@ TEXTS = [
 ]
 
 
-def assert_alike(folder: Path, texts: list[str], words: str = "") -> None:
-    """Compare with transformers, but for ``words``: it lists them as special, and says of each that it is not."""
-    ours = load_light(folder, json.loads((folder / "config.json").read_text())["model_type"])
+def assert_alike(folder: Path, texts: list[str]) -> None:
+    ours = load_light(folder)
     theirs: Any = load_tokenizer(folder)
     assert ours is not None
     for special in (False, True):
@@ -62,8 +59,7 @@ def assert_alike(folder: Path, texts: list[str], words: str = "") -> None:
             assert list(got["input_ids"][i]) == list(quick["input_ids"][i]) == list(wanted["input_ids"][i]), text
             assert [*map(tuple, got["offset_mapping"][i])] == [*map(tuple, wanted["offset_mapping"][i])], text
     assert len(ours) == len(theirs)
-    assert not any(theirs.added_tokens_decoder[i].special for i in theirs.convert_tokens_to_ids([*words]))
-    assert sorted(ours.all_special_ids) == sorted({*theirs.all_special_ids} - {*theirs.convert_tokens_to_ids([*words])})
+    assert sorted(ours.all_special_ids) == sorted(theirs.all_special_ids)
     for name in ("unk_token_id", "cls_token_id", "sep_token_id", "model_max_length", "truncation_side"):
         assert getattr(ours, name) == getattr(theirs, name), name
     ids = list(range(min(200, len(theirs))))
@@ -76,105 +72,37 @@ def test_ids_and_places_are_those_of_transformers(kind: str, tiny_model: Callabl
     assert_alike(Path(tiny_model(kind)), TEXTS)
 
 
-@pytest.mark.parametrize(("kind", "kept"), [("bert", "vocab.txt"), ("roberta", "vocab.json"), ("mpnet", "vocab.txt")])
-def test_older_files_are_read_too(kind: str, kept: str, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
-    folder = tmp_path / kind
-    shutil.copytree(tiny_model(kind), folder)
-    model = json.loads((folder / "tokenizer.json").read_text())["model"]
-    pieces = sorted(model["vocab"], key=model["vocab"].get)
-    if kept == "vocab.txt":
-        (folder / kept).write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
-    else:
-        (folder / kept).write_text(json.dumps(model["vocab"]))
-        pairs = (pair if isinstance(pair, str) else " ".join(pair) for pair in model["merges"])
-        (folder / "merges.txt").write_text("#version: 0.2\n" + "".join(f"{pair}\n" for pair in pairs), encoding="utf-8")
+@pytest.mark.parametrize("kind", ["bert", "roberta", "xlm-roberta", "albert", "mpnet"])
+def test_special_tokens_that_nobody_names_are_the_usual_ones(
+    kind: str, tiny_model: Callable[[str], str], tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(tiny_model(kind), tmp_path / kind))
+    (folder / "tokenizer_config.json").unlink()
+    ours, named = load_light(folder), load_light(Path(tiny_model(kind)))
+    assert ours is not None
+    assert named is not None
+    for name in ("unk_token_id", "cls_token_id", "sep_token_id", "all_special_ids"):
+        assert getattr(ours, name) == getattr(named, name), name
+
+
+def test_a_folder_without_tokenizer_json_is_left_to_transformers(
+    tiny_model: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(shutil.copytree(tiny_model("bert"), tmp_path / "older"))
+    whole = load_light(folder)
+    vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
+    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in vocabulary), encoding="utf-8")
     (folder / "tokenizer.json").unlink()
-    assert_alike(folder, TEXTS)
-
-
-def sentencepiece_file(folder: Path, *, name: str = "spm", **settings: Any) -> None:
-    """Write a small file of SentencePiece, by its own trainer."""
-    import sentencepiece
-
-    words = ["the", "cat", "sat", "mat", "and", "old", "man", "walked", "slowly", "river", "rain", "一只猫坐在垫子上"]
-    rng = np.random.default_rng(1)
-    lines = (" ".join(rng.choice(words, 8)) for _ in range(300))
-    (folder / "text.txt").write_text("\n".join(lines), encoding="utf-8")
-    sentencepiece.SentencePieceTrainer.train(
-        input=str(folder / "text.txt"),
-        model_prefix=str(folder / name),
-        vocab_size=45,
-        hard_vocab_limit=False,
-        minloglevel=2,
-        **settings,
-    )
-
-
-def test_files_of_sentencepiece_are_read_as_their_own_package_reads_them(tmp_path: Path) -> None:
-    import sentencepiece
-
-    sentencepiece_file(tmp_path)
-    found = read_pieces(tmp_path / "spm.model")
-    processor: Any = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "spm.model"))
-    size = processor.get_piece_size()
-    assert [piece for piece, _ in found.scored] == [processor.id_to_piece(i) for i in range(size)]
-    assert [score for _, score in found.scored] == pytest.approx([processor.get_score(i) for i in range(size)])
-    assert found.added == [("<s>", True), ("</s>", True)]
-    assert found.charsmap
-    whole = (tmp_path / "spm.model").read_bytes()
-    for content in (b"", whole[:-7], b"\xff" * 40):
-        (tmp_path / "cut.model").write_bytes(content)
-        with pytest.raises(InputError, match="cut.model"):
-            read_pieces(tmp_path / "cut.model")
-
-
-FILES_ALONE: dict[str, tuple[str, dict[str, Any]]] = {
-    "xlm-roberta": ("sentencepiece.bpe", {}),
-    "camembert": ("sentencepiece.bpe", {}),
-    "albert": (
-        "spiece",
-        {
-            "pad_id": 0,
-            "unk_id": 1,
-            "bos_id": -1,
-            "eos_id": -1,
-            "control_symbols": "[CLS],[SEP],[MASK]",
-            "user_defined_symbols": [*'()"-.–£€'],
-        },
-    ),
-    "deberta-v2": (
-        "spm",
-        {
-            "pad_id": 0,
-            "bos_id": 1,
-            "eos_id": 2,
-            "unk_id": 3,
-            "pad_piece": "[PAD]",
-            "bos_piece": "[CLS]",
-            "eos_piece": "[SEP]",
-            "unk_piece": "[UNK]",
-        },
-    ),
-}
-"""What the published files of these architectures are called, and how they were trained."""
-
-
-@pytest.mark.parametrize("kind", FILES_ALONE)
-@pytest.mark.parametrize(
-    "said", [{}, {"do_lower_case": True, "keep_accents": True}, {"add_prefix_space": False}], ids=str
-)
-def test_a_file_of_sentencepiece_is_enough(kind: str, said: dict[str, Any], tmp_path: Path) -> None:
-    name, settings = FILES_ALONE[kind]
-    words = "".join(settings.get("user_defined_symbols", ""))
-    sentencepiece_file(tmp_path, name=name, **settings)
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": kind}))
-    if said:
-        (tmp_path / "tokenizer_config.json").write_text(json.dumps(said))
-    assert_alike(tmp_path, [*TEXTS, "the Cat and  theold man, sat (slowly) - £5 [MASK] 一只猫坐在 rainriver"], words)
+    assert whole is not None
+    assert load_light(folder) is None
+    assert load_tokenizer(folder, light=True)(TEXTS)["input_ids"] == whole(TEXTS)["input_ids"]
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(MissingExtraError, match=r"no tokenizer.json.*\[torch\]"):
+        load_tokenizer(folder, light=True)
 
 
 def test_a_class_that_is_not_known_is_left_to_transformers(tiny_model: Callable[[str], str]) -> None:
-    assert load_light(Path(tiny_model("t5")), "t5") is None
+    assert load_light(Path(tiny_model("t5"))) is None
 
 
 @pytest.mark.slow

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from bsx.encode.architecture import Architecture
 from bsx.encode.devices import threads
-from bsx.encode.light.graph import Byte, Encoder, places
+from bsx.encode.light.graph import Byte, Encoder
 from bsx.encode.light.names import NAMES
 from bsx.encode.light.proto import MICROSOFT, Graph
-from bsx.encode.light.settings import filled, known, oddity
+from bsx.encode.light.settings import ACTIVATIONS, filled, known
 from bsx.encode.light.weights import StoredArrays, has_safetensors
 from bsx.support.optional import need
 from bsx.support.untyped import JsonObject, Untyped
@@ -30,8 +30,14 @@ def obstacle(architecture: Architecture) -> str | None:
         return f"bsx has no graph of the architecture {architecture.kind}"
     if architecture.trust_remote_code and said.get("auto_map"):
         return "it brings code of its own (auto_map in its config.json)"
-    if (odd := oddity(said)) is not None:
-        return odd
+    settings = filled(said)
+    for name in ("num_hidden_groups", "inner_group_num"):
+        if settings.get(name, 1) != 1:
+            return f"{name} is {settings[name]} in its config.json"
+    if settings["hidden_act"] not in [*ACTIVATIONS]:  # it may be a list
+        return f"its activation is {settings['hidden_act']}"
+    if settings["hidden_size"] % settings["num_attention_heads"]:
+        return "its heads do not share its dimensions evenly"
     if not has_safetensors(architecture.folder):
         return "its weights are not in safetensors files"
     return None
@@ -106,8 +112,6 @@ def inputs(
     given["positions"] = np.ascontiguousarray(positions, dtype=np.int64)
     if kind == "mpnet":
         given["buckets"] = buckets(ids.shape[1])
-    if kind.startswith("deberta"):
-        given |= places(settings, ids.shape[1])
     return given
 
 

@@ -36,20 +36,12 @@ class Names:
     projection: str = "embeddings_project"
 
 
-_DEBERTA = {
-    "query": "attention.self.query_proj",
-    "key": "attention.self.key_proj",
-    "value": "attention.self.value_proj",
-    "projection": "embeddings.embed_proj",
-}
 NAMES = {
     "bert": Names("bert."),
     "roberta": Names("roberta."),
     "xlm-roberta": Names("roberta."),
     "camembert": Names("roberta."),
     "electra": Names("electra."),
-    "deberta": Names("deberta.", **_DEBERTA),
-    "deberta-v2": Names("deberta.", **_DEBERTA),
     "mpnet": Names(
         "mpnet.",
         query="attention.attn.q",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bsx.support.untyped import JsonObject
 
-_DROPOUT = ("hidden_dropout_prob", "attention_probs_dropout_prob")  # of training alone, but PyTorch checks them
 _BERT: JsonObject = {
     "vocab_size": 30522,
     "hidden_size": 768,
@@ -16,18 +15,8 @@ _BERT: JsonObject = {
     "type_vocab_size": 2,
     "layer_norm_eps": 1e-12,
     "pad_token_id": 0,
-    **dict.fromkeys(_DROPOUT, 0.1),
 }
 _ROBERTA = {**_BERT, "pad_token_id": 1}
-_DEBERTA = {
-    **_BERT,
-    "type_vocab_size": 0,
-    "layer_norm_eps": 1e-7,
-    "relative_attention": False,
-    "max_relative_positions": -1,
-    "position_biased_input": True,
-    "pos_att_type": None,
-}
 # model_type -> what transformers takes for what is not said
 DEFAULTS: dict[str, JsonObject] = {
     "bert": _BERT,
@@ -54,39 +43,22 @@ DEFAULTS: dict[str, JsonObject] = {
         "hidden_act": "gelu_new",
     },
     "distilbert": {**_BERT, "num_hidden_layers": 6, "type_vocab_size": 0},
-    "deberta": {**_DEBERTA, "vocab_size": 50265},
-    "deberta-v2": {
-        **_DEBERTA,
-        "vocab_size": 128100,
-        "hidden_size": 1536,
-        "num_hidden_layers": 24,
-        "num_attention_heads": 24,
-        "intermediate_size": 6144,
-    },
 }
 TYPED = ("bert", "roberta", "xlm-roberta", "camembert", "electra", "albert")
 """Architectures that add a vector for the type of a token, whatever is said."""
-_OTHER_NAMES = {
-    "distilbert": {
-        "dim": "hidden_size",
-        "n_heads": "num_attention_heads",
-        "n_layers": "num_hidden_layers",
-        "hidden_dim": "intermediate_size",
-        "activation": "hidden_act",
-        "dropout": "hidden_dropout_prob",
-        "attention_dropout": "attention_probs_dropout_prob",
-    }
+_DISTILBERT = {
+    "dim": "hidden_size",
+    "n_heads": "num_attention_heads",
+    "n_layers": "num_hidden_layers",
+    "hidden_dim": "intermediate_size",
+    "activation": "hidden_act",
 }
-# What makes another computation of an architecture, and the values with which it does not.
-_PLAIN = {
-    "position_embedding_type": (None, "absolute"),
-    "quantization_config": (None,),
-    "conv_kernel_size": (None, 0),
-    "talking_head": (None, False),
-    "num_hidden_groups": (None, 1),
-    "inner_group_num": (None, 1),
-    "attention_head_size": (None,),
+ACTIVATIONS = {
+    "gelu": "Gelu",
+    "relu": "Relu",
+    **dict.fromkeys(("gelu_new", "gelu_pytorch_tanh", "gelu_fast"), "FastGelu"),
 }
+"""The runtime's operator of each activation."""
 
 
 def known(said: JsonObject) -> bool:
@@ -101,16 +73,14 @@ def filled(said: JsonObject) -> JsonObject:
         ValueError: if a number is none, or none that can be.
     """
     kind = said["model_type"]
-    names = _OTHER_NAMES.get(kind, {})
+    names = _DISTILBERT if kind == "distilbert" else {}
     settings = {**DEFAULTS[kind], **{names.get(name, name): value for name, value in said.items()}}
     for name, usual in DEFAULTS[kind].items():
         value = settings[name]
         if name == "pad_token_id" and value is None:
             settings[name] = usual
-        elif isinstance(usual, bool | int | float):
-            kinds = (int, float) if name in _DROPOUT else (type(usual),)  # as transformers has them
-            if not isinstance(value, kinds) or isinstance(value, bool) != isinstance(usual, bool):
-                raise ValueError(f"it says {name} {value!r}")
+        elif isinstance(usual, int | float) and type(value) is not type(usual):  # as transformers has them
+            raise ValueError(f"it says {name} {value!r}")
     sizes = ["vocab_size", "hidden_size", "num_attention_heads", "intermediate_size", "max_position_embeddings"]
     sizes += ["type_vocab_size"] * (kind in TYPED) + ["embedding_size"] * ("embedding_size" in DEFAULTS[kind])
     for name in sizes:
@@ -118,9 +88,6 @@ def filled(said: JsonObject) -> JsonObject:
             raise ValueError(f"it says {name} {settings[name]}")
     if not 0 <= settings["layer_norm_eps"] < 1:
         raise ValueError(f"it says layer_norm_eps {settings['layer_norm_eps']}")
-    for name in _DROPOUT:
-        if not 0 <= settings[name] <= 1:
-            raise ValueError(f"it says {name} {settings[name]}")
     for name in ("is_decoder", "add_cross_attention"):
         if settings.get(name):
             raise ValueError(
@@ -129,16 +96,3 @@ def filled(said: JsonObject) -> JsonObject:
     if not -settings["vocab_size"] <= settings["pad_token_id"] < settings["vocab_size"]:
         raise ValueError(f"it says pad_token_id {settings['pad_token_id']}, of {settings['vocab_size']} tokens")
     return settings
-
-
-def oddity(said: JsonObject) -> str | None:
-    """Return what in ``config.json`` asks for a computation that the graph has not, if anything."""
-    for name, plain in _PLAIN.items():
-        if said.get(name) not in plain:
-            return f"{name} is {said[name]!r} in its config.json"
-    settings = filled(said)
-    if settings["hidden_act"] not in ("gelu", "gelu_new", "relu", "gelu_pytorch_tanh", "gelu_fast"):
-        return f"its activation is {settings['hidden_act']}"
-    if settings["hidden_size"] % settings["num_attention_heads"]:
-        return "its heads do not share its dimensions evenly"
-    return None
