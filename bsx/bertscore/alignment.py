@@ -86,7 +86,7 @@ class Alignment(Shown):
         return {
             "candidate": side(self.candidate, self.reference),
             "reference": side(self.reference, self.candidate),
-            "cosines": [[float(value) for value in row] for row in self.cosines],
+            "cosines": self.cosines.tolist(),
             "precision": self.precision,
             "recall": self.recall,
             "f1": self.f1,
@@ -109,16 +109,16 @@ def align_texts(
             raise InputError(f"the {name} has no content to align: {texts[0 if index == left else 1]!r}")
     first = vectors.vectors[0]
     cosines = within(fetch(first[vectors.rows(left)] @ first[vectors.rows(right)].T))
-    weights, pools = [], []
-    for index in (left, right):
-        weights.append(fetch(vectors.weights[vectors.rows(index)]))
-        pools.append(fetch(vectors.pool[vectors.rows(index)]))
+    weights, pools = (
+        [fetch(part[vectors.rows(index)]) for index in (left, right)] for part in (vectors.weights, vectors.pool)
+    )
     for_candidate = np.where(pools[1][None, :], cosines, -np.inf)
     for_reference = np.where(pools[0][:, None], cosines, -np.inf).T
-    sides = []
-    for text, index, weight, cells in zip(texts, (left, right), weights, (for_candidate, for_reference), strict=True):
-        sides.append(
-            Side(text, tokenizer.pieces(window.tokens[index].ids.tolist()), weight, cells.argmax(1), cells.max(1))
+    sides = [
+        Side(text, tokenizer.pieces(window.tokens[index].ids.tolist()), weight, cells.argmax(1), cells.max(1))
+        for text, index, weight, cells in zip(
+            texts, (left, right), weights, (for_candidate, for_reference), strict=True
         )
+    ]
     precision, recall, f1 = (float(value) for value in scores)
     return Alignment(sides[0], sides[1], cosines, precision, recall, f1, signature)

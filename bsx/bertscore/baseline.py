@@ -16,6 +16,7 @@ import numpy as np
 
 from bsx.catalog.entries.models import Baseline
 from bsx.data.corpus import MemoryCorpus
+from bsx.data.output import atomic_text
 from bsx.errors import InputError
 from bsx.metrics.run import prepare, stream
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 BLOCK = 10_000  # pairs between two looks at the standard error
 _TOKENS = 32_768  # of distinct texts between two saved states: seconds for most models, a minute for the largest
-FIGURES = ("precision", "recall", "f1")
 
 
 def _digest(content: dict[str, object]) -> str:
@@ -63,10 +63,8 @@ class BaselineRun:
         self.pairs = 0
         self._sums = np.zeros((len(scorer.layers), 3))
         self._squares = np.zeros((len(scorer.layers), 3))
-        if state is not None and state.is_file():
-            self._restore(state)
-
-    def _restore(self, state: Path) -> None:
+        if state is None or not state.is_file():
+            return
         try:
             saved = dict(json.loads(state.read_text(encoding="utf-8")))
             if saved["key"] != self._key:
@@ -83,13 +81,12 @@ class BaselineRun:
         self, pairs: int, *, tolerance: float | None = None, progress: Callable[[str, int, int], None] | None = None
     ) -> None:
         """Score random pairs until there are ``pairs`` of them, or every standard error is at most ``tolerance``."""
-        while self.pairs < pairs and not self._precise_enough(tolerance):
+        while self.pairs < pairs:
+            if tolerance is not None and self.pairs >= BLOCK and float(self.standard_error().max()) <= tolerance:
+                return
             for done in self._score_block(min(BLOCK, pairs - self.pairs)):
                 if progress is not None:
                     progress("baseline pairs", done, pairs)
-
-    def _precise_enough(self, tolerance: float | None) -> bool:
-        return tolerance is not None and self.pairs >= BLOCK and float(self.standard_error().max()) <= tolerance
 
     def _score_block(self, size: int) -> Iterator[int]:
         """Score pairs, keep the sums every few seconds, and yield how many pairs there are by then."""
@@ -108,22 +105,12 @@ class BaselineRun:
             self._sums += figures.sum(axis=1)
             self._squares += (figures**2).sum(axis=1)
             self.pairs += len(part.segments)
-            self._save()
+            if self._state is not None:
+                sums = {"sums": self._sums.tolist(), "squares": self._squares.tolist()}
+                content = {"key": self._key, "pairs": self.pairs, **sums}
+                with atomic_text(self._state, own=True) as written:
+                    json.dump({**content, "digest": _digest(content)}, written)
             yield self.pairs
-
-    def _save(self) -> None:
-        if self._state is None:
-            return
-        from bsx.data.output import atomic_text
-
-        content = {
-            "key": self._key,
-            "pairs": self.pairs,
-            "sums": self._sums.tolist(),
-            "squares": self._squares.tolist(),
-        }
-        with atomic_text(self._state, own=True) as stream:
-            json.dump({**content, "digest": _digest(content)}, stream)
 
     def mean(self) -> np.ndarray:
         """Return the mean P, R, F1 of each layer (layers, 3)."""
@@ -145,12 +132,13 @@ class BaselineRun:
             corpus: where the sentences are from, for the record; digest, number of pairs and seed are added.
             domain: what they are, such as news.
         """
-        mean = self.mean()
+        tokenizer, mean = self._scorer.tokenizer, self.mean()
+        counts = [int((~tokenizer.is_special[text.ids]).sum()) for text in tokenizer.tokenize(self._sentences)]
         return Baseline(
             language=language,
             model=self._scorer.model,
             domain=domain,
-            tokens=round(self._tokens(), 1),
+            tokens=round(float(np.mean(counts)), 1),
             precision=[round(float(value), 8) for value in mean[:, 0]],
             recall=[round(float(value), 8) for value in mean[:, 1]],
             f1=[round(float(value), 8) for value in mean[:, 2]],
@@ -160,12 +148,6 @@ class BaselineRun:
                 f"random pairs, seed {self._seed}, largest standard error {float(self.standard_error().max()):.2g}"
             ),
         )
-
-    def _tokens(self) -> float:
-        """Return the mean number of tokens of a sentence, without special tokens."""
-        tokenizer = self._scorer.metric.tokenizer
-        counts = [int((~tokenizer.is_special[text.ids]).sum()) for text in tokenizer.tokenize(self._sentences)]
-        return float(np.mean(counts))
 
     def finish(self) -> None:
         """Remove the state file: the run is complete."""

@@ -11,6 +11,7 @@ import numpy as np
 from bsx.bertscore.config import BertScoreConfig, ScorerConfig
 from bsx.bertscore.matching import score_rows
 from bsx.bertscore.rescale import LayerBaselines, find_baseline, read_baseline
+from bsx.bertscore.results import FIGURES
 from bsx.bertscore.windows import Window, WindowVectors, refuse_large_pairs, refuse_truncated
 from bsx.data.corpus import Corpus, as_texts, without_context
 from bsx.encode.architecture import too_deep
@@ -28,7 +29,6 @@ from bsx.support.provenance import VERSION
 from bsx.support.settings import narrowed, part
 from bsx.support.signature import Signature
 
-FIGURES = ("precision", "recall", "f1")
 _COUNTED = 256  # segments whose references are counted in one call
 
 
@@ -68,8 +68,15 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
         )
         self.tokenizer.token_bytes = 8 * len(self.layers) * self.encoding.dimensions  # held twice while matching
         self.baselines = self._find_baselines()
-        if not isinstance(config.idf, bool):
-            self.given_idf = self._weights(config.idf)
+        if isinstance(config.idf, bool):
+            return
+        digest = self.located.checkpoint.tokenizer_digest
+        if not isinstance(config.idf, Idf):
+            self.given_idf = count_idf(encoders.in_form(as_texts(config.idf, "texts")), self.tokenizer, digest)
+        elif config.idf.tokenizer_digest in ("", digest):
+            self.given_idf = config.idf
+        else:
+            raise InputError("these idf weights were counted with another tokenizer: count them again")
 
     @property
     def context(self) -> int:
@@ -81,14 +88,6 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
     def every_layer(self) -> bool:
         """Whether each layer is scored."""
         return self.alone is not None and self.alone.all_layers
-
-    def _weights(self, given: Idf | Sequence[str]) -> Idf:
-        digest = self.located.checkpoint.tokenizer_digest
-        if not isinstance(given, Idf):
-            return count_idf(self.encoders.in_form(as_texts(given, "texts")), self.tokenizer, digest)
-        if given.tokenizer_digest not in ("", digest):
-            raise InputError("these idf weights were counted with another tokenizer: count them again")
-        return given
 
     def _wanted_layer(self) -> int | None:
         if self.every_layer:
@@ -206,7 +205,8 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
 
     def look_ahead(self, block: Block) -> Window:
         """Tokenise a block's texts; see `Metric.look_ahead`."""
-        return Window.of_block(block, self.tokenizer)
+        rows = zip(block.candidates, block.references, strict=True)
+        return Window.of((text for candidate, several in rows for text in (candidate, *several)), self.tokenizer)
 
     def score_block(self, block: Block, fitted: Idf | None) -> BlockScores:
         """Score rows; see `Metric.score_block`."""

@@ -24,7 +24,6 @@ from bsx.support.signature import Signature, other_weights
 
 _HIGHEST = 0.999
 """The highest baseline that scores are rescaled by; of 82 published tables none has one above .985."""
-_COLUMNS = ("LAYER", "P", "R", "F")
 
 
 @dataclass(frozen=True)
@@ -130,9 +129,7 @@ def read_baseline(
         _check_weights(entry, identity, str(path))
         return replace(_from_entry(entry, str(path), layers), notes=notes)
     try:
-        layer, *figures = (
-            column for column in read_columns(Table(path, separator=",", quoted=True), _COLUMNS).values()
-        )
+        layer, *figures = read_columns(Table(path, separator=",", quoted=True), ("LAYER", "P", "R", "F")).values()
         table = np.array(figures, dtype=np.float64).T
     except BsxError as error:
         raise InputError(f"not a baseline file; expected YAML or CSV with LAYER,P,R,F ({error})", file=path) from error

@@ -65,11 +65,7 @@ class Scores(Shown):
         """Return the mean over segments of each figure: a number, or a list with one number a layer."""
         if len(self) == 0:
             raise InputError("there are no scores to average")
-        return {
-            "precision": _mean(self.precision),
-            "recall": _mean(self.recall),
-            "f1": _mean(self.f1),
-        }
+        return {name: getattr(self, name).mean(axis=-1, dtype=np.float64).tolist() for name in FIGURES}
 
     def to_dict(self) -> dict[str, object]:
         """Return the summary that ``bsx score`` prints as JSON for one system."""
@@ -94,20 +90,11 @@ class Scores(Shown):
 
     def rows(self) -> Iterator[dict[str, object]]:
         """Yield one row a segment (and layer, for all layers): id, [layer,] precision, recall, f1."""
-        if self.f1.ndim == 1:
-            for i, name in enumerate(self.ids):
-                yield {"id": name, **self._figures(i)}
-            return
+        figures = {name: np.atleast_2d(getattr(self, name)) for name in FIGURES}
         for i, name in enumerate(self.ids):
             for position, layer in enumerate(self.layers):
-                yield {"id": name, "layer": layer, **self._figures((position, i))}
-
-    def _figures(self, at: int | tuple[int, int]) -> dict[str, float]:
-        return {
-            "precision": float(self.precision[at]),
-            "recall": float(self.recall[at]),
-            "f1": float(self.f1[at]),
-        }
+                known: dict[str, object] = {"id": name} if self.f1.ndim == 1 else {"id": name, "layer": layer}
+                yield {**known, **{figure: float(values[position, i]) for figure, values in figures.items()}}
 
     def to_pandas(self) -> pd.DataFrame:
         """Return `rows` as a DataFrame.
@@ -129,8 +116,3 @@ class Scores(Shown):
             for row in self.rows():
                 table.write(row)
             table.signature = str(self.signature)
-
-
-def _mean(values: FloatArray) -> float | list[float]:
-    mean = values.mean(axis=-1, dtype=np.float64)
-    return float(mean) if mean.ndim == 0 else [float(value) for value in mean]

@@ -36,12 +36,6 @@ class Window:
         distinct = list(dict.fromkeys(texts))
         return cls({text: i for i, text in enumerate(distinct)}, tokenizer.tokenize(distinct))
 
-    @classmethod
-    def of_block(cls, block: Block, tokenizer: Tokenizer) -> Window:
-        """Tokenise candidates and references of a block's rows."""
-        rows = zip(block.candidates, block.references, strict=True)
-        return cls.of((text for candidate, references in rows for text in (candidate, *references)), tokenizer)
-
 
 def refuse_large_pairs(block: Block, window: Window, budget: int) -> None:
     """Refuse a block with a pair of texts whose similarities do not fit in the memory budget.

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from bsx.bertscore.baseline import FIGURES, BaselineRun
+from bsx.bertscore.baseline import BaselineRun
+from bsx.bertscore.results import FIGURES
 from bsx.catalog.entries.models import Baseline
 from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import overlay_folder, write_baseline

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import importlib.util
 import inspect
 import json
@@ -164,25 +163,21 @@ def test_the_tables_are_theirs() -> None:
     assert compat.utils.lang2model is compat.lang2model
 
 
-@pytest.mark.parametrize("module", ["score", "scorer", "utils", ""])
-def test_every_name_is_there_with_its_arguments(module: str) -> None:
-    names = [f"{package.__name__}.{module}".rstrip(".") for package in (compat, bert_score)]
-    ours, theirs = (importlib.import_module(name) for name in names)
-    checked = []
-    for name, thing in vars(theirs).items():
-        if not getattr(thing, "__module__", "").startswith("bert_score") or name in ("bert_score", "SCIBERT_URL_DICT"):
-            continue
-        checked.append(name)
-        if inspect.isclass(thing):
-            wanted = {key for key in vars(thing) if not key.startswith("__")}
-            assert wanted <= set(dir(getattr(ours, name))), name
-            thing = thing.__init__
-            assert [*inspect.signature(ours.BERTScorer.__init__).parameters] == [*inspect.signature(thing).parameters]
-        else:
-            parameters = [[*inspect.signature(getattr(one, name)).parameters] for one in (ours, theirs)]
-            assert parameters[0] == parameters[1], name
-    assert len(checked) >= 7
-    assert ours.lang2model is compat.utils.lang2model
+FUNCTIONS = ("bert_cos_score_idf", "get_hash", "get_idf_dict", "get_model", "get_tokenizer", "sent_encode")
+
+
+def test_every_name_has_its_arguments() -> None:
+    pairs: list[tuple[Any, Any]] = [
+        (getattr(compat, name), getattr(bert_score, name)) for name in ("score", "plot_example")
+    ]
+    for name in FUNCTIONS:
+        pairs.append((getattr(compat.utils, name), getattr(bert_score.utils, name)))
+    pairs.append((compat.BERTScorer.__init__, bert_score.BERTScorer.__init__))
+    for ours, theirs in pairs:
+        assert [*inspect.signature(ours).parameters] == [*inspect.signature(theirs).parameters], ours
+    assert all(getattr(compat, name) is getattr(compat.utils, name) for name in (*FUNCTIONS, "lang2model"))
+    wanted = {name for name in vars(bert_score.BERTScorer) if not name.startswith("__")}
+    assert wanted <= set(dir(compat.BERTScorer))
 
 
 def test_submodules_do_not_hide_the_functions() -> None:
@@ -215,31 +210,9 @@ def test_the_functions_below_are_theirs(tiny_model: Callable[[str], str], family
     texts = [*CANDIDATES, *REFERENCES]
     for text in texts:
         assert compat.sent_encode(tokenizer, text) == peer.sent_encode(tokenizer, text)
-        assert compat.utils.process(text, tokenizer) == peer.process(text, tokenizer)
-    assert compat.utils.process([3, 3, 5]) == {3, 5}
-    for got, want in zip(compat.utils.padding([[1, 2], [3]], 9), peer.padding([[1, 2], [3]], 9), strict=True):
-        assert torch.equal(got, want)
-    both = [module.collate_idf(texts, tokenizer, weights, device="cpu") for module in (compat.utils, peer)]
-    assert all(torch.equal(got, want) for got, want in zip(*both, strict=True))
-    for size in (-1, 2):
-        both = [
-            module.get_bert_embedding(texts, model, tokenizer, weights, size, "cpu", all_layers)
-            for module in (compat, peer)
-        ]
-        for got, want in zip(*both, strict=True):
-            torch.testing.assert_close(got, want, atol=TOLERANCE, rtol=0)
-    ids, _, _, mask = compat.utils.collate_idf(texts, tokenizer, weights)
-    both = [module.bert_encode(model, ids, mask, all_layers) for module in (compat.utils, peer)]
-    torch.testing.assert_close(*both, atol=TOLERANCE, rtol=0)
     found = compat.bert_cos_score_idf(model, REFERENCES, CANDIDATES, tokenizer, weights, all_layers=all_layers)
     alone = []  # one by one: their padding can win
     for pair in zip(REFERENCES, CANDIDATES, strict=True):
-        sides = [compat.get_bert_embedding([text], model, tokenizer, weights, all_layers=all_layers) for text in pair]
-        given: list[Any] = [part for vectors, mask, idf in sides for part in (vectors, mask, idf)] + [all_layers]
-        matched: Any = compat.utils.greedy_cos_idf(*given)
-        again = compat.utils.greedy_cos_idf(*given)  # what is given is left as it is
-        assert all(torch.equal(first, second) for first, second in zip(matched, again, strict=True))
-        close([one.reshape(-1) for one in matched], [one.reshape(-1) for one in peer.greedy_cos_idf(*given)])
         first, second = ([text] for text in pair)
         alone.append(
             peer.bert_cos_score_idf(model, first, second, tokenizer, weights, device="cpu", all_layers=all_layers)
@@ -257,26 +230,28 @@ def test_pairs_do_not_depend_on_their_batch_and_blank_ones_are_0(tiny_model: Cal
     torch.testing.assert_close(whole, single, atol=TOLERANCE, rtol=0)
     assert whole[-1].tolist() == [0, 0, 0]
     assert (whole[:-1] != 0).all()
+    weightless = compat.bert_cos_score_idf(model, others, texts, tokenizer, defaultdict(float))
+    assert not weightless.any()
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(case) or "plain")
-def test_model_and_tokenizer_of_the_scorer(
-    case: dict[str, Any], folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("b.csv").write_text(BASELINE)
-    scorer = compat.BERTScorer(**{"model_type": folder, "num_layers": 2, "nthreads": 0, **case})
-    given: Any = (["", *CANDIDATES], [["nothing"], *SEVERAL])
-    before: Any = scorer.score(*given)
-    model, tokenizer = scorer._model, scorer._tokenizer
-    assert (model is scorer._model, tokenizer is scorer._tokenizer) == (True, True)
-    close(scorer.score(*given), before)  # looking changes nothing
-    scorer._model, scorer._tokenizer = model, tokenizer
-    close(scorer.score(*given), before)  # the same by the functions above
-    scorer._model = compat.get_model(folder, 1, all_layers=False)
-    if not scorer.all_layers:
-        after: Any = scorer.score(*given)
-        assert not np.allclose(after[2], before[2], atol=TOLERANCE)
+@pytest.mark.parametrize("all_layers", [False, True])
+def test_model_and_tokenizer_of_the_scorer_are_read(all_layers: bool, folder: str) -> None:
+    ours, theirs = (module.BERTScorer(folder, 2, all_layers=all_layers) for module in (compat, bert_score))
+    before: Any = ours.score(CANDIDATES, REFERENCES)
+    assert (ours._model is ours._model, ours._tokenizer is ours._tokenizer) == (True, True)
+    ids = ours._tokenizer(CANDIDATES[:1], return_tensors="pt")
+    with torch.no_grad():
+        got, want = (scorer._model(**ids, output_hidden_states=True)[-1] for scorer in (ours, theirs))
+    torch.testing.assert_close(got, want, atol=TOLERANCE, rtol=0)
+    close(ours.score(CANDIDATES, REFERENCES), before)  # looking changes nothing
+    for name in ("_model", "_tokenizer", "idf", "lang", "model_type", "num_layers", "rescale_with_baseline"):
+        with pytest.raises(AttributeError):
+            setattr(ours, name, None)
+    ours._tokenizer.model_max_length += 1  # no text is cut there
+    close(ours.score(CANDIDATES, REFERENCES), before)
+    ours._tokenizer.model_max_length = 4
+    with pytest.raises(InputError, match="model_max_length"):
+        ours.score(CANDIDATES, REFERENCES)
 
 
 @pytest.mark.parametrize(
@@ -296,32 +271,12 @@ def test_weights_that_nothing_can_be_weighed_by_are_refused(weights: Any, folder
         compat.score(CANDIDATES, REFERENCES, folder, 2, idf=weights)
 
 
-def test_a_shorter_limit_and_weights_of_ones_own(folder: str) -> None:
+def test_weights_that_are_assigned(folder: str) -> None:
     scorer = compat.BERTScorer(folder, 2, idf=True)
     assert scorer._idf_dict is None
     scorer._idf_dict = {5: 2.0}
     assert dict(scorer._idf_dict or {}) == {5: 2.0}
     close(scorer.score(CANDIDATES, REFERENCES), compat.score(CANDIDATES, REFERENCES, folder, 2, idf={5: 2.0}))
-    plain = compat.BERTScorer(folder, 2)
-    plain._tokenizer.model_max_length = 4
-    cut = [" ".join(text.split()[:2]) for text in ("the cat sat on", "the dog sat on")]
-    long = compat.BERTScorer(folder, 2).score(cut[:1], cut[1:])
-    close(plain.score(["the cat sat on"], ["the dog sat on"]), long)
-
-
-def test_an_old_name_of_scibert(
-    tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    entry = tmp_path / "models" / "scibert_scivocab_uncased.yaml"
-    entry.parent.mkdir()
-    entry.write_text(
-        f"name: scibert_scivocab_uncased\nfamily: bert\nlicence: none\nsource: {{path: {tiny_model('bert')}}}\n"
-        "languages: [en]\nlayers: 3\nlayer: 2\nevidence: []\ndimensions: 32\nmax_tokens: 64\n"
-    )
-    monkeypatch.setenv("BSX_REGISTRY", str(tmp_path))
-    assert compat.cache_scibert("anything") == "anything"
-    assert Path(compat.cache_scibert("scibert-scivocab-uncased")) == Path(tiny_model("bert"))
-    assert compat.get_model("scibert-scivocab-uncased", 1) is not None
 
 
 WITHOUT_TORCH = """
@@ -337,7 +292,7 @@ class Hides(importlib.machinery.PathFinder):
 sys.meta_path[:] = [Hides if one is importlib.machinery.PathFinder else one for one in sys.meta_path]
 import bsx
 from bsx.cli.bert_score import call
-from bsx.compat.bert_score import BERTScorer, score, get_bert_embedding, lang2model
+from bsx.compat.bert_score import BERTScorer, score, bert_cos_score_idf, lang2model
 
 said = []
 scorer = BERTScorer("minilm")

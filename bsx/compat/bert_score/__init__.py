@@ -1,7 +1,6 @@
 """bert-score 0.3.13's interface on bsx's engine, with its numbers: import `score` or `BERTScorer` from here instead.
 
-docs/score/differences.md lists where the numbers differ and why. The submodules `score`, `scorer` and `utils` have the
-names that they have there, and so has this one.
+docs/score/differences.md lists where the numbers differ and why, and which of its names are here.
 """
 
 from bsx.compat.bert_score.score import plot_example as plot_example
@@ -9,8 +8,6 @@ from bsx.compat.bert_score.score import score as score
 from bsx.compat.bert_score.scorer import BERTScorer as BERTScorer
 from bsx.compat.bert_score.utils import __version__ as __version__
 from bsx.compat.bert_score.utils import bert_cos_score_idf as bert_cos_score_idf
-from bsx.compat.bert_score.utils import cache_scibert as cache_scibert
-from bsx.compat.bert_score.utils import get_bert_embedding as get_bert_embedding
 from bsx.compat.bert_score.utils import get_hash as get_hash
 from bsx.compat.bert_score.utils import get_idf_dict as get_idf_dict
 from bsx.compat.bert_score.utils import get_model as get_model

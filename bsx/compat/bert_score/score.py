@@ -5,16 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bsx.compat.bert_score.scorer import BERTScorer, Triple, given_weights, need_torch
-from bsx.compat.bert_score.utils import bert_cos_score_idf as bert_cos_score_idf
-from bsx.compat.bert_score.utils import cache_scibert as cache_scibert
-from bsx.compat.bert_score.utils import get_bert_embedding as get_bert_embedding
-from bsx.compat.bert_score.utils import get_hash as get_hash
-from bsx.compat.bert_score.utils import get_idf_dict as get_idf_dict
-from bsx.compat.bert_score.utils import get_model as get_model
-from bsx.compat.bert_score.utils import get_tokenizer as get_tokenizer
-from bsx.compat.bert_score.utils import lang2model as lang2model
-from bsx.compat.bert_score.utils import model2layers as model2layers
-from bsx.compat.bert_score.utils import sent_encode as sent_encode
 
 __all__ = ["plot_example", "score"]
 
@@ -63,6 +53,8 @@ def score(
         InputError: where bert-score fails an assertion.
     """
     need_torch()
+    import torch
+
     scorer = BERTScorer(
         model_type,
         num_layers,
@@ -81,7 +73,8 @@ def score(
         print("preparing IDF dict..." if isinstance(idf, bool) else "using predefined IDF dict...")
     if not isinstance(idf, bool) and idf:
         scorer._weights = given_weights(idf)
-    return scorer._score(cands, refs, verbose, return_hash)
+    p, r, f1 = map(torch.from_numpy, scorer.arrays(cands, refs, verbose))
+    return ((p, r, f1), scorer.hash) if return_hash else (p, r, f1)
 
 
 def plot_example(

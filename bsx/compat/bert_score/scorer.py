@@ -15,21 +15,12 @@ import warnings
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bsx.compat.bert_score.utils import bert_cos_score_idf as bert_cos_score_idf
-from bsx.compat.bert_score.utils import cache_scibert as cache_scibert
-from bsx.compat.bert_score.utils import get_bert_embedding as get_bert_embedding
-from bsx.compat.bert_score.utils import get_hash as get_hash
-from bsx.compat.bert_score.utils import get_idf_dict as get_idf_dict
-from bsx.compat.bert_score.utils import get_model as get_model
-from bsx.compat.bert_score.utils import get_tokenizer as get_tokenizer
-from bsx.compat.bert_score.utils import lang2model as lang2model
-from bsx.compat.bert_score.utils import model2layers as model2layers
-from bsx.compat.bert_score.utils import own_layers, own_models, spelled
-from bsx.compat.bert_score.utils import sent_encode as sent_encode
-from bsx.data.corpus import as_list, as_texts
+from bsx.compat.bert_score.utils import NO_LIMIT, get_hash, get_model, get_tokenizer, own_layers, own_models, spelled
+from bsx.data.corpus import as_list
 from bsx.data.output import atomic_path, check_picture
 from bsx.encode.idf import Idf
 from bsx.errors import InputError
@@ -108,71 +99,47 @@ class BERTScorer:
         }
         self._scorer = Scorer(model=model_type, idf=bool(idf), **settings)
         entry = self._scorer.metric.choice.entry
+        if num_layers is None and all_layers:
+            num_layers = entry.layer if entry is not None and isinstance(entry.layer, int) else self._scorer.depth
+        elif num_layers is None:
+            num_layers = self._scorer.layers[0]
         self.batch_size, self.nthreads, self.all_layers = batch_size, nthreads, all_layers
         self._model_type = model_type or (self._scorer.model if entry is None else spelled(entry))
-        self._num_layers = self._layer(num_layers)
-        self._idf, self._lang = idf, lang
+        self._num_layers, self._idf, self._lang = num_layers, idf, lang
         self._rescale_with_baseline, self._use_fast_tokenizer = rescale_with_baseline, use_fast_tokenizer
         self.device = str(self._scorer.encoders.device)
         self.baseline_path, self.use_custom_baseline = baseline_path, baseline_path is not None
         self._weights: Idf | None = None
-        self._own: dict[str, Untyped] = {}
-        self._limit: int | None = None
+        self._shown: dict[str, Untyped] = {}
         if idf_sents is not None:
             self.compute_idf(idf_sents)
 
-    @property
-    def lang(self) -> str | None:
-        """The language that was given."""
-        return self._lang
-
-    @property
-    def idf(self) -> bool:
-        """Whether tokens weigh their idf."""
-        return self._idf
-
-    @property
-    def model_type(self) -> str:
-        """The model, as it was given or chosen for the language."""
-        return self._model_type
-
-    @property
-    def num_layers(self) -> int:
-        """The layer that is scored; with ``all_layers`` the model's best, or its last where none is known."""
-        return self._num_layers
-
-    def _layer(self, given: int | None) -> int:
-        if given is not None:
-            return given
-        entry = self._scorer.metric.choice.entry
-        known = entry.layer if entry is not None and isinstance(entry.layer, int) else self._scorer.depth
-        return known if self.all_layers else self._scorer.layers[0]
+    # Read only, as there: no score would follow a change.
+    lang = property(attrgetter("_lang"), doc="The language that was given.")
+    idf = property(attrgetter("_idf"), doc="Whether tokens weigh their idf.")
+    model_type = property(attrgetter("_model_type"), doc="The model, as it was given or chosen for the language.")
+    num_layers = property(
+        attrgetter("_num_layers"),
+        doc="The layer that is scored; with ``all_layers`` the model's best, or its last where none is known.",
+    )
+    rescale_with_baseline = property(attrgetter("_rescale_with_baseline"), doc="Whether scores are rescaled.")
+    use_fast_tokenizer = property(attrgetter("_use_fast_tokenizer"), doc="What was given.")
 
     @property
     def _model(self) -> Untyped:
-        """The encoder up to the layer that is scored, as a torch module; one that is assigned is scored with."""
-        if "model" not in self._own:
+        """The encoder up to the layer that is scored, as a torch module; scores are computed by bsx's own."""
+        if "model" not in self._shown:
             need_torch()
-            made = get_model(self.model_type, self.num_layers, self.all_layers).to(self.device)
-            self._own.setdefault("shown_model", made)
-        return self._own.get("model", self._own.get("shown_model"))
-
-    @_model.setter
-    def _model(self, model: Untyped) -> None:
-        self._own["model"] = model
+            self._shown["model"] = get_model(self.model_type, self.num_layers, self.all_layers).to(self.device)
+        return self._shown["model"]
 
     @property
     def _tokenizer(self) -> Untyped:
-        """The tokenizer of transformers; one that is assigned, or gets another length limit, is scored with."""
-        if "tokenizer" not in self._own and "shown_tokenizer" not in self._own:
+        """The tokenizer of transformers; scores are computed by bsx's own, which cuts texts at the model's limit."""
+        if "tokenizer" not in self._shown:
             need_torch()
-            made = self._own["shown_tokenizer"] = get_tokenizer(self.model_type)
-            self._limit = made.model_max_length
-        return self._own.get("tokenizer", self._own.get("shown_tokenizer"))
-
-    @_tokenizer.setter
-    def _tokenizer(self, tokenizer: Untyped) -> None:
-        self._own["tokenizer"] = tokenizer
+            self._shown["tokenizer"] = get_tokenizer(self.model_type)
+        return self._shown["tokenizer"]
 
     @property
     def _idf_dict(self) -> defaultdict[int, float] | None:
@@ -184,16 +151,6 @@ class BERTScorer:
     @_idf_dict.setter
     def _idf_dict(self, weights: Mapping[int, float] | None) -> None:
         self._weights = None if weights is None else given_weights(weights)
-
-    @property
-    def rescale_with_baseline(self) -> bool:
-        """Whether scores are rescaled."""
-        return self._rescale_with_baseline
-
-    @property
-    def use_fast_tokenizer(self) -> bool:
-        """What was given."""
-        return self._use_fast_tokenizer
 
     @property
     def baseline_vals(self) -> torch.Tensor:
@@ -249,16 +206,11 @@ class BERTScorer:
             MissingExtraError: without torch, whose tensors are returned.
         """
         need_torch()
+        import torch
+
         del batch_size
         if self.idf and self._weights is None:
             raise InputError("IDF weights are not computed: give idf_sents, or call compute_idf")
-        return self._score(cands, refs, verbose, return_hash)
-
-    def _score(
-        self, cands: Sequence[str], refs: Sequence[str] | Sequence[Sequence[str]], verbose: bool, return_hash: bool
-    ) -> Triple | tuple[Triple, str]:
-        import torch
-
         p, r, f1 = map(torch.from_numpy, self.arrays(cands, refs, verbose))
         return ((p, r, f1), self.hash) if return_hash else (p, r, f1)
 
@@ -266,50 +218,24 @@ class BERTScorer:
         self, cands: Sequence[str], refs: Sequence[str] | Sequence[Sequence[str]], verbose: bool = False
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         """Score candidates as `score` does, without torch: P, R and F1 as arrays (n,), or (layers, n)."""
+        limit = self._scorer.tokenizer.max_tokens or NO_LIMIT
+        if "tokenizer" in self._shown and self._tokenizer.model_max_length < limit:
+            raise InputError(
+                f"model_max_length was lowered, but texts are cut at the model's limit of {limit} tokens: leave it, or "
+                "call bert_cos_score_idf, which reads the tokenizer that it is given"
+            )
         self._scorer.metric.given_idf = self._weights if self.idf else None
         groups = [text if isinstance(text, str) else list(text) for text in as_list(refs, "refs")]
         if verbose:
             print("calculating scores...")
         began = time.perf_counter()
-        changed = self._limit is not None and self._own["shown_tokenizer"].model_max_length != self._limit
-        if changed or {"model", "tokenizer"} & set(self._own):
-            figures, signature = self._with_own(as_texts(cands, "cands"), groups, verbose), ""
-        else:
-            scores = self._scorer.score(cands, groups)
-            figures, signature = (scores.precision, scores.recall, scores.f1), str(scores.signature)
+        scores = self._scorer.score(cands, groups)
         if verbose:
             seconds = time.perf_counter() - began
             pairs = sum(1 if isinstance(group, str) else len(group) for group in groups)
             print(f"done in {seconds:.2f} seconds, {pairs / seconds:.2f} sentences/sec")
-            if signature:
-                print(signature, file=sys.stderr)
-        return figures
-
-    def _with_own(
-        self, cands: Sequence[str], groups: Sequence[str | Sequence[str]], verbose: bool
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-        """Score with the model and tokenizer that were assigned, whatever they are."""
-        import torch
-
-        several = [[group] if isinstance(group, str) else as_texts(group, "refs") for group in groups]
-        if len(cands) != len(several) or not all(several):
-            raise InputError(f"{len(cands)} candidates and {len(several)} references: each needs one or several")
-        weights: defaultdict[int, float] | None = self._idf_dict if self.idf else None
-        if weights is None:
-            weights = defaultdict(
-                lambda: 1.0, dict.fromkeys((self._tokenizer.sep_token_id, self._tokenizer.cls_token_id), 0.0)
-            )
-        texts = [text for group in several for text in group]
-        copies = [text for text, group in zip(cands, several, strict=True) for _ in group]
-        result = bert_cos_score_idf(
-            self._model, texts, copies, self._tokenizer, weights, verbose, self.batch_size, all_layers=self.all_layers
-        )
-        best = torch.stack([part.amax(-2) for part in torch.split(result, [*map(len, several)], dim=-2)], dim=-2)
-        if self.rescale_with_baseline:
-            baseline = self.baseline_vals
-            best = torch.where(best.any(-1, keepdim=True), (best - baseline) / (1 - baseline), best)
-        p, r, f1 = (item.contiguous().numpy() for item in best.float().unbind(-1))
-        return p, r, f1
+            print(scores.signature, file=sys.stderr)
+        return scores.precision, scores.recall, scores.f1
 
     def plot_example(self, candidate: str, reference: str, fname: str = "") -> None:
         """Draw the cosines of all tokens of a pair but special ones, and show or save the picture.
