@@ -1,4 +1,4 @@
-"""Curves of factors and what acts through people, on published scores: python benchmarks/bends.py DATA.
+"""Curves of factors on published scores: python benchmarks/bends.py DATA.
 
 DATA holds the tables of Kaster, Zhao & Eger 2021 (wmt-en.tsv and sts-en.tsv). Writes benchmarks/agreement/bends.md.
 """
@@ -19,7 +19,6 @@ from bsx.data.output import atomic_text
 TABLES = {"wmt-en": "WMT15-17, into English", "sts-en": "STS benchmark, English"}
 FACTORS = ["sem", "syn", "bleu", "morph"]
 METRICS = ["bert", "mover", "sbert", "sbert_wk", "bleurt", "laser", "mUSE", "labse", "mSBERT"]
-RESAMPLES = 1000
 
 
 def curves(result: DisentangleResult) -> str:
@@ -33,21 +32,9 @@ def curves(result: DisentangleResult) -> str:
     return rows_of(rows[0], rows[1:], range(1, len(rows[0])))
 
 
-def paths(result: DisentangleResult) -> str:
-    rows: list[Sequence[str]] = [("metric", "factor", "through SEM", "", "beside it", "", "total", "share through SEM")]
-    for path in result.mediation:
-        ends = [f"{low:.3f} to {high:.3f}" for low, high in (path.indirect_ci, path.direct_ci)]
-        share = "" if path.share != path.share else f"{100 * path.share:.0f} %"
-        cells = [f"{path.indirect:.3f}", ends[0], f"{path.direct:.3f}", ends[1], f"{path.total:.3f}", share]
-        rows.append((path.metric, path.factor, *cells))
-    return rows_of(rows[0], rows[1:], range(2, len(rows[0])))
-
-
 def part(data: Path, name: str, folder: Path) -> list[str]:
     table = read_columns(data / f"{name}.tsv", [*METRICS, *FACTORS], texts=["sentence1", "sentence2"])
-    result = disentangle(
-        table, METRICS, FACTORS, spline=FACTORS, mediator="sem", bootstrap=RESAMPLES, correction="holm"
-    )
+    result = disentangle(table, METRICS, FACTORS, spline=FACTORS, correction="holm")
     result.plot(folder / f"bends-{name}.svg", chart="The curve of sem")
     return [
         f"## {TABLES[name]}: {result.n:,} pairs",
@@ -56,23 +43,18 @@ def part(data: Path, name: str, folder: Path) -> list[str]:
         f"with p for no curve (Holm, {len(result.bends)} tests).",
         curves(result),
         f"![Curves of SEM](bends-{name}.svg)",
-        "Coefficients of the other factors, divided into what goes through SEM and what does not.",
-        paths(result),
     ]
 
 
-HEAD = """# Curves of factors, and what acts through people
+HEAD = """# Curves of factors
 
-The regressions of Kaster, Zhao & Eger 2021 on their published scores, asked two further questions. Do the factors
-act in straight lines? Each is bent by a natural spline with five knots, and the gain measured on new rows too, with the
-same folds. And what of a factor's coefficient goes through the human score (SEM)? Its coefficient without SEM is
-divided into the part that goes through SEM and the part beside it, with bootstrap intervals of whole sets of rows that
-share a text.
-[docs/explain/disentangling.md](../../docs/explain/disentangling.md) explains both, and what must be assumed.
+The regressions of Kaster, Zhao & Eger 2021 on their published scores, asked a further question: do the factors act in
+straight lines? Each is bent by a natural spline with five knots, and the gain measured on new rows too, with the same
+folds. [docs/explain/disentangling.md](../../docs/explain/disentangling.md) explains it.
 
 ```console
 $ python benchmarks/bends.py DATA
-$ bsx disentangle DATA/wmt-en.tsv --columns bleurt --factor-columns sem,syn,bleu,morph --spline sem,bleu --mediator sem
+$ bsx disentangle DATA/wmt-en.tsv --columns bleurt --factor-columns sem,syn,bleu,morph --spline sem,bleu
 ```
 
 The second command repeats a part by hand.
@@ -90,11 +72,6 @@ FINDINGS = """What to read from it:
 - Metrics made of sentence vectors are concave in SEM, most of all on STS (SBERT and mUSE +.04): they tell unrelated
   pairs from half-related ones and hardly tell good paraphrases from better ones, as one standard deviation from SEM
   0 to 1 and the same from 2 to 5 show.
-- On WMT, of the coefficient that LEX has without SEM, 17 % goes through SEM in BERTScore and MoverScore, and 42 to
-  44 % in BLEURT, SBERT and mSBERT. The rest is beside the human score, at most: noise in it counts as beside. On
-  STS it is 7 % for BERTScore and 90 % for mSBERT, whose R² of .91 suggests that it was trained on these pairs.
-- SYN goes through SEM with a negative sign on STS: beside LEX and MOR, pairs alike in structure mean less the same
-  there.
 """
 
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.present.markdown import rows_of
 from bsx.data.columns import read_columns
 from bsx.data.output import atomic_text
@@ -52,12 +51,6 @@ def corrected(
     return found
 
 
-def tipping(result: DisentangleResult, metric: str, factor: str) -> str:
-    point = next(p for p in result.tipping if (p.metric, p.factor) == (metric, factor))
-    gone = point.insignificant_below
-    return "never" if gone is None else "n.s." if gone >= 1 else f"{gone:.2f}"
-
-
 def part(data: Path, name: str) -> list[str]:
     title, factors = TABLES[name]
     with (data / f"{name}.tsv").open(encoding="utf-8") as stream:
@@ -65,18 +58,18 @@ def part(data: Path, name: str) -> list[str]:
     metrics = [column for column in columns if column not in NOT_METRICS]
     factors = [factor for factor in factors if factor in columns]
     table = read_columns(data / f"{name}.tsv", [*metrics, *factors], texts=["sentence1", "sentence2"])
-    result = disentangle(table, metrics, factors, control=["length"])
+    result = disentangle(table, metrics, factors, controls=["length"])
     controls = result.variant("controls")
     lex = factors[2]
     at = {value: corrected(table, metrics, factors, value) for value in RELIABILITIES}
-    rows = [["metric", "LEX", *(f"at {value:g}" for value in RELIABILITIES), "LEX gone below", "SYN gone below"]]
+    rows = [["metric", "LEX", *(f"at {value:g}" for value in RELIABILITIES)]]
     held_back = [factor for factor in ("syn", "morph") if factor in factors]
     names = {"syn": "SYN", "morph": "MOR"}
     lengths = [["metric", *(cell for factor in held_back for cell in (names[factor], f"{names[factor]} with length"))]]
     for fit in result.results:
         own = cell(fit.coef[lex], fit.significant[lex])
         now = [at[value][fit.metric][2] for value in RELIABILITIES]
-        rows.append([fit.metric, own, *now, tipping(result, fit.metric, lex), tipping(result, fit.metric, "syn")])
+        rows.append([fit.metric, own, *now])
         held = controls[fit.metric]
         cells = [fit.metric]
         for factor in held_back:
@@ -85,16 +78,12 @@ def part(data: Path, name: str) -> list[str]:
                 cell(held.coef[factor], held.significant[factor]),
             ]
         lengths.append(cells)
-    lowest = {point.metric: f"{point.metric} {point.lowest:.2f}" for point in result.tipping}
     return [
         f"## {title}: {result.n:,} pairs",
         "",
         f"Standard errors: {result.se}; {result.se_reason}.",
         "",
         rows_of(rows[0], rows[1:], range(1, len(rows[0]))),
-        "",
-        "Reliabilities were tried as far as the factors would not explain more than all of a metric: "
-        f"{', '.join(lowest.values())}.",
         "",
         rows_of(lengths[0], lengths[1:], range(1, len(lengths[0]))),
         "",
@@ -112,8 +101,7 @@ HEAD = """# What noise in human judgments does to the published regressions
 SEM, the factor of meaning in Kaster, Zhao & Eger 2021, is a human score, and the paper does not say how reliable it is.
 A factor with noise takes too small a coefficient, and factors that go with it, LEX first, take over what is missing.
 Here the regressions of the paper's published scores are corrected by the method of moments for several assumed
-reliabilities of SEM, with standard errors for rows that share a text. A star is p >= .05. "Gone below" is the
-reliability of SEM below which the coefficient is no longer significant.
+reliabilities of SEM, with standard errors for rows that share a text. A star is p >= .05.
 
 ```console
 $ python benchmarks/measurement_error.py DATA

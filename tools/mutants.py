@@ -39,8 +39,8 @@ AREAS = {
     "disentangling": (7, ["analysis/disentangling"]),
     "models": (8, ["bsx/models"]),
 }
-# What runs in environments of its own, and features that are about to go.
-NOT_DRAWN = ("workers/", "mediation.py", "noise.py")
+# What runs in environments of its own.
+NOT_DRAWN = ("workers/",)
 # Checks of the code itself and of whole pages, which a copy with switches cannot pass.
 NOT_RUN = [f"--ignore=tests/test_{name}.py" for name in ("docs", "notebooks", "packaging", "rooms", "words", "types")]
 NOT_RUN += [f"--ignore=tests/{name}.py" for name in ("test_signatures", "data/test_writes", "data/test_readers")]

@@ -13,8 +13,7 @@ import numpy as np
 
 from bsx.analysis.disentangling.bends import bent_notices, find_bends
 from bsx.analysis.disentangling.bootstrap import Draws, bootstrap_regressions, widened
-from bsx.analysis.disentangling.further import Further, with_lengths
-from bsx.analysis.disentangling.mediation import mediate
+from bsx.analysis.disentangling.further import answered, with_lengths
 from bsx.analysis.disentangling.noise import with_repeats
 from bsx.analysis.disentangling.result import (
     CONDITION_LIMIT,
@@ -76,7 +75,7 @@ def disentangle(
         settings: see `DisentangleSettings`; how standard errors are chosen and computed say
             `bsx.analysis.disentangling.standard_errors.choose_errors` and `bsx.analysis.stats.regression.fit_ols` with
             their references. The paper's are ``classic``. ``controls="length"`` is computed from the texts unless there
-            is such a column. The mediation divides coefficients with ``bootstrap`` resamples, or 1000.
+            is such a column.
 
     Returns:
         The fits, with what to know about them in ``warnings``.
@@ -89,21 +88,18 @@ def disentangle(
     settings.check(metrics, factors)
     table, controls = with_lengths(with_repeats(table, settings.repeats), settings.controls)
     numbers = [*metrics, *factors, *(name for names in settings.repeats.values() for name in names), *controls]
-    levels = (settings.cluster, settings.group, *settings.within, *settings.random)
+    levels = (settings.cluster, settings.group, *settings.within)
     wanted = [name for name in dict.fromkeys(levels) if name is not None]
     columns, labels, omitted = numeric_columns(table, numbers, wanted, nan=settings.nan)
     errors = choose_errors(table, numbers, len(factors), settings, omitted)
     result = replace(_fit_all(columns, metrics, factors, errors, settings), omitted=omitted)
     if settings.group is not None:
         result = _with_groups(result, columns, settings.group, labels[settings.group], errors, settings)
-    result = Further(table, columns, labels, numbers, omitted, errors, settings, controls).of(result)
+    result = answered(result, table, columns, labels, numbers, errors, settings, controls)
     bent = bent_notices(metrics, factors, columns, result.results, errors, settings)
     result = replace(result, warnings=(*result.warnings, *bent))
     if settings.spline:
         result = replace(result, bends=find_bends(metrics, factors, columns, errors, settings))
-    if settings.mediator is not None:
-        x, y = (standardised(columns, names) for names in (factors, metrics))
-        result = replace(result, mediation=mediate(metrics, factors, settings.mediator, x, y, errors, settings))
     return result
 
 

@@ -1,31 +1,20 @@
-"""Questions behind a table of coefficients: noise in factors, groups, length and other controls, random intercepts."""
+"""Questions behind a table of coefficients: noise in factors, groups, levels, length and other controls."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from bsx.analysis.disentangling.noise import (
-    Moments,
-    ReliabilityEstimate,
-    cronbach,
-    human_factors,
-    reference,
-    shared_errors,
-    simex,
-    stated,
-    tipping_points,
-)
-from bsx.analysis.disentangling.result import DisentangleResult, Reliability, SharedErrors, TippingPoint, Variant
+from bsx.analysis.disentangling.noise import corrected, cronbach, reference, stated
+from bsx.analysis.disentangling.result import DisentangleResult, Reliability
 from bsx.analysis.disentangling.settings import DisentangleSettings
 from bsx.analysis.disentangling.standard_errors import SEGMENTS, Errors, complete_rows
-from bsx.analysis.disentangling.variants import make_variant, random_effects, random_intercepts
-from bsx.analysis.disentangling.within import simpson, within, within_and_between
-from bsx.analysis.stats.folds import Rows
-from bsx.analysis.stats.regression import Ols, refuse_collinear
+from bsx.analysis.disentangling.variants import make_variant, random_effects
+from bsx.analysis.disentangling.within import simpson, within
+from bsx.analysis.stats.regression import refuse_collinear
 from bsx.data import cells
 from bsx.data.columns import Labels, TableLike, column_names, standardised
 from bsx.data.long import SYSTEM
@@ -107,238 +96,108 @@ def mostly_length(columns: Mapping[str, Array], measured: Mapping[str, Array]) -
     return results
 
 
-@dataclass(frozen=True, eq=False)
-class Further:
-    """The data that a result was fitted to.
+def answered(
+    result: DisentangleResult,
+    table: TableLike,
+    columns: Mapping[str, Array],
+    labels: Mapping[str, Labels],
+    numbers: Sequence[str],
+    errors: Errors,
+    settings: DisentangleSettings,
+    controls: Sequence[str],
+) -> DisentangleResult:
+    """Return a result with the other estimates that were asked for, and what every run looks for.
 
-    Attributes:
+    Args:
+        result: of all rows and groups.
         table: as it was given, with repeated factors and lengths.
         columns: numbers of the rows fitted.
         labels: of the same rows.
         numbers: names of columns a row may not miss.
-        omitted: rows that do.
         errors: standard errors.
         settings: what was asked.
         controls: columns to hold constant; ``length`` stands for two.
+
+    Raises:
+        InputError: for reliabilities that the data rule out, or what `bsx.analysis.disentangling.within.within` and
+            controls refuse.
     """
+    metrics, factors = [fit.metric for fit in result.results], list(result.factors)
+    y, x = (standardised(columns, names) for names in (metrics, factors))
+    rows = complete_rows(table, numbers, len(table[numbers[0]]), result.omitted)
+    defined = errors.defined_for(x)
+    present = set(column_names(table)) - set(numbers)
 
-    table: TableLike
-    columns: Mapping[str, Array]
-    labels: Mapping[str, Labels]
-    numbers: Sequence[str]
-    omitted: int
-    errors: Errors
-    settings: DisentangleSettings
-    controls: Sequence[str]
-
-    def of(self, result: DisentangleResult) -> DisentangleResult:
-        """Return the result with all that was asked for."""
-        asked = self.settings
-        metrics, factors = [fit.metric for fit in result.results], list(result.factors)
-        y, x = (standardised(self.columns, names) for names in (metrics, factors))
-        errors = self.errors.defined_for(x)
-        notices = [*result.warnings, *self._lengths(factors)]
-        known = self._reliability(factors, len(x))
-        variants = self._corrected(metrics, factors, x, y, known, errors)
-        noisy = {factors[place]: known for place in known}
-        noisy |= {name: known for name in human_factors(factors) if name not in noisy}
-        tipping: list[TippingPoint] = []
-        for name, others in noisy.items() if len(factors) > 1 else ():
-            rest = {place: reliability for place, reliability in others.items() if factors[place] != name}
-            tipping += tipping_points(metrics, factors, x, y, name, rest, errors, result.alpha, result.confidence)
-        if asked.group is not None and len(factors) > 1:
-            for name in noisy:
-                tipping += self._by_group(metrics, factors, name, noisy[name], asked.group, result)
-        levels = (result.alpha, result.confidence)
-        shared: list[SharedErrors] = []
-        for name, repeats in asked.repeats.items():
-            own = shared_errors(metrics, factors, x, y, name, len(set(repeats)), known, errors, *levels)
-            notices.append(self._shared(name, known[factors.index(name)].value, own))
-            shared += own
-        unstated = [name for name in noisy if factors.index(name) not in known]
-        notices += [self._unstated(name, tipping) for name in unstated]
-        if asked.group is not None:
-            labels = self.labels[asked.group]
-            variants += within_and_between(metrics, factors, x, y, asked.group, labels, errors, asked)
-            rows, fits = self._group_fits(metrics, factors, labels, result)
-            variants += random_effects(metrics, factors, asked.group, fits, rows, self.errors, asked)
-        notices += self._pooled(metrics, factors, x, y, errors)
-        if asked.within:
-            inside = {name: self._levels(name) for name in asked.within}
-            variants.append(within(metrics, factors, x, y, inside, errors, asked))
-        if self.controls:
-            variants.append(self._controlled(metrics, y, [*factors, *self.controls]))
-        if asked.random:
-            crossed = {name: self._levels(name) for name in asked.random}
-            variant, said = random_intercepts(metrics, factors, x, y, crossed, asked)
-            variants.append(variant)
-            notices += said
-        return replace(
-            result,
-            warnings=tuple(notices),
-            reliability=tuple(
-                Reliability(reliability.factor, reliability.value, reliability.source) for reliability in known.values()
-            ),
-            simex=asked.simex,
-            variants=tuple(variants),
-            tipping=tuple(tipping),
-            shared=tuple(shared),
-        )
-
-    def _group_fits(
-        self, metrics: Sequence[str], factors: Sequence[str], labels: Labels, result: DisentangleResult
-    ) -> tuple[dict[str, Rows], dict[str, list[Ols]]]:
-        """Return group -> its rows, and group -> its own regressions of the metrics."""
-        rows, fits = {}, {}
-        for name in result.groups:
-            rows[name] = np.flatnonzero([label == name for label in labels])
-            own = {column: self.columns[column][rows[name]] for column in (*metrics, *factors)}
-            y, x = (standardised(own, names) for names in (metrics, factors))
-            intercept = self.settings.intercept
-            errors = self.errors.of(rows[name]).defined_for(x, intercept=intercept)
-            fits[name] = [errors.fit(column, x, intercept=intercept) for column in y.T]
-        return rows, fits
-
-    def _levels(self, name: str) -> Labels:
-        """Return the level of each row fitted; a segment is one of its language pair, and a blank cell one of its own.
-
-        Columns that were asked for have no blank cells.
-        """
-        present = set(column_names(self.table)) - set(self.numbers)
-        rows = complete_rows(self.table, self.numbers, len(self.table[self.numbers[0]]), self.omitted)
-        column = list(self.table[name])
-        labels = ["" if cells.is_missing(column[i]) else cells.spelled(column[i]) for i in rows]
-        labels = [label or f"\0{place}" for place, label in enumerate(labels)]
+    def levels(name: str) -> Labels:
+        """Return the level of each row; a segment is one of its language pair, and a blank cell one of its own."""
+        column = list(table[name])
+        own = ["" if cells.is_missing(column[i]) else cells.spelled(column[i]) for i in rows]
+        own = [label or f"\0{place}" for place, label in enumerate(own)]
         if name not in SEGMENTS or "lp" not in present:
-            return labels
-        pairs = list(self.table["lp"])
-        return [f"{pairs[i]}\t{label}" for i, label in zip(rows, labels, strict=True)]
+            return own
+        pairs = list(table["lp"])
+        return [f"{pairs[i]}\t{label}" for i, label in zip(rows, own, strict=True)]
 
-    def _pooled(
-        self, metrics: Sequence[str], factors: Sequence[str], x: Array, y: Array, errors: Errors
-    ) -> list[Notice]:
-        """Return whether pooling hides what is so within groups, segments and systems, where rows share them."""
-        present = [name for name in column_names(self.table) if name not in self.numbers]
-        found = {self.settings.group: self.labels[self.settings.group]} if self.settings.group is not None else {}
-        for names in (SEGMENTS, (SYSTEM,)):
-            for name in names:
-                if name in present and name not in found:
-                    labels = self._levels(name)
-                    if len(set(labels)) < len(labels):
-                        found[name] = labels
-                        break
-        return [
-            notice
-            for name, labels in found.items()
-            for notice in simpson(metrics, factors, x, y, name, labels, errors, self.settings, len(found))
-        ]
+    notices, variants = list(result.warnings), []
+    measured = {name: values[rows] for name, values in lengths(table).items()}
+    if measured:
+        shares = mostly_length({name: columns[name] for name in factors}, measured)
+        notices += [Notice("mostly-length", name, {"share": share}) for name, share in shares.items()]
 
-    def _by_group(
-        self,
-        metrics: Sequence[str],
-        factors: Sequence[str],
-        noisy: str,
-        known: Mapping[int, ReliabilityEstimate],
-        group: str,
-        result: DisentangleResult,
-    ) -> list[TippingPoint]:
-        """Return the tipping points within each group, whose columns are standardised anew, as its regression has them.
-
-        Noise counts as much in all groups: a stated reliability is that of every one.
-        """
-        results = []
-        rest = {place: reliability for place, reliability in known.items() if factors[place] != noisy}
-        for name in result.groups:
-            rows = np.flatnonzero([label == name for label in self.labels[group]])
-            own = {column: self.columns[column][rows] for column in (*metrics, *factors)}
-            y, x = (standardised(own, names) for names in (metrics, factors))
-            errors, levels = self.errors.of(rows).defined_for(x), (result.alpha, result.confidence)
-            here = {
-                place: replace(reliability, influence=reliability.influence[rows])
-                for place, reliability in rest.items()
-            }
-            results += tipping_points(metrics, factors, x, y, noisy, here, errors, *levels, group=name)
-        return results
-
-    def _reliability(self, factors: Sequence[str], rows: int) -> dict[int, ReliabilityEstimate]:
-        known = {}
-        for name, value in self.settings.reliabilities.items():
-            known[list(factors).index(name)] = stated(name, value, rows)
-        for name, columns in self.settings.repeats.items():
-            known[list(factors).index(name)] = cronbach(name, {column: self.columns[column] for column in columns})
-        return known
-
-    def _corrected(
-        self,
-        metrics: Sequence[str],
-        factors: Sequence[str],
-        x: Array,
-        y: Array,
-        known: Mapping[int, ReliabilityEstimate],
-        errors: Errors,
-    ) -> list[Variant]:
-        if not known:
-            return []
-        said = "; ".join(f"{one.factor} {one.value:.3f}, {one.source}" for one in known.values())
-        scale = "per sd of the noise-free factor"
-        result = Moments(x, y, known, errors).correct(known)
-        if float(result.r2.max()) > 1:
-            metric = metrics[int(result.r2.argmax())]
+    known = {factors.index(name): stated(name, value, len(x)) for name, value in settings.reliabilities.items()}
+    for name, repeated in settings.repeats.items():
+        known[factors.index(name)] = cronbach(name, {column: columns[column] for column in repeated})
+    if known:
+        of = "; ".join(f"{one.factor} {one.value:.3f}, {one.source}" for one in known.values())
+        found = corrected(x, y, known, defined)
+        if float(found.r2.max()) > 1:
             raise InputError(
-                f"reliability {said}: too low to be true: without that noise the factors would explain "
-                f"{100 * result.r2.max():.0f} % of {metric}"
+                f"reliability {of}: too low to be true: without that noise the factors would explain "
+                f"{100 * found.r2.max():.0f} % of {metrics[int(found.r2.argmax())]}"
             )
-        all_of_them = [("errors-in-variables", f"method of moments, reliability of {said}; {scale}", result)]
-        if simulations := self.settings.simex:
-            simulated = simex(x, y, known, errors, simulations=simulations, seed=self.settings.seed)
-            what = f"SIMEX, {simulations} simulations, quadratic extrapolation, reliability of {said}; {scale}"
-            all_of_them.append(("simex", what, simulated))
-        return [
-            make_variant(name, what, metrics, factors, one.coef, one.se, reference(errors), self.settings, r2=one.r2)
-            for name, what, one in all_of_them
-        ]
+        what = f"method of moments, reliability of {of}; per sd of the noise-free factor"
+        figures = (found.coef, found.se, reference(defined), settings)
+        variants.append(make_variant("errors-in-variables", what, metrics, factors, *figures, r2=found.r2))
 
-    def _controlled(self, metrics: Sequence[str], y: Array, names: Sequence[str]) -> Variant:
-        x = standardised(self.columns, names)
-        refuse_collinear(names, x)
-        errors = self.errors.defined_for(x)
-        fits = [errors.fit(column, x) for column in y.T]
-        coef, se, df = (np.array([getattr(fit, what) for fit in fits]) for what in ("coef", "se", "reference_df"))
-        return make_variant(
-            "controls",
-            f"with {', '.join(self.controls)} held constant ({errors.kind} standard errors)",
-            metrics,
-            names,
-            coef,
-            se,
-            need("scipy.stats", "the regression").t(df),  # with infinitely many degrees of freedom the normal
-            self.settings,
-            r2=np.array([fit.r2 for fit in fits]),
+    searched: dict[str, Labels] = {}
+    if settings.group is not None:
+        searched[settings.group] = labels[settings.group]
+        places, fits = {}, {}
+        for name in result.groups:
+            places[name] = np.flatnonzero([label == name for label in labels[settings.group]])
+            part = {column: columns[column][places[name]] for column in (*metrics, *factors)}
+            own_y, own_x = (standardised(part, names) for names in (metrics, factors))
+            own = errors.of(places[name]).defined_for(own_x, intercept=settings.intercept)
+            fits[name] = [own.fit(column, own_x, intercept=settings.intercept) for column in own_y.T]
+        variants += random_effects(metrics, factors, settings.group, fits, places, errors, settings)
+
+    for names in (SEGMENTS, (SYSTEM,)):
+        for name in (name for name in names if name in present and name not in searched):
+            own_levels = levels(name)
+            if len(set(own_levels)) < len(own_levels):
+                searched[name] = own_levels
+                break
+    for name, of_rows in searched.items():
+        notices += simpson(metrics, factors, x, y, name, of_rows, defined, settings, len(searched))
+
+    if settings.within:
+        by_column = {name: levels(name) for name in settings.within}
+        variants.append(within(metrics, factors, x, y, by_column, defined, settings))
+    if controls:
+        every = [*factors, *controls]
+        held = standardised(columns, every)
+        refuse_collinear(every, held)
+        own = errors.defined_for(held)
+        ols = [own.fit(column, held) for column in y.T]
+        coef, se, df, r2 = (
+            np.array([getattr(fit, what) for fit in ols]) for what in ("coef", "se", "reference_df", "r2")
         )
-
-    def _lengths(self, factors: Sequence[str]) -> list[Notice]:
-        measured = lengths(self.table)
-        if not measured:
-            return []
-        rows = complete_rows(self.table, self.numbers, len(next(iter(measured.values()))), self.omitted)
-        own = {name: values[rows] for name, values in measured.items()}
-        result = mostly_length({name: self.columns[name] for name in factors}, own)
-        return [Notice("mostly-length", name, {"share": share}) for name, share in result.items()]
-
-    def _unstated(self, name: str, tipping: Sequence[TippingPoint]) -> Notice:
-        own = [point for point in tipping if point.noisy == name and not point.group]
-        vanish = sorted(
-            ((point.insignificant_below, point) for point in own if 0 < (point.insignificant_below or 0) < 1),
-            key=lambda pair: -(pair[0] or 0),
-        )
-        points = [{"metric": one.metric, "factor": one.factor, "below": value} for value, one in vanish]
-        return Notice("noise-unstated", name, {"vanish": points})
-
-    def _shared(self, name: str, alpha: float, points: Sequence[SharedErrors]) -> Notice:
-        changes = [
-            {"metric": one.metric, "factor": one.factor, "at": one.changes_at}
-            for one in sorted(points, key=lambda point: point.changes_at or 0)
-            if one.changes_at is not None and one.factor != name
-        ]
-        steps = next(([[step, value] for step, value, *_ in one.curve] for one in points), [])
-        return Notice("shared-errors", name, {"alpha": alpha, "reliability": steps, "changes": changes})
+        student = need("scipy.stats", "the regression").t(df)  # the normal with infinitely many degrees of freedom
+        what = f"with {', '.join(controls)} held constant ({own.kind} standard errors)"
+        variants.append(make_variant("controls", what, metrics, every, coef, se, student, settings, r2=r2))
+    return replace(
+        result,
+        warnings=tuple(notices),
+        reliability=tuple(Reliability(one.factor, one.value, one.source) for one in known.values()),
+        variants=tuple(variants),
+    )

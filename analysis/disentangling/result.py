@@ -193,39 +193,6 @@ class Bend:
 
 
 @dataclass(frozen=True)
-class MediatedPath:
-    """How a factor's coefficient in a metric divides, the other factors held constant.
-
-    Attributes:
-        metric: the response.
-        factor: the factor.
-        mediator: what may lie between, such as the human score.
-        on_mediator: coefficient of the factor in the mediator (a).
-        of_mediator: coefficient of the mediator in the metric (b).
-        indirect: a · b.
-        indirect_ci: its percentile interval over resamples.
-        direct: coefficient of the factor in the metric beside the mediator.
-        direct_ci: its interval.
-        total: coefficient of the factor without the mediator, indirect + direct.
-        total_ci: its interval.
-        share: indirect / total; NaN where they have different signs or the total's interval holds 0.
-    """
-
-    metric: str
-    factor: str
-    mediator: str
-    on_mediator: Number
-    of_mediator: Number
-    indirect: Number
-    indirect_ci: Interval
-    direct: Number
-    direct_ci: Interval
-    total: Number
-    total_ci: Interval
-    share: Number
-
-
-@dataclass(frozen=True)
 class Reliability:
     """How much of a factor's variance is not noise.
 
@@ -238,53 +205,6 @@ class Reliability:
     factor: str
     value: Number
     source: str
-
-
-@dataclass(frozen=True)
-class TippingPoint:
-    """How a coefficient moves with the reliability of another factor.
-
-    Attributes:
-        metric: the response.
-        factor: whose coefficient it is.
-        noisy: the factor whose reliability is varied; others keep theirs.
-        zero_below: reliability at which the coefficient is 0, the highest if there are several; None if there is none.
-        insignificant_below: reliability below which it is no longer significant; 1 if it is not to begin with; None if
-            it stays so.
-        lowest: the least reliability that was tried; below, the other factors would explain more than there is.
-        curve: (reliability, coefficient, lower end, upper end), reliability falling.
-        group: whose rows; empty for all.
-    """
-
-    metric: str
-    factor: str
-    noisy: str
-    zero_below: float | None
-    insignificant_below: float | None
-    lowest: Number
-    curve: tuple[tuple[Number, Number, Number, Number], ...] = field(repr=False)
-    group: str = ""
-
-
-@dataclass(frozen=True)
-class SharedErrors:
-    """How a corrected coefficient moves if the errors of those who measured a factor correlate.
-
-    Attributes:
-        metric: the response.
-        factor: whose coefficient it is.
-        noisy: the factor that was measured repeatedly.
-        changes_at: correlation of the errors from which it gains or loses its significance; None if it keeps to it.
-        highest: the largest correlation that was tried; beyond, the factors would explain more than there is.
-        curve: (correlation of the errors, reliability, coefficient, lower end, upper end).
-    """
-
-    metric: str
-    factor: str
-    noisy: str
-    changes_at: float | None
-    highest: Number
-    curve: tuple[tuple[Number, Number, Number, Number, Number], ...] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -305,8 +225,7 @@ class Variant:
     """The coefficients of all metrics, estimated otherwise than in the main table.
 
     Attributes:
-        name: ``errors-in-variables``, ``simex``, ``within``, ``within-groups``, ``between-groups``, ``random-effects``,
-            ``controls`` or ``random-intercepts``.
+        name: ``errors-in-variables``, ``random-effects``, ``within`` or ``controls``.
         what: what it is, in words.
         factors: names; those of ``controls`` have the control variables last.
         results: one fit a metric.
@@ -354,16 +273,12 @@ class DisentangleResult(Result):
         condition_number: of the standardised factors (largest over smallest singular value).
         warnings: what to know before the numbers are believed: ``collinearity``, ``tiny-n``, ``few-clusters``,
             ``stars-depend-on-se``, ``undefined-resamples``, ``influential-rows``, ``group-left-out``,
-            ``noise-unstated``, ``shared-errors``, ``simpson``, ``bent``, ``mostly-length`` or ``not-converged``.
+            ``simpson``, ``bent`` or ``mostly-length``.
         groups: group -> its own result, if groups were asked for.
         pooled: one test a metric of "all groups have the same coefficients".
         reliability: of the factors whose noise was corrected for.
-        simex: simulations, if SIMEX was asked for.
         variants: the same coefficients, estimated otherwise.
-        tipping: reliabilities of noisy factors at which other coefficients vanish.
-        shared: what becomes of corrected coefficients if the errors of repeated measurements correlate.
         bends: what curves gain over straight lines, if that was asked.
-        mediation: what factors do through another one, if that was asked.
         tests: metric -> nested tests, if any were asked for.
         comparison: of two metrics, if that was asked.
         seed: of the resamples of a job.
@@ -391,12 +306,8 @@ class DisentangleResult(Result):
     groups: dict[str, DisentangleResult] = field(default_factory=dict)
     pooled: tuple[PooledTest, ...] = ()
     reliability: tuple[Reliability, ...] = ()
-    simex: int = 0
     variants: tuple[Variant, ...] = ()
-    tipping: tuple[TippingPoint, ...] = ()
-    shared: tuple[SharedErrors, ...] = ()
     bends: tuple[Bend, ...] = ()
-    mediation: tuple[MediatedPath, ...] = ()
     tests: dict[str, tuple[NestedTest, ...]] = field(default_factory=dict)
     comparison: CoefficientComparison | None = None
     seed: int | None = None

@@ -79,7 +79,6 @@ class DisentangleSettings(RegressionSettings):
         Mapping[str, Sequence[str]] | Sequence[str],
         Field(description="Columns that measure one factor, sem=sem1,sem2,…: reliability from them."),
     ] = ()
-    simex: Annotated[int, Field(ge=0, le=1000, description="Simulations to correct by SIMEX too; 0 for none.")] = 0
     controls: Annotated[
         Sequence[str], Field(description="Columns to hold constant; length is counted in the texts.")
     ] = ()
@@ -87,11 +86,7 @@ class DisentangleSettings(RegressionSettings):
         Sequence[str],
         Field(description="Coefficients within the levels of a column, or of two: segment, system, segment,system."),
     ] = ()
-    random: Annotated[Sequence[str], Field(description="Columns with crossed random intercepts: segment,system.")] = ()
     spline: Annotated[Sequence[str], Field(description="Factors to bend: what curves gain over straight lines.")] = ()
-    mediator: Annotated[
-        str | None, Field(description="Factor, such as a human score, that the others may act through.")
-    ] = None
 
     @property
     def reliabilities(self) -> dict[str, float]:
@@ -127,23 +122,13 @@ class DisentangleSettings(RegressionSettings):
         return columns
 
     @model_validator(mode="after")
-    def _noise(self) -> Self:
-        stated, repeated = self.reliabilities, self.repeats
-        for name in stated:
-            if name in repeated:
-                raise ValueError(f"{name}: give reliability or repeat, not both")
-        if self.simex and not (stated or repeated):
-            raise ValueError("simex needs to know how much noise there is: reliability or repeat")
-        if self.simex == 1:
-            raise ValueError("simex: at least 2 simulations, or 0 for none")
-        return self
-
-    @model_validator(mode="after")
-    def _levels(self) -> Self:
-        for setting, names in (("within", self.within), ("random", self.random)):
-            repeated = [name for name in names if list(names).count(name) > 1]
-            if repeated:
-                raise ValueError(f"{setting}: {repeated[0]} is named twice")
+    def _consistent(self) -> Self:
+        both = self.reliabilities.keys() & self.repeats.keys()
+        if both:
+            raise ValueError(f"{min(both)}: give reliability or repeat, not both")
+        repeated = [name for name in self.within if list(self.within).count(name) > 1]
+        if repeated:
+            raise ValueError(f"within: {repeated[0]} is named twice")
         if len(self.within) > 2:
             raise ValueError(f"within: {','.join(self.within)}: name one column or two")
         return self

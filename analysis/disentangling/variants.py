@@ -1,4 +1,4 @@
-"""Other estimates of the same coefficients: over groups like these, and with random intercepts."""
+"""Other estimates of the same coefficients: over groups like these."""
 
 from __future__ import annotations
 
@@ -13,14 +13,11 @@ from bsx.analysis.disentangling.settings import DisentangleSettings
 from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.folds import Rows
-from bsx.analysis.stats.intercepts import CrossedIntercepts, level_codes, refuse_levels
 from bsx.analysis.stats.regression import Ols
 from bsx.analysis.stats.rowwise import clip_variance, quadratic_form
 from bsx.analysis.stats.sandwich import ClusterRobust, positive
-from bsx.data.columns import Labels
 from bsx.support.checks import Array
 from bsx.support.optional import need
-from bsx.support.result import Notice
 from bsx.support.untyped import Untyped
 
 
@@ -240,58 +237,3 @@ def _shared(errors: Errors, groups: Sequence[Rows]) -> bool:
     return sum(len(np.unique(codes[rows])) for rows in groups) > len(
         np.unique(np.concatenate([codes[r] for r in groups]))
     )
-
-
-def random_intercepts(
-    metrics: Sequence[str],
-    factors: Sequence[str],
-    x: Array,
-    y: Array,
-    levels: Mapping[str, Labels],
-    how: DisentangleSettings,
-) -> tuple[Variant, list[Notice]]:
-    """Fit crossed random intercepts, such as one for each segment and one for each system, by REML.
-
-    ``details``: ``variance``, of each column's intercepts and of what is left; ``df``, after Satterthwaite, of the t
-    distributions behind p and intervals.
-
-    Source: Baayen, Davidson & Bates 2008; `bsx.analysis.stats.intercepts.CrossedIntercepts` for the computation.
-
-    Args:
-        metrics: names.
-        factors: names.
-        x: standardised factors (n, p).
-        y: standardised metrics (n, m).
-        levels: column -> level of each row (n,).
-        how: levels and corrections.
-
-    Raises:
-        InputError: for a column with one level, or with one row a level.
-    """
-    stats = need("scipy.stats", "random intercepts")
-    codes = {name: level_codes(labels) for name, labels in levels.items()}
-    for name, of in codes.items():
-        refuse_levels("random", name, of)
-    model = CrossedIntercepts(np.column_stack([np.ones(len(x)), x]), list(codes.values()))
-    fits = [model.fit(column) for column in y.T]
-    details = [
-        {
-            "variance": {**dict(zip(codes, fit.variances.tolist(), strict=True)), "rest": fit.rest},
-            "df": dict(zip(factors, fit.df[1:].tolist(), strict=True)),
-        }
-        for fit in fits
-    ]
-    many = ", ".join(f"{name} ({int(of.max()) + 1:,})" for name, of in codes.items())
-    variant = make_variant(
-        "random-intercepts",
-        f"crossed random intercepts of {many} (REML; t with Satterthwaite's degrees of freedom)",
-        metrics,
-        factors,
-        np.array([fit.coef[1:] for fit in fits]),
-        np.array([fit.se[1:] for fit in fits]),
-        stats.t(np.array([fit.df[1:] for fit in fits])),
-        how,
-        details=details,
-    )
-    unfinished = [metric for metric, fit in zip(metrics, fits, strict=True) if not fit.converged]
-    return variant, [Notice("not-converged", values={"metrics": unfinished})] if unfinished else []

@@ -1,4 +1,4 @@
-"""Coefficients within segments, systems or groups, whose levels have their own intercepts; does pooling hide them?"""
+"""Coefficients within segments, systems or groups: every level has its own intercept; does pooling hide them?"""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from bsx.analysis.disentangling.result import ROWS_PER_FACTOR, Variant
 from bsx.analysis.disentangling.settings import DisentangleSettings
 from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.analysis.disentangling.variants import make_variant
-from bsx.analysis.stats.intercepts import Codes, absorb, absorbed, level_codes, refuse_levels, rows_within
-from bsx.analysis.stats.regression import Ols, fit_ols, refuse_collinear, wald
+from bsx.analysis.stats.intercepts import Codes, absorb, absorbed, level_codes, rows_within
+from bsx.analysis.stats.regression import fit_ols, refuse_collinear
 from bsx.data.columns import Labels
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -26,8 +26,6 @@ SIMPSON = 0.1
 """Pooled and within coefficients that differ by more (in standard deviations), and significantly, are warned of."""
 HALVED = 0.05
 """So are those that differ by more than this and by more than half of the pooled one."""
-MOST_DUMMIES = 500
-"""Columns up to which groups are tested for slopes and intercepts of their own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +33,6 @@ class Inside:
     """Rows less the intercepts of their levels.
 
     Attributes:
-        columns: that have the levels.
         rows: the rows that are not alone in a level (r,).
         codes: level of each of them, for each column.
         x: factors, less the intercepts (r, p).
@@ -44,7 +41,6 @@ class Inside:
         intercepts: how many degrees of freedom the intercepts take.
     """
 
-    columns: tuple[str, ...]
     rows: NDArray[np.int64] = field(repr=False)
     codes: tuple[Codes, ...] = field(repr=False)
     x: Array = field(repr=False)
@@ -121,7 +117,11 @@ def inside(factors: Sequence[str], x: Array, y: Array, levels: Mapping[str, Labe
     named = ",".join(levels)
     codes = [level_codes(labels) for labels in levels.values()]
     for name, of in zip(levels, codes, strict=True):
-        refuse_levels("within", name, of)
+        many, n = int(of.max()) + 1, len(of)
+        if many < 2:
+            raise InputError(f"within: {name} has one level in all {n:,} rows: there is nothing to tell apart")
+        if many == n:
+            raise InputError(f"within: {name}: {n:,} levels in {n:,} rows; an intercept needs several rows a level")
     rows = rows_within(codes)
     if not len(rows):
         raise InputError(f"within: {named}: no row shares its level with another: nothing is within")
@@ -131,7 +131,7 @@ def inside(factors: Sequence[str], x: Array, y: Array, levels: Mapping[str, Labe
     varies = [j for j in range(p) if left[:, j].std() > 1e-8]
     if not varies:
         raise InputError(f"within: {named}: no factor varies within one {' and '.join(levels)}")
-    found = Inside(tuple(levels), rows, kept, left[:, :p], left[:, p:], varies, absorbed(kept))
+    found = Inside(rows, kept, left[:, :p], left[:, p:], varies, absorbed(kept))
     if found.df < 1:
         raise InputError(
             f"within: {named}: {len(rows):,} rows are too few for {found.intercepts:,} intercepts and {len(varies)} "
@@ -176,51 +176,24 @@ def within(
             raise InputError(f"within: {','.join(levels)}: two columns need se cluster or classic, not hc3")
         name = max(levels, key=lambda column: len(set(levels[column])))
         own = Errors("cluster", [levels[name][i] for i in found.rows], own.units, f"those of {name}")
-    variant, _ = _variant("within", metrics, factors, x, y, found, errors, own, how)
-    return variant
-
-
-def _variant(
-    name: str,
-    metrics: Sequence[str],
-    factors: Sequence[str],
-    x: Array,
-    y: Array,
-    found: Inside,
-    errors: Errors,
-    own: Errors,
-    how: DisentangleSettings,
-) -> tuple[Variant, list[dict[str, dict[str, float]]]]:
-    """Return the variant and its details; R² of ``within-groups`` includes what the intercepts explain."""
     coef, se = (np.full((len(metrics), len(factors)), np.nan) for _ in range(2))
     r2, details, dfs = np.empty(len(metrics)), [], np.full_like(coef, np.inf)
     for i in range(len(metrics)):
         coef[i, found.varies], se[i, found.varies], dfs[i, found.varies] = found.fit(i, own)
         rest = found.y[:, i] - found.x[:, found.varies] @ coef[i, found.varies]
-        part, whole = (float(np.square(v - v.mean()).sum()) for v in (found.y[:, i], y[found.rows, i]))
-        shares = [1 - float(rest @ rest) / total if total > 0 else math.nan for total in (part, whole)]
-        r2[i] = shares[name == "within-groups"]
-        figures = {"rows": len(found.rows), "intercepts": found.intercepts, "df": found.df, "r2": shares[1]}
-        compared = _compare(found, x, y, i, errors)
-        details.append(
-            {
-                "difference": {factors[j]: p for j, (_, _, p) in compared.items()},
-                "within": {what: float(value) for what, value in figures.items()},
-            }
-        )
-    named = " and ".join(found.columns)
-    said = (
-        f"every level has its own intercept, which R² includes ({int(found.codes[0].max()) + 1:,} levels"
-        if name == "within-groups"
-        else f"every level has its own intercept, R² is of what is within ({found.intercepts:,} intercepts"
-    )
+        totals = (float(np.square(v - v.mean()).sum()) for v in (found.y[:, i], y[found.rows, i]))
+        r2[i], with_intercepts = (1 - float(rest @ rest) / total if total > 0 else math.nan for total in totals)
+        figures = {"rows": len(found.rows), "intercepts": found.intercepts, "df": found.df, "r2": with_intercepts}
+        different = {factors[j]: p for j, (_, _, p) in _compare(found, x, y, i, errors).items()}
+        details.append({"difference": different, "within": {name: float(value) for name, value in figures.items()}})
     what = (
-        f"within {named}: {said}, {len(found.rows):,} rows, {found.df:,} degrees of freedom; "
-        f"{own.kind} standard errors)"
+        f"within {' and '.join(levels)}: every level has its own intercept, R² is of what is within "
+        f"({found.intercepts:,} intercepts, {len(found.rows):,} rows, {found.df:,} degrees of freedom; {own.kind} "
+        "standard errors)"
     )
-    stats = need("scipy.stats", "the regression")
-    made = make_variant(name, what, metrics, factors, coef, se, stats.t(dfs), how, r2=r2, details=details)
-    return replace(made, levels=found.columns), details
+    reference = need("scipy.stats", "the regression").t(dfs)
+    made = make_variant("within", what, metrics, factors, coef, se, reference, how, r2=r2, details=details)
+    return replace(made, levels=tuple(levels))
 
 
 def _compare(found: Inside, x: Array, y: Array, metric: int, errors: Errors) -> dict[int, tuple[float, float, float]]:
@@ -305,110 +278,3 @@ def simpson(
 def _far(pooled: float, inner: float) -> bool:
     apart = abs(pooled - inner)
     return apart > SIMPSON or (apart > HALVED and apart > abs(pooled) / 2)
-
-
-def within_and_between(
-    metrics: Sequence[str],
-    factors: Sequence[str],
-    x: Array,
-    y: Array,
-    group: str,
-    labels: Labels,
-    errors: Errors,
-    how: DisentangleSettings,
-) -> list[Variant]:
-    """Split coefficients into what is within groups and what is between their means.
-
-    Within: every group gets an intercept, so that only differences inside groups count. Between: groups' means of the
-    metric on groups' means of the factors, weighted by rows. All are on the scale of all rows together, as the pooled
-    coefficients are, and so can be compared. ``details`` of the first are those of `within`, and ``groups``, p of "the
-    groups have the same slopes", given intercepts of their own, of "the same intercepts", given the same slopes, and of
-    both (Chow).
-
-    Source: Mundlak 1978 for within and between; Chow 1960; Simpson 1951 for what pooling may hide.
-
-    Args:
-        metrics: names (m,).
-        factors: names (p,).
-        x: factors, standardised over all rows (n, p).
-        y: metrics, standardised over all rows (n, m).
-        group: name of the column.
-        labels: group of each row (n,).
-        errors: standard errors.
-        how: levels and corrections.
-
-    Returns:
-        The variants; none if nothing is determined within groups.
-    """
-    try:
-        found = inside(factors, x, y, {group: labels})
-    except InputError:
-        return []
-    own = found.errors(errors)
-    variant, details = _variant("within-groups", metrics, factors, x, y, found, errors, own, how)
-    apart = own.between([np.flatnonzero(found.codes[0] == g) for g in range(int(found.codes[0].max()) + 1)])
-    for i, own_details in enumerate(details):
-        own_details["groups"] = _same(x[found.rows], y[found.rows, i], found.varies, found.codes[0], apart)
-    codes = level_codes(labels)
-    sizes = np.bincount(codes)
-    means = np.column_stack([np.bincount(codes, column) / sizes for column in np.column_stack([x, y]).T])
-    return [variant, *_between(metrics, factors, means, sizes, group, how)]
-
-
-def _same(x: Array, y: Array, varies: list[int], codes: Codes, errors: Errors) -> dict[str, float]:
-    """Return p-values of "the groups have the same slopes", "the same intercepts", and of both; NaN if undefined."""
-    if int(codes.max()) * (len(varies) + 1) > MOST_DUMMIES:
-        return dict.fromkeys(("slopes", "intercepts", "slopes and intercepts"), math.nan)
-    dummies = (codes[:, None] == np.arange(1, int(codes.max()) + 1)).astype(np.float64)
-    part = x[:, varies]
-    products = np.column_stack([np.where((codes == g)[:, None], part, 0.0) for g in range(1, int(codes.max()) + 1)])
-    results = {}
-    width, many = len(varies), dummies.shape[1]
-    every = np.column_stack([part, dummies, products])
-    try:
-        _refuse_undetermined(every)
-        full = _fit(y, every, errors.defined_for(every, intercept=True))
-        slopes = range(1 + width + many, 1 + width + many + products.shape[1])
-        results["slopes"] = wald(full, slopes).p
-        results["slopes and intercepts"] = wald(full, range(1 + width, 1 + width + many + products.shape[1])).p
-    except InputError:
-        results["slopes"] = results["slopes and intercepts"] = math.nan
-    levels = np.column_stack([part, dummies])
-    try:
-        own = errors.defined_for(levels, intercept=True)
-        results["intercepts"] = wald(_fit(y, levels, own), range(1 + width, 1 + width + many)).p
-    except InputError:
-        results["intercepts"] = math.nan
-    return results
-
-
-def _fit(y: Array, x: Array, errors: Errors) -> Ols:
-    return errors.fit(y, x, intercept=True)
-
-
-def _refuse_undetermined(design: Array) -> None:
-    """Raise InputError if the data do not determine a coefficient of the design with an intercept (n, k)."""
-    n, columns = design.shape
-    if n <= columns + 1 or np.linalg.matrix_rank(design - design.mean(axis=0)) < columns:
-        raise InputError(f"{n} rows do not determine {columns} coefficients")
-
-
-def _between(
-    metrics: Sequence[str],
-    factors: Sequence[str],
-    means: Array,
-    sizes: NDArray[np.int64],
-    group: str,
-    how: DisentangleSettings,
-) -> list[Variant]:
-    """Return the regression of groups' means on groups' means; none if there are too few groups."""
-    many, p = len(means), len(factors)
-    if many < p + 3 or np.linalg.matrix_rank(means[:, :p] - means[:, :p].mean(axis=0)) < p:
-        return []
-    weight = np.sqrt(sizes / sizes.mean())[:, None]
-    design = np.column_stack([np.ones(many), means[:, :p]]) * weight
-    fits = [fit_ols(means[:, p + i] * weight[:, 0], design) for i in range(len(metrics))]
-    coef, se = (np.array([getattr(fit, what)[1:] for fit in fits]) for what in ("coef", "se"))
-    stats = need("scipy.stats", "the regression")
-    what = f"between {group}: means of {many} groups, weighted by rows (classic standard errors)"
-    return [make_variant("between-groups", what, metrics, factors, coef, se, stats.t(fits[0].df), how)]

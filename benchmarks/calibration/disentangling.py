@@ -105,16 +105,14 @@ def noise(runs: int, reliability: float = 0.7) -> dict[str, Rate]:
     """Return way and what was counted -> how often."""
 
     def measure(drawn: Drawn) -> dict[str, bool]:
-        stated = disentangle(drawn.columns, ["m"], FACTORS, reliability={"sem": reliability}, simex=20)
+        stated = disentangle(drawn.columns, ["m"], FACTORS, reliability={"sem": reliability})
         twice = disentangle(drawn.columns, ["m"], ["both", "syn", "lex"], repeat={"both": ["sem", "again"]})
-        moments, simulated = (stated.variant(name)["m"] for name in ("errors-in-variables", "simex"))
-        estimated = twice.variant("errors-in-variables")["m"]
+        moments, estimated = (result.variant("errors-in-variables")["m"] for result in (stated, twice))
         found = {}
         for way, fit, sem in (
             ("uncorrected", stated["m"], "sem"),
             ("method of moments", moments, "sem"),
             ("method of moments, reliability from two judgments", estimated, "both"),
-            ("SIMEX", simulated, "sem"),
         ):
             found[f"{way}: LEX"] = fit.p["lex"] < 0.05
             found[f"{way}: SYN"] = fit.p["syn"] < 0.05

@@ -1,4 +1,4 @@
-"""The form of a regression: bends, judges who err alike, intercepts of segments and systems."""
+"""The form of a regression: bends, and intercepts of segments and systems."""
 
 from __future__ import annotations
 
@@ -39,30 +39,6 @@ def bent(drawn: Drawn) -> dict[str, bool]:
     }
 
 
-def judged(rng: np.random.Generator, share: float, n: int = 500) -> Drawn:
-    """Two judges of meaning whose errors correlate; the metric is meaning and noise, words go with meaning (r .6)."""
-    meaning = rng.normal(size=n)
-    errors = np.sqrt(share) * rng.normal(size=n) + np.sqrt(1 - share) * rng.normal(size=(2, n))
-    first, second = np.sqrt(0.6) * meaning + np.sqrt(0.4) * errors
-    columns: dict[str, Array | list[str]] = {"m": 0.8 * meaning + 0.6 * rng.normal(size=n)}
-    columns |= {"first": first, "second": second, "lex": 0.6 * meaning + 0.8 * rng.normal(size=n)}
-    return Drawn(columns, {"meaning": 0.8, "share": share})
-
-
-def corrected(drawn: Drawn) -> dict[str, bool]:
-    """Tell what becomes of LEX and of meaning with alpha as it is, and at the errors' true correlation."""
-    result = disentangle(drawn.columns, ["m"], WORDS, repeat={"meaning": ["first", "second"]})
-    fit = result.variant("errors-in-variables")["m"]
-    found = {"LEX, alpha": fit.p["lex"] < 0.05, "meaning holds, alpha": covers(fit.ci["meaning"], 0.8)}
-    for point in result.shared:
-        ends = next(((low, high) for step, _, _, low, high in point.curve if step == drawn.truth["share"]), None)
-        if ends is not None and point.factor == "lex":
-            found["LEX, true correlation"] = not covers(ends, 0.0)
-        elif ends is not None:
-            found["meaning holds, true correlation"] = covers(ends, 0.8)
-    return found
-
-
 def segments_apart(rng: np.random.Generator, apart: float, between: float = 0.0) -> Drawn:
     """A hundred segments of six systems; where they are apart, easy segments have high LEX and high scores.
 
@@ -91,35 +67,6 @@ def held(drawn: Drawn) -> dict[str, bool]:
     }
 
 
-def crossed(rng: np.random.Generator, of_systems: float, slopes: float = 0.0, systems: int = 8) -> Drawn:
-    """Sixty segments crossed with systems, whose intercepts add to the metric; LEX explains nothing.
-
-    LEX varies over systems with the given standard deviation; its effect may differ from system to system.
-    """
-    n = 60 * systems
-    segment, system = np.repeat(np.arange(60), systems), np.tile(np.arange(systems), 60)
-    lex = of_systems * rng.normal(size=systems)[system] + (0.3 if of_systems else 1.0) * rng.normal(size=n)
-    lex += 0.5 * rng.normal(size=60)[segment]
-    slope = slopes * rng.normal(size=systems)[system]
-    metric = rng.normal(size=60)[segment] + 0.5 * rng.normal(size=systems)[system] + rng.normal(size=n) + slope * lex
-    columns: dict[str, Array | list[str]] = {"m": metric, "lex": lex, "syn": rng.normal(size=n)}
-    return Drawn(columns | {"segment": [f"s{i}" for i in segment], "system": [f"y{i}" for i in system]})
-
-
-def mixed(drawn: Drawn) -> dict[str, bool]:
-    """Tell which intervals hold 0."""
-    result = disentangle(
-        drawn.columns, ["m"], ["lex", "syn"], random=["segment", "system"], within=["segment", "system"]
-    )
-    random = result.variant("random-intercepts")["m"]
-    return {
-        "automatic errors": covers(result["m"].ci["lex"], 0.0),
-        "`within`": covers(result.variant("within")["m"].ci["lex"], 0.0),
-        "`random`": covers(random.ci["lex"], 0.0),
-        "`random`, normal": abs(random.coef["lex"]) < 1.96 * random.se["lex"],
-    }
-
-
 SECTION = Section(
     "form",
     "Form of a regression",
@@ -139,13 +86,6 @@ SECTION = Section(
             ],
         ),
         Table(
-            "Two judges whose errors correlate",
-            "500 rows; the metric depends on meaning (.8), not on LEX, which correlates .6 with meaning; a judge's "
-            "reliability is .6. Alpha counts what the errors share as meaning, and so corrects too little.",
-            ["LEX, alpha", "LEX, true correlation", "meaning holds, alpha", "meaning holds, true correlation"],
-            [World(f"errors correlate {s:g}", partial(judged, share=s), corrected) for s in (0.0, 0.1, 0.3, 0.5)],
-        ),
-        Table(
             "Coefficients within segments",
             "100 segments of six systems, coverage of LEX's coefficient within segments. Where easy segments have high "
             "LEX and high scores, or good systems have, the coefficient over all rows is another one.",
@@ -154,18 +94,6 @@ SECTION = Section(
                 World("segments and systems differ by chance", partial(segments_apart, apart=0.0), held),
                 World("segments differ in both", partial(segments_apart, apart=1.0), held),
                 World("segments and systems differ in both", partial(segments_apart, apart=1.0, between=1.0), held),
-            ],
-        ),
-        Table(
-            "Crossed segments and systems",
-            "60 segments crossed with 8 systems, whose intercepts add to the metric; coverage of the coefficient of "
-            "LEX, which is 0. `random` has Satterthwaite's degrees of freedom; before, its reference was normal. Where "
-            "the effect itself differs from system to system, intercepts do not help; clusters of systems do.",
-            ["automatic errors", "`within`", "`random`", "`random`, normal"],
-            [
-                World("LEX varies over rows and segments", partial(crossed, of_systems=0.0), mixed),
-                World("LEX varies mostly over systems", partial(crossed, of_systems=1.0), mixed),
-                World("LEX acts otherwise in each system", partial(crossed, of_systems=0.0, slopes=0.3), mixed),
             ],
         ),
     ],

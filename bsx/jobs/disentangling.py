@@ -141,12 +141,11 @@ def read_regression(settings: DisentangleRun) -> Regression:
     lang = None if settings.lang in (None, "auto") else settings.lang
     lp = "lp" if lang and ("lp" in opened.columns or not settings.metrics) else None
     group, segment, document, repeats = settings.group, settings.segment, settings.document, settings.repeats
-    random = (*settings.within, *settings.random)
     system = settings.system if settings.system is not None else opened.first(SYSTEM)
     system = None if system in (*columns, *factors) else system
     named = {SEGMENTS[0]: segment, DOCUMENTS[0]: document, CROSSED: system}
     opened.require(*(name for name in named.values() if name is not None))
-    labels = [name for name in dict.fromkeys((settings.cluster, group, *random, lp)) if name is not None]
+    labels = [name for name in dict.fromkeys((settings.cluster, group, *settings.within, lp)) if name is not None]
     measured = [name for names in repeats.values() for name in names]
     controls = [name for name in settings.controls if name != "length" or name in opened.columns]
     numbers = [*dict.fromkeys([*columns, *(name for name in factors if name not in repeats), *measured, *controls])]
@@ -175,7 +174,7 @@ def read_regression(settings: DisentangleRun) -> Regression:
     columns, notes = [*columns, *scores.values], list(scores.notes)
     if not any(name in table for name in DOCUMENTS) and settings.cluster is None:
         notes += _seem_together(table, next(iter(columns)))
-    if system is not None and system not in (group, *random):
+    if system is not None and system not in (group, *settings.within):
         notes += together(list(map(str, table[system])), system, f"group {system} fits each by itself")
     return Regression(settings, columns, factors, table, signatures, tuple(notes))
 

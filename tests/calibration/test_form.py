@@ -1,4 +1,4 @@
-"""The form section of the calibration page in small: what a straight line, alpha and pooling do, and what mends it."""
+"""The form section of the calibration page in small: what a straight line and pooling do, and what mends it."""
 
 from __future__ import annotations
 
@@ -27,14 +27,6 @@ def test_a_bend_that_decides_is_named_and_a_line_is_not(runs: int) -> None:
         assert line["warned (`bent`)"].share < 0.03 + 1 / runs
 
 
-@sizes(20, 300)
-def test_errors_that_judges_share_are_corrected_for_only_if_they_are_known(runs: int) -> None:
-    rates = simulate(partial(form.judged, share=0.5), form.corrected, runs=runs)
-    assert rates["LEX, alpha"].share > 0.85
-    assert rates["LEX, true correlation"].near(0.05)
-    assert rates["meaning holds, true correlation"].near(0.95)
-
-
 @pytest.mark.slow
 @sizes(15, 200)
 def test_coefficients_within_segments_cover_where_pooled_ones_do_not(runs: int) -> None:
@@ -44,9 +36,3 @@ def test_coefficients_within_segments_cover_where_pooled_ones_do_not(runs: int) 
     assert rates["warned (`simpson`)"].share > 0.95
     alike = simulate(partial(form.segments_apart, apart=0.0), form.held, runs=runs)
     assert alike["warned (`simpson`)"].share < 0.1
-
-
-@sizes(15, 200)
-def test_random_intercepts_cover(runs: int) -> None:
-    rates = simulate(partial(form.crossed, of_systems=1.0), form.mixed, runs=runs)
-    assert rates["`random`"].near(0.95)

@@ -131,7 +131,7 @@ def test_a_report_shows_scores_that_are_missing(cells: list[str], folder: Path, 
 
 
 @pytest.mark.parametrize("column", ["a", "x"])
-@pytest.mark.parametrize("more", ["", "--resamples 20", "--spline x", "--checks", "--se hc3", "--random system"])
+@pytest.mark.parametrize("more", ["", "--resamples 20", "--spline x", "--checks", "--se hc3", "--within system"])
 def test_numbers_too_large_to_compute_with_are_named(column: str, more: str, folder: Path, cli: Cli) -> None:
     rows = [line.split("\t") for line in (folder / "scores.tsv").read_text().splitlines()]
     for number, row in enumerate(rows[1:]):

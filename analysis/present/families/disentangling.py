@@ -20,7 +20,6 @@ from bsx.analysis.disentangling.result import (
     DisentangleResult,
     MetricFit,
     NestedTest,
-    TippingPoint,
     Variant,
     VariantFit,
 )
@@ -52,12 +51,12 @@ _CORRECTED = {"none": "uncorrected", "holm": "corrected after Holm", "bh": "corr
 _PLURAL = {"row": "rows", "segment": "segments", "document": "documents", "system": "systems"}
 _OWN_SCALE = (
     "Own scale: metric and factors are standardised inside each group, so groups that differ in spread alone share "
-    "their coefficients here, and do not on the common scale of the test within groups."
+    "their coefficients here."
 )
 _COMPARED = 0.05  # p below which two coefficients differ significantly
 _NAMED = 6  # metrics that a sentence has room for
 _BY_METRIC = 3  # metrics up to which a sentence goes metric by metric, else factor by factor
-_BESIDE = {"within": "within {}", "within-groups": "within groups", "errors-in-variables": "without noise"}
+_BESIDE = {"within": "within {}", "errors-in-variables": "without noise"}
 # What stands beside the main estimate in the short form.
 _OBSERVED = (
     "Coefficients say what scores are associated with in these rows, not what a metric reacts to: for that, bsx "
@@ -81,10 +80,7 @@ def parts(result: DisentangleResult) -> Iterator[Part]:
     yield from _variance(result)
     yield from _groups(result)
     yield from _variants(result)
-    yield from _tipping(result)
-    yield from _shared(result)
     yield from _bends(result)
-    yield from _mediation(result)
     yield from nested(result.tests)
     vif = ", ".join(f"{name} {value:.2f}" for name, value in result.results[0].vif.items())
     yield Notes((f"Variance inflation: {vif}; condition number {result.condition_number:.2f}.",), full=True)
@@ -197,9 +193,6 @@ def rows(result: DisentangleResult) -> Iterator[Mapping[str, object]]:
         for other in variant.results:
             more = {"n": result.n, "r2": "" if other.r2 is None else other.r2, "variant": variant.name}
             yield from ({**_coefficient(other, name), **more} for name in variant.factors)
-    for point in result.tipping:
-        held = {name: value for name, value in vars(point).items() if name != "curve" and value is not None}
-        yield {"n": result.n, **held, "variant": "tipping-point"}
 
 
 def nested(tests: Mapping[str, Sequence[NestedTest]]) -> Iterator[TablePart]:
@@ -239,19 +232,6 @@ def worded(notice: Notice) -> str:
         curves = {factor: p for d in values["changed"] for factor, p in d["bent"].items()}
         which = listed([f"{factor} (p {p:.2g})" for factor, p in curves.items()])
         return f"{about}: a straight line does not fit {which}: {'; '.join(changed)}; see spline={','.join(curves)}."
-    if name == "shared-errors":
-        steps = listed([f"{value:.2f} at {step:g}" for step, value in values["reliability"] if step][:5])
-        lost = "; ".join(f"{d['factor']} of {d['metric']} from {d['at']:.2f}" for d in values["changes"][:4])
-        rest = f" and {len(values['changes']) - 4} more" if len(values["changes"]) > 4 else ""
-        return (
-            f"alpha ({values['alpha']:.2f}) takes the errors of those who measured {about} to be independent. If they "
-            f"correlate, {about} is less reliable{f' ({steps})' if steps else ''}, and too little is corrected: "
-            + (
-                f"significance changes for {lost}{rest}."
-                if lost
-                else "no other coefficient's significance hangs on it."
-            )
-        )
     if name == "collinearity":
         which = ", ".join(f"{factor} {vif:.1f}" for factor, vif in values["vif"].items()) or "none"
         return (
@@ -290,22 +270,9 @@ def worded(notice: Notice) -> str:
         )
     if name == "group-left-out":
         return f"{values['column']} {about!r}: {values['why']}."
-    if name == "mostly-length":
-        return (
-            f"{about} is mostly length: how long the texts are, and how unequal, explain {100 * values['share']:.0f} % "
-            "of its variance; controls=length holds both constant."
-        )
-    if name == "not-converged":
-        return (
-            f"the random intercepts of {', '.join(values['metrics'])} did not converge: do not use those coefficients."
-        )
-    vanish = values["vanish"]
-    lost = ", ".join(f"{d['factor']} of {d['metric']} below {d['below']:.2f}" for d in vanish[:4])
-    more = f" and {len(vanish) - 4} more" if len(vanish) > 4 else ""
-    says = f"if it is low, other coefficients lose their significance: {lost}{more}"
-    return (
-        f"the reliability of {about} is not stated; {says if vanish else 'no other coefficient depends on it'} "
-        f"(reliability={about}=… corrects for it)."
+    return (  # mostly-length
+        f"{about} is mostly length: how long the texts are, and how unequal, explain {100 * values['share']:.0f} % "
+        "of its variance; controls=length holds both constant."
     )
 
 
@@ -440,15 +407,12 @@ def _population(result: DisentangleResult) -> str:
 
 
 def _notes(result: DisentangleResult) -> Iterator[Notes]:
-    """Yield what changes the reading, then, in the full form, that no other coefficient depends on a reliability."""
-    idle = [one for one in result.warnings if one.name == "noise-unstated" and not one.values["vanish"]]
-    said = [worded(notice) for notice in _joined([one for one in result.warnings if one not in idle])]
+    """Yield what changes the reading."""
+    said = [worded(notice) for notice in _joined(result.warnings)]
     said += [f"{note}." for note in result.notes]
     if result.omitted:
         said.append(f"{result.omitted:,} rows are left out because a number is missing.")
     yield Notes((*said, _OBSERVED))
-    if idle:
-        yield Notes(tuple(map(worded, idle)), full=True)
 
 
 def _joined(notices: Sequence[Notice]) -> list[Notice]:
@@ -637,12 +601,8 @@ def _variants(result: DisentangleResult) -> Iterator[TablePart]:
     for variant in result.variants:
         if variant.name == "random-effects":
             yield _random_effects(variant)
-        if variant.name == "within-groups":
-            yield _groups_apart(variant)
         if variant.name == "within":
             yield _within(variant)
-        if variant.name == "random-intercepts":
-            yield _components(variant)
 
 
 def _variant_cell(fit: MetricFit | VariantFit | None, factor: str) -> Cell:
@@ -676,112 +636,6 @@ def _within(variant: Variant) -> TablePart:
     caption = f"Coefficients within {' and '.join(variant.levels)}"
     note = f"{variant.what[0].upper()}{variant.what[1:]}."
     return table(caption, heads, results, note=note, names=2, full=True)
-
-
-def _groups_apart(variant: Variant) -> TablePart:
-    tests = ("slopes", "intercepts", "slopes and intercepts")
-    results = [
-        [
-            text(fit.metric),
-            *(p_value(fit.details.get("groups", {}).get(test)) for test in tests),
-            *(p_value(fit.details.get("difference", {}).get(factor)) for factor in variant.factors),
-        ]
-        for fit in variant.results
-    ]
-    heads = ["metric", "slopes", "intercepts", "both", *variant.factors]
-    note = (
-        "Slopes, intercepts, both: p of their being the same in all groups, on the common scale of all rows: groups "
-        "that differ in spread differ here, and may still share coefficients on their own scales. Factors: p of the "
-        "pooled coefficient being that within groups."
-    )
-    return table(
-        "Do groups differ on the common scale, and does pooling change anything? (p)",
-        heads,
-        results,
-        note=note,
-        full=True,
-    )
-
-
-def _components(variant: Variant) -> TablePart:
-    names = list(variant.results[0].details.get("variance", {}))
-    results = []
-    for fit in variant.results:
-        df = (number(fit.details["df"].get(factor), 0) for factor in variant.factors)
-        results.append([text(fit.metric), *(number(fit.details["variance"].get(n)) for n in names), *df])
-    heads = ["metric", *names, *(f"df of {factor}" for factor in variant.factors)]
-    return table("Variance of random intercepts and of the rest, degrees of freedom", heads, results, full=True)
-
-
-def _tipping(result: DisentangleResult) -> Iterator[Part]:
-    for noisy in dict.fromkeys(point.noisy for point in result.tipping):
-        points = [point for point in result.tipping if point.noisy == noisy]
-        whole = [point for point in points if not point.group]
-        if whole:
-            yield _tipping_chart(noisy, list(dict.fromkeys(point.metric for point in whole)), whole)
-        own: dict[tuple[str, str], dict[str, TippingPoint]] = {}
-        for point in points:
-            own.setdefault((point.group, point.metric), {})[point.factor] = point
-        factors = list(dict.fromkeys(point.factor for point in points))
-        several = any(point.group for point in points)
-        results = []
-        for (group, metric), by_factor in own.items():
-            cells = [text(_tips_at(by_factor[factor])) for factor in factors]
-            lowest = number(next(iter(by_factor.values())).lowest, 2)
-            results.append([*([text(group or "all")] if several else []), text(metric), *cells, lowest])
-        note = (
-            "n.s.: not significant to begin with. Lowest possible: below this reliability the factors would explain "
-            "more than all of the metric's variance."
-        )
-        caption = f"Tipping points: reliability of {noisy} below which a coefficient is no longer significant"
-        heads = [*(["group"] if several else []), "metric", *factors, "lowest possible"]
-        yield table(caption, heads, results, note=note, names=1 + several, full=True)
-
-
-def _tips_at(point: TippingPoint) -> str:
-    gone = point.insignificant_below
-    shown = "never" if gone is None else "n.s." if gone >= 1 else f"{gone:.2f}"
-    return shown if point.zero_below is None else f"{shown} (0 at {point.zero_below:.2f})"
-
-
-def _tipping_chart(noisy: str, metrics: list[str], points: Sequence[TippingPoint]) -> Chart:
-    values = [coef for point in points for _, coef, *_ in point.curve]
-    span = (min(0.0, *values), max(0.0, *values))
-    panels = []
-    for factor in dict.fromkeys(point.factor for point in points):
-        marks = [
-            (at, metrics.index(point.metric), coef, point.metric)
-            for point in points
-            if point.factor == factor
-            for at, coef, *_ in point.curve
-        ]
-        alt = f"The coefficient of {factor} at each reliability of {noisy}, one line a metric."
-        x, ticks = f"reliability of {noisy}", (0.4, 0.6, 0.8, 1.0)
-        spec = charts.lines(marks, alt=alt, x=x, y="coefficient", series=len(metrics), span=span, ticks=ticks)
-        panels.append((factor, spec))
-    alt = f"Coefficients without the noise of {noisy}, a panel for each other factor, reliability along the axis."
-    return Chart(f"Coefficients without the noise of {noisy}", alt, tuple(panels), tuple(metrics))
-
-
-def _shared(result: DisentangleResult) -> Iterator[TablePart]:
-    """Yield corrected coefficients if the errors of repeated measurements correlate."""
-    for noisy in dict.fromkeys(point.noisy for point in result.shared):
-        points = [point for point in result.shared if point.noisy == noisy]
-        steps = {step: value for point in points for step, value, *_ in point.curve if step in (0, 0.1, 0.3, 0.5)}
-        results = []
-        for point in points:
-            at = {step: estimate(coef, (low, high), 2) for step, _, coef, low, high in point.curve}
-            changes = number(point.changes_at, 2) if point.changes_at is not None else text("never")
-            results.append(
-                [text(point.metric), text(point.factor), *(at.get(step, Cell(NONE)) for step in steps), changes]
-            )
-        heads = [f"{step:g} (reliability {value:.2f})" for step, value in steps.items()]
-        caption = f"Corrected coefficients if the errors of those who measured {noisy} correlate"
-        note = (
-            "Alpha takes them to be independent (0). Changes from: the correlation from which a coefficient gains or "
-            "loses its significance."
-        )
-        yield table(caption, ["metric", "factor", *heads, "changes from"], results, note=note, names=2, full=True)
 
 
 def _bends(result: DisentangleResult) -> Iterator[Part]:
@@ -833,27 +687,3 @@ def _beside_bends(result: DisentangleResult) -> Iterator[TablePart]:
         caption = "Coefficients next to a straight line and next to a curve"
         note = f"† p < {result.alpha:g}, uncorrected. A factor that is bent has a curve and no coefficient."
         yield table(caption, ["metric", "next to", *result.factors], results, note=note, names=2)
-
-
-def _mediation(result: DisentangleResult) -> Iterator[TablePart]:
-    results = [
-        [
-            text(path.metric),
-            text(path.factor),
-            estimate(path.indirect, path.indirect_ci),
-            estimate(path.direct, path.direct_ci),
-            estimate(path.total, path.total_ci),
-            percent(path.share),
-        ]
-        for path in result.mediation
-    ]
-    if not results:
-        return
-    through = result.mediation[0].mediator
-    heads = ["metric", "factor", f"through {through}", "directly", "total", "share through"]
-    caption = f"Mediation by {through} ({100 * result.confidence:g} % bootstrap intervals)"
-    note = (
-        "Parts of coefficients, the others held constant. Causes only if nothing unmeasured moves two of factor, "
-        f"{through} and metric, and {through} has no noise: noise moves the part through it to the direct part."
-    )
-    yield table(caption, heads, results, note=note, names=2, full=True)

@@ -1,4 +1,4 @@
-"""Curves of factors and mediation, against patsy, statsmodels and planted truths."""
+"""Curves of factors, against patsy, statsmodels and planted truths."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ from tests.conftest import Outcome
 
 
 def planted(n: int = 400, seed: int = 1) -> dict[str, Any]:
-    """LEX acts in a curve on ``bent``, through SEM on ``through``; nothing bends in ``straight``."""
+    """LEX acts in a curve on ``bent``; nothing bends in ``straight``."""
     rng = np.random.default_rng(seed)
     lex, syn = rng.normal(size=(2, n))
     sem = 0.6 * lex + 0.2 * syn + 0.7 * rng.normal(size=n)
-    noise = 0.5 * rng.normal(size=(3, n))
+    noise = 0.5 * rng.normal(size=(2, n))
     return {
         "sem": sem,
         "syn": syn,
         "lex": lex,
         "bent": np.tanh(2 * lex) + 0.3 * sem + noise[0],
         "straight": 0.5 * lex + 0.3 * sem + noise[1],
-        "through": 0.8 * sem + noise[2],
     }
 
 
@@ -130,46 +129,11 @@ def test_bends_that_decide_nothing_are_passed_over() -> None:
     assert "bent" not in {notice.name for notice in slight.warnings}
 
 
-def test_mediation_is_that_of_statsmodels() -> None:
-    import pandas
-    import statsmodels.api as models
-    from statsmodels.stats.mediation import Mediation
-
-    table = planted()
-    result = disentangle(table, ["through"], ["sem", "syn", "lex"], mediator="sem", resamples=2000, se="classic")
-    paths = {path.factor: path for path in result.mediation}
-    z = pandas.DataFrame({name: (v - v.mean()) / v.std() for name, v in table.items()})
-    outcome = models.OLS(z["through"], models.add_constant(z[["sem", "lex", "syn"]]))
-    between = models.OLS(z["sem"], models.add_constant(z[["lex", "syn"]]))
-    np.random.seed(1)
-    other = Mediation(outcome, between, (2, 1), 1).fit(n_rep=300).summary()  # by place: formulas take ten times as long
-    lex = paths["lex"]
-    assert lex.indirect == pytest.approx(other.loc["ACME (average)", "Estimate"], abs=0.02)  # it simulates
-    assert lex.direct == pytest.approx(other.loc["ADE (average)", "Estimate"], abs=0.02)
-    a, b = between.fit(), outcome.fit()
-    sobel = np.hypot(a.params["lex"] * b.bse["sem"], b.params["sem"] * a.bse["lex"])  # Sobel 1982
-    assert np.ptp(lex.indirect_ci) == pytest.approx(2 * 1.96 * sobel, rel=0.15)
-    assert lex.total == pytest.approx(disentangle(table, ["through"], ["syn", "lex"])["through"].coef["lex"])
-    assert lex.direct_ci[0] < 0 < lex.direct_ci[1]
-    assert np.isnan(lex.share)  # the parts have different signs
-    assert paths["syn"].share == pytest.approx(paths["syn"].indirect / paths["syn"].total)
-
-
-def test_clusters_are_drawn_whole() -> None:
-    table = planted(60)
-    many = {name: np.repeat(values, 4) for name, values in table.items()}
-    of = [f"s{i:02}" for i in np.repeat(np.arange(60), 4)]
-    once = disentangle(table, ["through"], ["sem", "lex"], mediator="sem", se="classic").mediation[0]
-    again = disentangle({**many, "s": of}, ["through"], ["sem", "lex"], mediator="sem", cluster="s").mediation[0]
-    assert again.indirect_ci == pytest.approx(once.indirect_ci, abs=1e-9)
-
-
 @pytest.mark.parametrize(
     ("how", "message"),
     [
         ({"spline": ["mor"]}, "spline: 'mor'"),
         ({"spline": ["few"]}, "spline: 'few'"),
-        ({"mediator": "m"}, "mediator: 'm'"),
     ],
 )
 def test_what_cannot_be_asked(how: dict[str, Any], message: str) -> None:
@@ -185,19 +149,14 @@ def test_on_the_command_line(cli: Callable[..., Outcome], tmp_path: Path) -> Non
         "\t".join(map(str, row)) for row in zip(*(v.tolist() for v in table.values()), strict=True)
     ]
     file.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    command = ("disentangle", file, "--columns", "bent,through", "--factor-columns", "sem,syn,lex")
-    done = cli(*command, "--spline", "sem,lex", "--mediator", "sem", "-o", tmp_path / "out", "--pictures")
+    command = ("disentangle", file, "--columns", "bent,straight", "--factor-columns", "sem,syn,lex")
+    done = cli(*command, "--spline", "sem,lex", "-o", tmp_path / "out", "--pictures")
     assert done.status == 0, done.err
     whole = (tmp_path / "out/disentangle.txt").read_text(encoding="utf-8")
     assert "What is gained if factors act in curves" in whole
-    assert "Mediation by sem" in whole
     assert (tmp_path / "out/the-curve-of-lex.png").stat().st_size > 1000
     content = json.loads((tmp_path / "out/disentangle.json").read_text(encoding="utf-8"))
     assert len(content["bends"]) == 6
-    assert content["mediation"][0]["mediator"] == "sem"
-    done = cli(*command, "--mediator", "who")
-    assert done.status == 2
-    assert "mediator: 'who'" in done.err
 
 
 @pytest.mark.parametrize(

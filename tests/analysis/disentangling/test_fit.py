@@ -593,7 +593,6 @@ def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp
         "how-much-each-factor-explains.png",
         "residuals-of-m.png",
         "residuals-of-k.png",
-        "coefficients-without-the-noise-of-sem.png",
     }
     content = json.loads((tmp_path / "out/disentangle.json").read_text(encoding="utf-8"))
     assert content["tests"]["m"][0]["added"] == ["syn"]

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +15,8 @@ from scipy import stats
 
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.disentangling.noise import (
-    Moments,
-    cronbach,
-    human_factors,
-    if_errors_correlate,
-    reference,
-    simex,
-    stated,
-)
+from bsx.analysis.disentangling.noise import corrected, cronbach, reference, stated
 from bsx.analysis.disentangling.standard_errors import Errors
-from bsx.analysis.present.forms import parts_of
-from bsx.analysis.present.parts import TablePart
 from bsx.data.columns import read_columns
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -85,7 +74,7 @@ def test_standard_errors_are_those_of_the_jackknife_also_for_estimated_reliabili
         own = stated("sem", 0.7, 250) if known else cronbach("sem", repeats)
         left_out = np.array([estimate(np.delete(np.arange(250), i), known) for i in range(250)])
         jackknife = np.sqrt(249 / 250 * np.square(left_out - left_out.mean(axis=0)).sum(axis=0))
-        found = Moments(x, y, {0: own}, none).correct({0: own})
+        found = corrected(x, y, {0: own}, none)
         assert found.se[0] == pytest.approx(jackknife, rel=0.01)
 
 
@@ -98,95 +87,16 @@ def test_alpha_is_cronbachs() -> None:
         cronbach("x", {"a": table["sem"], "b": -table["sem"] + table["syn"]})
 
 
-def test_simex_follows_the_parabola_back() -> None:
-    x, y, none = arrays(planted(3000))
-    known = {0: stated("sem", 0.7, 3000)}
-    found = simex(x, y, known, none, simulations=60, seed=3)
-    assert found.coef.tolist() == simex(x, y, known, none, simulations=60, seed=3).coef.tolist()
-    matrix, right = x.T @ x / 3000, x.T @ y[:, 0] / 3000
-    scales = np.array([0, 0.5, 1, 1.5, 2])
-    means = [np.linalg.solve(matrix + np.diag([0.3 * scale, 0, 0]), right) for scale in scales]
-    expected = np.array([np.polyval(np.polyfit(scales, column, 2), -1) for column in np.array(means).T])
-    assert found.coef[0] == pytest.approx(expected * [np.sqrt(0.7), 1, 1], abs=0.01)
-    exact = Moments(x, y, known, none).correct(known)
-    # A parabola is smoother than the truth: less is taken off, and less variance added.
-    assert (found.se[0] < exact.se[0] * 1.02).all()
-    assert (found.se[0] > exact.se[0] * 0.6).all()
-
-
-def test_each_group_has_tipping_points_of_its_own() -> None:
-    columns = planted(4000)
-    table = {**columns, "lp": ["a"] * 1500 + ["b"] * 2500}
-    points = disentangle(table, ["m"], FACTORS, reliability={"sem": 0.7}, group="lp").tipping
-    assert {point.group for point in points} == {"", "a", "b"}
-    first = {name: values[:1500] for name, values in columns.items()}
-    alone = disentangle(first, ["m"], FACTORS, reliability={"sem": 0.7}).tipping
-    assert [replace(point, group="") for point in points if point.group == "a"] == list(alone)
-    result = disentangle(table, ["m"], FACTORS, reliability={"sem": 0.7}, group="lp")
-    shown = next(p for p in parts_of(result) if isinstance(p, TablePart) and p.caption.startswith("Tipping points"))
-    assert [row[0].text for row in shown.rows] == ["all", "a", "b"]
-
-
-def test_a_planted_truth_is_found_and_the_tipping_point_is_the_true_reliability() -> None:
+def test_a_planted_truth_is_found() -> None:
     table = planted(20_000)
     result = disentangle(table, ["m"], FACTORS, reliability={"sem": 0.7})
     fit = result.variant("errors-in-variables")["m"]
     assert result["m"].coef["lex"] > 0.15
     assert fit.coef == pytest.approx({"sem": 0.8, "syn": 0, "lex": 0}, abs=0.03)
     assert not fit.significant["lex"]
-    point = next(point for point in result.tipping if point.factor == "lex")
-    assert point.zero_below == pytest.approx(0.7, abs=0.02)
-    assert point.zero_below is not None
-    assert point.zero_below < (point.insignificant_below or 0) < point.zero_below + 0.06
-    assert point.curve[0][:2] == (1.0, pytest.approx(result["m"].coef["lex"]))
     repeated = disentangle(table, ["m"], ["both", "syn", "lex"], repeat={"both": ["sem", "again"]})
     assert repeated.reliability[0].value == pytest.approx(2 * 0.7 / 1.7, abs=0.02)
     assert repeated.variant("errors-in-variables")["m"].coef["lex"] == pytest.approx(0, abs=0.03)
-
-
-def test_what_judges_errors_share_is_not_meaning() -> None:
-    rng = np.random.default_rng(8)
-    n, share = 20_000, 0.3
-    meaning = rng.normal(size=n)
-    errors = np.sqrt(share) * rng.normal(size=n) + np.sqrt(1 - share) * rng.normal(size=(3, n))
-    table = {f"j{k}": np.sqrt(0.6) * meaning + np.sqrt(0.4) * error for k, error in enumerate(errors)}
-    table |= {"m": 0.8 * meaning + 0.6 * rng.normal(size=n), "lex": 0.6 * meaning + 0.8 * rng.normal(size=n)}
-    judges = {name: table[name] for name in ("j0", "j1", "j2")}
-    alpha = cronbach("sem", judges)
-    mean = np.mean([column / column.std() for column in judges.values()], axis=0)
-    assert alpha.value > np.corrcoef(mean, meaning)[0, 1] ** 2 + 0.05
-    true = if_errors_correlate(alpha, 3, share)
-    assert true.value == pytest.approx(np.corrcoef(mean, meaning)[0, 1] ** 2, abs=0.01)
-    steps = [if_errors_correlate(replace(alpha, value=alpha.value + shift), 3, share).value for shift in (-1e-6, 1e-6)]
-    assert true.times == pytest.approx((steps[1] - steps[0]) / 2e-6, rel=1e-4)
-    assert if_errors_correlate(alpha, 3, 0.0).value == pytest.approx(alpha.value)
-
-    result = disentangle(table, ["m"], ["sem", "lex"], repeat={"sem": list(judges)})
-    corrected = result.variant("errors-in-variables")["m"]
-    points = {point.factor: point for point in result.shared}
-    assert corrected.significant["lex"]
-    assert points["lex"].curve[0] == pytest.approx((0.0, alpha.value, corrected.coef["lex"], *corrected.ci["lex"]))
-    at = next(point for point in points["lex"].curve if point[0] == share)
-    assert at[3] < 0 < at[4]
-    assert points["lex"].changes_at == pytest.approx(share, abs=0.05)
-    assert points["sem"].changes_at is None
-    notice = next(notice for notice in result.warnings if notice.name == "shared-errors")
-    assert notice.values["changes"] == [{"metric": "m", "factor": "lex", "at": points["lex"].changes_at}]
-    assert "takes the errors of those who measured sem to be independent" in result.to_text()
-    shown = next(p for p in parts_of(result) if isinstance(p, TablePart) and p.caption.startswith("Corrected coeff"))
-    assert [row[1].text for row in shown.rows] == ["sem", "lex"]
-
-
-def test_noise_that_nobody_states_is_warned_of() -> None:
-    found = next(w for w in disentangle(planted(2000), ["m"], FACTORS).warnings if w.name == "noise-unstated")
-    assert found.about == "sem"
-    (lost,) = (one for one in found.values["vanish"] if one["factor"] == "lex")
-    assert (lost["metric"], round(lost["below"], 1)) == ("m", 0.7)
-    said = disentangle(planted(2000), ["m"], FACTORS, reliability={"sem": 0.8}).warnings
-    assert "noise-unstated" not in {w.name for w in said}
-    assert human_factors(["sem", "their sem", "sem:of=human_z", "human", "semantic", "syn"]) == [
-        *("sem", "their sem", "sem:of=human_z", "human"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +108,6 @@ def test_noise_that_nobody_states_is_warned_of() -> None:
         ({"repeat": {"sem": ["sem"]}}, "name at least two columns that measure sem"),
         ({"repeat": {"lex": ["sem", "again"]}}, "there is a column 'lex' already"),
         ({"repeat": {"sem": ["sem", "x"]}}, "there is no column 'x'"),
-        ({"simex": 20}, "^simex needs"),
         ({"reliability": {"sem": 0.8}, "repeat": {"sem": ["sem", "again"]}}, "not both"),
     ],
 )
@@ -224,30 +133,24 @@ def test_every_form_has_the_same_figures(cli: Run, tmp_path: Path) -> None:
         rows.append("\t".join([*(f"{column[i]}" for column in table.values()), "a " * (i % 5 + 1), f"b{i}"]))
     file.write_text("\n".join(rows) + "\n", encoding="utf-8")
     base = ("disentangle", file, "--columns", "m", "--factor-columns", "sem,syn,lex", "--reliability", "sem=.8,lex=.9")
-    more = ("--simex", "20", "--controls", "length", "--se", "hc3")
+    more = ("--controls", "length", "--se", "hc3")
     content = json.loads(cli(*base, *more, "--format", "json").out)
-    assert [variant["name"] for variant in content["variants"]] == ["errors-in-variables", "simex", "controls"]
-    assert content["variants"][2]["factors"] == [*FACTORS, "length", "length-ratio"]
-    assert (content["simex"], content["seed"]) == (20, 1)
+    assert [variant["name"] for variant in content["variants"]] == ["errors-in-variables", "controls"]
+    assert content["variants"][1]["factors"] == [*FACTORS, "length", "length-ratio"]
+    assert content["seed"] == 1
     assert content["reliability"][1] == {"factor": "lex", "value": 0.9, "source": "as stated"}
-    assert {(point["noisy"], point["factor"]) for point in content["tipping"]} == {
-        *(("sem", "syn"), ("sem", "lex"), ("lex", "sem"), ("lex", "syn")),
-    }
     coef = content["variants"][0]["results"][0]["coef"]["lex"]
     read = list(csv.DictReader(io.StringIO(cli(*base, *more, "--format", "csv").out)))
-    corrected = [row for row in read if row["variant"] == "errors-in-variables"]
-    assert float(corrected[2]["coef"]) == coef
-    assert {row["noisy"] for row in read if row["variant"] == "tipping-point"} == {"sem", "lex"}
+    noiseless = [row for row in read if row["variant"] == "errors-in-variables"]
+    assert float(noiseless[2]["coef"]) == coef
     assert f"{coef:.3f}" in cli(*base, *more, "--full").out
     for form in ("markdown", "latex"):
         shown = cli(*base, *more, "--format", form).out.replace("$-$", "-")
         assert f"{coef:.2f}" in shown
-        assert "Tipping points" in shown
     assert "errors-in-variables" in shown
     assert "†" not in shown
     out = cli(*base, *more, "--pictures", "-o", tmp_path / "out")
     assert out.status == 0, out.err
-    assert (tmp_path / "out/coefficients-without-the-noise-of-sem.png").stat().st_size > 3000
     page = cli("report", tmp_path / "out/disentangle.json", "-o", tmp_path / "report.md")
     assert page.status == 0, page.err
     assert f"{coef:.3f}" in (tmp_path / "report.md").read_text(encoding="utf-8")
@@ -305,7 +208,7 @@ def test_standard_errors_are_the_delta_methods_by_finite_differences(clustered: 
         expected = np.sqrt(np.square(influence / (1 - leverage)).sum(axis=0))
         errors = Errors("hc3", None, np.arange(n), "")
     known = {0: cronbach("a", {"1": first, "2": second, "3": third})}
-    found = Moments(x, y[:, None], known, errors).correct(known)
+    found = corrected(x, y[:, None], known, errors)
     assert found.coef[0] == pytest.approx(coefficients(weights), rel=1e-9)
     # Differences over 2e-5 of numbers near 1 are exact to about 1e-9.
     assert found.se[0] == pytest.approx(expected, rel=1e-6)
@@ -318,25 +221,3 @@ def test_coefficients_of_clusters_are_referred_to_t() -> None:
     assert reference(four).sf(1.96) == pytest.approx(float(stats.t.sf(1.96, 3)))
     crossed = Errors("cluster", list("aabbccdd"), np.arange(8) // 2, "", list("xyzxyzxy"))
     assert reference(crossed).sf(1.96) == pytest.approx(float(stats.t.sf(1.96, 2)))  # the fewer of both
-
-
-@pytest.mark.parametrize(
-    ("alpha", "columns", "share", "value"),
-    [
-        (0.75, 3, 0.0, 0.75),  # alpha itself: one column's reliability is .5, 3 x .5 / (1 + 2 x .5)
-        (0.75, 3, 0.2, 3 * 0.375 / 2),  # of a correlation .5 three eighths are not shared error
-        (0.8, 2, 0.5, 2 * (1 / 6) / (0.5 / 0.75) * (0.8 / 0.8) / 2.5),
-    ],
-)
-def test_errors_that_correlate_lower_the_reliability(alpha: float, columns: int, share: float, value: float) -> None:
-    estimate = stated("a", alpha, 4)
-    found = if_errors_correlate(estimate, columns, share)
-    r = alpha / (columns - (columns - 1) * alpha)
-    true = (r - share) / (1 - share)
-    assert found.value == pytest.approx(columns * true / (1 + (columns - 1) * r))
-    if share < 0.5:
-        assert found.value == pytest.approx(value)
-    # ``times`` is how much faster it moves than alpha.
-    step = 1e-6
-    other = if_errors_correlate(replace(estimate, value=alpha + step), columns, share)
-    assert found.times == pytest.approx((other.value - found.value) / step, rel=1e-4)

@@ -73,16 +73,6 @@ def test_many_metrics_are_told_factor_by_factor() -> None:
     assert "c falls with sem (-" in answer.text
 
 
-def test_a_reliability_on_which_nothing_depends_is_for_the_full_form() -> None:
-    rng = np.random.default_rng(1)
-    table = {"sem": rng.normal(size=200), "lex": rng.normal(size=200)}
-    table["m"] = table["sem"] + 0.01 * table["lex"] + rng.normal(size=200)
-    result = disentangle(table, ["m"], ["sem", "lex"])
-    unstated = next(notice for notice in result.warnings if notice.name == "noise-unstated")
-    assert not unstated.values["vanish"]
-    assert [part.full for part in parts_of(result) if isinstance(part, Notes)] == [False, True, True]
-
-
 def test_influential_rows_that_metrics_share_are_said_once() -> None:
     rows = [Notice("influential-rows", name, {"rows": [16]}) for name in ("a", "b")]
     other = Notice("influential-rows", "c", {"rows": [3]})

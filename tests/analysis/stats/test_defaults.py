@@ -38,7 +38,6 @@ DEFAULTS: dict[str, tuple[object, ...]] = {
     "bins": (10,),
     "fewest": (20,),
     "seeds": ((1, 2, 3),),
-    "simex": (0,),
     "intercept": (False,),
     "cluster": (None,),
 }
