@@ -45,7 +45,6 @@ RIGHT: dict[str, str] = {
     "factors": "scores.tsv -o {out}/f.tsv --factors lex --reference reference --candidate candidate --format json",
     "disentangle": "scores.tsv --columns a,b --factor-columns x1,x2 --format json -o {out}/d.json",
     "ensemble": "scores.tsv --columns a,b --human h --segment seg --how ridge --folds 3 --resamples 20 --format json",
-    "ensemble factors": "scores.tsv --columns a,b --human h --how factors --factor-columns x1,x2 --resamples 20",
     "plan meta": "systems.tsv --human h --columns a,b --segment seg --effect 0.2 --resamples 20 --format json",
     "plan compare": "--effect 0.2 --sd 1 --icc 0.1 --document-size 8 --noise 0.3 --judgments 2",
     "report": "scores.tsv -o {out}/r.html",
