@@ -61,7 +61,7 @@ RIGHT: dict[str, str] = {
     "registry schema": "model",
     "intervene": "texts.tsv --metrics chrf -l en --factors lex --edits-out {out}/i.tsv --format json -o {out}/i.json",
     "adversarial perturb": "texts.tsv --metrics chrf --perturbations shuffle --resamples 20 --format json",
-    "adversarial pairs": "pairs.tsv --label label --columns a --resamples 20 --folds 2 --format json",
+    "adversarial pairs": "pairs.tsv --label label --columns a --resamples 20 --format json",
     "adversarial triples": "triples.tsv --metrics chrf --resamples 20 --format json -o {out}/t.json",
     "adversarial build-triples": "paws.tsv -o {out}/t.tsv --format json",
     "data list": "--format json",
