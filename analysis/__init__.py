@@ -117,8 +117,7 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.correlation import fisher_interval as fisher_interval, kendall as kendall
     from bsx.analysis.stats.correlation import pairwise_accuracy as pairwise_accuracy, pearson as pearson
     from bsx.analysis.stats.correlation import spearman as spearman
-    from bsx.analysis.stats.folds import group_folds as group_folds, refuse_leak as refuse_leak
-    from bsx.analysis.stats.folds import unit_folds as unit_folds, units as units
+    from bsx.analysis.stats.folds import refuse_leak as refuse_leak, unit_folds as unit_folds, units as units
     from bsx.analysis.stats.importance import dominance as dominance
     from bsx.analysis.stats.layers import LayerAgreement as LayerAgreement, layer_agreement as layer_agreement
     from bsx.analysis.stats.systems.ties import calibrate_ties as calibrate_ties, compare_ties as compare_ties

@@ -1,12 +1,12 @@
 """What ensembles of metrics gain on WMT15-17 segments into English: fitted on WMT15 and 16, tested on WMT17.
 
 Run from the repository, with the tables of WMT's segment-level direct assessment (columns lp, source, reference,
-candidate, human) and the factor scores that Kaster et al. 2021 published, by which the rule ``factors`` chooses::
+candidate, human)::
 
-    .venv/bin/python benchmarks/ensembles.py --wmt FOLDER --factors wmt-en.tsv --work scores -o benchmarks/agreement/ensembles.md
+    .venv/bin/python benchmarks/ensembles.py --wmt FOLDER --work scores -o benchmarks/agreement/ensembles.md
 
 Score tables are kept in the folder ``--work`` and used again.
-"""  # noqa: E501 - a command is one line
+"""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 
-from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.ensembles.result import EnsembleResult
 from bsx.analysis.ensembles.run import ensemble
 from bsx.data.columns import read_columns
@@ -28,9 +27,8 @@ from bsx.data.output import atomic_text
 
 NEURAL = ("bertscore", "moverscore:ngram=2,idf=false", "moverscore-v2:idf=false", "bertr", "sentence")
 LEXICAL = ("sentbleu", "chrf", "ter", "rouge-l", "meteor:synonyms=false")
-FACTORS = ("sem", "syn", "morph", "bleu")
 SETS = {"all": (*NEURAL, *LEXICAL), "embedding": NEURAL, "lexical": LEXICAL}
-RULES = ("mean", "z", "rank", "weights", "ridge", "greedy", "factors")
+RULES = ("mean", "z", "rank", "weights", "ridge")
 PACKAGES = ("torch", "transformers", "numpy", "scipy", "sacrebleu")
 LABELS = ("group", "segment", "candidate", "reference")
 
@@ -64,19 +62,6 @@ def read(table: Path) -> dict[str, object]:
     return read_columns(table, [*SETS["all"], "human"], LABELS)
 
 
-def profiles(table: dict[str, object], published: Path) -> tuple[dict[str, dict[str, float]], int]:
-    """Return each metric's factor profile on the rows whose factors are published, and how many these are."""
-    found = read_columns(published, FACTORS, ["sentence1", "sentence2"])
-    place = {frozenset(pair): i for i, pair in enumerate(zip(found["sentence1"], found["sentence2"], strict=True))}
-    pairs = zip(table["candidate"], table["reference"], strict=True)  # type: ignore[call-overload]
-    rows = [(i, place[frozenset(pair)]) for i, pair in enumerate(pairs) if frozenset(pair) in place]
-    own, theirs = (list(part) for part in zip(*rows, strict=True))
-    joined = {name: np.asarray(table[name])[own] for name in SETS["all"]}
-    joined |= {name: found[name][theirs] for name in FACTORS}
-    fits = disentangle(joined, SETS["all"], FACTORS)
-    return {fit.metric: dict(fit.coef) for fit in fits.results}, len(rows)
-
-
 def line(rule: str, result: EnsembleResult) -> str:
     wins = sum(group.p("williams") < 0.05 for group in result.groups)
     losses = sum(group.p("williams") > 0.95 for group in result.groups)
@@ -104,13 +89,11 @@ def by_pair(results: dict[str, EnsembleResult]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wmt", type=Path, required=True)
-    parser.add_argument("--factors", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     train, test = (read(scored(given.wmt, years, given.work)) for years in ((15, 16), (17,)))
-    shapes, joined = profiles(train, given.factors)
     common = {"human": "human", "group": "group", "segment": "segment"}
     out = [
         "# Ensembles of metrics: WMT15-17 segments into English",
@@ -128,11 +111,10 @@ def main() -> None:
         lower = [metric for metric in members if metric == "ter"]
         fitted, nested, honest = {}, {}, {}
         for rule in RULES:
-            how = {"how": rule, "lower": lower, **({"profiles": shapes} if rule == "factors" else {})}
+            how = {"how": rule, "lower": lower}
             fitted[rule] = ensemble(test, members, fit=train, **common, **how)
             honest[rule] = ensemble(test, members, fit=train, best="training", **common, **how)
-            if rule != "factors":
-                nested[rule] = ensemble(test, members, **common, **how)
+            nested[rule] = ensemble(test, members, **common, **how)
         out += ["", f"## {name.capitalize()} metrics ({len(members)})", ""]
         out += ["Constants and weights from WMT15 and 16, tested on WMT17:", "", *table_of(fitted)]
         rival = next(iter(honest.values())).groups[0].best
@@ -140,25 +122,12 @@ def main() -> None:
         out += ["", "Within WMT17; learnt weights by 10-fold cross-validation over segments:", "", *table_of(nested)]
         out += ["", "Gains in percent by pair, fitted on WMT15 and 16:", "", *by_pair(fitted)]
         weights = ", ".join(f"`{m}` {w:.2f}" for m, w in fitted["weights"].weights.items() if w)
-        taken = ", ".join(f"`{m}`" for m, w in fitted["greedy"].weights.items() if w)
-        apart = [m for m, w in fitted["factors"].weights.items() if w]
-        pair = ensemble(test, apart, fit=train, lower=[m for m in apart if m == "ter"], how="z", **common)
-        low, high = pair.average_ci
-        of_pair = f"{100 * pair.average_gain:+.1f} % [{100 * low:+.1f}, {100 * high:+.1f}]"
-        out += [
-            "",
-            f"- weights: {weights}",
-            f"- greedy takes {taken}",
-            f"- factors takes {' and '.join(f'`{m}`' for m in apart)}: {of_pair} over the better of the two",
-        ]
+        out += ["", f"- weights: {weights}"]
         signs = ", ".join(f"`{m}` {w:+.2f}" for m, w in fitted["ridge"].weights.items())
         out += [f"- ridge, penalty {fitted['ridge'].settings['penalty']:g}: {signs}"]
     out += [
         "",
-        f"Profiles for `factors`: coefficients of SEM, SYN, MOR and LEX on the {joined} rows of WMT15 and 16 whose",
-        "factor scores Kaster et al. published (SEM is the human score there).",
-        "",
-        "Made by `benchmarks/ensembles.py --wmt FOLDER --factors wmt-en.tsv --work scores -o",
+        "Made by `benchmarks/ensembles.py --wmt FOLDER --work scores -o",
         f"benchmarks/agreement/ensembles.md`; {platform.machine()}, {platform.system()}, Python",
         f"{platform.python_version()}, {', '.join(f'{name} {version(name)}' for name in PACKAGES)}.",
     ]

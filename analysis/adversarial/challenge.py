@@ -36,9 +36,7 @@ class Accuracy:
         rate: right / n.
         ci: Wilson interval of ``rate``, with the number of rows reduced to what rows about the same sentences are
             worth.
-        kendall: (right - wrong) / n, ties among the wrong: the Kendall-like correlation of Freitag et al. 2021.
         drop: mean of the good's score minus the bad's.
-        sensitivity: ``drop`` divided by the mean drop of the anchor's rows about the same sentences; NaN without.
     """
 
     n: int
@@ -47,9 +45,7 @@ class Accuracy:
     items: int
     rate: Number
     ci: Interval
-    kendall: Number
     drop: Number
-    sensitivity: Number
 
 
 @dataclass(frozen=True)
@@ -70,14 +66,12 @@ class Challenged:
     Attributes:
         overall: on all rows but those of severity ``base``; None if there are no others.
         macro: mean of the phenomena's rates, those of severity ``base`` left out.
-        weighted: rate with each row weighted by its severity; NaN if no row has a weight.
         severities: severity -> on its rows.
         phenomena: phenomenon -> on its rows.
     """
 
     overall: Accuracy | None
     macro: Number
-    weighted: Number
     severities: dict[str, Accuracy]
     phenomena: dict[str, PhenomenonAccuracy]
 
@@ -113,8 +107,6 @@ class ChallengeResult(Result):
         metrics: metric -> what it does.
         tests: of each pair of metrics, on all rows but those of severity ``base``; exact where each is about its own
             sentence, else with sentences as clusters.
-        anchor: phenomenon that sensitivity is measured by; "" if the set has none.
-        weights: severity -> weight.
         examples: rows of each phenomenon that fool some metric.
     """
 
@@ -122,8 +114,6 @@ class ChallengeResult(Result):
 
     metrics: Annotated[dict[str, Challenged], Field(min_length=1)]
     tests: tuple[PairedTest, ...]
-    anchor: str
-    weights: dict[str, float]
     examples: tuple[ChallengeExample, ...] = ()
 
 
@@ -133,9 +123,8 @@ def challenge(
 ) -> ChallengeResult:
     """Measure how often metrics score the good translation strictly above the bad one.
 
-    Source: Karpinska et al. 2022 (DEMETR): accuracy with ties as errors, and sensitivity as a ratio, here to what an
-    empty translation costs (their exact formula was not compared); Freitag et al. 2021 (Kendall-like); Wilson 1927,
-    with the effective number of rows of Korn & Graubard 1998, since several rows may be about one sentence.
+    Source: Karpinska et al. 2022 (DEMETR): accuracy with ties as errors; Wilson 1927, with the effective number of rows
+    of Korn & Graubard 1998, since several rows may be about one sentence.
 
     Args:
         pairs: n minimal pairs.
@@ -155,9 +144,8 @@ def challenge(
     columns, kept = complete(sides, settings.nan)
     values = list(columns.values())
     used = [pairs[place] for place in kept]
-    chosen = dict(settings.weights)
-    rows = _Rows(used, settings.anchor, settings.confidence)
-    by_metric = {name: rows.of(values[2 * i], values[2 * i + 1], chosen) for i, name in enumerate(scores)}
+    rows = _Rows(used, settings.confidence)
+    by_metric = {name: rows.of(values[2 * i], values[2 * i + 1]) for i, name in enumerate(scores)}
     counted = ~rows.base
     right = {name: (values[2 * i] > values[2 * i + 1])[counted] for i, name in enumerate(scores)}
     tests = {
@@ -165,67 +153,47 @@ def challenge(
         for a, b in combinations(right, 2)
         if counted.any()
     }
-    notes = tuple(rows.notes(chosen))
-    return ChallengeResult(by_metric, paired_tests(tests, settings.correction), rows.anchor, chosen, notes=notes)
+    return ChallengeResult(by_metric, paired_tests(tests, settings.correction), notes=tuple(rows.notes()))
 
 
 class _Rows:
     """The rows of a set, by what they are about."""
 
-    def __init__(self, pairs: Sequence[MinimalPair], anchor: str, confidence: float) -> None:
+    def __init__(self, pairs: Sequence[MinimalPair], confidence: float) -> None:
         self.pairs = pairs
         self.confidence = confidence
         self.phenomenon = np.array([pair.phenomenon for pair in pairs])
         self.severity = np.array([pair.severity for pair in pairs])
         self.base = self.severity == BASE
         self.item = np.unique([pair.item for pair in pairs], return_inverse=True)[1]
-        self.anchor = anchor if anchor in self.phenomenon else ""
         self.severity_of = {
             str(name): "/".join(dict.fromkeys(self.severity[self.phenomenon == name].tolist()))
             for name in dict.fromkeys(self.phenomenon.tolist())
         }
 
-    def of(self, good: Array, bad: Array, weights: Mapping[str, float]) -> Challenged:
+    def of(self, good: Array, bad: Array) -> Challenged:
         """Return what one metric does."""
-        unit = self._unit(good - bad)
         phenomena = {
-            name: PhenomenonAccuracy(
-                **asdict(self._accuracy(good, bad, self.phenomenon == name, unit)), severity=severity
-            )
+            name: PhenomenonAccuracy(**asdict(self._accuracy(good, bad, self.phenomenon == name)), severity=severity)
             for name, severity in self.severity_of.items()
         }
         severities = {
-            str(name): self._accuracy(good, bad, self.severity == name, unit)
+            str(name): self._accuracy(good, bad, self.severity == name)
             for name in dict.fromkeys(self.severity.tolist())
             if name
         }
         counted = ~self.base
         macro = [phenomena[name].rate for name, severity in self.severity_of.items() if severity != BASE]
-        weight = np.array([weights.get(severity, 0.0) for severity in self.severity.tolist()])
-        total = float(weight.sum())
         return Challenged(
-            overall=self._accuracy(good, bad, counted, unit) if counted.any() else None,
+            overall=self._accuracy(good, bad, counted) if counted.any() else None,
             macro=float(np.mean(macro)) if macro else float("nan"),
-            weighted=float(weight @ (good > bad)) / total if total > 0 else float("nan"),
             severities=severities,
             phenomena=phenomena,
         )
 
-    def _unit(self, drop: Array) -> Array:
-        """Return for each row the drop of the anchor's row about the same sentence (n,); NaN without."""
-        unit = np.full(len(drop), np.nan)
-        if self.anchor:
-            known = np.full(int(self.item.max()) + 1, np.nan)
-            rows = self.phenomenon == self.anchor
-            known[self.item[rows]] = drop[rows]
-            unit = known[self.item]
-        return unit
-
-    def _accuracy(self, good: Array, bad: Array, rows: NDArray[np.bool_], unit: Array) -> Accuracy:
+    def _accuracy(self, good: Array, bad: Array, rows: NDArray[np.bool_]) -> Accuracy:
         right, drop = (good > bad)[rows], (good - bad)[rows]
         n, hits = int(rows.sum()), int(right.sum())
-        matched = np.isfinite(unit[rows])
-        whole = float(unit[rows][matched].mean()) if matched.any() else float("nan")
         items, of = np.unique(self.item[rows], return_inverse=True)
         single = len(items) == n
         low, high = wilson_interval(hits, n, self.confidence) if single else clustered_share(right, of, self.confidence)
@@ -236,28 +204,21 @@ class _Rows:
             items=len(items),
             rate=hits / n,
             ci=(low, high),
-            kendall=2 * hits / n - 1,
             drop=float(drop.mean()),
-            sensitivity=float(drop[matched].mean()) / whole if whole > 0 else float("nan"),
         )
 
-    def notes(self, weights: Mapping[str, float]) -> list[str]:
+    def notes(self) -> list[str]:
         """Return what a reader must know."""
         notes = []
         if self.base.any():
             notes.append(
-                f"{int(self.base.sum())} rows of severity {BASE} are anchors: not in the overall and weighted rates, "
-                "nor in the tests"
+                f"{int(self.base.sum())} rows of severity {BASE} are anchors: not in the overall rate, nor in the tests"
             )
-        same = [name for name in self.severity_of if all(p.bad == p.reference for p in self._named(name))]
+        same = [
+            name for name in self.severity_of if all(p.bad == p.reference for p in self.pairs if p.phenomenon == name)
+        ]
         notes += [f"in {name} the 'bad' text is the reference itself, which is not worse" for name in same]
         equal = sum(pair.good == pair.bad for pair in self.pairs)
         if equal:
             notes.append(f"in {equal} rows both texts are the same, so that every metric ties")
-        unknown = sorted({str(name) for name in self.severity.tolist() if name not in (*weights, BASE, "")})
-        if unknown:
-            notes.append(f"severities without a weight are not in the weighted rate: {', '.join(unknown)}")
         return notes
-
-    def _named(self, phenomenon: str) -> list[MinimalPair]:
-        return [pair for pair in self.pairs if pair.phenomenon == phenomenon]

@@ -73,7 +73,7 @@ class PairDetection:
         p: two-sided p of "the area is one half".
         average_precision: area under precision and recall.
         accuracy: at the best threshold.
-        interval: kind of ``ci``: ``logit``, ``wilson``, ``delong`` or ``bootstrap``; empty where it is not known.
+        interval: kind of ``ci``: ``logit`` or ``wilson``; empty where it is not known.
     """
 
     metric: str
@@ -98,9 +98,7 @@ class DetectionTest:
         auc_b: area of the second.
         difference: the first less the second.
         ci: its interval.
-        z: the statistic.
-        p: one-sided p; small means that the first is better.
-        p_two_sided: of "they differ".
+        p_two_sided: p of "they differ".
         p_corrected: ``p_two_sided`` corrected for the number of tests; None if no correction was asked for.
     """
 
@@ -110,8 +108,6 @@ class DetectionTest:
     auc_b: Number
     difference: Number
     ci: Interval
-    z: Number
-    p: Number
     p_two_sided: Number
     p_corrected: float | None = None
 
@@ -197,12 +193,12 @@ def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: P
     confidence, seed = settings.confidence, settings.seed
     drawn: Resampling = {"confidence": confidence, "resamples": settings.resamples, "seed": seed}
     of = None if settings.cluster is None else np.asarray(settings.cluster)[kept]
-    kind = area_interval(marks, settings.interval, of)
+    kind = area_interval(marks, cluster=of)
     results = []
     for name, values in columns.items():
         auc = roc_auc(marks, values, interval=kind, cluster=of, **drawn)
         curve = precision_recall(marks, values, cluster=of, **drawn)
-        best = best_threshold(marks, values, cluster=of, folds=settings.folds, confidence=confidence, seed=seed)
+        best = best_threshold(marks, values, cluster=of, confidence=confidence, seed=seed)
         average, ends = curve.average_precision, (best.low, best.high)
         results.append(
             PairDetection(
@@ -224,41 +220,18 @@ def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: P
         for a, b in combinations(columns, 2)
     }
     corrected = correct_p({pair: test.p_two_sided for pair, test in tests.items()}, settings.correction)
-    rows = []
-    for (a, b), t in tests.items():
-        figures = (t.a, t.b, t.difference, (t.low, t.high), t.statistic, t.p, t.p_two_sided)
-        rows.append(DetectionTest(a, b, *figures, corrected.get((a, b))))
-    return PairsResult(tuple(results), tuple(rows), notes=_few(marks, of))
-
-
-def _few(marks: Array, of: NDArray[np.float64] | None) -> tuple[str, ...]:
-    """Return what to know where few pairs, or sets of them, have a label: on their number everything rests."""
+    rows = tuple(
+        DetectionTest(a, b, t.a, t.b, t.difference, (t.low, t.high), t.p_two_sided, corrected.get((a, b)))
+        for (a, b), t in tests.items()
+    )
     positive, _, sets = clustered({"labels": marks, "scores": marks}, of, "error")
     counts = drawn_of_each(positive, sets)
-    if min(counts) >= FEW_LABELS:
-        return ()
-    label = "paraphrases" if counts[0] <= counts[1] else "pairs that are none"
-    what = label if sets is None else f"sets of pairs that share sentences hold {label}"
-    return (f"only {min(counts)} {what}: intervals of areas allow for mistakes that so few do not show",)
-
-
-def precision_by_threshold(
-    labels: ArrayLike, scores: Mapping[str, ArrayLike], *, nan: NanPolicy = "error"
-) -> dict[str, NDArray[np.float64]]:
-    """Return each metric's precision and recall by threshold: threshold, precision and recall (t, 3).
-
-    Args:
-        labels: 1 for a paraphrase (n,).
-        scores: metric -> scores, higher is better (n,).
-        nan: as `detect_pairs`.
-
-    Raises:
-        InputError: as `detect_pairs`.
-    """
-    columns, _ = complete({"the labels": labels, **scores}, nan)
-    marks = columns.pop("the labels")
-    curves = {name: precision_recall(marks, values, resamples=1) for name, values in columns.items()}
-    return {name: np.stack([c.thresholds, c.precision, c.recall], axis=1) for name, c in curves.items()}
+    notes: tuple[str, ...] = ()
+    if min(counts) < FEW_LABELS:  # on their number everything rests
+        label = "paraphrases" if counts[0] <= counts[1] else "pairs that are none"
+        what = label if sets is None else f"sets of pairs that share sentences hold {label}"
+        notes = (f"only {min(counts)} {what}: intervals of areas allow for mistakes that so few do not show",)
+    return PairsResult(tuple(results), rows, notes=notes)
 
 
 @in_range

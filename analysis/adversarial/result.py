@@ -91,9 +91,7 @@ class DropExample:
         reference: the reference.
         original: the clean text.
         perturbed: the changed text.
-        score: of the clean text.
-        perturbed_score: of the changed text.
-        drop: the first minus the second.
+        drop: score of the clean text less that of the changed one.
         scores: every metric's scores of clean and changed text.
     """
 
@@ -104,8 +102,6 @@ class DropExample:
     reference: str
     original: str
     perturbed: str
-    score: Number
-    perturbed_score: Number
     drop: Number
     scores: dict[str, tuple[Number, Number]] = field(default_factory=dict)
 

@@ -351,8 +351,6 @@ def _worst_rows(
             reference=references[row],
             original=clean[row],
             perturbed=case.texts[row],
-            score=float(before[row]),
-            perturbed_score=float(after[row]),
             drop=float(drops[row]),
             scores={other: (float(both[0][row]), float(both[1][row])) for other, both in every.items()},
         )

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated
 
 from numpy.typing import ArrayLike
-from pydantic import BeforeValidator, Field, SkipValidation
+from pydantic import Field, SkipValidation
 
 from bsx.analysis.datasets.triples import Triple
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.grammar.inflections import Inflections
 from bsx.analysis.perturbations.perturb import DEFAULT_CONTROL
 from bsx.analysis.stats.clusters import Correction
-from bsx.data.cells import finite
 from bsx.support.checks import NanPolicy
 from bsx.support.progress import Watch
 from bsx.support.settings import BaseSettings, Option
-
-WEIGHTS: Mapping[str, float] = {"critical": 25.0, "major": 5.0, "minor": 1.0}
-"""What an error of each severity counts, as in the MQM framework (themqm.org)."""
 
 _SETS = (
     "Number of the set of rows that each belongs to (n,), such as those that share a sentence (see "
@@ -45,18 +41,8 @@ class Sampled(Tested):
     )
 
 
-class PairTests(Sampled):
+class PairSettings(Sampled):
     """How metrics are tested as detectors of paraphrases."""
-
-    interval: Annotated[
-        Literal["auto", "logit", "wilson", "delong", "bootstrap"],
-        Field(description="Interval of the ROC AUC. auto: wilson if a label has under 50 items, or sets, else logit."),
-    ] = "auto"
-    folds: Annotated[int, Field(ge=2, description="Folds of the cross-validated threshold.")] = 10
-
-
-class PairSettings(PairTests):
-    """The same, for scores that are at hand."""
 
     cluster: Sets = None
 
@@ -90,32 +76,9 @@ class TripleSettings(TripleTests):
     cluster: Sets = None
 
 
-def _weights(given: object) -> object:
-    """Read a list of NAME=NUMBER as weights.
-
-    Raises:
-        ValueError: for a part that is spelled otherwise, or a name that is there twice.
-    """
-    if isinstance(given, Mapping):
-        return given
-    read: dict[str, float] = {}
-    for part in given if isinstance(given, list | tuple) else [given]:
-        name, equals, number = str(part).partition("=")
-        if not equals or not name or name in read:
-            raise ValueError(f"{part}: write each severity once with its weight, such as critical=25")
-        read[name] = finite(number, f"weights {name}")
-    return read
-
-
 class ChallengeSettings(Tested):
     """How metrics are tested on a challenge set."""
 
-    weights: Annotated[
-        Mapping[str, Annotated[float, Field(ge=0)]],
-        BeforeValidator(_weights),
-        Field(description="Weights of severities: critical=25,major=5,… Rows of other severities have none."),
-    ] = WEIGHTS
-    anchor: Annotated[str, Field(description="Phenomenon whose mean drop is the unit of sensitivity.")] = "empty"
     nan: Annotated[NanPolicy, Field(description="Refuse missing scores, or leave such rows out for all metrics.")] = (
         "error"
     )

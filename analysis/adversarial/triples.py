@@ -40,8 +40,7 @@ class TriplePreference:
         mean_nonparaphrase: mean of m(A, C).
         mean_margin: mean of m(A, B) - m(A, C).
         margin_ci: its bootstrap interval.
-        p: one-sided, "the paraphrase is preferred": sign test without the ties.
-        p_two_sided: of "either is preferred as often".
+        p_two_sided: p of "either is preferred as often": sign test without the ties.
     """
 
     metric: str
@@ -54,7 +53,6 @@ class TriplePreference:
     mean_nonparaphrase: Number
     mean_margin: Number
     margin_ci: Interval
-    p: Number
     p_two_sided: Number
 
 
@@ -70,7 +68,6 @@ class PairedTest:
         only_b: rows that only the second gets right.
         both: rows that both get right.
         p: two-sided p of "they are right equally often".
-        p_better: one-sided p of "the first is right more often".
         p_corrected: ``p`` corrected for the number of tests; None if no correction was asked for.
     """
 
@@ -81,7 +78,6 @@ class PairedTest:
     only_b: int
     both: int
     p: Number
-    p_better: Number
     p_corrected: float | None = None
 
     @property
@@ -121,9 +117,7 @@ class TripleExample:
         anchor: A.
         paraphrase: B.
         nonparaphrase: C.
-        score_paraphrase: m(A, B).
-        score_nonparaphrase: m(A, C).
-        margin: the first minus the second.
+        margin: m(A, B) - m(A, C).
         scores: every metric's m(A, B) and m(A, C).
     """
 
@@ -132,8 +126,6 @@ class TripleExample:
     anchor: str
     paraphrase: str
     nonparaphrase: str
-    score_paraphrase: Number
-    score_nonparaphrase: Number
     margin: Number
     scores: dict[str, tuple[Number, Number]] = field(default_factory=dict)
 
@@ -228,7 +220,6 @@ def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], setting
                 mean_nonparaphrase=float(bad.mean()),
                 mean_margin=preferred.margin,
                 margin_ci=(preferred.margin_low, preferred.margin_high),
-                p=preferred.p,
                 p_two_sided=preferred.p_two_sided,
             )
         )
@@ -247,8 +238,6 @@ def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], setting
                     anchor=triple.anchor,
                     paraphrase=triple.paraphrase,
                     nonparaphrase=triple.nonparaphrase,
-                    score_paraphrase=float(good[place]),
-                    score_nonparaphrase=float(bad[place]),
                     margin=float(good[place] - bad[place]),
                     scores={other: (float(both[0][place]), float(both[1][place])) for other, both in pairs.items()},
                 )
@@ -267,8 +256,7 @@ def paired_tests(tests: Mapping[tuple[str, str], McNemar], correction: Correctio
     """Return McNemar tests between metrics as parts of a result, their p corrected for their number if asked for."""
     corrected = correct_p({pair: test.p for pair, test in tests.items()}, correction)
     return tuple(
-        PairedTest(a, b, t.n, t.only_a, t.only_b, t.both, t.p, t.p_better, corrected.get((a, b)))
-        for (a, b), t in tests.items()
+        PairedTest(a, b, t.n, t.only_a, t.only_b, t.both, t.p, corrected.get((a, b))) for (a, b), t in tests.items()
     )
 
 

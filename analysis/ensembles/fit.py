@@ -1,4 +1,4 @@
-"""Fitting an ensemble: constants of the normalisation from all rows, weights from human scores or factor profiles."""
+"""Fitting an ensemble: constants of the normalisation from all rows, weights from human scores."""
 
 from __future__ import annotations
 
@@ -9,23 +9,13 @@ import numpy as np
 
 from bsx.analysis.ensembles.result import FoldWeights
 from bsx.analysis.ensembles.settings import EnsembleSettings, How
-from bsx.analysis.ensembles.weights import (
-    equal_weights,
-    furthest_members,
-    greedy_members,
-    mean_correlation,
-    nnls_weights,
-    ridge_penalty,
-    ridge_weights,
-)
+from bsx.analysis.ensembles.weights import mean_correlation, nnls_weights, ridge_penalty, ridge_weights
 from bsx.analysis.stats.folds import Fold, Rows
 from bsx.analysis.stats.validate import vectors
 from bsx.catalog.combination import Combination, Member, Normalise
-from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
 
-Profiles = Mapping[str, Mapping[str, float]]
 RANK_POINTS = 1001
 
 
@@ -105,41 +95,12 @@ def learn_weights(training: Training, settings: EnsembleSettings) -> Weights:
     penalty = None
     if settings.how == "weights":
         values = nnls_weights(scores, human, groups)
-    elif settings.how == "ridge":
-        penalty = settings.penalty
-        if penalty is None:
-            penalty = ridge_penalty(scores, human, groups, training.of, seed=settings.seed)
-        values = ridge_weights(scores, human, groups, penalty)
     else:
-        values = equal_weights(greedy_members(scores, human, groups), scores.shape[1])
+        penalty = ridge_penalty(scores, human, groups, training.of, seed=settings.seed)
+        values = ridge_weights(scores, human, groups, penalty)
     if not values.any():
-        return Weights(equal_weights(range(scores.shape[1]), scores.shape[1]), penalty, fell_back=True)
+        return Weights(np.full(scores.shape[1], 1 / scores.shape[1]), penalty, fell_back=True)
     return Weights(values, penalty)
-
-
-def choose_by_profile(metrics: Sequence[str], profiles: Profiles | None, lower: Sequence[str], size: int) -> Array:
-    """Return equal weights for the metrics whose factor profiles differ most, 0 for the others.
-
-    The profile of a metric whose sign is turned is turned too: an error rate is not far from every other metric for
-    that alone.
-
-    Raises:
-        InputError: if a metric has no profile, or profiles do not have the same factors.
-    """
-    if profiles is None:
-        raise InputError("how=factors needs the metrics' factor profiles, or columns of factors to compute them from")
-    absent = [name for name in metrics if name not in profiles]
-    if absent:
-        raise InputError(f"there is no factor profile of {absent[0]!r}; there are {', '.join(profiles)}")
-    factors = list(profiles[metrics[0]])
-    for name in metrics:
-        if set(profiles[name]) != set(factors):
-            raise InputError(f"the profiles of {metrics[0]} and {name} have different factors")
-    signs = np.array([-1.0 if name in lower else 1.0 for name in metrics])
-    table = np.array([[profiles[name][factor] for factor in factors] for name in metrics], dtype=np.float64)
-    table *= signs[:, None]
-    vectors({f"profile of {name}": row for name, row in zip(metrics, table, strict=True)}, minimum=1)
-    return equal_weights(furthest_members(table, size), len(metrics))
 
 
 def weighted(how: How, normalise: Normalise, members: Sequence[Member], weights: Array) -> Combination:
@@ -155,7 +116,7 @@ def out_of_fold(
 
     Args:
         training: all rows.
-        folds: the folds, each row in one test part; checked by `bsx.analysis.stats.folds.refuse_leak` before.
+        folds: the folds, each row in one test part.
         metrics: names of the members.
         fit: from training rows to weights.
 
@@ -176,7 +137,6 @@ def out_of_fold(
                 fold=fold.name,
                 train=len(fold.train),
                 test=len(fold.test),
-                purged=fold.purged,
                 weights={name: float(w) for name, w in zip(metrics, weights.values, strict=True)},
                 best=metrics[best],
                 penalty=weights.penalty,

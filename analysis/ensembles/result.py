@@ -88,7 +88,6 @@ class FoldWeights:
         fold: its name.
         train: rows trained on.
         test: rows scored with it.
-        purged: rows left out of training because they share a segment or a text with the test rows.
         weights: metric -> weight.
         best: the member that agrees best with human scores in the training rows.
         penalty: of ridge, else None.
@@ -98,7 +97,6 @@ class FoldWeights:
     fold: str
     train: int
     test: int
-    purged: int
     weights: dict[str, Number]
     best: str
     penalty: float | None
@@ -126,7 +124,7 @@ class EnsembleResult(Result):
         fitted: rows that the weights were fitted on.
         omitted: rows left out because a number was missing.
         warnings: what to know before the numbers are believed: ``lower-is-better``, ``rows-alone``,
-            ``undefined-resamples``, ``best-of-the-same-rows``, ``purged``, ``equal-weights``, ``hang-together``,
+            ``undefined-resamples``, ``best-of-the-same-rows``, ``equal-weights``, ``hang-together``,
             ``rows-share-texts``, or those of `bsx.metrics.learned.seen.seen_notices`.
     """
 

@@ -6,7 +6,7 @@ Source: Kaster, Zhao & Eger 2021, section 6.2 and Table 13, for z-averages and g
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,7 +16,6 @@ from bsx.analysis.ensembles.fit import (
     Training,
     Weights,
     best_member,
-    choose_by_profile,
     fit_members,
     learn_weights,
     normalisation,
@@ -26,8 +25,7 @@ from bsx.analysis.ensembles.fit import (
 from bsx.analysis.ensembles.gain import Measured, gains
 from bsx.analysis.ensembles.result import EnsembleResult, FoldWeights
 from bsx.analysis.ensembles.settings import EnsembleData, EnsembleSettings
-from bsx.analysis.ensembles.weights import equal_weights
-from bsx.analysis.stats.folds import Fold, Rows, given_folds, group_folds, refuse_leak, unit_folds, units
+from bsx.analysis.stats.folds import Fold, Rows, refuse_leak, unit_folds, units
 from bsx.catalog.combination import LEARNED, Combination, Member, Normalise
 from bsx.data.columns import TableLike, column_names, numeric_columns, standardise
 from bsx.data.documents import document_of_segment, refuse_single
@@ -48,7 +46,6 @@ class _Data:
     human: Array
     groups: list[str]
     keys: dict[str, list[str]]
-    fold: list[str] | None
     of: Rows
     omitted: int
     kept: Rows
@@ -94,7 +91,7 @@ class Combined(NamedTuple):
 def ensemble(table: TableLike, metrics: Sequence[str], human: str, settings: EnsembleData) -> EnsembleResult:
     """Combine metrics and compare the result with the best of them.
 
-    Rules that need no human scores (``mean``, ``z``, ``rank``, ``factors``) use all rows. Rules that learn weights are
+    Rules that need no human scores (``mean``, ``z``, ``rank``) use all rows. Rules that learn weights are
     scored by cross-validation: a row's score comes from weights learnt on other rows, none of which shares its segment
     or a text with it. The constants of the normalisation come from the scores of all rows; they know no human score.
 
@@ -114,7 +111,8 @@ def ensemble(table: TableLike, metrics: Sequence[str], human: str, settings: Ens
 
     Raises:
         UnknownNameError: for a missing column; lists those present.
-        InputError: for cells that are not numbers, columns that do not vary, too few rows, or folds that leak.
+        InputError: for cells that are not numbers, columns that do not vary, too few rows, or a table
+            to fit on that shares texts with the first.
     """
     return combine(table, metrics, human, **set_fields(settings)).result
 
@@ -127,8 +125,8 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
     """
     lower, fit = settings.lower, settings.fit
     names = _names(metrics, human, lower)
-    data = _read(table, names, human, settings.fold, settings)
-    source = data if fit is None else _read(fit, names, human, None, settings)
+    data = _read(table, names, human, settings)
+    source = data if fit is None else _read(fit, names, human, settings)
     warnings = [Notice("lower-is-better", name) for name in lower]
     learns = settings.how in LEARNED
     if not data.keys and (learns or settings.best == "training"):
@@ -136,17 +134,9 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
     normalise = normalisation(settings.how)
     members = fit_members(source.columns, lower, normalise)
     training = source.training(members, normalise)
-    if learns:
-        final = learn_weights(training, settings)
-    elif settings.how == "factors":
-        final = Weights(choose_by_profile(names, settings.profiles, lower, settings.size))
-    else:
-        final = Weights(equal_weights(range(len(names)), len(names)))
+    final = learn_weights(training, settings) if learns else Weights(np.full(len(names), 1 / len(names)))
     combination = weighted(settings.how, normalise, members, final.values)
     scored = _Scored(combination.apply(data.columns))
-    rule: Callable[[Training], Weights] = (
-        (lambda part: learn_weights(part, settings)) if learns else (lambda part: final)
-    )
     if fit is not None:
         if learns or settings.best == "training":
             _refuse_shared(source, data, settings.segment)
@@ -155,9 +145,10 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
             scored.baseline = data.turned(names[best], names[best] in lower)
             scored.rival, scored.rivals = names[best], [best]
     elif learns or settings.best == "training":
-        folds = _folds(data, settings)
-        refuse_leak(folds, _checked(data, settings))
-        together, rival, taught = out_of_fold(training, folds, names, rule)
+        folds = unit_folds(data.of, settings.folds, settings.seed)
+        together, rival, taught = out_of_fold(
+            training, folds, names, lambda part: learn_weights(part, settings) if learns else final
+        )
         scored = _Scored(together if learns else scored.ensemble, folds=taught)
         if settings.best == "training":
             scored.baseline, scored.rival = rival, _rivals(taught)
@@ -227,12 +218,11 @@ def _read(
     table: TableLike,
     metrics: Sequence[str],
     human: str,
-    fold: str | None,
     settings: EnsembleData,
 ) -> _Data:
     present = column_names(table)
     group, segment, document = settings.group, settings.segment, settings.document
-    labels = [name for name in (group, segment, document, fold) if name is not None]
+    labels = [name for name in (group, segment, document) if name is not None]
     kept_texts = list(settings.texts) if settings.texts is not None else [name for name in TEXTS if name in present]
     wanted = {name: table[name] for name in present if name in {*metrics, human, *labels, *kept_texts}}
     rows = {_ROW: np.arange(len(next(iter(wanted.values()), ())), dtype=np.float64)}
@@ -256,22 +246,7 @@ def _read(
         cells = list(wanted[name])
         keys[name] = ["" if cells[i] is None else str(cells[i]) for i in kept]
     of = units(list(keys.values()), len(kept))
-    folds = named[fold] if fold is not None else None
-    return _Data(columns, scores, groups, keys, folds, of, omitted, kept, len(rows[_ROW]))
-
-
-def _folds(data: _Data, settings: EnsembleSettings) -> list[Fold]:
-    if data.fold is not None:
-        return given_folds(data.fold)
-    if settings.by == "group":
-        return group_folds(data.groups, data.of)
-    return unit_folds(data.of, settings.folds, settings.seed)
-
-
-def _checked(data: _Data, settings: EnsembleSettings) -> dict[str, list[str]]:
-    """Return the columns that a fold may not share between its parts."""
-    groups = {"group": data.groups} if settings.by == "group" and data.fold is None else {}
-    return {**data.keys, **groups}
+    return _Data(columns, scores, groups, keys, of, omitted, kept, len(rows[_ROW]))
 
 
 def _refuse_shared(source: _Data, data: _Data, segment: str | None) -> None:
@@ -296,14 +271,11 @@ def _rivals(folds: Sequence[FoldWeights]) -> str:
 
 def _notices(settings: EnsembleSettings, final: Weights, folds: Sequence[FoldWeights], data: _Data) -> list[Notice]:
     result = [Notice("best-of-the-same-rows")] if settings.best == "sample" else []
-    purged = sum(fold.purged for fold in folds)
-    if purged:
-        result.append(Notice("purged", values={"times": purged}))
     fallen = sum(fold.fell_back for fold in folds)
     if fallen or final.fell_back:
         result.append(Notice("equal-weights", values={"folds": fallen, "of": len(folds)}))
     largest = int(np.bincount(data.of).max())
-    if folds and settings.by == "segment" and largest > 2 * len(data.of) / settings.folds and data.fold is None:
+    if folds and largest > 2 * len(data.of) / settings.folds:
         result.append(Notice("hang-together", values={"rows": largest, "of": len(data.of)}))
     if len(data.of) > int(data.of.max()) + 1:
         result.append(Notice("rows-share-texts"))

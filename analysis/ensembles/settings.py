@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -11,7 +11,7 @@ from bsx.catalog.combination import LEARNED
 from bsx.support.settings import BaseSettings, Option
 from bsx.support.untyped import Untyped
 
-How = Literal["mean", "z", "rank", "weights", "ridge", "greedy", "factors"]
+How = Literal["mean", "z", "rank", "weights", "ridge"]
 
 
 class EnsembleSettings(BaseSettings):
@@ -21,19 +21,10 @@ class EnsembleSettings(BaseSettings):
         How,
         Field(
             description="Rule: mean of scores, of z-scores (z) or of ranks; weights fitted to human scores "
-            "(weights: non-negative least squares; ridge); forward selection (greedy); the metrics whose factor "
-            "profiles differ most (factors)."
+            "(weights: non-negative least squares; ridge)."
         ),
     ] = "z"
-    by: Annotated[
-        Literal["segment", "group"],
-        Field(description="What cross-validation holds out: folds of segments, or one group after the other."),
-    ] = "segment"
     folds: Annotated[int, Field(ge=2, description="Folds of segments.")] = 10
-    penalty: Annotated[
-        float | None, Field(ge=0, description="Penalty of ridge; chosen by an inner cross-validation unless given.")
-    ] = None
-    size: Annotated[int, Field(ge=2, description="How many metrics the rule factors combines.")] = 2
     best: Annotated[
         Literal["sample", "training"],
         Field(
@@ -50,19 +41,8 @@ class EnsembleSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if self.penalty is not None and self.how != "ridge":
-            raise ValueError(f"penalty needs how ridge, not {self.how}")
-        for field in ("folds", "by"):
-            if (
-                self.how not in LEARNED
-                and self.best == "sample"
-                and getattr(self, field) != EnsembleSettings.model_fields[field].default
-            ):
-                raise ValueError(f"{field} needs weights that are learned: how {self.how} has none")
-        if self.by == "group" and self.folds != 10:
-            raise ValueError("folds needs by segment; by group holds out one group after the other")
-        if "size" in self.model_fields_set and self.size != 2 and self.how != "factors":
-            raise ValueError(f"size needs how factors, not {self.how}")
+        if self.how not in LEARNED and self.best == "sample" and self.folds != 10:
+            raise ValueError(f"folds needs weights that are learned: how {self.how} has none")
         return self
 
 
@@ -86,7 +66,6 @@ class EnsembleColumns(BaseSettings):
         Field(description="Columns of texts; equal ones stay together too. [source, reference, candidate, …]"),
         Option(python=True),
     ] = None
-    fold: Annotated[str | None, Field(description="Column of ready-made folds; they are checked for leaks.")] = None
     lower: Annotated[
         Sequence[str], Field(description="Metrics of which lower is better: their scores are multiplied by -1.")
     ] = ()
@@ -103,17 +82,3 @@ class EnsembleData(EnsembleSettings, EnsembleColumns):
         ),
         Option(python=True),
     ] = None
-    profiles: Annotated[
-        Mapping[str, Mapping[str, float]] | None,
-        Field(
-            description="For the rule factors: metric -> factor -> coefficient, as `bsx.analysis.disentangle` computes "
-            "them from the same columns; those of lower are turned here."
-        ),
-        Option(python=True),
-    ] = None
-
-    @model_validator(mode="after")
-    def _one_split(self) -> Self:
-        if self.fit is not None and self.fold is not None:
-            raise ValueError("fold names folds of one table; with a table to fit on there are none")
-        return self

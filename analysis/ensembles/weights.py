@@ -1,27 +1,20 @@
-"""Weights of an ensemble's members: non-negative least squares, ridge, forward selection, factor profiles.
+"""Weights of an ensemble's members: non-negative least squares, ridge.
 
-All of them see normalised scores and compare rows within a group only, as the agreement that is wanted is measured.
+Both see normalised scores and compare rows within a group only, as the agreement that is wanted is measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
-from math import comb
-
 import numpy as np
-from numpy.typing import NDArray
 
 from bsx.analysis.stats.folds import Rows, unit_folds
 from bsx.analysis.stats.resample import Seed
 from bsx.analysis.stats.rowwise import pearson_rows
-from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
 
 PENALTIES: tuple[float, ...] = tuple(float(f"{10.0**k:.6g}") for k in np.arange(2, -4.25, -0.5))
 INNER_FOLDS = 5
-SUBSETS = 200_000  # of members that the factor rule compares
 
 
 def within_groups(values: Array, groups: Rows) -> Array:
@@ -97,72 +90,3 @@ def mean_correlation(columns: Array, human: Array, groups: Rows) -> Array:
     defined = ~np.isnan(r)
     count = defined.sum(axis=0)
     return np.where(count > 0, np.where(defined, r, 0.0).sum(axis=0) / np.maximum(count, 1), -np.inf)
-
-
-def greedy_members(scores: Array, human: Array, groups: Rows) -> list[int]:
-    """Return the members that forward selection takes, in its order.
-
-    It starts with the member that agrees best with people and adds the one whose addition to the plain average helps
-    most, until none helps. What counts is Pearson's r, averaged over groups.
-
-    Args:
-        scores: normalised (n, k).
-        human: (n,).
-        groups: number of each row's group (n,).
-    """
-    taken: list[int] = []
-    total, best = np.zeros(len(human)), -np.inf
-    while len(taken) < scores.shape[1]:
-        left = [j for j in range(scores.shape[1]) if j not in taken]
-        reached = mean_correlation(total[:, None] + scores[:, left], human, groups)
-        k = int(np.argmax(reached))
-        if taken and not reached[k] > best:
-            break
-        best = float(reached[k])
-        taken.append(left[k])
-        total = total + scores[:, left[k]]
-    return taken
-
-
-def equal_weights(members: Sequence[int], size: int) -> Array:
-    """Return weights (size,) that share 1 among the members named."""
-    weights = np.zeros(size)
-    weights[list(members)] = 1 / len(members)
-    return weights
-
-
-def profile_distances(profiles: Array) -> Array:
-    """Return the Euclidean distances between metrics' factor profiles.
-
-    Args:
-        profiles: standardised regression coefficients (metrics, factors), as `bsx.analysis.disentangling.fit`
-            returns them.
-
-    Returns:
-        (metrics, metrics).
-    """
-    return np.asarray(np.linalg.norm(profiles[:, None, :] - profiles[None, :, :], axis=-1))
-
-
-def furthest_members(profiles: Array, size: int = 2) -> list[int]:
-    """Return the ``size`` metrics whose profiles differ most: those with the largest mean distance between two of them.
-
-    Source: Kaster, Zhao & Eger 2021, section 6.2, combines metrics that capture different factors; the distance is
-    ours.
-
-    Args:
-        profiles: as for `profile_distances`.
-        size: how many to choose.
-
-    Raises:
-        InputError: if there are fewer metrics, or too many subsets to compare.
-    """
-    count = len(profiles)
-    if not 2 <= size <= count:
-        raise InputError(f"size={size}: the factor rule chooses at least 2 and at most all {count} metrics")
-    if comb(count, size) > SUBSETS:
-        raise InputError(f"there are {comb(count, size):,} ways to choose {size} of {count} metrics: name fewer")
-    distances = profile_distances(profiles)
-    subsets: NDArray[np.int64] = np.array(list(combinations(range(count), size)))
-    spread = sum(distances[subsets[:, i], subsets[:, j]] for i, j in combinations(range(size), 2))
-    return [int(j) for j in subsets[int(np.argmax(spread))]]

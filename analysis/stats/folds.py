@@ -24,13 +24,11 @@ class Fold:
         name: of the fold, for readers.
         train: row numbers (t,).
         test: row numbers (m,).
-        purged: rows that are in neither part, because they share a segment or a text with the test rows.
     """
 
     name: str
     train: Rows
     test: Rows
-    purged: int = 0
 
 
 def keys_of(labels: Sequence[str]) -> Rows:
@@ -100,39 +98,6 @@ def unit_folds(of: Rows, folds: int, seed: Seed = 1) -> list[Fold]:
         Fold(f"fold {k + 1:0{digits}}", np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k))
         for k in np.unique(fold_of).tolist()
     ]
-
-
-def given_folds(names: Sequence[str]) -> list[Fold]:
-    """Return one fold for each name: its rows are tested, all others trained on.
-
-    Raises:
-        InputError: if there is only one.
-    """
-    labels, code = np.unique(np.array(names, dtype=object).astype(str), return_inverse=True)
-    if len(labels) < 2:
-        raise InputError("all rows are in one fold: nothing is left to train on")
-    return [Fold(name, np.flatnonzero(code != k), np.flatnonzero(code == k)) for k, name in enumerate(labels.tolist())]
-
-
-def group_folds(groups: Sequence[str], of: Rows) -> list[Fold]:
-    """Return one fold a group: it is tested with what the other groups teach.
-
-    Rows of other groups that share a unit with the tested group are left out of that fold's training.
-
-    Raises:
-        InputError: if there is only one group, or nothing is left to train on.
-    """
-    folds = []
-    for fold in given_folds(groups):
-        apart = ~np.isin(of[fold.train], of[fold.test])
-        train = fold.train[apart]
-        if not len(train):
-            raise InputError(
-                f"every row of the other groups shares a segment or a text with group {fold.name!r}: nothing is left "
-                "to train on. Segment names that are unique in a group only must be made unique, like lp:id"
-            )
-        folds.append(Fold(fold.name, train, fold.test, int(np.count_nonzero(~apart))))
-    return folds
 
 
 def refuse_leak(folds: Sequence[Fold], columns: Mapping[str, Sequence[str]]) -> None:

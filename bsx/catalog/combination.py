@@ -13,7 +13,7 @@ from bsx.errors import InputError
 from bsx.support.checks import Array
 
 Normalise = Literal["none", "z", "rank"]
-LEARNED = ("weights", "ridge", "greedy")
+LEARNED = ("weights", "ridge")
 """Rules whose weights are fitted to human scores."""
 
 

@@ -25,10 +25,10 @@ _OFTEN_CHALLENGE = """
     table good bad reference source phenomenon columns lower model lang metrics
 """
 _OFTEN_TRIPLES = """
-    table columns lower dependence document model lang metrics
+    table columns lower document model lang metrics
 """
 _OFTEN_PAIRS = """
-    table label reference candidate columns lower dependence document model lang metrics
+    table label reference candidate columns lower document model lang metrics
 """
 adversarial = group()
 

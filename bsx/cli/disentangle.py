@@ -16,7 +16,7 @@ from bsx.jobs.disentangling import DisentangleRun
 from bsx.support.settings import set_fields
 
 _OFTEN_ENSEMBLE = """
-    table system segment document columns factor_columns human how group save lang metrics
+    table system segment document columns human how group save lang metrics
 """
 _OFTEN_DISENTANGLE = """
     table system segment document columns factor_columns group within cluster controls reliability repeat
@@ -76,7 +76,7 @@ def ensemble(settings: EnsembleRun, format: TableFormat = None, output: Output =
 
     with progress_bar() as report:
         result = combine(**{**set_fields(settings), "progress": report})
-    files = [path for path in (settings.table, settings.fit, settings.profiles) if path is not None]
+    files = [path for path in (settings.table, settings.fit) if path is not None]
     write_shown(result, files, format, output, full=full)
     if settings.save is not None:
         place = place_of(settings.save, settings.registry)

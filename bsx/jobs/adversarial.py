@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from bsx.analysis.adversarial.challenge import ChallengeExample, ChallengeResult, challenge
 from bsx.analysis.adversarial.pairs import (
@@ -17,9 +17,8 @@ from bsx.analysis.adversarial.pairs import (
     PairsResult,
     detect_pairs,
     easy_to_hard,
-    precision_by_threshold,
 )
-from bsx.analysis.adversarial.settings import ChallengeSettings, PairTests, TripleTests
+from bsx.analysis.adversarial.settings import ChallengeSettings, Sampled, TripleTests
 from bsx.analysis.adversarial.triples import TriplesResult, prefer_paraphrase
 from bsx.analysis.datasets.challenge import ChallengeSet, load_challenge
 from bsx.analysis.datasets.pairs import load_pairs
@@ -57,24 +56,6 @@ _LAYOUT = ".tsv (unquoted), .csv, .jsonl, .parquet, .xlsx"
 _NO_SCORES = "name columns of scores (columns), or metrics to compute them (metrics)"
 
 
-class DependentRows(Skipping, DocumentColumn):
-    """Which rows are independent of one another."""
-
-    dependence: Annotated[
-        Literal["texts", "none"],
-        Field(
-            description="Rows that share a text or a document, directly or over others, depend on each other (texts), "
-            "or none do."
-        ),
-    ] = "texts"
-
-    @model_validator(mode="after")
-    def _some_clusters(self) -> Self:
-        if self.document is not None and self.dependence == "none":
-            raise ValueError("document needs dependence texts: dependence none takes all rows as independent")
-        return self
-
-
 class PairColumns(BaseSettings):
     """Tables of labelled pairs."""
 
@@ -92,17 +73,9 @@ class PairColumns(BaseSettings):
         Path | str | None,
         Field(description="Second, harder table: report what each metric loses from the first to it."),
     ] = None
-    curves: Annotated[
-        Path | str | None,
-        Field(
-            description="Write precision and recall by threshold on the first table: .tsv, .csv, .jsonl, .parquet or "
-            ".xlsx."
-        ),
-        Option(writable=True),
-    ] = None
 
 
-class PairsRun(Watched, MetricSettings, DependentRows, PairTests, ScoreColumns, PairColumns):
+class PairsRun(Watched, MetricSettings, Skipping, DocumentColumn, Sampled, ScoreColumns, PairColumns):
     """Everything that `detect_paraphrases` takes."""
 
 
@@ -117,8 +90,6 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
         InputError: for a table or metric that cannot be used.
     """
     progress = told(settings.progress)
-    if settings.curves is not None:
-        check_table(Path(settings.curves))
     first = Path(settings.table)
     columns = settings.columns
     if not columns and not settings.metrics:
@@ -132,7 +103,7 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
     results: list[PairsResult] = []
     signatures: dict[str, str] = {}
     notes = about(metrics)
-    asked = _every(settings, PairTests)
+    asked = {name: getattr(settings, name) for name in Sampled.model_fields}
     for file in files:
         pairs = _read_pairs(file, settings, columns, metrics, progress, strict=file is first)
         signatures |= pairs.signatures
@@ -141,7 +112,7 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
         if settings.document is not None and settings.document in pairs.scores:
             raise InputError(f"document: the column {settings.document!r} is named twice", file=file)
         documents = _documents(file, settings, strict=file is first)
-        clusters.append(_tied_rows(pairs.sides, settings.dependence, pairs.notes, documents))
+        clusters.append(_tied_rows(pairs.sides, pairs.notes, documents))
         result = detect_pairs(pairs.labels, pairs.scores, **asked, cluster=clusters[-1])
         pairs.notes += systems_together(Table(file))
         left_out = len(pairs.labels) - result.results[0].n
@@ -156,15 +127,8 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
         drops = easy_to_hard(read[0], read[1], clusters=of, confidence=settings.confidence, nan=asked["nan"])
         lost = tuple(HarderDrop(name, d.a, d.b, d.difference, (d.low, d.high), d.p) for name, d in drops.items())
         answer = replace(answer, against=HarderSet(files[1].name, results[1].results, results[1].tests), drops=lost)
-    if settings.curves is not None:
-        _write_curves(Path(settings.curves), precision_by_threshold(*read[0], nan=asked["nan"]))
-    asked |= {name: getattr(settings, name) for name in ("dependence", "document", "label", "reference", "candidate")}
+    asked |= {name: getattr(settings, name) for name in ("document", "label", "reference", "candidate")}
     return replace(answer, settings=asked | _ran(settings), signatures=signatures, notes=tuple(notes))
-
-
-def _every(settings: BaseSettings, kind: type[BaseSettings], *but: str) -> dict[str, Any]:
-    """Return those settings that another class has too, given or not."""
-    return {name: getattr(settings, name) for name in kind.model_fields if name not in but}
 
 
 def _ran(settings: MetricSettings) -> dict[str, str]:
@@ -232,19 +196,12 @@ def _read_pairs(
     )
 
 
-def _write_curves(path: Path, curves: Mapping[str, Array]) -> None:
-    with ScoreTable(path) as table:
-        for name, points in curves.items():
-            for threshold, precision, recall in points.tolist():
-                table.write({"metric": name, "threshold": threshold, "precision": precision, "recall": recall})
-
-
-def _documents(file: Path, settings: DependentRows, *, strict: bool = True) -> Labels | None:
+def _documents(file: Path, settings: DocumentColumn, *, strict: bool = True) -> Labels | None:
     """Return the document of each row of a table (rows,), None if no column names any.
 
     Args:
         file: the table.
-        settings: which column, and whether rows are taken as independent.
+        settings: which column.
         strict: whether the column that was named must be there.
 
     Raises:
@@ -253,7 +210,7 @@ def _documents(file: Path, settings: DependentRows, *, strict: bool = True) -> L
     table = Table(file)
     named = settings.document if strict or settings.document in table.columns else None
     column = named if named is not None else table.first(*DOCUMENTS)
-    if column is None or settings.dependence == "none":
+    if column is None:
         return None
     table.require(column)
     names = label_column(column, [row[column] for row in table.rows(column, only=True)])
@@ -261,11 +218,9 @@ def _documents(file: Path, settings: DependentRows, *, strict: bool = True) -> L
     return names
 
 
-def _tied_rows(
-    sides: Sequence[Sequence[str]], how: str, notes: list[str], documents: Labels | None = None
-) -> Rows | None:
+def _tied_rows(sides: Sequence[Sequence[str]], notes: list[str], documents: Labels | None = None) -> Rows | None:
     """Return the set of each row (n,): rows that share a document, or a text on any side, directly or over others."""
-    if how == "none" or not (sides or documents):
+    if not (sides or documents):
         return None
     n, copies = len(sides[0] if sides else documents or ()), max(len(sides), 1)
     keys = [[str(row) for row in range(n)] * copies]
@@ -283,7 +238,7 @@ def _tied_rows(
         return None
     notes.append(
         f"{int(sizes[sizes > 1].sum())} of {n} rows share a {what} with another: intervals and tests take their "
-        f"{len(sizes)} sets as independent, not the rows (cluster none takes the rows); the largest has {sizes.max()}"
+        f"{len(sizes)} sets as independent, not the rows; the largest has {sizes.max()}"
     )
     return of
 
@@ -301,7 +256,7 @@ class TripleColumns(BaseSettings):
     ] = ()
 
 
-class TriplesRun(Watched, MetricSettings, DependentRows, TripleTests, TripleColumns, ScoreColumns):
+class TriplesRun(Watched, MetricSettings, Skipping, DocumentColumn, TripleTests, TripleColumns, ScoreColumns):
     """Everything that `prefer_paraphrases` takes."""
 
 
@@ -342,21 +297,21 @@ def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
     )
     scores |= _halves(computed.values, n)
     notes += computed.notes
-    asked = _every(settings, TripleTests)
+    asked = {name: getattr(settings, name) for name in TripleTests.model_fields}
     if computed.failed:
         asked["nan"] = "omit"
     gap = _gap(triples, settings.lang or "en", notes) if settings.bins else None
     sides = [[t.anchor for t in triples], [t.paraphrase for t in triples], [t.nonparaphrase for t in triples]]
     documents = _documents(Path(settings.table), settings)
     of_triples = None if documents is None else [documents[t.row - 1] for t in triples]
-    of = _tied_rows(sides, settings.dependence, notes, of_triples)
+    of = _tied_rows(sides, notes, of_triples)
     result = prefer_paraphrase(scores, triples=triples, gap=gap, cluster=of, **asked)
     left = n - result.results[0].n
     if left:
         notes.append(f"{left} of {n} triples miss a score and are left out for all metrics")
     return replace(
         result,
-        settings=asked | {name: getattr(settings, name) for name in ("dependence", "document")} | _ran(settings),
+        settings=asked | {"document": settings.document} | _ran(settings),
         signatures=computed.signatures,
         notes=(*about(metrics), *notes),
     )
@@ -407,16 +362,7 @@ class ChallengeColumns(BaseSettings):
     ] = None
 
 
-class ChallengeExamples(Skipping):
-    """What of a challenge set is kept to be read."""
-
-    examples: Annotated[
-        int,
-        Field(ge=0, description="How many rows of each phenomenon to keep, those first on which metrics disagree."),
-    ] = 1
-
-
-class ChallengeRun(Watched, MetricSettings, ChallengeExamples, ChallengeSettings, ScoreColumns, ChallengeColumns):
+class ChallengeRun(Watched, MetricSettings, Skipping, ChallengeSettings, ScoreColumns, ChallengeColumns):
     """Everything that `challenge_metrics` takes."""
 
 
@@ -432,7 +378,7 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
     """
     if not settings.columns and not settings.metrics:
         raise InputError(_NO_SCORES)
-    columns = _every(settings, ChallengeColumns, "table")
+    columns = {name: getattr(settings, name) for name in ChallengeColumns.model_fields if name != "table"}
     named = {"lang" if role == "lang_column" else role: name for role, name in columns.items() if name is not None}
     challenge_set = load_challenge(settings.table, settings.columns, named)
     pairs, n = challenge_set.pairs, len(challenge_set.pairs)
@@ -468,7 +414,7 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
     )
     scores |= _halves(computed.values, n)
     complete = np.all([np.isfinite(side) for both in scores.values() for side in both], axis=0)
-    asked = _every(settings, ChallengeSettings)
+    asked = {name: getattr(settings, name) for name in ChallengeSettings.model_fields}
     missing = any(np.isnan(side).any() for both in scores.values() for side in both)
     nan = "omit" if missing and settings.skip_errors else settings.nan
     result = challenge(pairs, scores, **{**asked, "nan": nan})
@@ -478,13 +424,12 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
         notes.append(f"{n - len(kept)} of {n} pairs miss a score and are left out for all metrics")
     return replace(
         result,
-        examples=_examples(challenge_set, scores, kept, settings.examples),
+        examples=_examples(challenge_set, scores, kept),
         settings={
             **columns,
             **asked,
-            **_every(settings, ChallengeExamples),
+            "skip_errors": settings.skip_errors,
             **{name: list(getattr(settings, name)) for name in ("columns", "metrics", "lower")},
-            "weights": dict(result.weights),
             **_ran(settings),
         },
         signatures=computed.signatures,
@@ -493,14 +438,14 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
 
 
 def _examples(
-    challenge_set: ChallengeSet, scores: Mapping[str, tuple[Array, Array]], kept: Sequence[int], most: int
+    challenge_set: ChallengeSet, scores: Mapping[str, tuple[Array, Array]], kept: Sequence[int]
 ) -> tuple[ChallengeExample, ...]:
-    """Return rows of each phenomenon: those that metrics disagree on, then those that fool all; most fooled first."""
+    """Return a row of each phenomenon: one that metrics disagree on, else one that fools all; most fooled first."""
     fooled = np.sum([~(good > bad) for good, bad in scores.values()], axis=0)
-    rows: dict[str, list[int]] = {}
+    rows: dict[str, int] = {}
     for place in sorted(kept, key=lambda i: (fooled[i] == len(scores), -fooled[i])):
         if fooled[place]:
-            rows.setdefault(challenge_set.pairs[place].phenomenon, []).append(place)
+            rows.setdefault(challenge_set.pairs[place].phenomenon, place)
     return tuple(
         ChallengeExample(
             row=place + 1,
@@ -511,9 +456,7 @@ def _examples(
             bad=challenge_set.pairs[place].bad,
             scores={metric: (float(good[place]), float(bad[place])) for metric, (good, bad) in scores.items()},
         )
-        for turn in range(most)
-        for name, places in rows.items()
-        for place in places[turn : turn + 1]
+        for name, place in rows.items()
     )
 
 

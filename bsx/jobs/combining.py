@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -12,8 +11,6 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.ensembles.result import EnsembleResult
 from bsx.analysis.ensembles.run import TEXTS, Combined, combine
 from bsx.analysis.ensembles.settings import EnsembleColumns, EnsembleSettings
@@ -24,7 +21,6 @@ from bsx.catalog.overlay import ensemble_file, write_ensemble
 from bsx.catalog.specs import read_spec
 from bsx.data.columns import Labels, read_columns
 from bsx.data.documents import DOCUMENTS, seem_together
-from bsx.data.lines import NamedFile
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, together
 from bsx.data.output import ScoreTable, check_table, make_folder, refuse_taken
 from bsx.data.pairing import Pairing, texts_of_rows
@@ -64,12 +60,6 @@ class EnsembleRun(EnsembleSettings, EnsembleColumns, Watched, ScoreColumns, Comp
         Path | str | None,
         Field(description="Table to fit on, with the same columns, instead of cross-validation."),
     ] = None
-    factor_columns: Annotated[
-        Sequence[str], Field(description="For how factors: columns of factors to compute profiles from.")
-    ] = ()
-    profiles: Annotated[
-        Path | str | None, Field(description="For how factors: what bsx disentangle writes as JSON.")
-    ] = None
     save: Annotated[
         str | None, Field(description="Keep the ensemble as the metric ensemble:NAME, or in a file NAME.yaml.")
     ] = None
@@ -103,9 +93,9 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     Raises:
         InputError: for a table or settings that cannot be used, or members that are no metrics.
     """
-    save, registry, factors = settings.save, settings.registry, settings.factor_columns
+    save, registry = settings.save, settings.registry
     scores_out = None if settings.scores_out is None else Path(settings.scores_out)
-    fit, profiles = (None if path is None else Path(path) for path in (settings.fit, settings.profiles))
+    fit = None if settings.fit is None else Path(settings.fit)
     if scores_out is not None:
         check_table(scores_out)
     if save is not None:
@@ -114,10 +104,6 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
             check_output(place)
     if save is None and (settings.members or (registry is not None and not settings.metrics)):
         raise InputError("members and registry need save")
-    if (bool(factors) or profiles is not None) != (settings.how == "factors"):
-        raise InputError("how factors and factor_columns, or profiles, go together")
-    if factors and profiles is not None:
-        raise InputError("give factor_columns or profiles, not both")
     opened = Table(settings.table)
     if scores_out is not None:
         refuse_taken(opened.columns, [ENSEMBLE])
@@ -128,7 +114,7 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     human = settings.human if settings.human is not None else opened.first(*HUMAN)
     if human is None:
         raise InputError(f"human names the column of human scores; it has {there}", file=opened.name)
-    group, fold = settings.group, settings.fold
+    group = settings.group
     system = settings.system if settings.system is not None else opened.first(SYSTEM)
     usual = opened.first(*SEGMENTS) if settings.segment is None else None
     segment = settings.segment if settings.segment is not None else usual
@@ -139,7 +125,7 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
         raise InputError(f"document: the column {document!r} is named twice", file=opened.name, setting="document")
     labels = [name for name in dict.fromkeys((group, segment, document, pair)) if name is not None]
     computing = settings.model_copy(update={"registry": registry if registry and registry.is_dir() else None})
-    table = read_table(opened, columns, human, [*labels, fold, system], settings.texts)
+    table = read_table(opened, columns, human, [*labels, system], settings.texts)
     scores = score_table(opened, computing, columns, "registry", progress=settings.progress)
     table |= scores.values
     other = None
@@ -160,10 +146,6 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     how = part(settings, EnsembleSettings) | part(settings, EnsembleColumns)
     known += [name for name in scores.values if name in scores.lower and name not in settings.lower]
     how |= {"segment": segment, "document": document, "lower": [*settings.lower, *known], "fit": other}
-    if settings.how == "factors":
-        training = other if other is not None else table
-        columns_of = {name: training[name] for name in metrics}
-        how["profiles"] = read_profiles(profiles, source, columns_of, factors, settings)
     result = combine(table, metrics, human, **how)
     if save is not None:
         fitted = (
@@ -216,39 +198,6 @@ def read_table(
     if texts is None:
         texts = [name for name in TEXTS if name in table.columns]
     return read_columns(table, [*metrics, human], [name for name in dict.fromkeys(labels) if name is not None], texts)
-
-
-def read_profiles(
-    document: Path | None,
-    file: Path,
-    metrics: Mapping[str, Array | Labels],
-    factors: Sequence[str],
-    settings: EnsembleSettings,
-) -> dict[str, dict[str, float]]:
-    """Return each metric's standardised coefficients, from a document or by regression on columns of factors.
-
-    Args:
-        document: that `bsx.jobs.disentangle` wrote; None for a regression.
-        file: the table with the columns of factors.
-        metrics: name -> scores of its rows (n,).
-        factors: names of the columns.
-        settings: what becomes of rows without a number.
-
-    Raises:
-        InputError: if the document is none that `bsx.jobs.disentangle` writes.
-    """
-    if document is None:
-        table = {**read_columns(file, list(dict.fromkeys(factors))), **metrics}
-        return {
-            fit.metric: dict(fit.coef) for fit in disentangle(table, list(metrics), factors, nan=settings.nan).results
-        }
-    try:
-        result = DisentangleResult.from_dict(NamedFile(document).json())
-    except InputError as error:
-        raise InputError(f"{document}: is not what bsx disentangle writes as JSON ({error})") from error
-    if not all(math.isfinite(value) for fit in result.results for value in fit.coef.values()):
-        raise InputError(f"{document}: a coefficient is missing")
-    return {fit.metric: dict(fit.coef) for fit in result.results}
 
 
 _NAME = re.compile(r"^[A-Za-z0-9][\w+-]*$")

@@ -111,7 +111,7 @@ def test_the_document_that_others_read(cli: Run, tmp_path: Path) -> None:
     assert "best-of-the-same-rows" in [notice["name"] for notice in content["warnings"]]
 
 
-@pytest.mark.parametrize("how", ["mean", "rank", "weights", "ridge", "greedy"])
+@pytest.mark.parametrize("how", ["mean", "rank", "weights", "ridge"])
 def test_every_rule_runs(how: str, cli: Run, scores: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
     done = cli("ensemble", scores, *COLUMNS, "--group", "lp", "--how", how, "-o", out)
@@ -119,43 +119,6 @@ def test_every_rule_runs(how: str, cli: Run, scores: Path, tmp_path: Path) -> No
     assert done.out == ""
     assert "chrf:word_order=2,char_order=4" in out.read_text()
     assert "lower is better for ter" in out.read_text()  # as the sidecar says
-
-
-def test_factors_from_columns_and_from_a_document(cli: Run, scores: Path, tmp_path: Path) -> None:
-    lines = scores.read_text(encoding="utf-8").splitlines()
-    rng = np.random.default_rng(0)
-    with_factors = [lines[0] + "\tlex\tsem"]
-    for line in lines[1:]:
-        cells = line.split("\t")
-        with_factors.append(f"{line}\t{float(cells[-3]) + rng.normal()}\t{cells[4]}")
-    file = tmp_path / "factors.tsv"
-    file.write_text("\n".join(with_factors) + "\n", encoding="utf-8")
-    common = ["ensemble", file, "--columns", MEMBERS, "--human", "human", "--how", "factors", "--lower", "ter"]
-    common += ["--resamples", "20", "--format", "json"]
-    one = cli(*common, "--factor-columns", "lex,sem")
-    assert one.status == 0, one.err
-    weights = json.loads(one.out)["weights"]
-    assert sorted(weights.values()) == [0, 0.5, 0.5]
-    document = cli("disentangle", file, "--columns", MEMBERS, "--factor-columns", "lex,sem", "--format", "json")
-    profiles = tmp_path / "profiles.json"
-    profiles.write_text(document.out, encoding="utf-8")
-    other = cli(*common, "--profiles", profiles)
-    assert other.status == 0, other.err
-    assert json.loads(other.out)["weights"] == weights
-    assert [read["name"] for read in json.loads(other.out)["provenance"]["files"]] == ["factors.tsv", "profiles.json"]
-    other_document = tmp_path / "ensemble.json"
-    other_document.write_text(one.out, encoding="utf-8")
-    for arguments, message in (
-        (["--factor-columns", "lex", "--profiles", profiles], "not both"),
-        (["--profiles", file], "is not what bsx disentangle writes as JSON"),
-        (["--profiles", other_document], "writes as JSON (n: is missing"),
-        (["--factor-columns", "nosuch"], "nosuch"),
-    ):
-        done = cli(*common, *arguments)
-        assert (done.status, done.out) == (2, "")
-        assert message in done.err
-    assert "go together" in cli(*common).err
-    assert "go together" in cli("ensemble", file, "--columns", "a,b", "--human", "h", "--factor-columns", "lex").err
 
 
 def test_a_saved_ensemble_scores_as_the_columns_did(

@@ -51,7 +51,7 @@ def test_json_document(cli: Callable[..., Outcome], table: Path, tmp_path: Path)
     content = json.loads(done.out)
     wanted = "metric perturbation strength preserves n unchanged mean_score drop ci relative_drop excess excess_ci p"
     assert set(wanted.split()) <= set(content["results"][0])
-    wanted = "metric perturbation strength row reference original perturbed score perturbed_score drop scores"
+    wanted = "metric perturbation strength row reference original perturbed drop scores"
     assert set(wanted.split()) == set(content["worst"][0])
     assert content["provenance"]["kind"] == "adversarial-perturb"
     assert set(content["provenance"]["signatures"]) == {"chrf", "ter"}

@@ -74,7 +74,7 @@ COMMANDS = {
 
 def test_every_form_by_option_and_by_name(cli: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    command = (*COMMANDS["challenge"], "--examples", "0")  # which stand in pages alone
+    command = COMMANDS["pairs"]
     written = {}
     for suffix, form in FORMS.items():
         done = cli(*command, "-o", f"out.{suffix}")
@@ -141,7 +141,7 @@ def test_what_is_said_wins_over_the_name_and_a_name_without_an_ending_gets_text(
     cli: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    command = COMMANDS["challenge"]
+    command = COMMANDS["pairs"]
     text = cli(*command, "--full").out
     for place in (["result"], ["result.log", "--format", "text"], ["result.md", "--format", "text"]):
         assert cli(*command, "-o", tmp_path / place[0], *place[1:]).status == 0

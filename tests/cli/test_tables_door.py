@@ -52,9 +52,7 @@ def leaves(group: Any, path: Sequence[str] = ()) -> Iterator[tuple[str, Any]]:
         ("probe task.tsv -m minilm --train-sizes 5,x", ["train_sizes: must be a whole number", "'x'"]),
         ("meta '' --columns a", ["the name of a file to read is empty"]),
         ("train esim s.tsv --valid s.tsv -o m -m minilm --seeds 1,-1", ["seeds: must lie between 0 and", "got -1"]),
-        ("adversarial challenge s.tsv --metrics chrf --weights a=-1", ["weights: must be at least 0 (got -1.0)"]),
         ("probe task.tsv -m minilm --train-sizes 5,1", ["train_sizes: write whole numbers from 2"]),
-        ("adversarial challenge s.tsv --metrics chrf --weights a=1,a=2", ["weights: ", "each severity once"]),
         (
             "disentangle s.tsv --columns a --factor-columns human --reliability human=.9,human=.8",
             ["reliability: human is given twice"],
@@ -80,8 +78,7 @@ def test_a_group_without_a_command_shows_its_help(name: str, cli: Cli) -> None:
 
 def test_settings_of_several_values_are_read_as_lists() -> None:
     commands = dict(leaves(typer.main.get_command(build(COMMANDS))))
-    for command, name in (("probe", "train_sizes"), ("adversarial challenge", "weights")):
-        assert next(p for p in commands[command].params if p.name == name).multiple
+    assert next(p for p in commands["probe"].params if p.name == "train_sizes").multiple
 
 
 def test_help_has_arguments_first_and_what_all_commands_share_last() -> None:

@@ -54,7 +54,7 @@ PAST_IT = {  # file -> what it calls, and why it may
     "bsx/ui/workspace.py": {"rmtree"},  # a run that the user removes
 }
 INPUTS = {  # options and arguments of commands that name a file or folder to read, or one that bsx keeps things in
-    *("file", "files", "against", "parses", "parses1", "parses2", "dictionary", "lexicon", "vectors", "profiles"),
+    *("file", "files", "against", "parses", "parses1", "parses2", "dictionary", "lexicon", "vectors"),
     *("fit", "cache", "registry", "data_dir", "from_folder", "vector_cache", "parser_dir", "folder", "baseline"),
     *("corpus", "links", "sources", "targets", "segments", "read_only"),
     *("data", "wmt17", "judged", "references", "treebank", "table", "tables"),

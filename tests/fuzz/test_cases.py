@@ -58,7 +58,6 @@ KNOWN = {
     "meta same.tsv --metrics chrf --human human": "chrf has the value 100 in all 12 rows",
     "disentangle linear.tsv --columns a --factor-columns x1,x2": "is a linear combination of x1",
     "disentangle constant.tsv --columns a --factor-columns x1,x2": "neither explains nor can be explained",
-    "ensemble shared.tsv --columns a,b --human h --how ridge --fold f --resamples 20": "leak: ",
     "ensemble shared.tsv --columns a,b --human h --how ridge --folds 100 --resamples 20": "100 folds need as many",
     "ensemble shared.tsv --columns a,b --human h --fit shared.tsv --how weights --resamples 20": "leak: ",
     "adversarial pairs three.tsv --label label --columns a": "'2', not 0 or 1",

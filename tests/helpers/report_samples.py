@@ -202,9 +202,8 @@ def perturb() -> dict[str, Any]:
             "reference": "He does not ring.",
             "original": "He never calls.",
             "perturbed": "He calls.",
-            "score": 0.84,
-            "perturbed_score": 0.83,
             "drop": 0.01,
+            "scores": {name: [0.84, 0.83]},
         }
         for name in METRICS
     ]
@@ -217,9 +216,8 @@ def perturb() -> dict[str, Any]:
             "reference": "There was rain.",
             "original": "It rained.",
             "perturbed": "",
-            "score": 0.4,
-            "perturbed_score": 0.0,
             "drop": 0.4,
+            "scores": {"chrf": [0.4, 0.0]},
         }
     )
     return {

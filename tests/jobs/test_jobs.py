@@ -138,11 +138,9 @@ def test_pairs_and_triples(judged: str, tmp_path: Path) -> None:
         lines.append(f"{i % 2}\t{anchor}\t{anchor} {'again' if i % 2 else 'there'}\t{(i * 7) % 5}\t{i % 3 + i % 2}")
     file = tmp_path / "pairs.tsv"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    curves = tmp_path / "curves.tsv"
     found = bsx.jobs.detect_paraphrases(
         table=file,
         against=file,
-        curves=curves,
         columns=["a", "b"],
         metrics=["chrf"],
         lower=["a"],
@@ -151,7 +149,6 @@ def test_pairs_and_triples(judged: str, tmp_path: Path) -> None:
     assert [one.metric for one in found.results] == ["a", "b", "chrf"]
     assert list(found.signatures) == ["chrf"]
     assert found.to_dict()["settings"] == {**found.settings}
-    assert curves.read_text(encoding="utf-8").startswith("metric\tthreshold\tprecision\trecall\na\t")
     with pytest.raises(InputError, match="device has no effect without metrics"):
         bsx.jobs.detect_paraphrases(table=file, columns=["a"], device="cpu")
     triples = bsx.jobs.prefer_paraphrases(table=file, columns=["b"], bins=0, resamples=20)

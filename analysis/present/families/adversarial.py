@@ -41,7 +41,7 @@ _EXAMPLES = 30  # of perturbed texts: more than anybody reads
 _BOLD = "Bold: no metric with a higher value is significantly better"
 _SAMPLED = "Intervals and tests speak about other {} like these."
 _CORRECTED = {"none": "uncorrected", "holm": "corrected after Holm", "bh": "corrected after Benjamini-Hochberg"}
-_INTERVALS = {"logit": "logit", "wilson": "Wilson", "delong": "DeLong", "bootstrap": "bootstrap"}
+_INTERVALS = {"logit": "logit", "wilson": "Wilson"}
 _PHRASES = {
     "no-punctuation": "missing punctuation",
     "lower": "small letters alone",
@@ -138,7 +138,7 @@ def triple_rows(result: TriplesResult) -> Iterator[Mapping[str, object]]:
             "mean_margin": item.mean_margin,
             **_ends(item.margin_ci, "margin_"),
         }
-        yield row | {"p": _given(item.p), "p_two_sided": _given(item.p_two_sided)}
+        yield row | {"p_two_sided": _given(item.p_two_sided)}
 
 
 def _triples_answer(result: TriplesResult) -> str:
@@ -188,14 +188,13 @@ def _triple_examples(worst: Sequence[TripleExample]) -> Iterator[Part]:
             ("paraphrase", differing(first.paraphrase, first.anchor)),
             ("non-paraphrase", differing(first.nonparaphrase, first.anchor)),
         )
-        known = first.scores or {e.metric: (e.score_paraphrase, e.score_nonparaphrase) for e in examples}
         names = listed([e.metric for e in examples])
         fooled = all(e.margin <= 0 for e in examples)
         verb = f"prefer{'s' if len(examples) == 1 else ''} the non-paraphrase" if fooled else "least margin"
         yield Example(
             f"Row {first.row}: {names} {verb}" if fooled else f"Row {first.row}: {verb} of {names}",
             texts,
-            _verdicts(known, "paraphrase", "non-paraphrase"),
+            _verdicts(first.scores, "paraphrase", "non-paraphrase"),
             folded=place >= SHOWN,
             pairs=(
                 ("paraphrase", first.paraphrase, first.anchor),
@@ -602,7 +601,6 @@ def _drop_examples(result: Robustness) -> Iterator[Part]:
         ]
         if first.reference != first.original:
             texts.insert(0, ("reference", plain(first.reference)))
-        known = first.scores or {e.metric: (e.score, e.perturbed_score) for e in examples}
         rows = [
             [
                 text(metric),
@@ -611,7 +609,7 @@ def _drop_examples(result: Robustness) -> Iterator[Part]:
                 number(before - after),
                 text(_noticed(before, after, kept=first.perturbation in kept)),
             ]
-            for metric, (before, after) in known.items()
+            for metric, (before, after) in first.scores.items()
         ]
         heads = ["metric", "original", "perturbed", "drop", "verdict"]
         meaning = "meaning kept" if first.perturbation in kept else "meaning changed"
@@ -653,25 +651,17 @@ def challenged(result: ChallengeResult) -> Iterator[Part]:
             if found is not None:
                 rate = percent(found.rate, strong=severity == "all" and name in best)
                 counts = [number(found.n), number(found.right), number(found.tied)]
-                ends = [_percents(found.ci), number(found.kendall)]
-                rows.append([text(name), *([text(severity)] if severities else []), *counts, rate, *ends])
+                rows.append([text(name), *([text(severity)] if severities else []), *counts, rate, _percents(found.ci)])
     heads = ["metric", *(["severity"] if severities else []), "rows", "right", "ties", "accuracy", "interval (%)"]
     note = f"Right: the good translation scores above the bad one; a tie is an error. {_SAMPLED.format('sentences')}"
     note += f"\n{_BOLD}, p < {ALPHA}, McNemar tests{_corrected(result.tests)}." if result.tests else ""
     n = sum(part.n for part in first.phenomena.values()) if first.overall is None else first.overall.n
     caption = f"Accuracy{' by severity' if severities else ''}, n = {n:,}; {_level(result)} intervals"
-    yield table(caption, [*heads, "Kendall-like"], rows, note=note, names=1 + bool(severities))
+    yield table(caption, heads, rows, note=note, names=1 + bool(severities))
     yield from _noted(result.notes)
     names = sorted(first.phenomena, key=lambda name: (_severity(first.phenomena[name].severity), name))
     yield _phenomena(metrics, names, severe=bool(severities))
     yield _map(metrics, names)
-    rows = [[text(name), number(one.macro), number(one.weighted)] for name, one in metrics.items()]
-    caption = "Mean accuracy of all phenomena, and accuracy with rows weighted by severity"
-    yield table(caption, ["metric", "mean of phenomena", "weighted"], rows, full=True)
-    if result.anchor:
-        rows = [[text(name), *(number(one.phenomena[name].sensitivity) for one in metrics.values())] for name in names]
-        caption = f"Sensitivity: mean drop, that of {result.anchor!r} being 1"
-        yield table(caption, ["phenomenon", *metrics], rows, full=True)
     yield from _paired(result.tests)
     yield from _challenge_examples(result)
     yield from _opposites(metrics)
@@ -687,7 +677,7 @@ def challenge_rows(result: ChallengeResult) -> Iterator[Mapping[str, object]]:
         for phenomenon, severity, found in parts:
             row: dict[str, object] = {"metric": metric, "phenomenon": phenomenon, "severity": severity}
             row |= {name: getattr(found, name) for name in ("n", "right", "tied", "rate")} | _ends(found.ci)
-            yield row | {name: _given(getattr(found, name)) for name in ("kendall", "drop", "sensitivity")}
+            yield row | {"drop": _given(found.drop)}
 
 
 def _challenge_answer(result: ChallengeResult) -> str:
@@ -726,8 +716,11 @@ def _phenomena(metrics: Mapping[str, Challenged], names: Sequence[str], *, sever
         rates = [metric.phenomena[name].rate for metric in metrics.values()]
         cells = [percent(rate, heat=heat(rate, 0, 1)) for rate in rates]
         rows.append([text(name), *([text(shared.severity)] if severe else []), number(shared.n), *cells])
+    means = [percent(metric.macro) for metric in metrics.values()]
+    rows.append([text("mean"), *([Cell("")] if severe else []), Cell(""), *means])
     heads = ["phenomenon", *(["severity"] if severe else []), "rows", *metrics]
-    return table("Accuracy by phenomenon", heads, rows, note="A tie counts as an error.", full=True)
+    note = f"A tie counts as an error. Mean: of all phenomena but those of severity {BASE}."
+    return table("Accuracy by phenomenon", heads, rows, note=note, full=True, foot=1)
 
 
 def _map(metrics: Mapping[str, Challenged], names: Sequence[str]) -> Chart:

@@ -22,8 +22,6 @@ _HOW = {
     "rank": "mean of ranks",
     "weights": "fitted weights",
     "ridge": "ridge regression",
-    "greedy": "forward selection",
-    "factors": "chosen by factor profiles",
 }
 _NORMALISED = {"none": "", "z": " of z-scores", "rank": " of ranks"}
 
@@ -83,11 +81,6 @@ def worded(notice: Notice) -> str:
         return (
             "the best member was chosen on the rows it is compared on, which favours it; best=training chooses it on "
             "other rows."
-        )
-    if name == "purged":
-        return (
-            f"{values['times']} times a row was left out of training because it shares a segment or a text with the "
-            "group tested."
         )
     if name == "equal-weights":
         where = f"in {values['folds']} of {values['of']} folds" if values["folds"] else "on all rows"

@@ -33,14 +33,11 @@ def pairs() -> dict[str, Any]:
 def test_pairs_of_a_document_are_one_set(cli: Callable[..., Any], tmp_path: Path) -> None:
     file = write(tmp_path / "p.tsv", pairs())
     whole = cli("adversarial", "pairs", file, "--columns", "a", "--resamples", "99", "--format", "json")
-    rows = cli(
-        "adversarial", "pairs", file, "--columns", "a", "--resamples", "99", "--format", "json", "--dependence", "none"
-    )
+    apart = write(tmp_path / "apart.tsv", {name: column for name, column in pairs().items() if name != "doc"})
+    rows = cli("adversarial", "pairs", apart, "--columns", "a", "--resamples", "99", "--format", "json")
     ends = [np.diff(json.loads(done.out)["results"][0]["ci"]) for done in (whole, rows)]
     assert ends[0] > ends[1]
     assert "20 sets" in json.loads(whole.out)["notes"][0]
-    named = cli("adversarial", "pairs", file, "--columns", "a", "--document", "doc", "--dependence", "none")
-    assert (named.status, named.err.count("\n")) == (2, 1)
     one = write(tmp_path / "one.tsv", {**pairs(), "doc": [1] * DOCUMENTS * SIZE})
     refused = cli("adversarial", "pairs", one, "--columns", "a")
     assert (refused.status, refused.err.count("\n")) == (2, 1)

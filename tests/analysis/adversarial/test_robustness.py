@@ -129,7 +129,7 @@ def test_worst_rows(battery: Robustness) -> None:
     one = worst[0]
     assert one.reference == REFERENCES[int(one.row) - 1]
     assert one.original == CANDIDATES[int(one.row) - 1]
-    assert overlap([one.perturbed], [one.reference])[0] == pytest.approx(one.perturbed_score)
+    assert overlap([one.perturbed], [one.reference])[0] == pytest.approx(one.scores["overlap"][1])
 
 
 def test_every_call_has_all_rows_in_order() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bsx.analysis.stats.folds import Fold, given_folds, group_folds, keys_of, refuse_leak, unit_folds, units
+from bsx.analysis.stats.folds import Fold, keys_of, refuse_leak, unit_folds, units
 from bsx.errors import InputError
 
 
@@ -43,20 +43,6 @@ def test_as_many_folds_as_units_and_no_more() -> None:
     for folds in (4, 1):
         with pytest.raises(InputError):
             unit_folds(of, folds)
-
-
-def test_each_group_is_tested_with_what_shares_nothing_with_it() -> None:
-    found = group_folds(["b", "a", "b", "a", "c"], np.array([0, 1, 2, 0, 3]))
-    assert [(fold.name, fold.train.tolist(), fold.test.tolist(), fold.purged) for fold in found] == [
-        ("a", [2, 4], [1, 3], 1),  # row 1 shares a unit with row 4
-        ("b", [1, 4], [0, 2], 1),
-        ("c", [0, 1, 2, 3], [4], 0),
-    ]
-    assert [fold.train.tolist() for fold in given_folds(["x", "y", "x"])] == [[1], [0, 2]]
-    with pytest.raises(InputError):
-        given_folds(["x", "x"])
-    with pytest.raises(InputError):
-        group_folds(["a", "b"], np.array([0, 0]))
 
 
 def test_a_leak_is_refused() -> None:
