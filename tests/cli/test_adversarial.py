@@ -180,12 +180,6 @@ def test_bad_input_is_one_line(
     assert not Path("x.tsv").exists()
 
 
-def test_the_folder_of_commands_helps(cli: Run) -> None:
-    done = cli("adversarial")
-    assert done.status == 0
-    assert all(name in done.out for name in ("pairs", "triples", "build-triples"))
-
-
 class Picky:
     """A metric of somebody's own that cannot stand some texts; it counts how often it is called."""
 

@@ -197,19 +197,8 @@ def test_json_lines_and_line_files(cli: Run, tmp_path: Path) -> None:
 def test_reference_free_metrics_need_no_references(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
     for name, texts in (("c", CANDIDATES), ("s", SOURCES)):
         (tmp_path / f"{name}.txt").write_text("\n".join(texts) + "\n")
-    done = cli(
-        "score",
-        "--metrics",
-        "xmoverscore,labse-qe",
-        "--model",
-        tiny_model("bert"),
-        "-c",
-        tmp_path / "c.txt",
-        "-s",
-        tmp_path / "s.txt",
-        "--format",
-        "json",
-    )
+    texts = ("-c", tmp_path / "c.txt", "-s", tmp_path / "s.txt", "--model", tiny_model("bert"))
+    done = cli("score", "--metrics", "xmoverscore,labse-qe", *texts, "--format", "json")
     assert done.status == 0, done.err
     assert json.loads(done.out)["segments"] == 4
     assert "no mapping is given" in done.err
@@ -302,28 +291,14 @@ def test_a_metric_whose_code_is_missing_spoils_nothing_else(
     assert "PYTHONPATH" in done.err
 
 
-def test_a_registry_folder_adds_a_metric(
-    cli: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "mine"
-    (folder / "metrics").mkdir(parents=True)
-    (folder / "metrics" / "jaccard.yaml").write_text(JACCARD.format(code="a_jaccard_metric:Jaccard"))
-    (tmp_path / "a_jaccard_metric.py").write_text(
-        "import numpy as np\n"
-        "from bsx.metrics.base import PairMetric\n"
-        "from bsx.metrics.blocks import PairScores\n"
-        "from bsx.metrics.core import MetricConfig\n"
-        "class Jaccard(PairMetric):\n"
-        "    Config = MetricConfig\n"
-        "    def score_pairs(self, pairs, fitted):\n"
-        "        words = [set(text.split()) for text in pairs.texts]\n"
-        "        both = [(words[i], words[j]) for i, j in zip(pairs.left, pairs.right)]\n"
-        "        return PairScores(np.array([len(a & b) / len(a | b) for a, b in both]))\n"
+def test_a_registry_folder_adds_a_metric(cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = "[set(pairs.texts[i].split()) for i in {}]"
+    both = f"zip({words.format('pairs.left')}, {words.format('pairs.right')})"
+    given = own_metric(
+        f"return PairScores(np.array([len(a & b) / len(a | b) for a, b in {both}]))", tmp_path, monkeypatch
     )
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "a_jaccard_metric", raising=False)  # another test's
-    monkeypatch.setenv("BSX_REGISTRY_CODE", str(folder))
-    done = cli("score", "--registry", folder, "--metrics", "jaccard,chrf", table, "--format", "json")
+    folder = tmp_path / "mine"
+    done = cli("score", *given, "--metrics", "chrf", "--format", "json")
     assert done.status == 0, done.err
     for metric in (
         bsx.get_metric("jaccard", encoders=bsx.Encoders(registry=str(folder))),

@@ -551,15 +551,6 @@ def test_metrics_that_say_opposite_things_are_a_surprise() -> None:
         assert sum(isinstance(part, Surprise) for part in parts_of(found)) == surprises
 
 
-@pytest.mark.parametrize("test", ["bootstrap", "randomise"])
-def test_a_result_is_read_back_from_json(test: Any) -> None:
-    draw = np.random.default_rng(2).normal(size=(2, 15))
-    settings: dict[str, Any] = {"test": test, "resamples": 100, "all_pairs": True}
-    found = compare_systems({"a": draw[0], "b": draw[1]}, metric="m", **settings)
-    held = found.to_dict()
-    assert CompareResult.from_dict(json.loads(json.dumps(held))).to_dict() == held
-
-
 def test_a_systems_score_is_its_own() -> None:
     scores = {"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 2.0, 3.0, 5.0]}
     (compared,) = bsx.analysis.compare_systems(scores).metrics
