@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.present.test_results import check_latex
+from tests.helpers.tables import write_columns
 
 Run = Callable[..., Any]
 FORMS = {"txt": "text", "md": "markdown", "tex": "latex", "csv": "csv", "json": "json", "html": "html"}
@@ -27,24 +28,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     human, other, third = draw.normal(size=(3, 40)).round(3)
     scores = {"human": human, "m_1": (human + 0.4 * other).round(3), "50%": third, "lex": other, "label": [0, 1] * 20}
     scores |= {"sentence1": [f"one {i}" for i in range(40)], "sentence2": [f"two {i}" for i in range(40)]}
-    _write(place / "scores_1.tsv", scores)
+    write_columns(place / "scores_1.tsv", scores)
     pairs = {"good": ["a b c", "d e"] * 4, "bad": ["a b", "e e"] * 4, "reference": ["a b c", "d e f"] * 4}
     pairs |= {"phenomenon": ["50%_less", "copy"] * 4, "severity": ["major", "minor"] * 4}
     pairs |= {"m_1-good": human[:8], "m_1-bad": other[:8], "n-good": other[:8], "n-bad": third[:8]}
-    _write(place / "pairs.tsv", pairs)
+    write_columns(place / "pairs.tsv", pairs)
     triples = {"anchor": ["a b c", "d e f"], "paraphrase": ["a b", "d e"], "nonparaphrase": ["c b a", "f e d"]}
-    _write(place / "triples.tsv", {name: texts * 5 for name, texts in triples.items()})
-    _write(place / "texts.tsv", {"reference": ["The cat sat on 3 mats.", "A dog ran home late."] * 3})
-    _write(
+    write_columns(place / "triples.tsv", {name: texts * 5 for name, texts in triples.items()})
+    write_columns(place / "texts.tsv", {"reference": ["The cat sat on 3 mats.", "A dog ran home late."] * 3})
+    write_columns(
         place / "systems.tsv",
         {"x_1": ["a b", "c d", "e f"] * 4, "y": ["a", "c", "f"] * 4, "reference": ["a b", "c", "e"] * 4},
     )
     return place
-
-
-def _write(path: Path, columns: Mapping[str, Iterable[object]]) -> None:
-    rows = [list(columns), *zip(*columns.values(), strict=True)]
-    path.write_text("".join("\t".join(map(str, row)) + "\n" for row in rows), encoding="utf-8")
 
 
 COMMANDS = {
