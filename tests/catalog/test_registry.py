@@ -23,45 +23,6 @@ from tests.cli.test_main import Cli
 from tests.conftest import REPOSITORY
 
 
-def test_papers_choice_of_models() -> None:
-    catalog = shipped()
-    assert choose(None, "en", catalog).name == "roberta-large"
-    assert choose(None, "zh", catalog).name == "bert-base-chinese"
-    for code in ("de", "cs", "fi", "lv", "ru", "ja", "ar", "sw"):
-        assert choose(None, code, catalog).name == "bert-base-multilingual-cased"
-
-
-@pytest.mark.parametrize(
-    ("name", "layer", "layers"),
-    [
-        ("roberta-large", 17, 24),
-        ("bert-base-multilingual-cased", 9, 12),
-        ("bert-base-chinese", 8, 12),
-        ("xlm-mlm-100-1280", 10, 16),
-        ("xlm-mlm-en-2048", 6, 12),
-        ("xlm-roberta-large", 17, 24),
-        ("bert-base-uncased", 9, 12),
-        ("distilbert-base-uncased", 5, 6),
-        ("minilm", 4, 6),
-    ],
-)
-def test_layers(name: str, layer: int, layers: int) -> None:
-    entry = shipped().model(name)
-    assert (entry.layer, entry.layers) == (layer, layers)
-    if name != "minilm":
-        from bert_score.utils import model2layers
-
-        assert model2layers[name] == layer
-    for alias in entry.aliases:
-        assert shipped().model(alias) is entry
-
-
-def test_the_published_baseline_of_roberta_large() -> None:
-    figures = shipped().baseline("en", "roberta-large")
-    assert figures is not None
-    assert (figures.precision[17], figures.recall[17], figures.f1[17]) == (0.83150584, 0.8314941, 0.83122575)
-
-
 @pytest.mark.parametrize(
     ("tag", "code"),
     [

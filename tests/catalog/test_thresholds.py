@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from bsx.jobs.scoring.thresholds import published_curves
 from bsx.metrics.lexical.bleu import BleuConfig
 from bsx.metrics.lexical.chrf import ChrfConfig
 from bsx.metrics.zoo import get_metrics
+from tests.helpers.tables import read_rows
 
 BLEU = (
     "metric:bleu|tokenize:13a|lowercase:no|smooth_method:exp|smooth_value:default|max_ngram_order:4|effective_order:yes|"
@@ -29,8 +29,7 @@ REPLACED = {"tokenize:13a": "tokenize:intl", "refs:1": "refs:2", "lowercase:no":
 
 
 def published(shared: Path, name: str) -> list[dict[str, str]]:
-    with (shared / f"data/published/mt-thresholds.{name}.tsv").open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    return read_rows(shared / f"data/published/mt-thresholds.{name}.tsv")
 
 
 def curves() -> dict[str, CurveEntry]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterator
 from importlib.resources import as_file, files
@@ -17,6 +16,7 @@ pytest.importorskip("sacrebleu")
 from bsx.analysis.datasets.triples import load_triples
 from bsx.errors import InputError
 from bsx.metrics.failures import score_all, score_rows
+from tests.helpers.tables import read_rows
 
 Run = Callable[..., Any]
 
@@ -109,8 +109,7 @@ def test_pairs(cli: Run, two_sets: tuple[Path, Path], tmp_path: Path) -> None:
     from sklearn.metrics import roc_auc_score
 
     for part, file, name in ((content, easy, "is_duplicate"), (content["against"], hard, "label")):
-        with file.open(encoding="utf-8", newline="") as stream:
-            rows = list(csv.DictReader(stream, delimiter="\t"))
+        rows = read_rows(file)
         first = part["results"][0]
         expected = roc_auc_score([int(row[name]) for row in rows], [float(row["m"]) for row in rows])
         assert (first["metric"], first["n"]) == ("m", 60)
@@ -176,12 +175,6 @@ def test_bad_input_is_one_line(
     assert message in done.err
     assert done.err.count("\n") == 1
     assert not Path("x.tsv").exists()
-
-
-def test_the_folder_of_commands_helps(cli: Run) -> None:
-    done = cli("adversarial")
-    assert done.status == 0
-    assert all(name in done.out for name in ("pairs", "triples", "build-triples"))
 
 
 class Picky:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from scipy import stats
 
 import bsx
 from bsx.errors import InputError, RegistryError, UnknownNameError
+from tests.helpers.tables import read_rows, write_columns, write_rows
 
 Run = Callable[..., Any]
 MEMBERS = "chrf,chrf:word_order=2,char_order=4,ter"
@@ -29,8 +29,7 @@ COLUMNS = ("--columns", MEMBERS, "--human", "human", "--segment", "segment", "--
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, str]]:
     """Two systems of the shipped examples, long."""
-    text = (files("bsx.examples") / "en-systems.tsv").read_text(encoding="utf-8")
-    read = list(csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+    read = read_rows(Path(str(files("bsx.examples") / "en-systems.tsv")))
     return [
         {
             "lp": system,
@@ -54,9 +53,7 @@ def scores(rows: list[dict[str, str]], home: Path, tmp_path: Path, cli: Run) -> 
     """A table of three metrics' scores, as bsx score writes it once, with its sidecar."""
     texts, table = home / "texts.tsv", home / "scores.tsv"
     if not table.exists():
-        lines = ["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)]
-        texts.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        done = cli("score", texts, "--metrics", MEMBERS, "-o", table)
+        done = cli("score", write_rows(texts, rows), "--metrics", MEMBERS, "-o", table)
         assert done.status == 0, done.err
     shutil.copytree(home, tmp_path, dirs_exist_ok=True)
     return tmp_path / table.name
@@ -75,8 +72,7 @@ def saved(scores: Path, cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def columns(table: Path) -> dict[str, Any]:
-    with table.open(encoding="utf-8", newline="") as stream:
-        read = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    read = read_rows(table)
     return {name: [row[name] for row in read] for name in read[0]}
 
 
@@ -84,10 +80,7 @@ def test_the_document_that_others_read(cli: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     human = rng.normal(size=60)
     table = {"a": human + rng.normal(size=60), "b": human + rng.normal(size=60), "h": human}
-    groups = ["x-en"] * 30 + ["y-en"] * 30
-    file = tmp_path / "t.tsv"
-    lines = ["lp\ta\tb\th", *(f"{g}\t{a}\t{b}\t{h}" for g, a, b, h in zip(groups, *table.values(), strict=True))]
-    file.write_text("\n".join(lines) + "\n")
+    file = write_columns(tmp_path / "t.tsv", {"lp": ["x-en"] * 30 + ["y-en"] * 30, **table})
     done = cli("ensemble", file, "--columns", "a,b", "--human", "h", "--group", "lp", "--how", "z", "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)

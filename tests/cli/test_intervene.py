@@ -10,6 +10,7 @@ import pytest
 
 from bsx.data.columns import read_columns
 from tests.conftest import Outcome
+from tests.helpers.tables import write_lines
 
 ROWS = [
     ("The doctor often needs 27 photos.", "A doctor is often in need of 27 pictures.", 0.8),
@@ -24,10 +25,7 @@ COMMAND = ("intervene", "--metrics", ",".join(METRICS), "--lang", "en")
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    file = tmp_path / "texts.tsv"
-    lines = ["reference\tcandidate\thuman", *("\t".join(map(str, row)) for row in ROWS)]
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return file
+    return write_lines(tmp_path / "texts.tsv", [("reference", "candidate", "human"), *ROWS])
 
 
 def test_all_that_it_writes(cli: Callable[..., Outcome], table: Path, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import importlib.util
 import json
 import sys
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 import bsx
+from tests.helpers.tables import read_rows
 
 Run = Callable[..., Any]
 CANDIDATES = ["the cat sat on the mat", "a dog", "the old train station", "rain"]
@@ -29,11 +29,6 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def read(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-
-
 def test_a_wide_table_keeps_the_input_and_adds_a_column_a_metric(
     cli: Run, table: Path, tiny_model: Run, tmp_path: Path
 ) -> None:
@@ -41,7 +36,7 @@ def test_a_wide_table_keeps_the_input_and_adds_a_column_a_metric(
     specs = "bertscore:layer=2,moverscore:ngram=2,idf=false,sbert,chrf,xmoverscore"
     done = cli("score", "--metrics", specs, "--model", tiny_model("bert"), table, "-o", output, "--format", "json")
     assert done.status == 0, done.err
-    rows = read(output)
+    rows = read_rows(output)
     named = ["bertscore:layer=2", "moverscore:ngram=2,idf=false", "sbert", "chrf", "xmoverscore"]
     assert list(rows[0]) == ["candidate", "reference", "source", "name", *named]
     assert [row["name"] for row in rows] == list("abcd")
@@ -102,7 +97,7 @@ def test_systems_below_one_another_are_several_systems(cli: Run, tmp_path: Path)
         for one in entry["scores"]:
             assert one["score"] == pytest.approx(metric.score(*expected[one["system"]]).system)
     assert json.loads((tmp_path / "out.tsv.signatures.json").read_text())["metrics"] == result["metrics"]
-    assert list(read(tmp_path / "out.tsv")[0]) == ["system", "candidate", "reference", "note", "bleu", "ter"]
+    assert list(read_rows(tmp_path / "out.tsv")[0]) == ["system", "candidate", "reference", "note", "bleu", "ter"]
     answer, _, head, *table = cli(*command).out.splitlines()[:5]
     assert answer.startswith("2 systems, 3 to 4 segments each; corpus scores: bleu from ")
     assert head.split()[:3] == ["system", "n", "bleu"]
@@ -117,7 +112,7 @@ def test_systems_below_one_another_are_several_systems(cli: Run, tmp_path: Path)
 def test_systems_below_one_another_under_bertscore(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
     data, model = long_table(tmp_path), ("--model", tiny_model("bert"), "--layer", 2, "--format", "json")
     result = json.loads(cli("score", data, *model, "-o", tmp_path / "out.tsv").out)
-    rows = read(tmp_path / "out.tsv")
+    rows = read_rows(tmp_path / "out.tsv")
     assert [row["system"] for row in rows] == [*"aaaabbb"]
     for system in result["systems"]:
         of = [float(row["f1"]) for row in rows if row["system"] == system["name"]]
@@ -191,25 +186,14 @@ def test_json_lines_and_line_files(cli: Run, tmp_path: Path) -> None:
         "score", "--metrics", "chrf", "-c", tmp_path / "c.txt", "-r", tmp_path / "r.txt", "-o", tmp_path / "o.tsv"
     )
     assert done.status == 0, done.err
-    assert list(read(tmp_path / "o.tsv")[0]) == ["id", "chrf"]
+    assert list(read_rows(tmp_path / "o.tsv")[0]) == ["id", "chrf"]
 
 
 def test_reference_free_metrics_need_no_references(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
     for name, texts in (("c", CANDIDATES), ("s", SOURCES)):
         (tmp_path / f"{name}.txt").write_text("\n".join(texts) + "\n")
-    done = cli(
-        "score",
-        "--metrics",
-        "xmoverscore,labse-qe",
-        "--model",
-        tiny_model("bert"),
-        "-c",
-        tmp_path / "c.txt",
-        "-s",
-        tmp_path / "s.txt",
-        "--format",
-        "json",
-    )
+    texts = ("-c", tmp_path / "c.txt", "-s", tmp_path / "s.txt", "--model", tiny_model("bert"))
+    done = cli("score", "--metrics", "xmoverscore,labse-qe", *texts, "--format", "json")
     assert done.status == 0, done.err
     assert json.loads(done.out)["segments"] == 4
     assert "no mapping is given" in done.err
@@ -302,28 +286,14 @@ def test_a_metric_whose_code_is_missing_spoils_nothing_else(
     assert "PYTHONPATH" in done.err
 
 
-def test_a_registry_folder_adds_a_metric(
-    cli: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "mine"
-    (folder / "metrics").mkdir(parents=True)
-    (folder / "metrics" / "jaccard.yaml").write_text(JACCARD.format(code="a_jaccard_metric:Jaccard"))
-    (tmp_path / "a_jaccard_metric.py").write_text(
-        "import numpy as np\n"
-        "from bsx.metrics.base import PairMetric\n"
-        "from bsx.metrics.blocks import PairScores\n"
-        "from bsx.metrics.core import MetricConfig\n"
-        "class Jaccard(PairMetric):\n"
-        "    Config = MetricConfig\n"
-        "    def score_pairs(self, pairs, fitted):\n"
-        "        words = [set(text.split()) for text in pairs.texts]\n"
-        "        both = [(words[i], words[j]) for i, j in zip(pairs.left, pairs.right)]\n"
-        "        return PairScores(np.array([len(a & b) / len(a | b) for a, b in both]))\n"
+def test_a_registry_folder_adds_a_metric(cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = "[set(pairs.texts[i].split()) for i in {}]"
+    both = f"zip({words.format('pairs.left')}, {words.format('pairs.right')})"
+    given = own_metric(
+        f"return PairScores(np.array([len(a & b) / len(a | b) for a, b in {both}]))", tmp_path, monkeypatch
     )
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "a_jaccard_metric", raising=False)  # another test's
-    monkeypatch.setenv("BSX_REGISTRY_CODE", str(folder))
-    done = cli("score", "--registry", folder, "--metrics", "jaccard,chrf", table, "--format", "json")
+    folder = tmp_path / "mine"
+    done = cli("score", *given, "--metrics", "chrf", "--format", "json")
     assert done.status == 0, done.err
     for metric in (
         bsx.get_metric("jaccard", encoders=bsx.Encoders(registry=str(folder))),

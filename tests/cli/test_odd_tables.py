@@ -9,13 +9,9 @@ import numpy as np
 import pytest
 
 from tests.cli.test_refused import Cli, one_line
+from tests.helpers.tables import write_rows
 
 Row = dict[str, object]
-
-
-def _write(name: str, rows: list[Row]) -> None:
-    lines = ["\t".join(rows[0]), *("\t".join(map(str, row.values())) for row in rows)]
-    Path(name).write_text("\n".join(lines) + "\n")
 
 
 @pytest.fixture
@@ -36,13 +32,15 @@ def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., lis
         return result
 
     own = rows(4)
-    _write("four.tsv", own)
-    _write("one.tsv", [row | {"document": "only"} for row in own])
-    _write("two.tsv", rows(2))
+    write_rows(tmp_path / "four.tsv", own)
+    write_rows(tmp_path / "one.tsv", [row | {"document": "only"} for row in own])
+    write_rows(tmp_path / "two.tsv", rows(2))
     pilot = [{name: cell for name, cell in row.items() if name != "document"} for row in rows(4, 30)]
-    _write("pilot.tsv", pilot)
+    write_rows(tmp_path / "pilot.tsv", pilot)
     labels = [{"label": i % 2, "document": f"L{i % 2}", "a": i % 2 + rng.normal()} for i in range(40)]
-    _write("labels.tsv", [{"sentence1": f"p{i}", "sentence2": f"q{i}", **row} for i, row in enumerate(labels)])
+    write_rows(
+        tmp_path / "labels.tsv", [{"sentence1": f"p{i}", "sentence2": f"q{i}", **row} for i, row in enumerate(labels)]
+    )
     return rows
 
 

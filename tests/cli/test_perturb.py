@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from bsx.analysis.perturbations.perturb import PERTURBATIONS, perturb
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.metrics.failures import score_without_failures
 from tests.conftest import Outcome
+from tests.helpers.tables import read_rows, write_lines
 
 ROWS = [
     ("Der Hund bellt.", "The dog barked at 3 o'clock.", "The dog was barking at 3."),
@@ -25,25 +25,13 @@ ROWS = [
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    file = tmp_path / "texts.tsv"
-    lines = ["source\treference\tcandidate", *("\t".join(row) for row in ROWS)]
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return file
+    return write_lines(tmp_path / "texts.tsv", [("source", "reference", "candidate"), *ROWS])
 
 
 def test_json_document(cli: Callable[..., Outcome], table: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept.jsonl"
-    command = [
-        "adversarial",
-        "perturb",
-        table,
-        "--metrics",
-        "chrf,ter",
-        "--candidate",
-        "candidate",
-        "--source",
-        "source",
-    ]
+    sides = ("--candidate", "candidate", "--source", "source")
+    command = ["adversarial", "perturb", table, "--metrics", "chrf,ter", *sides]
     done = cli(
         *command, "--lang", "en", "--strengths", ".2,.5", "--resamples", 50, "--format", "json", "--edits-out", kept
     )
@@ -234,22 +222,10 @@ def test_a_row_that_fails_is_skipped_on_request(
 
 def test_saved_table_has_one_row_a_changed_text(cli: Callable[..., Outcome], table: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept.tsv"
-    done = cli(
-        "adversarial",
-        "perturb",
-        table,
-        "--metrics",
-        "chrf",
-        "--perturbations",
-        "empty",
-        "--seed",
-        9,
-        "--edits-out",
-        kept,
-    )
+    command = ("adversarial", "perturb", table, "--metrics", "chrf", "--perturbations", "empty")
+    done = cli(*command, "--seed", 9, "--edits-out", kept)
     assert done.status == 0, done.err
-    with kept.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    rows = read_rows(kept)
     assert [row["perturbation"] for row in rows] == ["no-punctuation"] * 4 + ["empty"] * 4
     assert rows[-1]["perturbed"] == ""
     assert {row["seed"] for row in rows} == {"9"}

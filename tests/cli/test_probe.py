@@ -6,8 +6,6 @@ import csv
 import io
 import itertools
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -321,28 +319,3 @@ def test_wrong_use_is_one_line(cli: Run, task: Path, treebank: Path, tiny_model:
 def _table(folder: Path) -> Path:
     (folder / "j.tsv").write_text("candidate\treference\nx\ty\n")
     return folder / "j.tsv"
-
-
-def test_help_needs_no_scikit_learn() -> None:
-    code = (
-        "import sys; from bsx.cli.commands import build\n"
-        "for arguments in ([], ['probe']):\n"
-        "    try: build([*arguments, '--help-all'])([*arguments, '--help-all'], standalone_mode=True)\n"
-        "    except SystemExit: pass\n"
-        "assert not {'torch', 'sklearn', 'scipy', 'matplotlib'} & set(sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "--train-sizes" in done.stdout
-
-
-@pytest.mark.slow
-def test_minilm_knows_the_number_of_the_subject(cli: Run, shared: Path) -> None:
-    file = shared / "data/probing/subj_number.te.txt"
-    command = ("--limit", 600, "--layers", "5", "--repeats", 2, "--resamples", 200, "--format", "json")
-    done = cli("probe", file, "-m", "minilm", *command)
-    assert done.status == 0, done.err
-    (found,) = json.loads(done.out)["tasks"]
-    assert (found["task"], found["n"]) == ("subj_number", 600)
-    assert found["layers"][0]["low"] > found["baseline"] + 0.1
-    assert found["layers"][0]["selectivity_low"] > 0.05

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.present.test_results import check_latex
+from tests.helpers.tables import write_columns
 
 Run = Callable[..., Any]
 FORMS = {"txt": "text", "md": "markdown", "tex": "latex", "csv": "csv", "json": "json", "html": "html"}
@@ -27,24 +28,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     human, other, third = draw.normal(size=(3, 40)).round(3)
     scores = {"human": human, "m_1": (human + 0.4 * other).round(3), "50%": third, "lex": other, "label": [0, 1] * 20}
     scores |= {"sentence1": [f"one {i}" for i in range(40)], "sentence2": [f"two {i}" for i in range(40)]}
-    _write(place / "scores_1.tsv", scores)
+    write_columns(place / "scores_1.tsv", scores)
     pairs = {"good": ["a b c", "d e"] * 4, "bad": ["a b", "e e"] * 4, "reference": ["a b c", "d e f"] * 4}
     pairs |= {"phenomenon": ["50%_less", "copy"] * 4, "severity": ["major", "minor"] * 4}
     pairs |= {"m_1-good": human[:8], "m_1-bad": other[:8], "n-good": other[:8], "n-bad": third[:8]}
-    _write(place / "pairs.tsv", pairs)
+    write_columns(place / "pairs.tsv", pairs)
     triples = {"anchor": ["a b c", "d e f"], "paraphrase": ["a b", "d e"], "nonparaphrase": ["c b a", "f e d"]}
-    _write(place / "triples.tsv", {name: texts * 5 for name, texts in triples.items()})
-    _write(place / "texts.tsv", {"reference": ["The cat sat on 3 mats.", "A dog ran home late."] * 3})
-    _write(
+    write_columns(place / "triples.tsv", {name: texts * 5 for name, texts in triples.items()})
+    write_columns(place / "texts.tsv", {"reference": ["The cat sat on 3 mats.", "A dog ran home late."] * 3})
+    write_columns(
         place / "systems.tsv",
         {"x_1": ["a b", "c d", "e f"] * 4, "y": ["a", "c", "f"] * 4, "reference": ["a b", "c", "e"] * 4},
     )
     return place
-
-
-def _write(path: Path, columns: Mapping[str, Iterable[object]]) -> None:
-    rows = [list(columns), *zip(*columns.values(), strict=True)]
-    path.write_text("".join("\t".join(map(str, row)) + "\n" for row in rows), encoding="utf-8")
 
 
 COMMANDS = {
@@ -90,51 +86,26 @@ def test_every_form_by_option_and_by_name(cli: Run, folder: Path, monkeypatch: p
     assert Path("out.txt").read_text(encoding="utf-8") == written["latex"]
 
 
-@pytest.mark.parametrize("name", ["meta", "compare", "disentangle"])
-def test_a_name_of_a_picture_is_no_table(cli: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.chdir(folder)
-    done = cli(*COMMANDS[name], "-o", "drawn.pdf")
-    assert (done.status, done.err.count("\n")) == (2, 1)
-    assert "a picture's name" in done.err
-    assert not Path("drawn.pdf").exists()
+KNOWN = "end the name in .txt, .md, .tex, .csv, .json, .html, .xlsx"
 
 
 @pytest.mark.parametrize(
-    ("command", "name", "known"),
+    ("command", "name", "said"),
     [
-        (COMMANDS["meta"], "r.tsv", ".txt, .md, .tex, .csv, .json, .html, .xlsx"),
-        (("adversarial", "perturb", "--list"), "r.parquet", ".txt, .md, .tex, .csv, .json, .html, .xlsx"),
+        *((COMMANDS[name], "drawn.pdf", "a picture's name") for name in ("meta", "compare", "disentangle")),
+        (COMMANDS["meta"], "r.tsv", f"r.tsv: this command writes no tsv; {KNOWN}\n"),
+        (("adversarial", "perturb", "--list"), "r.parquet", f"r.parquet: this command writes no parquet; {KNOWN}\n"),
+        (COMMANDS["disentangle"], "result.tsv", "this command writes no tsv; end the name in .txt"),
+        *((COMMANDS[n], "r.log", f"r.log: cannot tell the format; {KNOWN}\n") for n in ("meta", "pairs", "challenge")),
     ],
 )
 def test_a_name_of_another_form_is_refused(
-    cli: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], name: str, known: str
+    cli: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], name: str, said: str
 ) -> None:
     monkeypatch.chdir(folder)
     done = cli(*command, "-o", name)
-    form = Path(name).suffix[1:]
-    assert done.err == f"bsx: error: {name}: this command writes no {form}; end the name in {known}\n"
-    assert (done.status, Path(name).exists()) == (2, False)
-
-
-@pytest.mark.parametrize("name", ["meta", "pairs", "challenge"])
-def test_a_name_that_ends_in_no_form_is_refused(
-    cli: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.chdir(folder)
-    done = cli(*COMMANDS[name], "-o", "result.log")
-    known = ".txt, .md, .tex, .csv, .json, .html, .xlsx"
-    assert done.err == f"bsx: error: result.log: cannot tell the format; end the name in {known}\n"
-    assert (done.status, Path("result.log").exists()) == (2, False)
-
-
-def test_a_folder_of_results_is_not_called_like_a_table(
-    cli: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(folder)
-    done = cli(*COMMANDS["disentangle"], "-o", "result.tsv")
-    assert done.status == 2
-    assert "this command writes no tsv; end the name in .txt" in done.err
-    assert not Path("result.tsv").exists()
+    assert (done.status, done.err.count("\n"), Path(name).exists()) == (2, 1, False)
+    assert said in done.err
 
 
 def test_what_is_said_wins_over_the_name_and_a_name_without_an_ending_gets_text(

@@ -12,6 +12,7 @@ import pytest
 
 from bsx.train.record import MODEL, SavedModel
 from tests.conftest import Outcome
+from tests.helpers.tables import write_lines
 from tests.train.test_run import sentences
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -20,9 +21,7 @@ SMALL = ("--hidden", 4, "--epochs", 2)
 
 
 def write(file: Path, header: str, rows: list[tuple[Any, ...]]) -> Path:
-    lines = [header.split(), *rows]
-    file.write_text("".join("\t".join(map(str, line)) + "\n" for line in lines), encoding="utf-8")
-    return file
+    return write_lines(file, [header.split(), *rows])
 
 
 @pytest.fixture
@@ -76,35 +75,10 @@ def test_train_score_and_add_a_seed(cli: Cli, tables: dict[str, Path], model: st
 
 
 def test_curve(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) -> None:
-    given = (
-        "train",
-        "curve",
-        "bilstm",
-        tables["train"],
-        "--valid",
-        tables["valid"],
-        "--test-data",
-        tables["test"],
-        "--human",
-        "j1",
-        "--human",
-        "j2",
-        "--human",
-        "j3",
-        "-m",
-        model,
-        *SMALL,
-        "-o",
-        tmp_path / "curve",
-        "--sizes",
-        "8,16",
-        "--judgments",
-        "1,3",
-        "--seeds",
-        "1,2",
-        "--vector-cache",
-        tmp_path / "store",
-    )
+    data = (tables["train"], "--valid", tables["valid"], "--test-data", tables["test"], "--human", "j1,j2,j3")
+    kept = ("-o", tmp_path / "curve", "--vector-cache", tmp_path / "store")
+    given = ("train", "curve", "bilstm", *data, "-m", model, *SMALL, *kept)
+    given = (*given, "--sizes", "8,16", "--judgments", "1,3", "--seeds", "1,2")
     done = cli(*given, "--format", "json", "--plot", tmp_path / "curve.svg")
     assert done.status == 0, done.err
     document = json.loads(done.out)

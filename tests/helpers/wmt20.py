@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import json
 import unicodedata
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bsx.analysis.stats.systems.grouped import Grid, grid
+from tests.helpers.tables import read_rows
 
 
 @cache
@@ -22,22 +22,19 @@ def reference(shared: Path) -> dict[str, Any]:
     return values
 
 
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-
-
 @cache
 def judged(shared: Path, pair: str) -> Grid:
     """All judged systems and segments of a language pair; blank cells are NaN."""
-    return as_grid(rows(shared / f"data/wmt/wmt20-{pair}.scores.tsv"))
+    return as_grid(read_rows(shared / f"data/wmt/wmt20-{pair}.scores.tsv"))
 
 
 @cache
 def complete(shared: Path, pair: str) -> Grid:
     """The segments that all listed systems have, in the order of the reference values: both by name."""
     expected = reference(shared)["wmt20_complete_matrix"][pair]
-    table = [row for row in rows(shared / f"data/wmt/wmt20-{pair}.scores.tsv") if row["system"] in expected["systems"]]
+    table = [
+        row for row in read_rows(shared / f"data/wmt/wmt20-{pair}.scores.tsv") if row["system"] in expected["systems"]
+    ]
     names = [*expected["metrics"], "human_raw", "human_z"]
     found = as_grid(table, names).complete()
     assert len(found.segments) == expected["n_segments"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shlex
 from collections.abc import Callable
@@ -18,16 +17,12 @@ from bsx.errors import InputError
 from bsx.jobs import compare, evaluate, meta
 from bsx.support.untyped import to_json
 from tests.conftest import Outcome
+from tests.helpers.tables import read_rows
 
 SYSTEMS = ("atlas", "brook", "cinder")
 METRICS = ["chrf", "sentbleu"]
 TABLE = str(files("bsx.examples") / "en-systems.tsv")
 GRADES = [f"{system}_grade" for system in SYSTEMS]
-
-
-def rows() -> list[dict[str, str]]:
-    with Path(TABLE).open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def figures(result: EvaluationResult) -> dict[tuple[str, str], float]:
@@ -77,7 +72,7 @@ def test_a_folder_whose_run_was_stopped_is_gone_on_with(tmp_path: Path) -> None:
 
 
 def test_long_tables_and_files_of_lines_give_the_same(wide: EvaluationResult, tmp_path: Path) -> None:
-    own = rows()
+    own = read_rows(Path(TABLE))
     long = tmp_path / "long.tsv"
     with long.open("w", encoding="utf-8") as stream:
         print("system", "id", "reference", "candidate", sep="\t", file=stream)
@@ -140,7 +135,7 @@ def test_tables_that_cannot_be_compared_are_refused_before_anything_is_written(
 def _table(path: Path, extra: dict[str, Callable[[int], str]], count: int | None = None) -> str:
     with path.open("w", encoding="utf-8") as stream:
         print("id", "reference", *SYSTEMS, *extra, sep="\t", file=stream)
-        for place, row in enumerate(rows()[:count]):
+        for place, row in enumerate(read_rows(Path(TABLE))[:count]):
             own = [row[name] for name in ("id", "reference", *SYSTEMS)]
             print(*own, *(value(place) for value in extra.values()), sep="\t", file=stream)
     return str(path)
@@ -210,7 +205,7 @@ def test_a_column_with_a_comma_in_its_name_gets_no_command_that_cannot_run(tmp_p
 
 
 def test_columns_called_reference_something_are_references_and_named(tmp_path: Path) -> None:
-    own = rows()[:9]
+    own = read_rows(Path(TABLE))[:9]
     lines = ["id\tsource\treference_refA\treference_refB\tref_length\tatlas\tbrook"]
     for row in own:
         a = row["reference"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import random
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from bsx.analysis import test_sets as every_test_set
 from bsx.data.sidecar import factor_columns, scored_columns
 from bsx.jobs import ensemble, factors, meta, score_files
 from tests.conftest import Outcome
+from tests.helpers.tables import read_rows, write_rows
 
 LAYOUT = ("system", "segment", "source", "candidate", "reference", "human", "human_b", "mark")
 WORDS = [
@@ -39,17 +39,6 @@ WORDS = [
 ]
 
 
-def rows_of(file: Path) -> list[dict[str, str]]:
-    with file.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-
-
-def write(file: Path, rows: list[dict[str, object]]) -> Path:
-    lines = ["\t".join(rows[0]), *("\t".join(map(str, row.values())) for row in rows)]
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return file
-
-
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three systems on twelve segments: the more words are wrong, the lower both judgments."""
@@ -63,7 +52,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
             judged = (-wrong + draw.random(), -wrong + 3 * draw.random())
             texts = (f"Satz {segment}", " ".join(candidate), " ".join(reference))
             rows.append(dict(zip(LAYOUT, (system, f"s{segment}", *texts, *judged, f"m{len(rows)}"), strict=True)))
-    return write(tmp_path_factory.mktemp("layout") / "t.tsv", rows)
+    return write_rows(tmp_path_factory.mktemp("layout") / "t.tsv", rows)
 
 
 @pytest.fixture(scope="module")
@@ -93,19 +82,19 @@ def test_the_chain_needs_no_option_for_columns(chain: Path, cli: Callable[..., O
 
 
 def test_every_column_stays_from_the_first_table_to_the_last(table: Path, chain: Path, tmp_path: Path) -> None:
-    given = rows_of(table)
+    given = read_rows(table)
     ensemble(table=str(chain / "f.tsv"), scores_out=tmp_path / "e.tsv", resamples=20)
     for file, more in ((chain / "s.tsv", 2), (chain / "f.tsv", 3), (tmp_path / "e.tsv", 4)):
-        found = rows_of(file)
+        found = read_rows(file)
         assert [{name: row[name] for name in LAYOUT} for row in found] == given
         assert len(found[0]) == len(LAYOUT) + more
-    assert scored_columns(tmp_path / "e.tsv", list(rows_of(tmp_path / "e.tsv")[0])) == ["chrf", "ter", "ensemble"]
+    assert scored_columns(tmp_path / "e.tsv", list(read_rows(tmp_path / "e.tsv")[0])) == ["chrf", "ter", "ensemble"]
     assert factor_columns(chain / "f.tsv", ["lex", "other"]) == ["lex"]
 
 
 def test_the_scores_of_an_ensemble_are_those_it_is_measured_by(chain: Path, tmp_path: Path) -> None:
     found = ensemble(table=str(chain / "f.tsv"), scores_out=tmp_path / "e.tsv", how="ridge", folds=3)
-    rows = rows_of(tmp_path / "e.tsv")
+    rows = read_rows(tmp_path / "e.tsv")
     own, people = (np.array([float(row[name]) for row in rows]) for name in ("ensemble", "human"))
     assert np.corrcoef(own, people)[0, 1] == pytest.approx(found.groups[0].ensemble, abs=1e-8)  # nine digits
     with pytest.raises(bsx.InputError, match="has a column 'ensemble' already"):
@@ -116,9 +105,9 @@ def test_the_scores_of_an_ensemble_are_those_it_is_measured_by(chain: Path, tmp_
 def test_bertscore_by_itself_keeps_every_column_too(table: Path, tmp_path: Path, cli: Callable[..., Outcome]) -> None:
     out = tmp_path / "b.tsv"
     assert cli("score", "-m", "minilm", table, "-o", out).status == 0
-    rows = rows_of(out)
+    rows = read_rows(out)
     assert list(rows[0]) == ["id", "system", *LAYOUT[1:], "precision", "recall", "f1"]
-    assert [{name: row[name] for name in LAYOUT} for row in rows] == rows_of(table)
+    assert [{name: row[name] for name in LAYOUT} for row in rows] == read_rows(table)
     assert [row["id"] for row in rows] == [row["segment"] for row in rows]
     found = meta(table=str(out), test="none", resamples=20)
     assert set(found.signatures) == {"precision", "recall", "f1"}
@@ -127,7 +116,7 @@ def test_bertscore_by_itself_keeps_every_column_too(table: Path, tmp_path: Path,
     assert "has a column 'precision' already" in again.err
     # What the table knew of its scores, the next one knows too.
     score_files(table=str(out), metrics=["chrf"], output=tmp_path / "d.tsv")
-    assert scored_columns(tmp_path / "d.tsv", list(rows_of(tmp_path / "d.tsv")[0])) == [
+    assert scored_columns(tmp_path / "d.tsv", list(read_rows(tmp_path / "d.tsv")[0])) == [
         "precision",
         "recall",
         "f1",
@@ -174,27 +163,33 @@ def test_metrics_computed_now_agree_with_those_on_disk(table: Path, chain: Path)
 
 
 def test_the_usual_columns_stand_back_where_they_do_not_tell_rows_apart(table: Path, tmp_path: Path) -> None:
-    rows: list[dict[str, object]] = [{**row, "chrf": place * place % 7} for place, row in enumerate(rows_of(table))]
+    rows: list[dict[str, object]] = [{**row, "chrf": place * place % 7} for place, row in enumerate(read_rows(table))]
     run = lambda file: meta(table=str(file), columns=["chrf"], test="none", resamples=20)  # noqa: E731
-    twice = run(write(tmp_path / "twice.tsv", [*rows, *rows]))
+    twice = run(write_rows(tmp_path / "twice.tsv", [*rows, *rows]))
     assert any("several rows have the same 'system' and 'segment'" in note for note in twice.notes)
-    nameless = run(write(tmp_path / "nameless.tsv", [{k: v for k, v in row.items() if k != "segment"} for row in rows]))
+    nameless = run(
+        write_rows(tmp_path / "nameless.tsv", [{k: v for k, v in row.items() if k != "segment"} for row in rows])
+    )
     assert any("names systems, but none names segments" in note for note in nameless.notes)
-    single = run(write(tmp_path / "single.tsv", [row for row in rows if row["system"] == "atlas"]))
+    single = run(write_rows(tmp_path / "single.tsv", [row for row in rows if row["system"] == "atlas"]))
     assert not any("system" in note for note in single.notes)
     layers = [{**row, "layer": layer} for row in rows if row["system"] == "atlas" for layer in (1, 2)]
-    assert any("several rows have the same" in note for note in run(write(tmp_path / "layers.tsv", layers)).notes)
+    assert any("several rows have the same" in note for note in run(write_rows(tmp_path / "layers.tsv", layers)).notes)
     groups = [{**row, "lp": "a" if row["system"] == "atlas" else "b"} for row in rows]
-    apart = meta(table=str(write(tmp_path / "g.tsv", groups)), columns=["chrf"], group="lp", test="none", resamples=20)
+    apart = meta(
+        table=str(write_rows(tmp_path / "g.tsv", groups)), columns=["chrf"], group="lp", test="none", resamples=20
+    )
     assert any("a group has a single system" in note for note in apart.notes)
-    pairs = run(write(tmp_path / "pairs.tsv", [{**row, "lp": f"{row['system']}-en"} for row in rows]))
+    pairs = run(write_rows(tmp_path / "pairs.tsv", [{**row, "lp": f"{row['system']}-en"} for row in rows]))
     assert any("the column 'lp' names 3 language pairs" in note for note in pairs.notes)
 
 
 def test_nothing_is_pooled_unsaid(chain: Path, cli: Callable[..., Outcome], tmp_path: Path) -> None:
     said = "the column 'system' names 3 systems"
     texts = chain / "t.tsv"
-    pairs = write(tmp_path / "l.tsv", [{**row, "label": i % 2} for i, row in enumerate(rows_of(chain / "s.tsv"))])
+    pairs = write_rows(
+        tmp_path / "l.tsv", [{**row, "label": i % 2} for i, row in enumerate(read_rows(chain / "s.tsv"))]
+    )
     (tmp_path / "l.tsv.signatures.json").write_bytes((chain / "s.tsv.signatures.json").read_bytes())
     for words in (
         ("score", texts, "--metrics", "chrf"),
@@ -214,12 +209,12 @@ def test_rows_that_were_changed_keep_their_columns(table: Path, cli: Callable[..
     assert cli(*perturb, "--strengths", "0.5", "--edits-out", tmp_path / "p.tsv").status == 0
     edit = ("intervene", table, "--metrics", "chrf", "-l", "en")
     assert cli(*edit, "--edits-out", tmp_path / "i.tsv").status == 0
-    marks = [row["mark"] for row in rows_of(table)]
+    marks = [row["mark"] for row in read_rows(table)]
     for name in ("p.tsv", "i.tsv"):
-        found = rows_of(tmp_path / name)
+        found = read_rows(tmp_path / name)
         assert set(LAYOUT) <= set(found[0])
         assert all(row["mark"] == marks[int(row["row"]) - 1] for row in found)
-    taken = write(tmp_path / "taken.tsv", [{**row, "original": 1} for row in rows_of(table)])
+    taken = write_rows(tmp_path / "taken.tsv", [{**row, "original": 1} for row in read_rows(table)])
     for words, own in ((perturb, "p2.tsv"), (edit, "i2.tsv")):
         done = cli(*(taken if word == table else word for word in words), "--edits-out", tmp_path / own)
         assert (done.status, done.err.count("\n")) == (2, 1)
@@ -270,14 +265,14 @@ def small_set(tmp_path: Path) -> Path:
         for i, (text, one) in enumerate(zip(texts, texts_of, strict=True))
     ]
     (tmp_path / "data/wmt").mkdir(parents=True)
-    write(tmp_path / "data/wmt/daseg-wmt17.tsv", rows)
+    write_rows(tmp_path / "data/wmt/daseg-wmt17.tsv", rows)
     return tmp_path / "data"
 
 
 def test_a_test_set_is_a_table(small_set: Path, cli: Callable[..., Outcome], tmp_path: Path) -> None:
     named = ("--test-set", "wmt17/zh-en", "--data-dir", small_set)
     assert cli("score", *named, "--metrics", "chrf", "-o", tmp_path / "s.tsv").status == 0
-    assert {row["lp"] for row in rows_of(tmp_path / "s.tsv")} == {"zh-en"}
+    assert {row["lp"] for row in read_rows(tmp_path / "s.tsv")} == {"zh-en"}
     compared = json.loads(cli("compare", *named, "--metrics", "chrf", "--test", "randomise", "--format", "json").out)
     assert (compared["systems"], compared["segments"]) == (["good", "bad"], 4)
     assert compared["provenance"]["files"][0]["name"].endswith("daseg-wmt17.tsv")
@@ -317,7 +312,9 @@ def test_other_names_are_named_alike_everywhere(chain: Path, cli: Callable[..., 
     own = {"system": "mt", "segment": "unit", "human": "grade", "reference": "gold", "candidate": "output"}
     for name in ("f.tsv", "f.tsv.signatures.json"):
         (tmp_path / name).write_bytes((chain / name).read_bytes())
-    file = write(tmp_path / "f.tsv", [{own.get(k, k): v for k, v in row.items()} for row in rows_of(chain / "f.tsv")])
+    file = write_rows(
+        tmp_path / "f.tsv", [{own.get(k, k): v for k, v in row.items()} for row in read_rows(chain / "f.tsv")]
+    )
     where = ("--system", "mt", "--segment", "unit")
     quick = ("--resamples", "20")
     texts = ("--candidate", "output", "--reference", "gold")
@@ -356,9 +353,9 @@ def test_a_wide_table_comes_out_long(cli: Callable[..., Outcome], tmp_path: Path
         {"reference": "the cat sat", "a": "a cat sat", "b": "cats sit", "note": "x"},
         {"reference": "it rains", "a": "it rained", "b": "it rains", "note": "y"},
     ]
-    wide = (write(tmp_path / "wide.tsv", rows), "--candidate", "a", "--candidate", "b")
+    wide = (write_rows(tmp_path / "wide.tsv", rows), "--candidate", "a", "--candidate", "b")
     assert cli("score", *wide, "--metrics", "chrf", "-o", tmp_path / "s.tsv").status == 0
-    found = rows_of(tmp_path / "s.tsv")
+    found = read_rows(tmp_path / "s.tsv")
     assert [(row["id"], row["system"], row["candidate"]) for row in found] == [
         ("1", "a", "a cat sat"),
         ("1", "b", "cats sit"),
@@ -368,6 +365,6 @@ def test_a_wide_table_comes_out_long(cli: Callable[..., Outcome], tmp_path: Path
     assert [row["note"] for row in found] == ["x", "x", "y", "y"]
     assert cli("compare", tmp_path / "s.tsv", "--test", "randomise").status == 0
     assert cli("factors", tmp_path / "s.tsv", "--factors", "lex", "-o", tmp_path / "f.tsv").status == 0
-    assert [row["lex"] for row in rows_of(tmp_path / "f.tsv")][-1] == "1"
+    assert [row["lex"] for row in read_rows(tmp_path / "f.tsv")][-1] == "1"
     assert cli("score", *wide, "-m", "minilm", "-o", tmp_path / "b.tsv").status == 0
-    assert [row["candidate"] for row in rows_of(tmp_path / "b.tsv")] == [row["candidate"] for row in found]
+    assert [row["candidate"] for row in read_rows(tmp_path / "b.tsv")] == [row["candidate"] for row in found]

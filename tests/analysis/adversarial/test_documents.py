@@ -10,13 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.helpers.tables import write_columns
+
 DOCUMENTS, SIZE = 20, 6
-
-
-def write(path: Path, columns: dict[str, Any]) -> Path:
-    lines = ["\t".join(columns), *("\t".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
 
 
 def pairs() -> dict[str, Any]:
@@ -31,14 +27,14 @@ def pairs() -> dict[str, Any]:
 
 
 def test_pairs_of_a_document_are_one_set(cli: Callable[..., Any], tmp_path: Path) -> None:
-    file = write(tmp_path / "p.tsv", pairs())
+    file = write_columns(tmp_path / "p.tsv", pairs())
     whole = cli("adversarial", "pairs", file, "--columns", "a", "--resamples", "99", "--format", "json")
-    apart = write(tmp_path / "apart.tsv", {name: column for name, column in pairs().items() if name != "doc"})
+    apart = write_columns(tmp_path / "apart.tsv", {name: column for name, column in pairs().items() if name != "doc"})
     rows = cli("adversarial", "pairs", apart, "--columns", "a", "--resamples", "99", "--format", "json")
     ends = [np.diff(json.loads(done.out)["results"][0]["ci"]) for done in (whole, rows)]
     assert ends[0] > ends[1]
     assert "20 sets" in json.loads(whole.out)["notes"][0]
-    one = write(tmp_path / "one.tsv", {**pairs(), "doc": [1] * DOCUMENTS * SIZE})
+    one = write_columns(tmp_path / "one.tsv", {**pairs(), "doc": [1] * DOCUMENTS * SIZE})
     refused = cli("adversarial", "pairs", one, "--columns", "a")
     assert (refused.status, refused.err.count("\n")) == (2, 1)
 
@@ -54,7 +50,7 @@ def test_triples_of_a_document_are_one_set(cli: Callable[..., Any], tmp_path: Pa
         "m": rng.normal(size=n),
         column: np.repeat(np.arange(DOCUMENTS), 2 * SIZE),
     }
-    file = write(tmp_path / "t.tsv", columns)
+    file = write_columns(tmp_path / "t.tsv", columns)
     named = [] if column == "doc" else ["--document", column]
     found = json.loads(cli("adversarial", "triples", file, "--resamples", "99", "--format", "json", *named).out)
     assert [one["metric"] for one in found["results"]] == ["m"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 import json
 import random
@@ -140,11 +139,6 @@ def test_pairs_and_the_drop_to_a_hard_set() -> None:
         detect_pairs(labels, {})
     with pytest.raises(InputError, match="labels: all 100 items have the label 1"):
         detect_pairs(np.ones(100), easy)
-
-
-def read(file: Path) -> list[dict[str, str]]:
-    with file.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def test_published_preferences(shared: Path) -> None:

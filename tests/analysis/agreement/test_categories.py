@@ -15,7 +15,8 @@ from bsx.analysis import MetaResult, meta_evaluate
 from bsx.analysis.agreement.categories import ByCategory
 from bsx.analysis.present.forms import parts_of
 from bsx.errors import InputError, UnknownNameError
-from tests.analysis.agreement.test_evaluate import invented, write
+from tests.analysis.agreement.test_evaluate import invented
+from tests.helpers.tables import write_columns
 
 Run = Callable[..., Any]
 
@@ -75,7 +76,7 @@ def test_categories_within_groups() -> None:
 
 
 def test_the_command_takes_a_pattern(cli: Run, tmp_path: Path) -> None:
-    file = write(tmp_path / "t.tsv", table())
+    file = write_columns(tmp_path / "t.tsv", table())
     columns = ("--columns", "metric", "--human", "human", "--system", "system", "--segment", "segment")
     done = cli("meta", file, *columns, "--categories", "human_*", "--resamples", 50, "--format", "json")
     assert done.status == 0, done.err

@@ -18,6 +18,7 @@ from bsx.analysis.stats.correlation import influence, worth
 from bsx.analysis.stats.resample import all_counts, bootstrap_rows, cluster_codes
 from bsx.analysis.stats.rowwise import weighted_spearman
 from bsx.errors import InputError
+from tests.helpers.tables import write_columns
 
 SYSTEMS, DOCUMENTS, SIZE = 4, 12, 5
 
@@ -150,20 +151,14 @@ def test_spearman_of_counts_is_that_of_resampled_rows(clustered: bool) -> None:
     assert weighted_spearman(x, y, all_counts(20, 40, 3, clusters)) == pytest.approx(np.array(expected), abs=1e-12)
 
 
-def write(path: Path, columns: dict[str, Any]) -> str:
-    lines = ["\t".join(columns), *("\t".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return str(path)
-
-
 def test_the_command_finds_documents_and_uses_segments_without_systems(cli: Callable[..., Any], tmp_path: Path) -> None:
     columns = table()
-    file = write(tmp_path / "s.tsv", columns)
+    file = write_columns(tmp_path / "s.tsv", columns)
     found = json.loads(cli("meta", file, "--columns", "a,b", "--resamples", "99", "--format", "json").out)
     assert found["target"] == "these systems on other documents like these"
     assert found["groups"][0]["metrics"][0]["method"].endswith("bootstrap over documents")
     del columns["doc"], columns["system"]
-    file = write(tmp_path / "t.tsv", columns)
+    file = write_columns(tmp_path / "t.tsv", columns)
     found = json.loads(cli("meta", file, "--columns", "a,b", "--resamples", "99", "--format", "json").out)
     assert found["target"] == "other segments like these"
     named = cli("meta", file, "--columns", "a,b", "--segment", "segment", "--resamples", "99", "--format", "json")

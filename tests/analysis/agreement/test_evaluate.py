@@ -6,7 +6,7 @@ import csv
 import html
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ from bsx.analysis.stats.systems.soft import soft_pairwise_accuracy
 from bsx.analysis.stats.systems.ties import calibrate_ties
 from bsx.errors import InputError, UnknownNameError
 from tests.helpers import wmt20
+from tests.helpers.tables import read_rows, write_columns
 
 Run = Callable[..., Any]
 NAN = float("nan")
@@ -61,12 +62,6 @@ def invented(seed: int = 0, systems: int = 5, segments: int = 30) -> dict[str, l
     return columns
 
 
-def write(path: Path, columns: Mapping[str, Sequence[object]]) -> Path:
-    lines = ["\t".join(columns), *("\t".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
-
-
 def assert_same(test: PairTest, expected: Comparison) -> None:
     """The test of a pair is the module's."""
     ours = (test.difference, *test.ci, test.statistic, test.p, test.p_two_sided, test.method)
@@ -83,7 +78,7 @@ METRICS = [part for name in NAMES for part in ("--columns", name)]
 
 def test_segment_level_in_groups(cli: Run, tmp_path: Path) -> None:
     columns = {name: cells for name, cells in invented().items() if name not in ("system", "segment")}
-    file = write(tmp_path / "scores.tsv", columns)
+    file = write_columns(tmp_path / "scores.tsv", columns)
     done = cli("meta", file, *METRICS, "--human", "human", "--group", "lp", "--test", "williams", "--format", "json")
     assert (done.status, done.err) == (0, "")
     result = json.loads(done.out)
@@ -196,7 +191,7 @@ def test_signs_are_kept_unless_asked_otherwise() -> None:
 
 def test_systems_with_and_without_segments(cli: Run, tmp_path: Path) -> None:
     columns = invented(4)
-    file = write(tmp_path / "s.tsv", columns)
+    file = write_columns(tmp_path / "s.tsv", columns)
     where = ("--human", "human", "--level", "sys", "--system", "system", "--format", "json")
     result = json.loads(cli("meta", file, *METRICS, *where, "--segment", "segment").out)["groups"][0]
     g = grid(columns["system"], columns["segment"], {name: columns[name] for name in [*NAMES, "human"]})
@@ -213,7 +208,7 @@ def test_systems_with_and_without_segments(cli: Run, tmp_path: Path) -> None:
         )
     means = {"system": list(g.systems), "human": human.tolist()}
     means |= {name: g.columns[name].mean(axis=1).tolist() for name in NAMES}
-    lean = json.loads(cli("meta", write(tmp_path / "m.tsv", means), *METRICS, *where).out)["groups"][0]
+    lean = json.loads(cli("meta", write_columns(tmp_path / "m.tsv", means), *METRICS, *where).out)["groups"][0]
     for one, other in zip(result["metrics"], lean["metrics"], strict=True):
         assert other["figures"]["spa"] is None
         for name in ("pearson", "spearman", "kendall", "pairwise_accuracy"):
@@ -281,19 +276,19 @@ def test_williams_on_wmt17(cli: Run, shared: Path, tmp_path: Path) -> None:
 
     scored = {
         (wmt20.letters(r["sentence1"]), wmt20.letters(r["sentence2"])): r
-        for r in reversed(wmt20.rows(shared / "data/kaster2021/wmt-en.tsv"))
+        for r in reversed(read_rows(shared / "data/kaster2021/wmt-en.tsv"))
     }
     names = sorted({name for key in values["williams_wmt17"] for name in key.split("|")[1:]})
     pairs = {key.partition("|")[0] for key in values["williams_wmt17"]}
     columns: dict[str, list[Any]] = {name: [] for name in ["lp", "human", *names]}
-    for row in wmt20.rows(shared / "data/wmt/daseg-wmt17.tsv"):
+    for row in read_rows(shared / "data/wmt/daseg-wmt17.tsv"):
         if row["lp"] in pairs:
             found = scored[wmt20.letters(row["candidate"]), wmt20.letters(row["reference"])]
             columns["lp"].append(row["lp"])
             columns["human"].append(row["human"])
             for name in names:
                 columns[name].append(found[name])
-    file = write(tmp_path / "wmt17.tsv", columns)
+    file = write_columns(tmp_path / "wmt17.tsv", columns)
     named = [part for name in names for part in ("--columns", name)]
     done = cli("meta", file, *named, "--human", "human", "--group", "lp", "--test", "williams", "--format", "json")
     groups = {group["group"]: group for group in json.loads(done.out)["groups"]}
@@ -399,9 +394,9 @@ def test_systems_and_groupings_on_wmt20(shared: Path, pair: str) -> None:
 def distributed(shared: Path, pair: str) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
     """WMT17's outputs by system and segment, and the references, as distributed: tokenised, lower-cased, escaped."""
     outputs: dict[str, dict[str, str]] = {}
-    for row in wmt20.rows(shared / f"data/wmt/newstest2017-{pair}.systems.tsv"):
+    for row in read_rows(shared / f"data/wmt/newstest2017-{pair}.systems.tsv"):
         outputs.setdefault(row["system"], {})[row["sid"]] = row["candidate"]
-    references = {row["sid"]: row["reference"] for row in wmt20.rows(shared / f"data/wmt/newstest2017-{pair}.ref.tsv")}
+    references = {row["sid"]: row["reference"] for row in read_rows(shared / f"data/wmt/newstest2017-{pair}.ref.tsv")}
     return outputs, references
 
 
@@ -424,14 +419,14 @@ def test_scoring_and_evaluating_wmt17_in_one_go(cli: Run, shared: Path, tmp_path
     values = wmt20.reference(shared)["wmt17_seg_pearson"]
     columns: dict[str, list[Any]] = {name: [] for name in ("lp", "candidate", "reference", "human")}
     texts = {pair: distributed(shared, pair) for pair in ("cs-en", "fi-en", "tr-en")}
-    for row in wmt20.rows(shared / "data/wmt/daseg-wmt17.tsv"):
+    for row in read_rows(shared / "data/wmt/daseg-wmt17.tsv"):
         if row["lp"] in texts:
             outputs, references = texts[row["lp"]]
             candidate = outputs[row["system"].partition("+")[0]][row["sid"]]
             cells = (row["lp"], html.unescape(candidate), html.unescape(references[row["sid"]]), row["human"])
             for name, cell in zip(columns, cells, strict=True):
                 columns[name].append(cell)
-    data = write(tmp_path / "wmt17.tsv", columns)
+    data = write_columns(tmp_path / "wmt17.tsv", columns)
     done = cli(
         "meta",
         "--metrics",
@@ -471,7 +466,7 @@ def test_segment_level_chrf_and_bleu_on_wmt16(shared: Path, pair: str) -> None:
     other judgment, or two exchanged.
     """
     known = wmt20.reference(shared)["wmt15_16_seg_pearson"][f"WMT16_{pair}"]
-    found = [row for row in wmt20.rows(shared / "data/wmt/daseg-wmt16.tsv") if row["lp"] == pair]
+    found = [row for row in read_rows(shared / "data/wmt/daseg-wmt16.tsv") if row["lp"] == pair]
     assert len(found) == known["n"]
     people = [float(row["human"]) for row in found]
     names = {metric: name.removeprefix("unesc_") for metric, name in SEGMENT_METRICS.items() if "moses" not in metric}
@@ -513,7 +508,7 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
         "one_grade": [4, 3, 1, 2],
         "two_grade": [2, 3, 4, 1],
     }
-    data = write(tmp_path / "d.tsv", rows)
+    data = write_columns(tmp_path / "d.tsv", rows)
     wide = (data, "--candidate", "one", "--candidate", "two")
     grades = ("--human", "one_grade", "--human", "two_grade")
     done = cli(
@@ -579,7 +574,7 @@ def test_the_sidecar_of_kept_scores_sums_up_each_system(cli: Run, tmp_path: Path
         "reference": ["the cat is here", "the cat is here", "a dog walked", "a dog walked", "it rained"],
         "h": [4, 2, 3, 1, 2],
     }
-    data, kept = write(tmp_path / "d.tsv", rows), tmp_path / "s.tsv"
+    data, kept = write_columns(tmp_path / "d.tsv", rows), tmp_path / "s.tsv"
     command = ("meta", "--metrics", "chrf", data, "--human", "h", "--system", "engine", "--segment", "seg")
     done = cli(*command, "--nan", "omit", "--resamples", 20, "--scores-out", kept)
     assert done.status == 0, done.err
@@ -594,7 +589,7 @@ def test_the_sidecar_of_kept_scores_sums_up_each_system(cli: Run, tmp_path: Path
 
 def test_a_column_that_kept_scores_would_hide_is_refused(cli: Run, tmp_path: Path) -> None:
     texts = {"candidate": ["a b", "c", "d"], "reference": ["a", "c", "e"]}
-    data = write(tmp_path / "d.tsv", {**texts, "h": [1, 2, 3], "chrf": [0, 0, 0]})
+    data = write_columns(tmp_path / "d.tsv", {**texts, "h": [1, 2, 3], "chrf": [0, 0, 0]})
     done = cli("meta", "--metrics", "chrf", data, "--human", "h", "--scores-out", tmp_path / "s.tsv")
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert "d.tsv: has a column 'chrf' already, which scores_out adds: rename it" in done.err
@@ -676,7 +671,7 @@ def test_csv_and_dictionary_hold_the_same(result: MetaResult) -> None:
 def test_pictures(cli: Run, tmp_path: Path, suffix: str) -> None:
     columns = invented(8)
     columns["a $ b"] = columns.pop("poor")
-    file = write(tmp_path / "s.tsv", columns)
+    file = write_columns(tmp_path / "s.tsv", columns)
     start = {"png": b"\x89PNG", "svg": b"<svg", "pdf": b"%PDF"}[suffix]
     for more in ([], ["--group", "lp"]):
         pictures = ("--plot", tmp_path / f"r.{suffix}", "--plot-tests", tmp_path / f"p.{suffix}")
@@ -690,7 +685,7 @@ def test_pictures(cli: Run, tmp_path: Path, suffix: str) -> None:
 
 def test_other_formats_and_standard_input(cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     columns = {name: cells for name, cells in invented(9).items() if name not in ("system", "segment")}
-    file = write(tmp_path / "s.tsv", columns)
+    file = write_columns(tmp_path / "s.tsv", columns)
     expected = cli("meta", file, *METRICS, "--human", "human").out
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     (tmp_path / "s.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
@@ -714,7 +709,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
     full = meta_evaluate(columns, NAMES, "human")
     columns["good"][3], columns["poor"][3], columns["poor"][4] = "", "NaN", "null"
     columns["none"] = [""] * len(columns["human"])
-    file = write(tmp_path / "s.tsv", columns)
+    file = write_columns(tmp_path / "s.tsv", columns)
     done = cli("meta", file, *METRICS, "--human", "human")
     assert done.status == 2
     assert "missing values: good 1, poor 2; the first is in row 4, column 'good'; nan omit" in done.err
@@ -809,7 +804,7 @@ def test_mistakes_are_one_line(
     columns["flat"] = [1] * 150
     columns["few"] = ["a"] * 149 + ["b"]
     columns["hole"] = ["x", "", *["x"] * 148]
-    done = cli("meta", write(tmp_path / "s.tsv", columns), *arguments)
+    done = cli("meta", write_columns(tmp_path / "s.tsv", columns), *arguments)
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert message in done.err
     assert not list(tmp_path.glob("x.*"))
@@ -1019,7 +1014,7 @@ def test_systems_are_scored_over_all_segments_with_corpus_scores(cli: Run, tmp_p
         kept = [word if rng.random() < 0.5 + 0.1 * i else str(rng.choice(words)) for word in reference.split()]
         rows.append((f"s{i}", str(j), " ".join(kept), reference, rng.normal() + i if (i + j) % 3 else np.nan))
     names = ("system", "segment", "candidate", "reference", "human")
-    table = write(tmp_path / "t.tsv", {name: [row[k] for row in rows] for k, name in enumerate(names)})
+    table = write_columns(tmp_path / "t.tsv", {name: [row[k] for row in rows] for k, name in enumerate(names)})
     run = ["meta", table, "--metrics", "chrf", "--human", "human", "--level", "sys", "--system", "system"]
     run += ["--segment", "segment", "--nan", "omit", "--format", "json"]
     corpus, human, judged = [], [], []

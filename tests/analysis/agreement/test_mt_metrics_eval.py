@@ -1,4 +1,4 @@
-"""Figures of Google's mt-metrics-eval on real data, as benchmarks/mt_metrics_eval.py wrote them to its page."""
+"""Figures of Google's mt-metrics-eval on real data; its `stats.py` computed those of mt_metrics_eval.tsv."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from bsx.data.tables import Table
 from bsx.support.checks import Array
 from tests.helpers import wmt20
 
-PAGE = Path(__file__).parents[3] / "benchmarks" / "agreement" / "mt-metrics-eval.md"
+FIGURES = Path(__file__).with_name("mt_metrics_eval.tsv")
 FEW = 60
 
 
 @cache
 def theirs(data: str, metric: str) -> Mapping[str, float]:
-    rows = [line.split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(f"| {data}")]
-    return {row[2]: float(row[3]) for row in rows if row[1] == metric}
+    rows = [line.split("\t") for line in FIGURES.read_text(encoding="utf-8").splitlines()]
+    return {row[2]: float(row[3]) for row in rows if row[:2] == [data, metric]}
 
 
 def check(expected: Mapping[str, float], metric: Array, human: Array) -> None:
@@ -39,7 +39,7 @@ def check(expected: Mapping[str, float], metric: Array, human: Array) -> None:
             if statistic in ("acc_eq", "epsilon", "tau_eq")
             else grouped(metric, human, by=by, statistic=statistic, resamples=1, nan="omit").estimate  # type: ignore[arg-type]
         )
-        # The page has six digits; ties of SPA's single precision may round otherwise elsewhere.
+        # The figures have six digits; ties of SPA's single precision may round otherwise elsewhere.
         assert ours == pytest.approx(value, abs=2e-4 if figure == "SPA" else 1e-6), figure
 
 

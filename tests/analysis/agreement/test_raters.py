@@ -12,7 +12,7 @@ import pytest
 
 from bsx.analysis import rater_agreement
 from bsx.errors import InputError, UnknownNameError
-from tests.analysis.agreement.test_evaluate import write
+from tests.helpers.tables import write_columns
 
 Run = Callable[..., Any]
 NAN = float("nan")
@@ -89,7 +89,7 @@ def test_what_cannot_be_measured() -> None:
 
 
 def test_the_command(cli: Run, tmp_path: Path) -> None:
-    file = write(tmp_path / "r.tsv", long(OBSERVERS))
+    file = write_columns(tmp_path / "r.tsv", long(OBSERVERS))
     done = cli("data", "raters", file, "--items", "segment", "--resamples", 50)
     assert done.status == 0, done.err
     assert "0.849" in done.out

@@ -24,6 +24,7 @@ from bsx.analysis.present.parts import Answer, Notes
 from bsx.errors import InputError, UnknownNameError
 from bsx.jobs.evaluating import meta
 from tests.analysis.agreement.test_evaluate import invented
+from tests.helpers.tables import write_columns
 
 Run = Callable[..., Any]
 
@@ -227,9 +228,7 @@ def test_a_table_keeps_its_own_constant() -> None:
 def test_learned_sentinels_are_controls_by_their_names(cli: Run, tmp_path: Path) -> None:
     names = {"good": "good", "poor": "SENTINEL-SRC-DA", "length": "SENTINEL-CAND-MQM", "lp": "lp"}
     columns = {names.get(name, name): values for name, values in table().items()}
-    rows = ["\t".join(columns), *("\t".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
-    file = tmp_path / "scores.tsv"
-    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    file = write_columns(tmp_path / "scores.tsv", columns)
     learned = ["SENTINEL-SRC-DA", "SENTINEL-CAND-MQM"]
     for asked in (["--columns", ",".join(["good", *learned])], ["--columns", "good", "--sentinels", "SENTINEL-*"]):
         shown = cli("meta", str(file), *asked, "--resamples", "99", "--format", "json")

@@ -30,6 +30,7 @@ from bsx.analysis.stats.significance import (
 from bsx.analysis.stats.systems.grouped import By, compare_grouped, group_values, grouped, resampled_groups
 from bsx.analysis.stats.systems.paired import bootstrap_systems, randomise_systems
 from tests.helpers import wmt20
+from tests.helpers.tables import read_rows
 
 # Williams
 
@@ -92,9 +93,9 @@ def test_the_interval_of_the_difference_covers() -> None:
 def test_the_worked_example(shared: Path) -> None:
     """Its p-value takes n - 2 degrees of freedom for the same t; the test has n - 3, as WMT's published matrices do."""
     folder = shared / "data/williams"
-    human = {r["SYSTEM"]: float(r["SCORE"]) for r in wmt20.rows(folder / "example-data/mt-systems-scored-by-humans")}
+    human = {r["SYSTEM"]: float(r["SCORE"]) for r in read_rows(folder / "example-data/mt-systems-scored-by-humans")}
     scores: dict[str, dict[str, float]] = defaultdict(dict)
-    for row in wmt20.rows(folder / "example-data/mt-systems-scored-by-metrics"):
+    for row in read_rows(folder / "example-data/mt-systems-scored-by-metrics"):
         if row["LP"] == "es-en":
             scores[row["METRIC"]][row["SYSTEM"]] = float(row["SCORE"])
     a, b = ([scores[name][system] for system in human] for name in ("AMBER", "BLEU_4_closest_cased"))
@@ -116,9 +117,9 @@ def test_williams_on_wmt17(shared: Path) -> None:
     tolerance, relative = (values["_tolerances"][k] for k in ("deterministic_statistics", "p_values_relative"))
     scored = {
         (wmt20.letters(r["sentence1"]), wmt20.letters(r["sentence2"])): r
-        for r in reversed(wmt20.rows(shared / "data/kaster2021/wmt-en.tsv"))
+        for r in reversed(read_rows(shared / "data/kaster2021/wmt-en.tsv"))
     }
-    judged = wmt20.rows(shared / "data/wmt/daseg-wmt17.tsv")
+    judged = read_rows(shared / "data/wmt/daseg-wmt17.tsv")
     for name, expected in values["williams_wmt17"].items():
         pair, a, b = name.split("|")
         rows = [r for r in judged if r["lp"] == pair]

@@ -12,6 +12,7 @@ import pytest
 
 import bsx
 from bsx.data.sidecar import known_signatures
+from tests.helpers.tables import read_rows, write_lines
 
 Cli = Callable[..., Any]
 ROWS = [
@@ -26,15 +27,7 @@ CODES = ["de", "zh", "de", "zh", "zh"]
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    path = tmp_path / "rows.tsv"
-    lines = ["name\tlanguage\tcandidate\treference", *("\t".join(row) for row in ROWS)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    header, *rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-    return [dict(zip(header, row, strict=True)) for row in rows]
+    return write_lines(tmp_path / "rows.tsv", [("name", "language", "candidate", "reference"), *ROWS])
 
 
 def test_each_row_is_scored_as_its_language_is(cli: Cli, table: Path, tmp_path: Path) -> None:
@@ -42,7 +35,7 @@ def test_each_row_is_scored_as_its_language_is(cli: Cli, table: Path, tmp_path: 
     command = ["score", table, "--lang-column", "language", "--metrics", "sentbleu,chrf", "-o", out]
     done = cli(*command, "--format", "json")
     assert done.status == 0, done.err
-    found = read(out)
+    found = read_rows(out)
     assert [row["name"] for row in found] == [row[0] for row in ROWS]
     for row, code, given in zip(found, CODES, ROWS, strict=True):
         metric = bsx.get_metric("sentbleu", encoders=bsx.Encoders(lang=code))  # whose tokenizer is that of the language
@@ -63,7 +56,7 @@ def test_bertscore_by_itself(cli: Cli, table: Path, tmp_path: Path, tiny_model: 
         *("-m", tiny_model("bert"), "--layer", 2),
     )
     assert done.status == 0, done.err
-    found = read(out)
+    found = read_rows(out)
     assert [(row["id"], row["language"]) for row in found] == [(row[0], c) for row, c in zip(ROWS, CODES, strict=True)]
     scorer = bsx.Scorer(model=tiny_model("bert"), layer=2)
     scores = scorer.score([row[2] for row in ROWS], [row[3] for row in ROWS])
