@@ -96,7 +96,7 @@ def plan_compare(table: TableLike | None, settings: ComparePlan) -> PlanResult:
     documents, warnings = _documents(common, labels, settings, columns[score])
     values = np.array([sides[0][unit].mean() - sides[1][unit].mean() for unit in common])
     rows = sum(len(side[unit]) for side in sides for unit in common)
-    return _planned(settings, "compare", "segments", (*pair, score), values, documents, rows, 1, warnings)
+    return _planned(settings, "compare", "segments", (pair[0], pair[1], score), values, documents, rows, 1, warnings)
 
 
 @settled(MetaPlan)
@@ -162,9 +162,9 @@ def plan_meta(table: TableLike | None, settings: MetaPlan) -> PlanResult:
     elif settings.document is not None:
         refuse_single(labels[settings.document], settings.document)
         documents = cluster_codes(labels[settings.document])
-    units: Units = "rows" if segment is None else "segments"
     lost = 3 if documents is None and len(values) == rows else 1
-    return _planned(settings, "meta", units, (a, b, human), values, documents, rows, lost, warnings)
+    counted: Units = "rows" if segment is None else "segments"
+    return _planned(settings, "meta", counted, (a, b, human), values, documents, rows, lost, warnings)
 
 
 def _stated_correlations(settings: MetaPlan) -> PlanResult:

@@ -83,14 +83,12 @@ def plan_meta(settings: PlanMetaRun) -> PlanResult:
     return replace(plan, signatures=known_signatures(table.name, columns), notes=tuple(notes))
 
 
-def _pilot(
-    settings: PlanCompareRun | PlanMetaRun, path: str
-) -> tuple[Table, list[str], str | None, dict[str, str | None]]:
+def _pilot(settings: PlanCompareRun | PlanMetaRun, path: str) -> tuple[Table, list[str], str | None, dict[str, Any]]:
     """Return a pilot, its columns of metrics' and of human scores, and of what rows are: named, or by usual names."""
     table, roles = Table(path), ("system", "segment", "document", "human")
     asked = {role: getattr(settings, role, None) for role in roles}
     found = find_columns(table.columns, asked, *roles)
-    labels = {role: next(iter(names), None) for role, names in found.items()}
+    labels: dict[str, Any] = {role: next(iter(names), None) for role, names in found.items()}
     columns = list(settings.columns) or scored_columns(table.name, table.columns)
     return table, columns, labels.pop("human"), labels
 

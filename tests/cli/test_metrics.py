@@ -192,8 +192,8 @@ def test_json_lines_and_line_files(cli: Run, tmp_path: Path) -> None:
 def test_reference_free_metrics_need_no_references(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
     for name, texts in (("c", CANDIDATES), ("s", SOURCES)):
         (tmp_path / f"{name}.txt").write_text("\n".join(texts) + "\n")
-    texts = ("-c", tmp_path / "c.txt", "-s", tmp_path / "s.txt", "--model", tiny_model("bert"))
-    done = cli("score", "--metrics", "xmoverscore,labse-qe", *texts, "--format", "json")
+    files = ("-c", tmp_path / "c.txt", "-s", tmp_path / "s.txt", "--model", tiny_model("bert"))
+    done = cli("score", "--metrics", "xmoverscore,labse-qe", *files, "--format", "json")
     assert done.status == 0, done.err
     assert json.loads(done.out)["segments"] == 4
     assert "no mapping is given" in done.err

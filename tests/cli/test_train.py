@@ -78,8 +78,8 @@ def test_curve(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) ->
     data = (tables["train"], "--valid", tables["valid"], "--test-data", tables["test"], "--human", "j1,j2,j3")
     kept = ("-o", tmp_path / "curve", "--vector-cache", tmp_path / "store")
     given = ("train", "curve", "bilstm", *data, "-m", model, *SMALL, *kept)
-    given = (*given, "--sizes", "8,16", "--judgments", "1,3", "--seeds", "1,2")
-    done = cli(*given, "--format", "json", "--plot", tmp_path / "curve.svg")
+    sizes = ("--sizes", "8,16", "--judgments", "1,3", "--seeds", "1,2")
+    done = cli(*given, *sizes, "--format", "json", "--plot", tmp_path / "curve.svg")
     assert done.status == 0, done.err
     document = json.loads(done.out)
     assert [(p["instances"], p["judgments"]) for p in document["points"]] == [(8, 1), (16, 1), (8, 3), (16, 3)]
@@ -89,11 +89,11 @@ def test_curve(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) ->
     assert len(list((tmp_path / "curve").glob("bilstm-*-seed*"))) == 8
     assert list((tmp_path / "store").iterdir())
     assert not (tmp_path / "curve" / "vectors").exists()
-    again = cli(*given, "--format", "json")  # nothing is trained again
+    again = cli(*given, *sizes, "--format", "json")  # nothing is trained again
     assert again.status == 0
     assert "epoch" not in again.err
     assert json.loads(again.out)["points"] == document["points"]
-    refused = cli(*given[:-6], "--sizes", "8,99")
+    refused = cli(*given, "--sizes", "8,99")
     assert (refused.status, "99 instances are wanted" in refused.err) == (2, True)
 
 

@@ -43,7 +43,7 @@ def test_pairs_of_a_document_are_one_set(cli: Callable[..., Any], tmp_path: Path
 def test_triples_of_a_document_are_one_set(cli: Callable[..., Any], tmp_path: Path, column: str) -> None:
     rng = np.random.default_rng(1)
     n = 2 * DOCUMENTS * SIZE
-    columns = {
+    columns: dict[str, Any] = {
         "label": [1, 0] * (n // 2),
         "sentence1": [f"anchor {k // 2}" for k in range(n)],
         "sentence2": [f"other {k}" for k in range(n)],
