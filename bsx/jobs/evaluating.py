@@ -349,10 +349,11 @@ def score_columns(texts: Input, settings: MetaRun) -> Columns:
     summary = summarise(prepared, tally.totals, tally.by_system)
     alone, apart_notes = told_apart(roles, settings, values) if len(systems) == 1 else (roles, [])
     notes += [*about(metrics), *flags(prepared, tally.totals), *apart_notes, *pairs_together(roles, pairs)]
+    lower, _ = turned(corpus.table, [*asked.columns, *(metric.spec for metric in metrics)], settings.lower)
     alone = replace(
         alone,
         columns=[*(metric.spec for metric in metrics), *asked.columns],
-        lower=[*(metric.spec for metric in metrics if not metric.higher_is_better), *settings.lower],
+        lower=[*(metric.spec for metric in metrics if not metric.higher_is_better), *lower],
         categories=kinds,
     )
     notes += odd_rows(alone, values, texts_of)

@@ -227,10 +227,12 @@ class ScoredBlock:
     scores: list[BlockScores]
     undefined: list[NDArray[np.bool_]]
 
-    def select(self, rows: NDArray[np.int64]) -> ScoredBlock:
-        """Return some segments of a block of one system."""
+    def select(self, segments: NDArray[np.int64]) -> ScoredBlock:
+        """Return some segments, each with the rows of all systems."""
+        systems = len(self.undefined[0]) // len(self.segments)
+        rows = (segments[:, None] * systems + np.arange(systems)).ravel()
         return ScoredBlock(
-            [self.segments[row] for row in rows],
+            [self.segments[segment] for segment in segments],
             [scores.select(rows) for scores in self.scores],
             [undefined[rows] for undefined in self.undefined],
         )

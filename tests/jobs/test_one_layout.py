@@ -368,3 +368,14 @@ def test_a_wide_table_comes_out_long(cli: Callable[..., Outcome], tmp_path: Path
     assert [row["lex"] for row in read_rows(tmp_path / "f.tsv")][-1] == "1"
     assert cli("score", *wide, "-m", "minilm", "-o", tmp_path / "b.tsv").status == 0
     assert [row["candidate"] for row in read_rows(tmp_path / "b.tsv")] == [row["candidate"] for row in found]
+
+
+def test_lower_is_better_beside_metrics_that_are_computed(table: Path, tmp_path: Path) -> None:
+    scored = tmp_path / "scored.tsv"
+    score_files(table=table, metrics=["ter"], output=scored)
+    beside = meta(table=scored, metrics=["chrf"], columns=["ter"], human=["human"], resamples=20)
+    alone = meta(table=scored, columns=["ter"], human=["human"], resamples=20)
+    assert isinstance(beside, MetaResult)
+    assert isinstance(alone, MetaResult)
+    assert beside.groups[0]["ter"].value == pytest.approx(alone.groups[0]["ter"].value, rel=1e-9)
+    assert alone.groups[0]["ter"].value > 0

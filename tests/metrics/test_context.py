@@ -16,6 +16,7 @@ from bsx.catalog.catalog import load_registry
 from bsx.data.corpus import BREAK, InContext, MemoryCorpus
 from bsx.errors import InputError
 from bsx.metrics.zoo import find_metric, metric_names
+from tests.helpers.tables import write_lines
 
 REFERENCES = ["the old man sat", "rain on the river", "it had rain", "the bank"]
 CANDIDATES = ["an old man sat", "the rain", "it rain", "a river bank"]
@@ -106,3 +107,19 @@ def test_scores_by_document(cli: Callable[..., Any], tmp_path: Path) -> None:
     assert found[1]["means"]["chrf"] == pytest.approx(
         chrf.score(CANDIDATES[3:], REFERENCES[3:]).values[0] / 2, abs=1e-9
     )
+
+
+def test_scores_by_document_of_several_columns_of_candidates(cli: Callable[..., Any], tmp_path: Path) -> None:
+    file = tmp_path / "wide.tsv"
+    systems = {"one": CANDIDATES, "two": CANDIDATES[::-1]}
+    rows = zip(DOCUMENTS, *systems.values(), REFERENCES, strict=True)
+    write_lines(file, [("document", *systems, "reference"), *rows])
+    done = cli(
+        "score", file, "--metrics", "chrf", "--candidate", "one,two", "--document", "document", "--format", "json"
+    )
+    found = {(row["document"], row["system"]): row["scores"]["chrf"] for row in json.loads(done.out)["documents"]}
+    for name, candidates in systems.items():
+        for document in "ab":
+            places = [i for i, one in enumerate(DOCUMENTS) if one == document]
+            texts = ([column[i] for i in places] for column in (candidates, REFERENCES))
+            assert found[document, name] == pytest.approx(bsx.get_metric("chrf").score(*texts).system, abs=1e-9)
