@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -53,20 +53,14 @@ def learned_by(spec: str, catalog: Catalog, signature: str = "") -> list[Learned
     if named is None:  # a column that is only called so
         return []
     if field == "folder":
-        return [Learned("networks", _of_folder(str(named), signature))]
+        from bsx.train.record import SavedModel
+
+        try:
+            model = SavedModel.open(Path(str(named)).expanduser())
+        except BsxError:  # a column of scores whose metric is gone
+            return [Learned("networks", None)]
+        return [Learned("networks", None if signature and model.digest not in signature else model.seen)]
     return list(_of_ensemble(str(named), catalog))
-
-
-def _of_folder(folder: str, signature: str) -> SeenRows | None:
-    from bsx.train.record import SavedModel
-
-    try:
-        saved = SavedModel.open(Path(folder).expanduser())
-    except BsxError:  # a column of scores whose metric is gone
-        return None
-    if signature and saved.digest not in signature:
-        return None
-    return saved.seen
 
 
 def _of_ensemble(named: str, catalog: Catalog) -> Iterator[Learned]:
@@ -106,30 +100,21 @@ def seen_notices(
         ``seen-rows`` for each part of what a metric learned from that shares rows, with ``rows``, ``of``, ``part`` and
         ``by``; ``training-unknown`` once a metric where that was not kept; ``no-texts`` where rows cannot be compared.
     """
-    texts = cache(read)
-    return tuple(
-        notice
-        for metric in dict.fromkeys(metrics)
-        for notice in _notices_of(metric, learned_by(metric, catalog, (signatures or {}).get(metric, "")), texts, table)
-    )
-
-
-def _notices_of(
-    about: str, learned: Sequence[Learned], read: Callable[[], RowTexts | None], table: str = ""
-) -> tuple[Notice, ...]:
-    """Say which rows something learned from that it is judged on; see `seen_notices`."""
-    found: list[Notice] = []
+    texts, found = cache(read), list[Notice]()
     where = {"table": table} if table else {}
-    if any(one.rows is None for one in learned):
-        found.append(Notice("training-unknown", about))
-    for one in learned:
-        if one.rows is None:
-            continue
-        texts = read()
-        if texts is None or not len(texts.digests[0]):
-            return (*found, Notice("no-texts", about, where))
-        for part, rows in one.rows.count(texts).items():
-            if rows:
-                values = {"rows": rows, "of": len(texts), "part": part, "by": one.by}
-                found.append(Notice("seen-rows", about, values | where))
+    for about in dict.fromkeys(metrics):
+        learned = learned_by(about, catalog, (signatures or {}).get(about, ""))
+        if any(one.rows is None for one in learned):
+            found.append(Notice("training-unknown", about))
+        for one in learned:
+            if one.rows is None:
+                continue
+            judged = texts()
+            if judged is None or not len(judged.digests[0]):
+                found.append(Notice("no-texts", about, where))
+                break
+            for part, rows in one.rows.count(judged).items():
+                if rows:
+                    values = {"rows": rows, "of": len(judged), "part": part, "by": one.by}
+                    found.append(Notice("seen-rows", about, values | where))
     return tuple(found)
