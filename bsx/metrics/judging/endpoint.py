@@ -121,11 +121,11 @@ class Endpoint:
 
         config, waiting, total = self._config, deque(questions), before + len(questions)
         asked, tokens, done, blocked = 0, 0, before, ""
-        ended: BsxError | None = None
+        ended: list[BsxError] = []
 
         async def one_by_one() -> None:
-            nonlocal asked, tokens, done, blocked, ended
-            while waiting and ended is None:
+            nonlocal asked, tokens, done, blocked
+            while waiting and not ended:
                 takes = size_of(self._prompt.filled(waiting[0].texts))
                 if config.budget_requests is not None and asked + 1 > config.budget_requests:
                     blocked = f"budget_requests={config.budget_requests}"
@@ -142,7 +142,7 @@ class Endpoint:
                     cache.add(answer)
                     done += 1
                 except BsxError as error:  # what is under way is paid for: it is kept, too
-                    ended = ended or error
+                    ended.append(error)
                 if progress is not None:
                     progress("judging", done, total)
 
@@ -166,8 +166,8 @@ class Endpoint:
         ) as self._client:
             await asyncio.gather(*(one_by_one() for _ in range(config.concurrency)))
         kept = f"{done:,} of {total:,} answers are kept in {cache.path}"
-        if ended is not None:
-            raise ModelUnavailableError(f"{ended}; {kept}, and the same command goes on")
+        if ended:
+            raise ModelUnavailableError(f"{ended[0]}; {kept}, and the same command goes on")
         if waiting:
             raise ModelUnavailableError(f"judge: stopped at {blocked}: {kept}; a greater budget goes on")
 

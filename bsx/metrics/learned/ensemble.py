@@ -82,27 +82,26 @@ class Ensemble(Metric[EnsembleConfig]):
     Config = EnsembleConfig
 
     def setup(self) -> None:
-        """Read the file and build the members on the run's encoders."""
+        """Read the file and build the members on the run's encoders.
+
+        Raises:
+            InputError: if a member is set up otherwise than when it was scored: its normalisation and weight would not
+                fit. Model, language and precision count, whoever sets them; the corpus does not, and other versions are
+                a note.
+        """
         self._saved = read_ensemble(self.config.file, self.encoders.catalog)
         self.encoders.uses_entry("ensemble", str(self.config.file))
         self._combination = self._saved.combination
         self._members = [get_metric(member.metric, encoders=self.encoders) for member in self._combination.members]
         for member in self._members:
-            self._refuse_changed(member)
-
-    def _refuse_changed(self, member: Metric) -> None:
-        """Refuse a member that is set up otherwise than when it was scored: its normalisation and weight would not fit.
-
-        Model, language and precision count, whoever sets them; the corpus does not, and other versions are a note.
-        """
-        now, then = dict(member.signature(None).fields), self._then(member)
-        settings = [name for name in _changed(member, then) if name not in SOFTWARE]
-        if settings:
-            was = ", ".join(f"{name} {then.get(name) or 'none'} (now {now.get(name) or 'none'})" for name in settings)
-            raise InputError(
-                f"ensemble {self._saved.name}: its member {member.spec} was fitted with {was}: set it up like that "
-                "again, or fit the ensemble anew"
-            )
+            now, then = dict(member.signature(None).fields), self._then(member)
+            settings = [name for name in _changed(member, then) if name not in SOFTWARE]
+            if settings:
+                was = ", ".join(f"{one} {then.get(one) or 'none'} (now {now.get(one) or 'none'})" for one in settings)
+                raise InputError(
+                    f"ensemble {self._saved.name}: its member {member.spec} was fitted with {was}: set it up like that "
+                    "again, or fit the ensemble anew"
+                )
 
     def _then(self, member: Metric) -> Signature:
         return Signature.read(self._saved.fitted.signatures.get(member.spec, ""))

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Annotated
@@ -187,10 +187,9 @@ class Worker:
 
     def _exchange(self, message: Mapping[str, object]) -> JsonObject:
         """Return the reply to a message; whatever goes wrong ends the worker."""
-        process, line = self._process, b""
+        process, line, answered = self._process, b"", False
         assert process is not None and process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - for the type checker
-        with ExitStack() as unless_answered:
-            unless_answered.callback(self.close)  # on Ctrl-C too: its answer would be taken for the next one
+        try:
             with suppress(OSError):
                 process.stdin.write(json.dumps(message).encode("ascii") + b"\n")
                 process.stdin.flush()
@@ -203,7 +202,10 @@ class Worker:
                 raise self._death(process)
             if "error" in reply:
                 raise self._explain(reply)
-            unless_answered.pop_all()
+            answered = True
+        finally:
+            if not answered:  # on Ctrl-C too: its answer would be taken for the next one
+                self.close()
         return reply
 
     def _death(self, process: subprocess.Popen[bytes]) -> InputError:

@@ -128,22 +128,13 @@ class Bleu(Metric[BleuConfig]):
         self._chosen = "none" if as_they_are else config.tokenize or by_language
         if self._chosen is None and not self.looks_at_script:
             self._chosen = "13a"
+        self._settings = config.model_dump(include={"lowercase", "smooth_method", "smooth_value", "max_ngram_order"})
         self._scorers: dict[str, Untyped] = {}
         self._cutter: Cutter13a | None = None
         self._scorer(self._chosen)
-        self._corpus = need("sacrebleu.metrics.bleu", "BLEU").BLEU(**self._settings("none"))
+        self._corpus = need("sacrebleu.metrics.bleu", "BLEU").BLEU(**self._settings, tokenize="none")
         value = config.smooth_value
         self._smooth_value = self._corpus.SMOOTH_DEFAULTS[config.smooth_method] if value is None else value
-
-    def _settings(self, tokenize: str) -> dict[str, object]:
-        config = self.config
-        return {
-            "lowercase": config.lowercase,
-            "tokenize": tokenize,
-            "smooth_method": config.smooth_method,
-            "smooth_value": config.smooth_value,
-            "max_ngram_order": config.max_ngram_order,
-        }
 
     def _scorer(self, tokenize: str | None) -> Untyped:
         """Return sacreBLEU's object with a tokenizer, which counts n-grams of segments."""
@@ -152,7 +143,7 @@ class Bleu(Metric[BleuConfig]):
             made = need("sacrebleu.metrics.bleu", "BLEU").BLEU
             order = self.config.effective_order
             with opening(tokenize, self.name):
-                self._scorers[tokenize] = made(**self._settings(tokenize), effective_order=order)
+                self._scorers[tokenize] = made(**self._settings, tokenize=tokenize, effective_order=order)
         return self._scorers[tokenize]
 
     def fit(self, corpus: Corpus) -> str | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated
 
 import numpy as np
@@ -16,7 +16,6 @@ from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.support.optional import installed, need
-from bsx.support.untyped import Untyped
 
 
 class MeteorConfig(MetricConfig):
@@ -29,13 +28,6 @@ class MeteorConfig(MetricConfig):
     beta: Annotated[float, Field(ge=0, description="Exponent of the fragmentation penalty.")] = 3.0
     gamma: Annotated[float, Field(ge=0, le=1, description="Weight of the fragmentation penalty.")] = 0.5
     multi_ref: MultiRef = "best"
-
-
-class _NoSynonyms:
-    """A WordNet without entries."""
-
-    def synsets(self, word: str) -> list[Untyped]:
-        return []
 
 
 def _wordnet_is_here() -> bool:
@@ -80,10 +72,6 @@ class Meteor(PairMetric[MeteorConfig]):
                 "meteor:synonyms=false does without synonyms"
             )
 
-    @cached_property
-    def _wordnet(self) -> Untyped:
-        return need("nltk.corpus", "METEOR").wordnet if self.config.synonyms else _NoSynonyms()
-
     def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return NLTK's version."""
         import nltk
@@ -95,11 +83,11 @@ class Meteor(PairMetric[MeteorConfig]):
         config = self.config
         single = need("nltk.translate.meteor_score", "METEOR").single_meteor_score
         treebank = need("nltk.tokenize", "METEOR").TreebankWordTokenizer()
+        none = SimpleNamespace(synsets=lambda word: [])  # a WordNet without entries
+        wordnet = need("nltk.corpus", "METEOR").wordnet if config.synonyms else none
         tokens = [treebank.tokenize(text) for text in pairs.texts]
         values = [
-            single(
-                tokens[j], tokens[i], wordnet=self._wordnet, alpha=config.alpha, beta=config.beta, gamma=config.gamma
-            )
+            single(tokens[j], tokens[i], wordnet=wordnet, alpha=config.alpha, beta=config.beta, gamma=config.gamma)
             for i, j in zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)
         ]
         return PairScores(np.array(values, dtype=np.float64))

@@ -380,13 +380,7 @@ def test_the_models_that_answer_are_said(server: JudgeServer, manner: str, n: in
     assert any(all(name in note for name in (NAME, *names)) for note in metric.notes) == said
 
 
-@pytest.mark.parametrize(
-    ("budget", "most"),
-    [
-        ({"budget_requests": 2}, 2),
-        ({"budget_tokens": 400}, 4),
-    ],
-)
+@pytest.mark.parametrize(("budget", "most"), [({"budget_requests": 2}, 2), ({"budget_tokens": 400}, 4)])
 def test_a_budget_ends_a_run_and_what_is_done_is_kept(
     server: JudgeServer, tmp_path: Path, budget: dict[str, Any], most: int
 ) -> None:
@@ -395,6 +389,7 @@ def test_a_budget_ends_a_run_and_what_is_done_is_kept(
         judge(server, cache=file, max_tokens=50, **budget).score(WORDS, sources=SOURCES)
     done = len(kept(file))
     assert 1 <= done <= most
+    assert sum(one["tokens_in"] + one["tokens_out"] for one in kept(file)) <= 400
     assert f"{done} of 5" in str(caught.value)
     assert len(judge(server, cache=file, max_tokens=50).score(WORDS, sources=SOURCES)) == 5
     assert server.asked["plain"] == 5
