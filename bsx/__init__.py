@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from bsx.catalog.entries.metrics import Check as Check, MetricEntry as MetricEntry
     from bsx.catalog.overlay import write_baseline as write_baseline, write_ensemble as write_ensemble
     from bsx.catalog.overlay import write_model as write_model
-    from bsx.cluster.dataset import score_dataset as score_dataset
     from bsx.cluster.scorer import BatchScorer as BatchScorer, CorpusResult as CorpusResult
     from bsx.data.columns import read_columns as read_columns
     from bsx.data.corpus import MemoryCorpus as MemoryCorpus

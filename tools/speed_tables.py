@@ -273,21 +273,6 @@ def lexical_runs(results: dict[str, Any]) -> str:
     )
 
 
-def engines(results: dict[str, Any]) -> str:
-    part = results["engines"]
-    names = {"local": "two processes, no engine", "ray": "Ray", "spark": "Spark", "daft": "Daft", "dask": "Dask"}
-    rows = []
-    for job, found in part["jobs"].items():
-        for one, rate in found["rows_per_second"].items():
-            low, high = found["ratio_range"][one]
-            ratio = f"{found['ratio_to_local'][one]:.2f}" + ("" if one == "local" else f" ({low:.2f} to {high:.2f})")
-            rows.append([f"{job}, {found['rows']:,} rows", names[one], f"{rate:,.0f}", ratio])
-    facts = part["machine"]
-    packages = ", ".join(f"{name} {facts['versions'][name]}" for name in ("ray", "pyspark", "daft", "distributed"))
-    head = table(["job", "engine", "rows a second", "ratio to two processes (range)"], rows)
-    return f"{head}\n\n{machine(facts)} At the end: {facts['load_average_at_end']:.1f}. {packages}."
-
-
 SECTIONS = {
     "speed": speed,
     "speed-encoder": encoder,
@@ -303,7 +288,6 @@ SECTIONS = {
     "speed-million-chrf": million_chrf,
     "speed-lexical": lexical,
     "speed-lexical-runs": lexical_runs,
-    "speed-engines": engines,
 }
 
 

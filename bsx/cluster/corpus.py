@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+import os
+from collections import deque
+from collections.abc import Generator, Sequence
+from dataclasses import replace
 from itertools import islice
+from typing import TypeVar
 
-import numpy as np
-
-from bsx.cluster.dataset import ROWS, connect, map_workers
-from bsx.cluster.scorer import ROW, BatchScorer, DatasetColumns
+from bsx.cluster.devices import DeviceError, Done, Work, in_order
 from bsx.data.corpus import Segment
-from bsx.errors import BsxError, InputError
-from bsx.metrics.blocks import BlockScores
-from bsx.metrics.core import MetricCore
-from bsx.metrics.run import Prepared, ScoredBlock
-from bsx.support.optional import need
+from bsx.encode.run_config import RunConfig
+from bsx.errors import InputError
+from bsx.metrics.base import Metric
+from bsx.metrics.run import Prepared, ScoredBlock, blocks_of, score_segments
+from bsx.support.optional import installed, need
 from bsx.support.progress import Progress
-from bsx.support.untyped import Untyped
+from bsx.support.untyped import Settings, Untyped
+
+_ROWS = 512  # of a block: some seconds of an encoder's work, and little to do again after a failure
+Chosen = TypeVar("Chosen", bound=RunConfig)
+
+
+def alike(run: Chosen) -> Chosen:
+    """Return a run's settings without those that each machine would read in its own way: ``auto`` is PyTorch."""
+    backend = "torch" if installed("torch") else "onnx"
+    return run.model_copy(update={"backend": backend}) if run.backend == "auto" else run
 
 
 def stream(
     prepared: Prepared,
     *,
+    tokens: int,
     address: str | None = None,
     workers: int = 1,
     progress: Progress | None = None,
@@ -30,10 +41,11 @@ def stream(
     """Score a corpus as `bsx.metrics.run.stream` does, but by the workers of a cluster.
 
     Where the cluster has graphics cards and a metric an encoder, each worker takes one, unless the device is the CPU.
-    The corpus goes through Ray's object store, which spills to disk; what comes back is put in the corpus's order.
+    A worker that dies is started again, and what it had is scored again.
 
     Args:
         prepared: the metrics, the corpus and what they learnt from it.
+        tokens: of a block, which has a few hundred segments at most.
         address: of a running cluster; None starts one on this machine for as long as this runs.
         workers: processes that score.
         progress: called with a phase's name, segments done and segments in all.
@@ -41,39 +53,93 @@ def stream(
 
     Raises:
         InputError: if there is no cluster at this address, or too few graphics cards in it, or by a worker.
+        DeviceError: if the cluster ends before it is done.
     """
     ray = need("ray", "scoring on a cluster")
-    data, arrow = need("ray.data", "scoring on a cluster"), need("pyarrow", "scoring on a cluster")
-    systems = len(prepared.corpus.systems)
-    columns = DatasetColumns(
-        tuple(f"candidate {k}" for k in range(systems)),
-        ("references",) if "reference" in prepared.corpus.has else (),
-        "source" if "source" in prepared.corpus.has else None,
-    )
-    scorer = BatchScorer.of(prepared.metrics, prepared.fitted, columns)
-    started = connect(address, workers)
+    started = not ray.is_initialized()
+    if started:
+        _connect(ray, address, workers)
     try:
         encodes = any(metric.bytes_per_token for metric in prepared.metrics)
         cards = _cards(ray, prepared.metrics[0].encoders.config.device, workers) if encodes else 0
-        rows, parts, first = islice(prepared.corpus, start, None), [], start
-        while segments := list(islice(rows, ROWS)):
-            parts.append(ray.put(_as_table(arrow, segments, columns, first)))
-            first += len(segments)
-        data.DataContext.get_current().enable_progress_bars = False  # bsx has its own
-        dataset = data.from_arrow_refs(parts)
-        busy = min(workers, len(parts))
-        scored = map_workers(dataset, scorer.figures, busy, 1, cards, ROWS)
-        done = start
-        for block in _ordered(scored, prepared, start):
-            done += len(block.segments)
-            yield block
-            if progress is not None:
-                progress("scoring", done, prepared.segments)
+        kind = ray.remote(num_cpus=1, num_gpus=cards, max_restarts=-1, max_task_retries=-1)(ClusterScorer)
+        work = ray.put(Work.of(prepared.metrics, prepared.fitted))
+        rows = islice(prepared.corpus, start, None)
+        several = min(workers, -(-(prepared.segments - start) // _ROWS))
+        actors = [_Actor(ray, kind.remote(work)) for _ in range(several)]
+
+        def ready(busy: Sequence[_Actor]) -> list[_Actor]:
+            done, _ = ray.wait([actor.results[0] for actor in busy])
+            return [actor for actor in busy if actor.results[0] in done]
+
+        parts = iter(lambda: list(islice(rows, _ROWS)), [])
+        blocks = (block for part in parts for block in blocks_of(part, tokens))
+        yield from in_order(prepared, blocks, actors, ready, progress, start)
     except ray.exceptions.RayError as error:
-        raise _ours(error) or error from None
+        first = str(error).strip().partition("\n")[0]
+        raise DeviceError(f"the cluster has ended ({first}): with resume, the same command goes on") from error
     finally:
         if started:
             ray.shutdown()
+
+
+class _Actor:
+    """A worker of the cluster, seen from here."""
+
+    def __init__(self, ray: Untyped, actor: Untyped) -> None:
+        self._ray, self._actor = ray, actor
+        self.numbers = deque[int]()
+        self.results = deque[Untyped]()
+
+    def give(self, segments: list[Segment]) -> None:
+        self.results.append(self._actor.score.remote(segments))
+
+    def take(self) -> Done:
+        done: Done = self._ray.get(self.results.popleft())
+        return done
+
+
+class ClusterScorer:
+    """A worker of the cluster, where it runs.
+
+    Args:
+        work: what it scores with.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._metrics: list[Metric] | None = None
+
+    def score(self, segments: list[Segment]) -> Done:
+        """Score a block."""
+        try:
+            if self._metrics is None:
+                self._metrics = self._work.open()
+            result = score_segments(self._metrics, self._work.fitted, segments)
+            encoders = self._metrics[0].encoders
+            encoders.forget()
+            return Done(replace(result, segments=[]), encoders.notes)
+        except Exception as error:  # noqa: BLE001 - who started this raises it
+            return Done.failed(error)
+
+
+def _connect(ray: Untyped, address: str | None, workers: int) -> None:
+    """Connect to a cluster, or start one on this machine.
+
+    Raises:
+        InputError: if there is none at this address.
+    """
+    options: Settings = {"log_to_driver": False, "logging_level": "error"}
+    try:
+        if address is not None:
+            ray.init(address=address, **options)
+        else:
+            cores = max(workers, os.cpu_count() or 1)
+            ray.init(address="local", num_cpus=cores, include_dashboard=False, **options)
+    except Exception as error:  # Ray raises plain exceptions, too
+        first = str(error).strip().partition("\n")[0]
+        where = f"at {address} could be reached" if address is not None else "could be started here"
+        raise InputError(f"no Ray cluster {where} ({first})") from error
 
 
 def _cards(ray: Untyped, device: str, workers: int) -> int:
@@ -93,57 +159,3 @@ def _cards(ray: Untyped, device: str, workers: int) -> int:
             else "the cluster has no graphics card: use device=cpu"
         )
     return 1
-
-
-def _as_table(arrow: Untyped, segments: Sequence[Segment], columns: DatasetColumns, first: int) -> Untyped:
-    """Return segments as an Arrow table, each with its number."""
-    made: dict[str, Untyped] = {ROW: arrow.array(range(first, first + len(segments)), arrow.int64())}
-    for k, name in enumerate(columns.candidates):
-        made[name] = arrow.array([segment.candidates[k] for segment in segments], arrow.large_string())
-    if columns.references:
-        kind = arrow.list_(arrow.large_string())
-        made["references"] = arrow.array([list(segment.references) for segment in segments], kind)
-    if columns.source is not None:
-        made["source"] = arrow.array([segment.source for segment in segments], arrow.large_string())
-    return arrow.table(made)
-
-
-def _ordered(scored: Untyped, prepared: Prepared, row: int) -> Iterator[ScoredBlock]:
-    """Yield results from a row on in the corpus's order, beside its segments, whatever order they come in."""
-    waiting: dict[int, Untyped] = {}
-    segments = islice(prepared.corpus, row, None)
-    for table in scored.iter_batches(batch_format="pyarrow", batch_size=None):
-        if table.num_rows:
-            waiting[table.column(ROW)[0].as_py()] = table
-        while row in waiting:
-            part = waiting.pop(row)
-            row += part.num_rows
-            yield _unpack(part, [next(segments) for _ in range(part.num_rows)], prepared.metrics)
-
-
-def _unpack(table: Untyped, segments: list[Segment], metrics: Sequence[MetricCore]) -> ScoredBlock:
-    systems = len(segments[0].candidates)
-
-    def read(metric: int, name: str) -> Untyped:
-        return np.array(table.column(f"{metric} {name}").to_pylist())
-
-    scores, undefined = [], []
-    for i in range(len(metrics)):
-        rows = len(segments) * systems
-        statistics = figures = None
-        if f"{i} statistics" in table.column_names:
-            statistics = read(i, "statistics").reshape(rows, -1)
-        if f"{i} figures" in table.column_names:
-            layers, kinds = table.column(f"{i} layout")[0].as_py()[:2]
-            figures = read(i, "figures").reshape(rows, layers, kinds).transpose(1, 0, 2).astype(np.float32)
-        flat = {name: read(i, name).ravel() for name in ("values", "empty", "lost", "undefined")}
-        scores.append(BlockScores(flat["values"], flat["empty"], flat["lost"], statistics, figures=figures))
-        undefined.append(flat["undefined"])
-    return ScoredBlock(segments, scores, undefined)
-
-
-def _ours(error: BaseException | None) -> BsxError | None:
-    """Return the error of bsx that a worker raised, out of those that Ray wraps it in."""
-    while error is not None and not isinstance(error, BsxError):
-        error = getattr(error, "cause", None) or error.__cause__
-    return error

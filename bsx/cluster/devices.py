@@ -1,4 +1,4 @@
-"""A corpus scored by several devices or cores of this machine: a process each, which gets whole blocks.
+"""A corpus scored by workers that each get whole blocks; here, a process for each device or core of this machine.
 
 Processes, because threads share what PyTorch holds once for all of them, such as how products of fp32 are computed.
 """
@@ -9,25 +9,27 @@ import contextlib
 import pickle
 import traceback
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from multiprocessing import get_context
-from multiprocessing.connection import Connection, wait
+from multiprocessing import connection, get_context
+from typing import Protocol, TypeVar
 
 from bsx.data.corpus import Segment
 from bsx.encode.devices import threads
 from bsx.encode.session import Encoders
-from bsx.errors import BsxError
-from bsx.metrics.core import Fitted
+from bsx.errors import BsxError, InputError
+from bsx.metrics.base import Metric
+from bsx.metrics.core import Fitted, MetricCore
 from bsx.metrics.run import Prepared, ScoredBlock, ahead, blocks_of, looked_ahead, score_segments, shared_form
 from bsx.metrics.zoo import Recipe, make_again, recipe
 from bsx.support.arrays import device_type
 from bsx.support.children import starting_children
 from bsx.support.progress import Progress
+from bsx.support.signature import Signature
 from bsx.support.untyped import Settings
 
-_AT_ONCE = 2  # blocks that a process has: one it scores and one it tokenises; no third, which would fill the pipe
+_AT_ONCE = 2  # blocks that a worker has: one it scores and one it tokenises; no third, which would fill a pipe
 _PATIENCE = 5.0  # seconds for a process to end by itself
 _REPAYS = 5.0  # seconds of scoring that repay the start of a process, which takes one to two
 
@@ -37,22 +39,74 @@ class DeviceError(BsxError):
 
 
 @dataclass(frozen=True)
-class _Work:
-    """What a process scores with; pickled, it is names, settings and what was counted, no weights."""
+class Work:
+    """What a worker scores with; pickled, it is names, settings and what was counted, no weights."""
 
     recipes: list[Recipe]
     encoders: Settings
+    signatures: list[Signature]
     fitted: tuple[Fitted, ...]
+
+    @classmethod
+    def of(cls, metrics: Sequence[MetricCore], fitted: Sequence[Fitted]) -> Work:
+        """Return what scores with these metrics and what they learnt."""
+        # What was kept of a block would put the texts of the next one into other batches, where they round otherwise.
+        settings = {**metrics[0].encoders.settings(), "remember": False}
+        signatures = [metric.signature().without_notes() for metric in metrics]
+        return cls([recipe(metric) for metric in metrics], settings, signatures, tuple(fitted))
+
+    def open(self) -> list[Metric]:
+        """Make the metrics, on another machine too.
+
+        Raises:
+            InputError: if one is not what it was where this was made.
+        """
+        metrics = make_again(self.recipes, Encoders(**self.encoders))
+        for metric, signature in zip(metrics, self.signatures, strict=True):
+            here = metric.signature().without_notes()
+            for name in dict.fromkeys(name for name, _ in (*signature.fields, *here.fields)):
+                if signature.get(name) != here.get(name):
+                    raise InputError(
+                        f"{metric.spec} has {name} {here.get(name) or 'none'} on this machine, the scorer is from "
+                        f"one with {signature.get(name) or 'none'}: put the same on both"
+                    )
+        return metrics
 
 
 @dataclass(frozen=True)
-class _Done:
+class Done:
     """What comes back of a block: results without their segments, or an error, and what the user should know."""
 
     block: ScoredBlock | None
     notes: tuple[str, ...] = ()
     error: bytes | None = None
     trace: str = ""
+
+    @classmethod
+    def failed(cls, error: Exception) -> Done:
+        """Return an error to be raised where the results are wanted."""
+        try:
+            content = pickle.dumps(error)
+            pickle.loads(content)  # noqa: S301 - our own
+        except Exception:  # noqa: BLE001 - classes of other packages may refuse in any way
+            content = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+        return cls(None, error=content, trace=traceback.format_exc())
+
+
+class BlockWorker(Protocol):
+    """What scores blocks elsewhere, in the order in which it gets them."""
+
+    numbers: deque[int]
+    """The blocks that it has, in order."""
+
+    def give(self, segments: list[Segment]) -> None:
+        """Give it a block."""
+
+    def take(self) -> Done:
+        """Return the results of its first block; waits for them."""
+
+
+AnyWorker = TypeVar("AnyWorker", bound=BlockWorker)
 
 
 class _Process:
@@ -64,44 +118,29 @@ class _Process:
         threads: how many threads compute in it; None for as many as there are cores.
     """
 
-    def __init__(self, device: str, work: _Work, threads: int | None) -> None:
+    def __init__(self, device: str, work: Work, threads: int | None) -> None:
         self.device = device
-        self.numbers: deque[int] = deque()
-        """The blocks that it has, in order."""
+        self.numbers = deque[int]()
         context = get_context("spawn")  # a forked one could not use a graphics card that its parent uses
         self.link, theirs = context.Pipe()
         with starting_children(threads):
-            self._process = context.Process(target=_serve, args=(theirs, replace(work, encoders=self._here(work))))
+            work = replace(work, encoders={**work.encoders, "device": device})
+            self._process = context.Process(target=_serve, args=(theirs, work))
             self._process.start()
         theirs.close()  # so that this side hears of the other's end
 
-    def _here(self, work: _Work) -> Settings:
-        # What was kept of a block would put the texts of the next one into other batches, where they round otherwise.
-        return {**work.encoders, "device": self.device, "remember": False}
-
-    def give(self, number: int, segments: list[Segment]) -> None:
-        """Give it a block.
-
-        Raises:
-            DeviceError: if it has ended.
-        """
-        self.numbers.append(number)
+    def give(self, segments: list[Segment]) -> None:
         try:
             self.link.send(segments)
         except OSError as error:
             raise self._ended() from error
 
-    def take(self) -> tuple[int, _Done]:
-        """Return the number and the results of its next block; waits for them.
-
-        Raises:
-            DeviceError: if it has ended.
-        """
+    def take(self) -> Done:
         try:
-            done: _Done = self.link.recv()
+            done: Done = self.link.recv()
         except (EOFError, OSError) as error:
             raise self._ended() from error
-        return self.numbers.popleft(), done
+        return done
 
     def _ended(self) -> DeviceError:
         self._process.join(_PATIENCE)
@@ -153,56 +192,80 @@ def stream(
         BsxError: that scoring raised on a device.
         DeviceError: if a process was killed.
     """
-    metrics = prepared.metrics
-    work = _Work([recipe(metric) for metric in metrics], metrics[0].encoders.settings(), prepared.fitted)
-    blocks = enumerate(blocks_of(islice(prepared.corpus, start, None), tokens))
-    waiting: dict[int, list[Segment]] = {}
-    done: dict[int, ScoredBlock] = {}
-    following, scored, left = 0, start, True
+    work = Work.of(prepared.metrics, prepared.fitted)
+    # Those of one processor share its cores; a card's threads only wait for it.
+    share = max(1, threads() // len(devices)) if device_type(devices[0]) == "cpu" else None
     with contextlib.ExitStack() as stack:
-        processes = []
-        # Those of one processor share its cores; a card's threads only wait for it.
-        share = max(1, threads() // len(devices)) if device_type(devices[0]) == "cpu" else None
+        processes = list[_Process]()
         for device in devices:
             processes.append(_Process(device, work, share))
             stack.callback(processes[-1].end)
-        while True:
-            # Turn by turn, so that a few blocks go to as many devices. What waits for its turn here is bounded.
-            for _ in range(_AT_ONCE):
-                for process in processes:
-                    if left and len(process.numbers) < _AT_ONCE and len(waiting) < 2 * _AT_ONCE * len(processes):
-                        left = (item := next(blocks, None)) is not None
-                        if item is not None:
-                            waiting[item[0]] = item[1]
-                            process.give(*item)
-            busy = {id(process.link): process for process in processes if process.numbers}
-            if not busy:
-                return
-            for link in wait([process.link for process in busy.values()]):
-                number, result = busy[id(link)].take()
-                done[number] = _block_of(result, prepared, waiting[number])
-            while following in done:
-                del waiting[following]
-                block = done.pop(following)
-                following, scored = following + 1, scored + len(block.segments)
-                yield block
-                if progress is not None:
-                    progress("scoring", scored, prepared.segments)
+
+        def ready(busy: Sequence[_Process]) -> list[_Process]:
+            links = connection.wait([process.link for process in busy])
+            return [process for process in busy if process.link in links]
+
+        yield from in_order(
+            prepared, blocks_of(islice(prepared.corpus, start, None), tokens), processes, ready, progress, start
+        )
 
 
-def _block_of(result: _Done, prepared: Prepared, segments: list[Segment]) -> ScoredBlock:
-    for note in result.notes:
-        prepared.metrics[0].encoders.remark(note, note)
-    if result.error is not None:
-        error: Exception = pickle.loads(result.error)  # noqa: S301 - of a process of our own
-        if not isinstance(error, BsxError):
-            error.add_note(result.trace)
-        raise error
-    assert result.block is not None  # noqa: S101 - for the type checker
-    return replace(result.block, segments=segments)
+def in_order(
+    prepared: Prepared,
+    blocks: Iterable[list[Segment]],
+    workers: Sequence[AnyWorker],
+    ready: Callable[[Sequence[AnyWorker]], Iterable[AnyWorker]],
+    progress: Progress | None,
+    start: int,
+) -> Generator[ScoredBlock, None, None]:
+    """Give blocks to whichever worker is free, and yield their results in the order of the blocks.
+
+    Args:
+        prepared: the metrics, the corpus and what they learnt from it.
+        blocks: the blocks to score; a bounded number of them is held at a time.
+        workers: what scores them.
+        ready: waits for results of one or more of some workers, and returns those.
+        progress: called with a phase's name, segments done and segments in all.
+        start: how many segments are done.
+    """
+    numbered = enumerate(blocks)
+    waiting: dict[int, list[Segment]] = {}
+    done: dict[int, ScoredBlock] = {}
+    following, left = 0, True
+    while True:
+        # Turn by turn, so that a few blocks go to as many workers. What waits for its turn here is bounded.
+        for _ in range(_AT_ONCE):
+            for worker in workers:
+                if left and len(worker.numbers) < _AT_ONCE and len(waiting) < 2 * _AT_ONCE * len(workers):
+                    left = (item := next(numbered, None)) is not None
+                    if item is not None:
+                        number, waiting[number] = item
+                        worker.numbers.append(number)
+                        worker.give(waiting[number])
+        busy = [worker for worker in workers if worker.numbers]
+        if not busy:
+            return
+        for worker in ready(busy):
+            result, number = worker.take(), worker.numbers.popleft()
+            for note in result.notes:
+                prepared.metrics[0].encoders.remark(note, note)
+            if result.error is not None:
+                error: Exception = pickle.loads(result.error)  # noqa: S301 - of a process of our own
+                if not isinstance(error, BsxError):
+                    error.add_note(result.trace)
+                raise error
+            assert result.block is not None  # noqa: S101 - for the type checker
+            done[number] = replace(result.block, segments=waiting[number])
+        while following in done:
+            del waiting[following]
+            block = done.pop(following)
+            following, start = following + 1, start + len(block.segments)
+            yield block
+            if progress is not None:
+                progress("scoring", start, prepared.segments)
 
 
-def _serve(link: Connection, work: _Work) -> None:
+def _serve(link: connection.Connection, work: Work) -> None:
     """Score the blocks that come, until none does: the work of a process."""
     with contextlib.suppress(EOFError, OSError):  # the parent has gone, and with it whoever wanted this
         try:
@@ -214,26 +277,17 @@ def _serve(link: Connection, work: _Work) -> None:
                 try:
                     result = score_segments(metrics, work.fitted, segments, block)
                 except Exception as error:  # noqa: BLE001 - the parent raises it
-                    link.send(_failed(error))
+                    link.send(Done.failed(error))
                     return  # here, not below: leaving the loop waits for the next block, or for the parent to hang up
                 encoders.forget()
-                link.send(_Done(replace(result, segments=[]), encoders.notes))
+                link.send(Done(replace(result, segments=[]), encoders.notes))
         except Exception as error:  # noqa: BLE001 - the parent raises it
-            link.send(_failed(error))
+            link.send(Done.failed(error))
             for _ in _blocks(link):  # the parent may be about to send one
                 pass
 
 
-def _blocks(link: Connection) -> Iterator[list[Segment]]:
+def _blocks(link: connection.Connection) -> Iterator[list[Segment]]:
     with contextlib.suppress(EOFError, OSError):
         while True:
             yield link.recv()
-
-
-def _failed(error: Exception) -> _Done:
-    try:
-        content = pickle.dumps(error)
-        pickle.loads(content)  # noqa: S301 - our own
-    except Exception:  # noqa: BLE001 - classes of other packages may refuse in any way
-        content = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
-    return _Done(None, error=content, trace=traceback.format_exc())

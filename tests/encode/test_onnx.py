@@ -180,7 +180,7 @@ def test_the_environment_says_what_auto_is(tiny_model: Callable[[str], str], mon
 
 
 def test_on_a_cluster_auto_is_pytorch() -> None:
-    from bsx.cluster.scorer import alike
+    from bsx.cluster.corpus import alike
 
     assert alike(RunConfig(device="cpu")) == RunConfig(device="cpu", backend="torch")
     assert alike(RunConfig(backend="onnx")).backend == "onnx"

@@ -211,7 +211,7 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
         devices = choose_devices(settings.device)
         settings = settings.model_copy(update={"device": devices[0]})
     if elsewhere:
-        from bsx.cluster.scorer import alike
+        from bsx.cluster.corpus import alike
 
         settings = alike(settings)
     if output is not None:
@@ -259,7 +259,8 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
                 return stream(prepared, progress=progress, start=start, tokens=tokens)
             from bsx.cluster.corpus import stream as there
 
-            away = there(prepared, address=settings.address, workers=settings.workers, progress=progress, start=start)
+            at, workers = settings.address, settings.workers
+            away = there(prepared, tokens=tokens, address=at, workers=workers, progress=progress, start=start)
             return stack.enter_context(contextlib.closing(away))
 
         tokens = block_tokens(made)

@@ -72,7 +72,6 @@ NO_RESULTS = {
         "TripleSettings",
         "BaselineRun",
         "PermutedNouns",
-        "ScoredDataset",
         "Weights",
         "TableColumns",
         "TestSet",
