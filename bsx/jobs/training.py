@@ -22,7 +22,7 @@ from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.jobs.layers import LANG
 from bsx.jobs.tables import Reported
-from bsx.support.progress import told
+from bsx.support.progress import Progress, Say, told
 from bsx.support.settings import BaseSettings, Option, part, settled
 from bsx.train.config import Architecture, TrainConfig
 from bsx.train.data import Instances
@@ -155,7 +155,15 @@ def _begin(
     for note in (note for read in data.values() for note in read.notes):
         settings.say(f"note: {note}")
 
-    def fit(instances: Instances, **named: object) -> ModelRecord:
+    def fit(
+        instances: Instances,
+        output: Path,
+        seeds: Sequence[int],
+        *,
+        resume: bool,
+        report: Progress | None,
+        notify: Say | None = None,
+    ) -> ModelRecord:
         from bsx.train.run import train_metric
 
         return train_metric(
@@ -163,9 +171,13 @@ def _begin(
             instances,
             data["valid"].instances,
             encoder=encoder,
+            output=output,
+            seeds=seeds,
             config=TrainConfig(**part(settings, TrainConfig)),
+            resume=resume,
             vectors=settings.vector_cache,
-            **named,  # type: ignore[arg-type]
+            report=report,
+            notify=notify,
         )
 
     return data, encoder, fit
@@ -190,8 +202,8 @@ def train(settings: TrainSettings) -> ModelRecord:
     data, _, fit = _begin(settings, train=settings.tables, valid=settings.valid)
     return fit(
         data["train"].instances,
-        output=settings.output,
-        seeds=settings.seeds,
+        settings.output,
+        settings.seeds,
         resume=settings.resume,
         report=told(settings.progress),
         notify=settings.say,
@@ -226,7 +238,7 @@ def train_curve(settings: CurveSettings) -> LearningCurve:
         folder = settings.output / f"{settings.architecture}-{size}-{judgments}-seed{sample.seed}"
         settings.say(f"{size} instances, {judgments} judgments each, seed {sample.seed}")
         instances = trained_on.instances.take(sample.rows).with_scores(sample.scores)
-        fit(instances, output=folder, seeds=[sample.seed], resume=True, report=progress)
+        fit(instances, folder, [sample.seed], resume=True, report=progress)
         return score_instances(folder, tested.instances, store)
 
     curve = learning_curve(
