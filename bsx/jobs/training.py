@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -99,7 +99,7 @@ class TrainingData:
     instances: Instances
     judgments: NDArray[np.float64]
     groups: list[str]
-    notes: list[str] = field(default_factory=list)
+    notes: list[str]
 
 
 def read_data(files: Sequence[str], columns: TrainingColumns) -> TrainingData:
@@ -109,10 +109,7 @@ def read_data(files: Sequence[str], columns: TrainingColumns) -> TrainingData:
         InputError: naming file and line of what is wrong, or if nothing is left.
     """
     target = None if columns.lang is None else language_code(columns.lang)
-    candidates: list[str] = []
-    references: list[str] = []
-    judgments: list[list[float]] = []
-    groups: list[str] = []
+    kept: list[tuple[str, str, list[float], str]] = []
     notes = []
     for table in map(Table, files):
         wanted = [columns.candidate, columns.reference, *columns.human]
@@ -130,19 +127,18 @@ def read_data(files: Sequence[str], columns: TrainingColumns) -> TrainingData:
             group = row.name("lp") if "lp" in row else "all"
             if target is not None and group.rpartition("-")[2] != target:
                 left_out += 1
-                continue
-            candidates.append(candidate)
-            references.append(reference)
-            judgments.append(judged)
-            groups.append(group)
+            else:
+                kept.append((candidate, reference, judged, group))
         if not rows:
             raise InputError("has a header but no rows", file=table.name)
         if left_out:
             notes.append(f"{table.name}: left out {left_out} rows that do not go into {target}")
-    if not groups:
+    if not kept:
         raise InputError(f"{', '.join(files)}: there is no row that goes into {target}")
-    values = np.array(judgments, dtype=np.float64)
-    return TrainingData(Instances.scored(candidates, np.nanmean(values, axis=1), references), values, groups, notes)
+    candidates, references, judged_rows, groups = map(list, zip(*kept, strict=True))
+    judgments = np.array(judged_rows, dtype=np.float64)
+    instances = Instances.scored(candidates, np.nanmean(judgments, axis=1), references)
+    return TrainingData(instances, judgments, groups, notes)
 
 
 def _begin(
