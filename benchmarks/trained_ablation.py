@@ -180,8 +180,7 @@ class Texts:
 
     def read_by_chance(self, seed: int) -> Array:
         """Return maximum and mean of the states of a BiLSTM with its first weights (texts, 4 * HIDDEN)."""
-        lstm = BiLstm(self.record.dimensions, HIDDEN)
-        lstm.initialise(torch.Generator().manual_seed(seed))
+        lstm = BiLstm(self.record.dimensions, HIDDEN, torch.Generator().manual_seed(seed))
         lengths = np.array([len(found) for found in self._vectors])
         states = np.zeros((len(lengths), 4 * HIDDEN))
         with torch.inference_mode():

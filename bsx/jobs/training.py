@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +22,7 @@ from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.jobs.layers import LANG
 from bsx.jobs.tables import Reported
-from bsx.support.progress import told
+from bsx.support.progress import Progress, Say, told
 from bsx.support.settings import BaseSettings, Option, part, settled
 from bsx.train.config import Architecture, TrainConfig
 from bsx.train.data import Instances
@@ -99,7 +99,7 @@ class TrainingData:
     instances: Instances
     judgments: NDArray[np.float64]
     groups: list[str]
-    notes: list[str] = field(default_factory=list)
+    notes: list[str]
 
 
 def read_data(files: Sequence[str], columns: TrainingColumns) -> TrainingData:
@@ -109,10 +109,7 @@ def read_data(files: Sequence[str], columns: TrainingColumns) -> TrainingData:
         InputError: naming file and line of what is wrong, or if nothing is left.
     """
     target = None if columns.lang is None else language_code(columns.lang)
-    candidates: list[str] = []
-    references: list[str] = []
-    judgments: list[list[float]] = []
-    groups: list[str] = []
+    kept: list[tuple[str, str, list[float], str]] = []
     notes = []
     for table in map(Table, files):
         wanted = [columns.candidate, columns.reference, *columns.human]
@@ -130,19 +127,18 @@ def read_data(files: Sequence[str], columns: TrainingColumns) -> TrainingData:
             group = row.name("lp") if "lp" in row else "all"
             if target is not None and group.rpartition("-")[2] != target:
                 left_out += 1
-                continue
-            candidates.append(candidate)
-            references.append(reference)
-            judgments.append(judged)
-            groups.append(group)
+            else:
+                kept.append((candidate, reference, judged, group))
         if not rows:
             raise InputError("has a header but no rows", file=table.name)
         if left_out:
             notes.append(f"{table.name}: left out {left_out} rows that do not go into {target}")
-    if not groups:
+    if not kept:
         raise InputError(f"{', '.join(files)}: there is no row that goes into {target}")
-    values = np.array(judgments, dtype=np.float64)
-    return TrainingData(Instances.scored(candidates, np.nanmean(values, axis=1), references), values, groups, notes)
+    candidates, references, judged_rows, groups = map(list, zip(*kept, strict=True))
+    judgments = np.array(judged_rows, dtype=np.float64)
+    instances = Instances.scored(candidates, np.nanmean(judgments, axis=1), references)
+    return TrainingData(instances, judgments, groups, notes)
 
 
 def _begin(
@@ -155,7 +151,15 @@ def _begin(
     for note in (note for read in data.values() for note in read.notes):
         settings.say(f"note: {note}")
 
-    def fit(instances: Instances, **named: object) -> ModelRecord:
+    def fit(
+        instances: Instances,
+        output: Path,
+        seeds: Sequence[int],
+        *,
+        resume: bool,
+        report: Progress | None,
+        notify: Say | None = None,
+    ) -> ModelRecord:
         from bsx.train.run import train_metric
 
         return train_metric(
@@ -163,9 +167,13 @@ def _begin(
             instances,
             data["valid"].instances,
             encoder=encoder,
+            output=output,
+            seeds=seeds,
             config=TrainConfig(**part(settings, TrainConfig)),
+            resume=resume,
             vectors=settings.vector_cache,
-            **named,  # type: ignore[arg-type]
+            report=report,
+            notify=notify,
         )
 
     return data, encoder, fit
@@ -190,8 +198,8 @@ def train(settings: TrainSettings) -> ModelRecord:
     data, _, fit = _begin(settings, train=settings.tables, valid=settings.valid)
     return fit(
         data["train"].instances,
-        output=settings.output,
-        seeds=settings.seeds,
+        settings.output,
+        settings.seeds,
         resume=settings.resume,
         report=told(settings.progress),
         notify=settings.say,
@@ -226,7 +234,7 @@ def train_curve(settings: CurveSettings) -> LearningCurve:
         folder = settings.output / f"{settings.architecture}-{size}-{judgments}-seed{sample.seed}"
         settings.say(f"{size} instances, {judgments} judgments each, seed {sample.seed}")
         instances = trained_on.instances.take(sample.rows).with_scores(sample.scores)
-        fit(instances, output=folder, seeds=[sample.seed], resume=True, report=progress)
+        fit(instances, folder, [sample.seed], resume=True, report=progress)
         return score_instances(folder, tested.instances, store)
 
     curve = learning_curve(

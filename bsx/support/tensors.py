@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import json
 import math
@@ -157,15 +156,6 @@ def fill(stream: IO[bytes], target: memoryview) -> None:
         if not count:
             raise ValueError("it ends too early")
         done += count
-
-
-def digest_of(tensors: Mapping[str, torch.Tensor], facts: str) -> str:
-    """Return the sha256 of tensors on the CPU, with their names, formats and shapes, and of what is said of them."""
-    total = hashlib.sha256(facts.encode())
-    for name, tensor in sorted(tensors.items()):
-        total.update(f"\0{name} {tensor.dtype} {list(tensor.shape)}\0".encode())
-        total.update(as_stored(tensor)[1].reshape(-1).view(np.uint8).data)
-    return total.hexdigest()
 
 
 def load_arrays(path: Path) -> tuple[dict[str, NDArray[Untyped]], dict[str, str]]:

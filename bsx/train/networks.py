@@ -64,12 +64,22 @@ class BiLstm(nn.Module):
     Args:
         inputs: size of an input vector.
         hidden: units of each direction.
+        rng: of the first weights: Xavier-uniform ones of inputs, orthogonal ones of states; biases are 0, but 1 for the
+            forget gate.
     """
 
-    def __init__(self, inputs: int, hidden: int) -> None:
+    def __init__(self, inputs: int, hidden: int, rng: torch.Generator) -> None:
         super().__init__()
         self.ahead = nn.LSTM(inputs, hidden, batch_first=True)
         self.back = nn.LSTM(inputs, hidden, batch_first=True)
+        for lstm in (self.ahead, self.back):
+            weights = dict(lstm.named_parameters())
+            nn.init.xavier_uniform_(weights["weight_ih_l0"], generator=rng)
+            nn.init.orthogonal_(weights["weight_hh_l0"], generator=rng)
+            nn.init.zeros_(weights["bias_ih_l0"])
+            nn.init.zeros_(weights["bias_hh_l0"])
+            with torch.no_grad():  # gates in PyTorch's order: input, forget, cell, output
+                weights["bias_hh_l0"][hidden : 2 * hidden] = 1.0
 
     def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Return states (batch, tokens, 2 * hidden), 0 at padding, of x (batch, tokens, dim) with lengths (batch,)."""
@@ -80,17 +90,6 @@ class BiLstm(nn.Module):
         ahead: torch.Tensor = self.ahead(x)[0]
         back: torch.Tensor = self.back(x[rows, order])[0][rows, order]
         return torch.cat([ahead, back], dim=-1) * (positions <= last)[:, :, None]
-
-    def initialise(self, rng: torch.Generator) -> None:
-        """Xavier-uniform input weights, orthogonal recurrent ones, biases 0 but 1 for the forget gate."""
-        for lstm in (self.ahead, self.back):
-            weights = dict(lstm.named_parameters())
-            nn.init.xavier_uniform_(weights["weight_ih_l0"], generator=rng)
-            nn.init.orthogonal_(weights["weight_hh_l0"], generator=rng)
-            nn.init.zeros_(weights["bias_ih_l0"])
-            nn.init.zeros_(weights["bias_hh_l0"])
-            with torch.no_grad():  # gates in PyTorch's order: input, forget, cell, output
-                weights["bias_hh_l0"][lstm.hidden_size : 2 * lstm.hidden_size] = 1.0
 
 
 def pooled(states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
@@ -160,8 +159,7 @@ class Network(nn.Module):
         super().__init__()
         self.hidden, self.dropout, self.difference = config.hidden, config.dropout, config.difference
         self.mix = ScalarMix(layers)
-        self.encoder = BiLstm(dimensions, config.hidden)
-        self.encoder.initialise(rng)
+        self.encoder = BiLstm(dimensions, config.hidden, rng)
         self._build(rng)
         self.regressor = linear(self.features * config.hidden, config.hidden, rng)
         self.output = linear(config.hidden, 1, rng)
@@ -224,8 +222,7 @@ class EsimNetwork(Network):
 
     def _build(self, rng: torch.Generator) -> None:
         self.projection = linear(8 * self.hidden, self.hidden, rng)
-        self.composition = BiLstm(self.hidden, self.hidden)
-        self.composition.initialise(rng)
+        self.composition = BiLstm(self.hidden, self.hidden, rng)
 
     def compare(self, candidate: Encoded, reference: Encoded, rng: torch.Generator | None) -> torch.Tensor:
         """Compose both sides; see `Network.compare`."""

@@ -121,8 +121,7 @@ def test_padding_never_changes_a_score(lengths: list[int], others: list[int], ar
 def test_states_are_those_of_packed_sequences() -> None:
     from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-    ours = BiLstm(5, 3)
-    ours.initialise(torch.Generator().manual_seed(2))
+    ours = BiLstm(5, 3, torch.Generator().manual_seed(2))
     theirs = torch.nn.LSTM(5, 3, batch_first=True, bidirectional=True)
     state = dict(ours.ahead.state_dict())
     state |= {f"{name}_reverse": value for name, value in ours.back.state_dict().items()}

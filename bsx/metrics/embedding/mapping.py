@@ -81,27 +81,6 @@ def check_mapping(mapping: str, file: Path | None) -> None:
         raise ValueError("mapping (clp or umd) and mapping_file go together: `bsx.fit_mapping` fits one")
 
 
-def check_model(mapping: Mapping, identity: str, file: Path | None) -> None:
-    """Refuse a map of another model's vectors.
-
-    Args:
-        mapping: the map; one of another program does not say which model it is for.
-        identity: the model's name and digest; see `bsx.encode.session.LocatedModel`. The same weights may have another
-            name.
-        file: where the map is from.
-
-    Raises:
-        InputError: if it was fitted on another model.
-    """
-    fitted_on = mapping.facts.get("model", "")
-    if other_weights(fitted_on, identity):
-        raise InputError(
-            f"this map was fitted on the vectors of {fitted_on}, the model is {identity}: fit one for it with "
-            "`bsx.fit_mapping`",
-            file=file,
-        )
-
-
 def fit_notes(
     mapping: Mapping, layer: int, language: LanguageEntry | None, source: LanguageEntry | None, spec: str
 ) -> tuple[str, ...]:
@@ -150,6 +129,32 @@ def fit_umd(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray
     return np.asarray(direction * np.sign(direction[np.abs(direction).argmax()]), dtype=np.float32)
 
 
+def open_mapping(kind: Kind | Literal["none"], file: Path | None, dimensions: int, identity: str) -> Mapping | None:
+    """Return the map that a metric's settings name; None for none.
+
+    Args:
+        kind: the setting ``mapping``.
+        file: the setting ``mapping_file``.
+        dimensions: size of the vectors.
+        identity: the model's name and digest; see `bsx.encode.session.LocatedModel`. The same weights may have another
+            name, and the map of another program does not say which model it is for.
+
+    Raises:
+        InputError: if there is no such map, or it was fitted on another model.
+    """
+    if kind == "none" or file is None:
+        return None
+    mapping = load_mapping(file, kind, dimensions)
+    fitted_on = mapping.facts.get("model", "")
+    if other_weights(fitted_on, identity):
+        raise InputError(
+            f"this map was fitted on the vectors of {fitted_on}, the model is {identity}: fit one for it with "
+            "`bsx.fit_mapping`",
+            file=file,
+        )
+    return mapping
+
+
 def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
     """Read a map: our safetensors file, or an array saved by NumPy (.npy) or PyTorch (any other name).
 
@@ -169,7 +174,12 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
         raise InputError(f"is too large a file for a {kind} map of this model, whose shape is {wanted}", file=path)
     facts: dict[str, str] = {}
     if path.suffix == ".safetensors":
-        array, facts = _from_safetensors(path, kind)
+        from bsx.support.tensors import load_arrays
+
+        tensors, facts = load_arrays(path)
+        if kind not in tensors:
+            raise InputError(f"holds {', '.join(tensors)}, not a {kind} map", file=path)
+        array: NDArray[Untyped] = tensors[kind]
     elif path.suffix in (".npy", ".npz"):
         array = _from_numpy(path)
     else:
@@ -191,15 +201,6 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
     if written not in (None, mapping.digest):
         raise InputError("is damaged: its map is not the one that was written; fit it again", file=path)
     return mapping
-
-
-def _from_safetensors(path: Path, kind: Kind) -> tuple[NDArray[np.floating], dict[str, str]]:
-    from bsx.support.tensors import load_arrays
-
-    tensors, facts = load_arrays(path)
-    if kind not in tensors:
-        raise InputError(f"holds {', '.join(tensors)}, not a {kind} map", file=path)
-    return tensors[kind], facts
 
 
 def _from_numpy(path: Path) -> NDArray[Untyped]:

@@ -16,13 +16,13 @@ from bsx.data.corpus import Corpus, without_context
 from bsx.data.lines import NamedFile
 from bsx.encode.idf import Idf, IdfCounter, count_idf
 from bsx.encode.rows import normalise
-from bsx.match.ngrams import TokenFilter, Units, ngram_units, power_means
+from bsx.match.ngrams import TokenFilter, ngram_units, power_means
 from bsx.match.pairs import FlatVectors, match_pairs
 from bsx.match.transport import check_solver, transport_costs
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric
-from bsx.support.arrays import Array, beside
+from bsx.support.arrays import beside
 
 
 class MoverScoreConfig(MetricConfig):
@@ -186,40 +186,27 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
         left = pairs.left * tables + fitted.of_system[pairs.systems]
         right = pairs.right * tables
         keys, places = np.unique(np.concatenate([left, right]), return_inverse=True)
-        units = self._units(vectors, states.ids, states.offsets, states.lengths, keys, fitted.tables)
+        texts, table = keys // tables, keys % tables
+        count = states.lengths[texts]
+        first = np.concatenate([[0], np.cumsum(count)[:-1]]).astype(np.int64)
+        rows = np.arange(int(count.sum())) - np.repeat(first - states.offsets[texts], count)
+        ids = states.ids[rows]
+        weights = fitted.tables[np.repeat(table, count), ids]
+        if not config.idf and config.matching == "greedy":
+            weights = np.where(self.tokenizer.is_special[ids], 0, weights).astype(np.float32)
+        n = 1 if config.ignore_ngram else config.ngram
+        units = ngram_units(vectors[beside(rows, vectors)], weights, (first, count), n)
         left, right = places[: len(left)], places[len(left) :]
         if config.matching == "greedy":
-            return PairScores(self._greedy(units, left, right), lost)
+            values = np.full(len(left), np.nan)
+            mass = np.add.reduceat(np.append(units.masses, 0), units.offsets) * (units.lengths > 0)
+            present = (mass[left] > 0) & (mass[right] > 0)
+            if present.any():
+                scored = match_pairs(FlatVectors.of(units), left[present], right[present])
+                values[present] = scored[0, :, ("precision", "recall", "f1").index(config.measure)]
+            return PairScores(values, lost)
         costs = transport_costs(units, left, right, cost=config.cost)
         return PairScores(1 / (1 + costs) if config.transform == "inverse" else 1 - costs, lost)
-
-    def _units(
-        self,
-        vectors: Array,
-        ids: NDArray[np.int64],
-        offsets: NDArray[np.int64],
-        lengths: NDArray[np.int64],
-        keys: NDArray[np.int64],
-        tables: NDArray[np.float32],
-    ) -> Units:
-        texts, table = keys // len(tables), keys % len(tables)
-        count = lengths[texts]
-        first = np.concatenate([[0], np.cumsum(count)[:-1]]).astype(np.int64)
-        rows = np.arange(int(count.sum())) - np.repeat(first - offsets[texts], count)
-        weights = tables[np.repeat(table, count), ids[rows]]
-        if not self.config.idf and self.config.matching == "greedy":
-            weights = np.where(self.tokenizer.is_special[ids[rows]], 0, weights).astype(np.float32)
-        n = 1 if self.config.ignore_ngram else self.config.ngram
-        return ngram_units(vectors[beside(rows, vectors)], weights, (first, count), n)
-
-    def _greedy(self, units: Units, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:
-        values = np.full(len(left), np.nan)
-        mass = np.add.reduceat(np.append(units.masses, 0), units.offsets) * (units.lengths > 0)
-        present = (mass[left] > 0) & (mass[right] > 0)
-        if present.any():
-            scored = match_pairs(FlatVectors.of(units), left[present], right[present])
-            values[present] = scored[0, :, ("precision", "recall", "f1").index(self.config.measure)]
-        return values
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -73,21 +73,6 @@ class Recipe:
     lowercase: bool = False
     known: bool = False
 
-    def check_sizes(self, folder: Path, size: int) -> None:
-        """Make sure that each further layer takes vectors of the size that comes before it.
-
-        Raises:
-            InputError: if one does not.
-        """
-        for layer in self.dense:
-            if layer.weight.shape[1] != size:
-                raise InputError(
-                    f"a layer that its modules.json names takes vectors of {layer.weight.shape[1]} numbers, "
-                    f"and gets {size}",
-                    file=folder,
-                )
-            size = layer.weight.shape[0]
-
     @property
     def digest(self) -> str:
         """Eight hexadecimal digits that stand for the further layers."""
@@ -243,9 +228,15 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
             raise self.without_context(
                 f"pooling={'+'.join(self._pooling)} makes a vector of one token, which stands for the context too"
             )
-        self._recipe.check_sizes(
-            self.located.checkpoint.folder, self.located.architecture.dimensions * len(self._pooling)
-        )
+        size = self.located.architecture.dimensions * len(self._pooling)
+        for dense in self._recipe.dense:
+            if dense.weight.shape[1] != size:
+                raise InputError(
+                    f"a layer that its modules.json names takes vectors of {dense.weight.shape[1]} numbers, "
+                    f"and gets {size}",
+                    file=self.located.checkpoint.folder,
+                )
+            size = dense.weight.shape[0]
         self.use_layers([self.layer])
 
     @property

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from bsx.encode.rows import normalise
 from bsx.errors import InputError
 from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.embedding.mapping import check_mapping, check_model, fit_notes, load_mapping
+from bsx.metrics.embedding.mapping import check_mapping, fit_notes, open_mapping
 from bsx.metrics.embedding.sentence import SentenceConfig, SentenceCosine, products
 from bsx.support.arrays import fetch
 
@@ -45,12 +45,9 @@ class SentenceQe(SentenceCosine):
         """Find encoder and map."""
         super().setup()
         config = self.config
-        self._mapping = None
-        if config.mapping != "none" and config.mapping_file is not None:
-            if len(self._pooling) > 1:
-                raise InputError(f"{self.located.choice.name}: pools in several ways; a map is for one: say pooling")
-            self._mapping = load_mapping(config.mapping_file, config.mapping, self._view.dimensions)
-            check_model(self._mapping, self.located.identity, config.mapping_file)
+        if config.mapping != "none" and len(self._pooling) > 1:
+            raise InputError(f"{self.located.choice.name}: pools in several ways; a map is for one: say pooling")
+        self._mapping = open_mapping(config.mapping, config.mapping_file, self._view.dimensions, self.located.identity)
 
     @property
     def layer(self) -> int:

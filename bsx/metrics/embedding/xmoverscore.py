@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -16,12 +16,9 @@ from bsx.match.transport import check_solver, transport_costs
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import BY_SCRIPT, MetricConfig
 from bsx.metrics.embedding.base import EncoderMetric
-from bsx.metrics.embedding.mapping import check_mapping, check_model, fit_notes, load_mapping
+from bsx.metrics.embedding.mapping import check_mapping, fit_notes, open_mapping
 from bsx.support.arrays import Array
 from bsx.support.optional import need
-
-if TYPE_CHECKING:
-    from bsx.metrics.embedding.fluency import LanguageModel
 
 
 class XMoverScoreConfig(MetricConfig):
@@ -89,17 +86,13 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
         self._drops = config.drop_subwords
         if self._drops is None and not self.looks_at_script:
             self._drops = True
-        self._mapping = None
-        if config.mapping != "none" and config.mapping_file is not None:
-            self._mapping = load_mapping(config.mapping_file, config.mapping, self._view.dimensions)
-            check_model(self._mapping, self.located.identity, config.mapping_file)
-        self._fluency = None if config.lm is None else self._language_model(config.lm)
+        self._mapping = open_mapping(config.mapping, config.mapping_file, self._view.dimensions, self.located.identity)
+        self._fluency = None
+        if config.lm is not None:
+            need("torch", "A language model")
+            from bsx.metrics.embedding.fluency import LanguageModel
 
-    def _language_model(self, name: str) -> LanguageModel:
-        need("torch", "A language model")
-        from bsx.metrics.embedding.fluency import LanguageModel
-
-        return LanguageModel(name, self.encoders)
+            self._fluency = LanguageModel(config.lm, self.encoders)
 
     def fit(self, corpus: Corpus) -> bool | None:
         """Return whether pieces inside words are left out, as spaces tell words apart; None if the settings say it."""
