@@ -94,9 +94,9 @@ class Encoders:
         self._lock = threading.RLock()
         self._cache: VectorCache | None = None
         if self.config.cache is not None:
-            from bsx.encode.cached import open_cache
+            from bsx.encode.vector_cache import VectorCache
 
-            self._cache = open_cache(Path(self.config.cache), str(self.config.cache_size))
+            self._cache = VectorCache(self.config.cache, self.config.cache_size)
         self._doubts: list[str] = []
         self._replaced: list[str] = []
         self._remarks: dict[str, str] = {}
