@@ -126,21 +126,6 @@ class Encoders:
         """The bytes that vectors may take; a graphics card is asked for what is free when this is."""
         return memory_budget(self.config.memory, self.device)
 
-    def in_language(self, lang: str) -> Encoders:
-        """Return these encoders for texts in another language: models are chosen by it, what is loaded is shared.
-
-        Raises:
-            UnknownNameError: for an unknown language.
-        """
-        result = object.__new__(type(self))
-        result.__dict__.update(self.__dict__)
-        asked = find_languages(lang, self.catalog)
-        result.lang, result.language, result.source = lang, asked.target, asked.source
-        result._doubts, result._heard, result._replaced = [], [], [*self._replaced]
-        result._remarks = {}
-        result.uses_entry("language", result.language.code)
-        return result
-
     def settings(self) -> dict[str, Any]:
         """Return what other encoders like these are made of, in another process too."""
         return {**set_fields(self.config), "lang": self.lang}

@@ -57,9 +57,7 @@ class LightEmbedder:
 
     def __init__(self, architecture: Architecture, layers: Sequence[int], *, int8: bool = False) -> None:
         self.layers = list(layers)
-        self.depth = architecture.depth
         self.dimensions = architecture.dimensions
-        self.position_limit = architecture.position_limit
         self.device = "cpu"
         self.pad_id = architecture.pad_id
         self.ignores_padding = True
