@@ -667,7 +667,7 @@ def main() -> None:
         kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
         start = time.monotonic()
         in_list = judged.target in encoders.catalog.languages
-        session = encoders.in_language(judged.target) if in_list else encoders
+        session = Encoders(model=MODEL, lang=judged.target) if in_list else encoders
         if measure(judged, asked.data, session, kept, names, known):
             with atomic_text(file) as stream:
                 json.dump(kept, stream)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -66,14 +66,11 @@ class Architecture:
         with blaming(f"{folder}: its config.json cannot be used"):
             said: JsonObject = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
             refuse_endless(said)
-            own = trust_remote_code and bool(said.get("auto_map"))
-            if known(said) and not own:
-                facts: Mapping[str, Untyped] = filled(said)
-            else:
-                config = _transformers_config(folder, trust_remote_code)
-                # What transformers reads under other names, it has under its own too.
-                facts = _Attributes(config)
-            kind = facts["model_type"]
+            light = known(said) and not (trust_remote_code and said.get("auto_map"))
+            config = None if light else _transformers_config(folder, trust_remote_code)
+            # What transformers reads under other names, it has under its own too.
+            fact: Callable[[str], Untyped] = filled(said).get if light else lambda name: getattr(config, name, None)
+            kind = fact("model_type")
             if kind not in families:
                 raise InputError(
                     f"the architecture {kind!r} is not one bsx knows how to cut at a layer "
@@ -88,18 +85,18 @@ class Architecture:
                     f"{folder / 'config.json'}: needs {positions} positions, which transformers 5 no longer computes: "
                     "it would run as another model"
                 )
-            count = "num_hidden_layers" if known(said) and not own else family.layer_count
-            depth, dimensions = int(facts[count]), int(facts["hidden_size"])
+            count = "num_hidden_layers" if light else family.layer_count
+            depth, dimensions = int(fact(count)), int(fact("hidden_size"))
             if not (1 <= depth <= MOST_LAYERS and 1 <= dimensions <= MOST_DIMENSIONS):
                 raise ValueError(f"it says {depth} layers of {dimensions} dimensions")
-            size, vocabulary, pad = facts.get(family.position_count), facts.get("vocab_size"), facts.get("pad_token_id")
+            size, vocabulary, pad = fact(family.position_count), fact("vocab_size"), fact("pad_token_id")
             return cls(
                 folder,
                 said,
                 family,
                 depth,
                 dimensions,
-                int(facts.get("num_attention_heads") or 12),
+                int(fact("num_attention_heads") or 12),
                 None if vocabulary is None else int(vocabulary),
                 None if size is None or size <= 0 else int(size) - family.position_offset,
                 0 if pad is None else int(pad),
@@ -147,25 +144,6 @@ class Architecture:
         raise InputError(
             f"{weights} cannot be used: they make vectors that are no finite numbers{narrow}", file=self.folder
         )
-
-
-class _Attributes(Mapping[str, object]):
-    """The attributes of a configuration as a mapping."""
-
-    def __init__(self, config: Untyped) -> None:
-        self._config = config
-
-    def __getitem__(self, name: str) -> Untyped:
-        try:
-            return getattr(self._config, name)
-        except AttributeError:
-            raise KeyError(name) from None
-
-    def __iter__(self) -> Untyped:
-        return iter(vars(self._config))
-
-    def __len__(self) -> int:
-        return len(vars(self._config))
 
 
 def refuse_endless(said: object, name: str = "") -> None:

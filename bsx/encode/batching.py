@@ -19,9 +19,7 @@ class Embedder(Protocol):
 
     Attributes:
         layers: the layers it returns, in order; layer 0 is the embedding layer.
-        depth: how many layers the whole model has.
         dimensions: size of a token vector.
-        position_limit: tokens that its table of positions serves; None if it has none.
         device: where its input must be and its output is.
         pad_id: the id that fills short sequences.
         ignores_padding: whether vectors of tokens are the same whatever padding follows them.
@@ -29,9 +27,7 @@ class Embedder(Protocol):
     """
 
     layers: list[int]
-    depth: int
     dimensions: int
-    position_limit: int | None
     device: str
     pad_id: int
     ignores_padding: bool

@@ -8,7 +8,6 @@ import json
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,11 +125,13 @@ class CachedEncoding:
         for part in plan_batches(lengths, _READ_TOKENS // len(self._stores)):
             batch = [known[i] for i in part]
             vectors, good = self._read(batch, [keys[i] for i in batch], [len(sequences[i]) for i in batch], places)
-            missing += [i for i, there in zip(batch, good, strict=True) if not there]
-            rows = [row for row, there in enumerate(good) if there]
+            missing += [i for i, whole in zip(batch, good, strict=True) if not whole]
+            rows = [row for row, whole in enumerate(good) if whole]
             if rows:
-                chosen = vectors if len(rows) == len(batch) else vectors[:, rows]
-                yield [batch[row] for row in rows], self._there(chosen)
+                there = put(vectors if len(rows) == len(batch) else vectors[:, rows], self._device)
+                if self._kind == "BF16":
+                    there = there.view(importlib.import_module("torch").bfloat16)
+                yield [batch[row] for row in rows], there
         for part, vectors in batcher().run([sequences[i] for i in missing]) if missing else ():
             batch = [missing[i] for i in part]
             on_cpu = as_stored(vectors)[1]
@@ -140,11 +141,6 @@ class CachedEncoding:
                         store.put(keys[i], on_cpu[layer, row, : len(sequences[i])])
             yield batch, vectors
         _publish(self._stores, unless_younger=_PATIENCE)
-
-    def _there(self, vectors: NDArray[np.generic]) -> Array:
-        """Return what was read where it is wanted."""
-        on_device = put(vectors, self._device)
-        return on_device.view(importlib.import_module("torch").bfloat16) if self._kind == "BF16" else on_device
 
     def _read(
         self, batch: list[int], keys: list[bytes], lengths: list[int], places: list[list[Place | None]]
@@ -168,8 +164,3 @@ class CachedEncoding:
 def _publish(stores: list[CachedVectors], *, unless_younger: float = 0.0) -> None:
     for store in stores:
         store.publish(unless_younger=unless_younger)
-
-
-def open_cache(folder: Path | None, size: str) -> VectorCache | None:
-    """Return the cache that the settings name, if they name one."""
-    return None if folder is None else VectorCache(folder, size)

@@ -16,8 +16,6 @@ from bsx.support.untyped import Untyped
 
 Dtype = Literal["auto", "fp32", "tf32", "bf16", "fp16", "int8"]
 Precision = Literal["fp32", "tf32", "bf16", "fp16", "int8"]
-# In signatures and caches: a step for each row and token. Mere "int8" was another kernel, in blocks of 128.
-_INT8 = "int8-rows"
 # What Linux has where there is a graphics card: NVIDIA's, the same under Windows' Linux, AMD's.
 _CARDS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
 
@@ -25,13 +23,6 @@ _CARDS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
 def has_torch() -> bool:
     """Tell whether PyTorch and transformers are installed, without importing them."""
     return installed("torch", "transformers")
-
-
-def _may_have_card() -> bool:
-    """Tell whether it is worth importing PyTorch to ask it for a graphics card."""
-    if sys.modules.get("torch") is not None or not sys.platform.startswith("linux"):
-        return has_torch()
-    return has_torch() and any(Path(name).exists() for name in _CARDS)
 
 
 def choose_device(name: str) -> str:
@@ -42,7 +33,8 @@ def choose_device(name: str) -> str:
         MissingExtraError: for a graphics card without PyTorch.
     """
     if name == "auto":
-        if not _may_have_card():
+        asks = sys.modules.get("torch") is not None or not sys.platform.startswith("linux")
+        if not (has_torch() and (asks or any(Path(name).exists() for name in _CARDS))):  # PyTorch takes long to import
             return "cpu"
         torch: Untyped = importlib.import_module("torch")
         if torch.cuda.is_available():
@@ -126,7 +118,7 @@ def signed(dtype: Precision) -> str:
     >>> signed("fp32"), signed("int8")
     ('fp32', 'int8-rows')
     """
-    return _INT8 if dtype == "int8" else dtype
+    return "int8-rows" if dtype == "int8" else dtype  # a step for each row; mere "int8" was another kernel's
 
 
 def threads() -> int:

@@ -148,7 +148,11 @@ def _pool(
     owner = states.text_of()
     if not specials:
         owner = np.where(tokenizer.is_special[states.ids], -1, owner)
-    return _mean(states, owner, texts) if pooling == "mean" else _max(states, owner, texts)
+    if pooling == "mean":
+        return _mean(states, owner, texts)
+    vectors, owner = states.select(owner >= 0).vectors, owner[owner >= 0]
+    highest = np.stack([fetch(segment_max(layer, owner, texts)) for layer in vectors])
+    return highest, np.bincount(owner, minlength=texts) > 0
 
 
 def _mean(states: States, owner: NDArray[np.int64], items: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
@@ -159,11 +163,3 @@ def _mean(states: States, owner: NDArray[np.int64], items: int) -> tuple[NDArray
     sums = np.stack([fetch(segment_sum(layer, owner, items)) for layer in kept.vectors])
     sums /= np.maximum(counts, 1).astype(np.float32)[:, None]
     return sums, counts > 0
-
-
-def _max(states: States, owner: NDArray[np.int64], items: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Return the maximum (layers, items, dim) over the tokens of each item."""
-    vectors = states.select(owner >= 0).vectors
-    owner = owner[owner >= 0]
-    highest = np.stack([fetch(segment_max(layer, owner, items)) for layer in vectors])
-    return highest, np.bincount(owner, minlength=items) > 0

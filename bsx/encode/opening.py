@@ -66,11 +66,21 @@ class Opener:
         self._final_norm = final_norm
         self._trust_remote_code = trust_remote_code
         self._cache = cache
-        self._light = self._choose(_from_environment() if backend == "auto" and dtype != "int8" else backend)
+        self._light = self._choose(backend)
 
     def _choose(self, backend: BackendName) -> bool:
         """Return whether ONNX Runtime runs the encoder."""
-        why = self._obstacle()
+        if backend == "auto" and self._dtype != "int8":
+            named = os.environ.get(VARIABLE) or "auto"
+            if named not in get_args(BackendName):
+                raise InputError(f"the environment variable {VARIABLE} is {named!r}: set it to auto, torch or onnx")
+            backend = cast(BackendName, named)
+        if self.device != "cpu":
+            why: str | None = f"it runs on the CPU, and the device is {self.device}"
+        elif self._dtype in ("bf16", "fp16"):
+            why = f"it computes in fp32 or int8, not in {self._dtype}"
+        else:
+            why = obstacle(self.architecture)
         if backend == "onnx" or self._dtype == "int8":
             if backend == "torch":
                 raise InputError("int8 is computed by ONNX Runtime: leave backend=torch out, or use fp32")
@@ -92,14 +102,6 @@ class Opener:
         need("torch", "Scoring with PyTorch")
         return False
 
-    def _obstacle(self) -> str | None:
-        """Return what keeps ONNX Runtime from running this encoder, if anything."""
-        if self.device != "cpu":
-            return f"it runs on the CPU, and the device is {self.device}"
-        if self._dtype in ("bf16", "fp16"):
-            return f"it computes in fp32 or int8, not in {self._dtype}"
-        return obstacle(self.architecture)
-
     def batcher(self, layers: list[int], batch_tokens: int | None) -> Batcher:
         """Load what encodes any number of sequences, cut at some layers.
 
@@ -113,7 +115,17 @@ class Opener:
         if self._light:
             light = LightEmbedder(self.architecture, layers, int8=self._dtype == "int8")
             return Batcher(light, batch_tokens or _ONNX_BATCH_TOKENS)
-        return Batcher(self._torch(layers), batch_tokens)
+        from bsx.encode.torch_encoder import TransformerEmbedder
+
+        encoder: Embedder = TransformerEmbedder(
+            self.architecture,
+            layers=layers,
+            device=self.device,
+            dtype="fp32" if self._dtype == "int8" else self._dtype,
+            final_norm=self._final_norm,
+            trust_remote_code=self._trust_remote_code,
+        )
+        return Batcher(encoder, batch_tokens)
 
     def cached(self, layers: list[int]) -> CachedEncoding | None:
         """Return what keeps vectors of these layers on disk, if there is a cache."""
@@ -134,23 +146,3 @@ class Opener:
         """What computes, with its version."""
         package = "onnxruntime" if self._light else "torch"
         return f"{package}-{version(package).partition('+')[0]}"
-
-    def _torch(self, layers: list[int]) -> Embedder:
-        from bsx.encode.torch_encoder import TransformerEmbedder
-
-        return TransformerEmbedder(
-            self.architecture,
-            layers=layers,
-            device=self.device,
-            dtype="fp32" if self._dtype == "int8" else self._dtype,
-            final_norm=self._final_norm,
-            trust_remote_code=self._trust_remote_code,
-        )
-
-
-def _from_environment() -> BackendName:
-    """Return what ``auto`` is on this machine."""
-    named = os.environ.get(VARIABLE) or "auto"
-    if named not in get_args(BackendName):
-        raise InputError(f"the environment variable {VARIABLE} is {named!r}: set it to auto, torch or onnx")
-    return cast(BackendName, named)

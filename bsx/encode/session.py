@@ -94,9 +94,9 @@ class Encoders:
         self._lock = threading.RLock()
         self._cache: VectorCache | None = None
         if self.config.cache is not None:
-            from bsx.encode.cached import open_cache
+            from bsx.encode.vector_cache import VectorCache
 
-            self._cache = open_cache(Path(self.config.cache), str(self.config.cache_size))
+            self._cache = VectorCache(self.config.cache, self.config.cache_size)
         self._doubts: list[str] = []
         self._replaced: list[str] = []
         self._remarks: dict[str, str] = {}
@@ -125,21 +125,6 @@ class Encoders:
     def budget(self) -> int:
         """The bytes that vectors may take; a graphics card is asked for what is free when this is."""
         return memory_budget(self.config.memory, self.device)
-
-    def in_language(self, lang: str) -> Encoders:
-        """Return these encoders for texts in another language: models are chosen by it, what is loaded is shared.
-
-        Raises:
-            UnknownNameError: for an unknown language.
-        """
-        result = object.__new__(type(self))
-        result.__dict__.update(self.__dict__)
-        asked = find_languages(lang, self.catalog)
-        result.lang, result.language, result.source = lang, asked.target, asked.source
-        result._doubts, result._heard, result._replaced = [], [], [*self._replaced]
-        result._remarks = {}
-        result.uses_entry("language", result.language.code)
-        return result
 
     def settings(self) -> dict[str, Any]:
         """Return what other encoders like these are made of, in another process too."""

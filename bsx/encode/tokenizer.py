@@ -124,12 +124,14 @@ class Tokenizer:
         self._vocabulary = min(self.vocabulary_size, vocabulary or self.vocabulary_size)
         self.before, self._keep_before = before.strip(), keep_before
         self._lead = self.contents([before])[0] if self.before else []
-        frame = len(self.prefix) + len(self._lead) + len(self.suffix)
-        self._max_content = None if self.max_tokens is None else self.max_tokens - frame
+        around = len(self.prefix) + len(self._lead) + len(self.suffix)
+        self._max_content = None if self.max_tokens is None else self.max_tokens - around
         if self._max_content is not None and self._max_content < 2:
             raise InputError(f"a limit of {self.max_tokens} tokens leaves no room for text between special tokens")
         self._check_ids([*self.prefix, *self.suffix])
-        self.is_special = self._lookup(self._special_ids())
+        frame = {*self.prefix, *self.suffix}
+        # An unknown word is a word: its token counts, although tokenizers list it among the special ones.
+        self.is_special = self._lookup(frame | (set(inner.all_special_ids) - {inner.unk_token_id}))
         """Boolean table (vocabulary,): is this id a special token?"""
         if specials == "bert-score":
             self.weighs_nothing = self._lookup({inner.cls_token_id, inner.sep_token_id} - {None})
@@ -150,11 +152,6 @@ class Tokenizer:
         if size > _MOST_IDS:
             raise self._unusable(f"it has the id {size - 1}")
         return size
-
-    def _special_ids(self) -> set[int]:
-        frame = {*self.prefix, *self.suffix}
-        # An unknown word is a word: its token counts, although tokenizers list it among the special ones.
-        return frame | (set(self._inner.all_special_ids) - {self._inner.unk_token_id})
 
     def _lookup(self, ids: set[int]) -> NDArray[np.bool_]:
         table = np.zeros(self.vocabulary_size, dtype=bool)

@@ -111,21 +111,20 @@ class TransformerEmbedder:
         check_weights(architecture)
         config = copy.deepcopy(architecture.config)
         self._family = architecture.family
-        self.depth = architecture.depth
+        depth = architecture.depth
         for layer in layers or ():
             architecture.check_layer(layer)
-        self.layers = list(range(self.depth + 1)) if layers is None else sorted(set(layers))
+        self.layers = list(range(depth + 1)) if layers is None else sorted(set(layers))
         self.device = device
-        self.position_limit = architecture.position_limit
         self.pad_id = architecture.pad_id
         self.ignores_padding = self._family.padding
         self.at_once = 1
         self.queues = device_type(device) == "cuda"
-        whole = layers is None or len(self.layers) == self.depth + 1
-        self._built = self.depth if whole else max(*self.layers, self._family.fewest_layers)
+        whole = len(self.layers) == depth + 1
+        self._built = depth if whole else max(*self.layers, self._family.fewest_layers)
         self._final_norm = final_norm
         self._multiplies: Literal["highest", "high"] = "high" if dtype == "tf32" else "highest"
-        if self._built < self.depth:
+        if self._built < depth:
             _cut(config, self._family, self._built)
         self._encoder = self._load(architecture.folder, config, TORCH_DTYPES[dtype], trust_remote_code)
         self.dimensions = architecture.dimensions
@@ -210,11 +209,6 @@ class TransformerEmbedder:
     def module(self) -> torch.nn.Module:
         """What computes; its output also holds more than `encode` returns."""
         return self._encoder  # type: ignore[no-any-return]
-
-    @property
-    def vocabulary_size(self) -> int:
-        """How many ids the embedding table has."""
-        return int(self._encoder.get_input_embeddings().num_embeddings)
 
 
 def _cut(config: Untyped, family: Family, layer: int) -> None:

@@ -380,17 +380,14 @@ class CachedVectors:
         for segment in small:
             if self._bytes >= self._cache.segment_bytes:
                 break
-            for key, vectors in self._all_of(segment):
-                if key not in self._pending:
-                    self._pending[key] = vectors
-                    self._bytes += vectors.nbytes
+            try:
+                for key, vectors in segment.entries(self._dimensions):
+                    if key not in self._pending:
+                        self._pending[key] = vectors
+                        self._bytes += vectors.nbytes
+            except OSError:  # removed by another process
+                pass
+            except (Damaged, ValueError):
+                self._cache.discard(segment.path)
             taken.append(segment.path)
         return taken
-
-    def _all_of(self, segment: CacheFile) -> Iterator[tuple[bytes, NDArray[np.generic]]]:
-        try:
-            yield from segment.entries(self._dimensions)
-        except OSError:
-            return
-        except (Damaged, ValueError):
-            self._cache.discard(segment.path)

@@ -32,7 +32,7 @@ def obstacle(architecture: Architecture) -> str | None:
         return "it brings code of its own (auto_map in its config.json)"
     settings = filled(said)
     for name in ("num_hidden_groups", "inner_group_num"):
-        if settings.get(name, 1) != 1:
+        if settings.get(name) not in (None, 1):
             return f"{name} is {settings[name]} in its config.json"
     if settings["hidden_act"] not in [*ACTIVATIONS]:  # it may be a list
         return f"its activation is {settings['hidden_act']}"
@@ -57,9 +57,7 @@ class LightEmbedder:
 
     def __init__(self, architecture: Architecture, layers: Sequence[int], *, int8: bool = False) -> None:
         self.layers = list(layers)
-        self.depth = architecture.depth
         self.dimensions = architecture.dimensions
-        self.position_limit = architecture.position_limit
         self.device = "cpu"
         self.pad_id = architecture.pad_id
         self.ignores_padding = True
