@@ -55,18 +55,16 @@ class Journal:
         self._blocks = 0
         self._lock: BaseFileLock | None = None
         self._open = False
-        if os.path.lexists(self.folder) and not self._is_ours():
+        names = []
+        ours = self.folder.is_dir() and not self.folder.is_symlink()
+        if ours:
+            names = [file.name for file in self.folder.iterdir()]
+        if os.path.lexists(self.folder) and (not ours or (names and {_LOCK, _HEADER}.isdisjoint(names))):
             raise InputError(
                 "is in the way of what the run keeps there, and bsx did not make it: move it, or give "
                 "output another name",
                 file=self.folder,
             )
-
-    def _is_ours(self) -> bool:
-        if self.folder.is_symlink() or not self.folder.is_dir():
-            return False
-        names = [file.name for file in self.folder.iterdir()]
-        return not names or not {_LOCK, _HEADER}.isdisjoint(names)
 
     def exists(self) -> bool:
         """Tell whether an unfinished run left its blocks here."""

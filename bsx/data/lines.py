@@ -305,7 +305,8 @@ class NamedFile:
         content = self.text()
         check_seal(content, self.name)
         try:
-            if _may_be_deep(content) and _depth(yaml.parse(content, loader)) > _DEEPEST_YAML:
+            may_be_deep = content.count("[") + content.count("{") >= 100 or _DEEP_LINES.search(content) is not None
+            if may_be_deep and _depth(yaml.parse(content, loader)) > _DEEPEST_YAML:
                 # The C loader would end the process.
                 raise InputError(f"is nested more than {_DEEPEST_YAML} levels deep", file=self.name)
             if len(_ALIAS.findall(content)) > _MOST_ALIASES:
@@ -328,11 +329,6 @@ _DEEPEST_YAML = 100
 _MOST_ALIASES = 16
 _ALIAS = re.compile(r"(?:^|[\s\[{,:-])\*[^\s,\]}]", re.MULTILINE)
 _DEEP_LINES = re.compile(r"(?:[-?:]\s+){100}|^ {100}", re.MULTILINE)
-
-
-def _may_be_deep(content: str) -> bool:
-    """Tell cheaply whether a document has what it takes to be nested 100 levels deep."""
-    return content.count("[") + content.count("{") >= 100 or _DEEP_LINES.search(content) is not None
 
 
 @functools.cache

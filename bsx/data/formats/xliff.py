@@ -112,9 +112,6 @@ class _Units(Handler[Translated]):
         ):
             self._note = []
 
-    def _of_unit(self) -> bool:
-        return self.parent() == "trans-unit" or (self.parent(), self.parent(2)) == ("notes", "unit")
-
     def _root(self, space: str, local: str, attributes: Mapping[str, str]) -> None:
         version = space.removeprefix(_SPACE) if space else attributes.get("version", "")
         if local != "xliff" or (space and not space.startswith(_SPACE)):

@@ -21,8 +21,6 @@ from bsx.support.optional import need
 from bsx.support.untyped import Untyped, blaming
 
 MOST_ROWS = 1_048_576
-LONGEST_CELL = 32_767
-"""Characters of a cell, as UTF-16 counts them."""
 _LARGEST_SHEET = 2**33
 _BOMB = 2**26, 100
 """Bytes that any file may unpack to, and how many times its size beyond that; spreadsheets reach about 20."""
@@ -86,7 +84,7 @@ class Sheet:
                 f"{file.name}: the sheet {self.sheet!r} is read; others ({others}) are named like {file.name}#{rest[0]}"
             )
         self._header = number
-        names = [_LINE_ENDS.sub(" ", _spelled(value).strip()) for value in row]
+        names = [_LINE_ENDS.sub(" ", "" if value is None else str(value).strip()) for value in row]
         while names and not names[-1]:
             names.pop()
         letter = self._needed.utils.get_column_letter
@@ -292,7 +290,3 @@ def _unescaped(text: str) -> str:
     except UnicodeDecodeError:
         return text
     return text if "\0" in result else result
-
-
-def _spelled(value: object) -> str:
-    return "" if value is None else str(value)
