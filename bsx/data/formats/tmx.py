@@ -128,7 +128,9 @@ class Memory:
                 raise InputError(f"has texts in more than {_MOST} languages", file=file.name, line=unit.line)
         if not names:
             raise InputError("holds no texts", file=file.name)
-        self._source = _matching(said, list(names))
+        key = said.replace("_", "-").lower()  # which language is meant; none if that is not certain
+        alike = [key] if key in names else [one for one in names if key and one.split("-")[0] == key.split("-")[0]]
+        self._source = alike[0] if len(alike) == 1 else ""
         self._names = {key: "source" if key == self._source else name for key, name in names.items()}
         self._id = "tuid" if "id" in self._names.values() else "id"
         self.columns = [self._id, *(["source"] if self._source else [])]
@@ -161,12 +163,3 @@ class Memory:
             if wanted <= there.keys():
                 where = f"{self._file.name}: unit {cells[self._id]} (line {unit.line})"
                 yield Found(where, number, cells | there)
-
-
-def _matching(said: str, languages: Sequence[str]) -> str:
-    """Return which language a memory means by its ``srclang``; nothing if none is meant for certain."""
-    key = said.replace("_", "-").lower()
-    if key in languages:
-        return key
-    alike = [one for one in languages if key and one.partition("-")[0] == key.partition("-")[0]]
-    return alike[0] if len(alike) == 1 else ""
