@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bsx.data.formats.markup import Handler, InlineText, quoted, walk
-from bsx.data.formats.source import Found
+from bsx.data.formats.source import Found, RowSource
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
 from bsx.errors import InputError
 from bsx.support.memory import show_bytes
@@ -212,7 +212,7 @@ def _untranslated(attributes: Mapping[str, str]) -> str:
     return state if state in _UNTRANSLATED else ""
 
 
-class Xliff:
+class Xliff(RowSource):
     """An XLIFF file; see `bsx.data.formats.source.RowSource`.
 
     Columns are ``id``, ``source`` and ``candidate`` (the target), ``document`` if it is made of several files, and
@@ -226,10 +226,6 @@ class Xliff:
     Raises:
         InputError: naming line and column, if it is no XLIFF; or if no segment has a target.
     """
-
-    letters: Mapping[str, str] = {}
-    sheets: Sequence[str] = ()
-    sheet = None
 
     def __init__(self, file: NamedFile) -> None:
         self._file = file

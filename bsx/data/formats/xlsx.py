@@ -8,11 +8,11 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from bsx.data.cells import Spelled, Typed
-from bsx.data.formats.source import A_DOCUMENT, MOST_COLUMNS, Found
+from bsx.data.formats.source import A_DOCUMENT, MOST_COLUMNS, Found, RowSource
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems, may_hold
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.memory import show_bytes
@@ -34,7 +34,7 @@ _CHUNK = 1 << 20
 _SAVE_AGAIN = "open it in a spreadsheet program and save it as .xlsx"
 
 
-class Sheet:
+class Sheet(RowSource):
     """A sheet of a spreadsheet; see `bsx.data.formats.source.RowSource`.
 
     The first row that is not empty holds the names of the columns, whose line breaks count as spaces; empty rows, and
@@ -48,9 +48,6 @@ class Sheet:
     Raises:
         InputError: if it is no spreadsheet, unpacks to more than any has, has no such sheet, or the sheet is empty.
     """
-
-    languages: Mapping[str, str] = {}
-    total: int | None = None
 
     def __init__(self, file: NamedFile) -> None:
         self._file = file
