@@ -43,6 +43,7 @@ class Journal:
 
     Attributes:
         settings: what the run that began the journal noted for those that continue it.
+        is_open: whether blocks can be appended.
 
     Raises:
         InputError: if something of the folder's name is there that bsx did not make.
@@ -54,7 +55,7 @@ class Journal:
         self._header: JsonObject = {}
         self._blocks = 0
         self._lock: BaseFileLock | None = None
-        self._open = False
+        self.is_open = False
         names = []
         ours = self.folder.is_dir() and not self.folder.is_symlink()
         if ours:
@@ -102,7 +103,7 @@ class Journal:
                     "give what it was begun with, delete this folder, or start over without resume",
                     file=self.folder,
                 )
-        self._open = True
+        self.is_open = True
         return True
 
     def start(self, identity: Mapping[str, object], settings: Mapping[str, object]) -> None:
@@ -123,7 +124,7 @@ class Journal:
         self._header = {"identity": dict(identity), "settings": self.settings, "digest": digest}
         with atomic_text(self.folder / _HEADER, own=True) as stream:
             stream.write(json.dumps(self._header, ensure_ascii=False, indent=2) + "\n")
-        self._open = True
+        self.is_open = True
 
     def drop(self) -> None:
         """Remove what another run left.
@@ -164,18 +165,13 @@ class Journal:
                 file.unlink(missing_ok=True)
             self.folder.rmdir()
         self.close()
-        self._header, self._blocks, self._open = {}, 0, False
+        self._header, self._blocks, self.is_open = {}, 0, False
 
     def close(self) -> None:
         """Let go of the journal and leave it where it is."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether blocks can be appended."""
-        return self._open
 
     def _path(self, number: int) -> Path:
         return self.folder / f"block-{number:07d}.npz"
