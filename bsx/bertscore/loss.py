@@ -9,7 +9,7 @@ import torch
 from bsx.data.corpus import as_references
 from bsx.encode.rows import normalise
 from bsx.encode.shared import LayerView
-from bsx.encode.tokenizer import TokenizedText, Tokenizer
+from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
 from bsx.match.greedy import greedy_match
 from bsx.support.arrays import Array, tensor
@@ -88,15 +88,11 @@ def _score_one(
 
     weights = side(~tokenizer.weighs_nothing[reference.ids])
     pool = side(~tokenizer.cannot_match[reference.ids])
-    vectors = _encode(encoding, reference).to(candidate.device)[None]
+    parts: dict[int, Array] = {}
+    for batch, output in encoding.run([span.ids for span in reference.spans]):
+        for row, i in enumerate(batch):
+            parts[i] = normalise(output[0, row, reference.spans[i].positions])
+    # A copy is an ordinary tensor, which autograd can save.
+    vectors = torch.cat([tensor(parts[i]) for i in range(len(parts))]).clone().to(candidate.device)[None]
     scores: torch.Tensor = greedy_match(candidate, vectors, mask.float(), weights.float(), mask.bool(), pool)
     return scores
-
-
-def _encode(encoding: LayerView, text: TokenizedText) -> torch.Tensor:
-    """Return one text's unit vectors (tokens, dim) as an ordinary tensor that autograd can save."""
-    parts: dict[int, Array] = {}
-    for batch, output in encoding.run([span.ids for span in text.spans]):
-        for row, i in enumerate(batch):
-            parts[i] = normalise(output[0, row, text.spans[i].positions])
-    return torch.cat([tensor(parts[i]) for i in range(len(text.spans))]).clone()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import zip_longest
 
 import numpy as np
@@ -16,7 +17,6 @@ from bsx.metrics.paired import paired_scores
 from bsx.metrics.results import MetricScores
 from bsx.metrics.zoo import get_metrics
 from bsx.support.settings import set_fields, settled
-from bsx.support.untyped import Settings
 
 
 @dataclass(frozen=True)
@@ -109,11 +109,8 @@ class CorpusMetric:
         return self  # it holds a model and no state
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _remade, self._made
-
-
-def _remade(metric: str, settings: Settings) -> CorpusMetric:
-    return CorpusMetric(metric, **settings)
+        metric, settings = self._made
+        return partial(CorpusMetric, **settings), (metric,)
 
 
 def _by_segment(references: Sequence[Sequence[str | None]]) -> list[list[str]]:

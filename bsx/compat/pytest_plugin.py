@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,25 +12,8 @@ if TYPE_CHECKING:
     from bsx.encode.session import Encoders
 
 
-class AtLeast(Protocol):
-    """What the fixture is."""
-
-    def __call__(
-        self,
-        bounds: Mapping[str, float],
-        candidates: Texts,
-        references: References | None = None,
-        sources: Texts | None = None,
-        *,
-        model: str | None = None,
-        lang: str | None = None,
-    ) -> dict[str, float]:
-        """Fail the test if texts score worse; return the scores."""
-        ...
-
-
 @pytest.fixture(scope="session")
-def bsx_at_least() -> AtLeast:
+def bsx_at_least() -> Callable[..., dict[str, float]]:
     """Return a function that fails a test if texts score worse than they should; of error rates, that is higher.
 
     Its arguments are the bounds (metric -> score), candidates, and references and sources as the metrics need them, and

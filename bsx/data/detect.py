@@ -42,21 +42,32 @@ class Detection:
         return f"{self.code} ({self.share:.0%} of {self.texts} sampled texts, by length; {sure})"
 
 
-def detect_language(texts: Iterable[str], *, seed: int = 1) -> Detection:
+def detect_language(texts: Iterable[str]) -> Detection:
     """Detect the language of texts, from a random sample of them.
 
     Args:
         texts: usually the references; read once.
-        seed: of the sample.
 
     Raises:
         InputError: if the texts are empty, mixed, or say too little; says what was found.
         MissingExtraError: if py3langid is not installed.
     """
-    identifier = _identifier()
+    identifier = _opened(need("py3langid.langid", "detecting the language, unless lang names it,"))
     if isinstance(texts, str) or not isinstance(texts, Iterable):
         raise InputError(f"texts is a {type(texts).__name__}: give a list of texts")
-    sampled = _sample((text for text in texts if _is_text(text) and text.strip()), SAMPLE, seed)
+    rng = np.random.default_rng(1)
+    sampled: list[str] = []
+    number = 0
+    for text in texts:
+        if not isinstance(text, str):
+            raise InputError(f"one of the texts is {text!r} ({type(text).__name__}), not a text")
+        if not text.strip():
+            continue
+        if number < SAMPLE:
+            sampled.append(text)
+        elif (place := int(rng.integers(number + 1))) < SAMPLE:  # reservoir sampling
+            sampled[place] = text
+        number += 1
     if not sampled:
         raise InputError("the language cannot be detected: there is no text; name it with lang")
     weights: Counter[str] = Counter()
@@ -72,34 +83,6 @@ def detect_language(texts: Iterable[str], *, seed: int = 1) -> Detection:
         result = ", ".join(f"{name} {part:.0%}" for name, part in (shares if share < MINIMUM_SHARE else together)[:3])
         raise InputError(f"the language is not clear from {len(sampled)} sampled texts ({result}): name it with lang")
     return Detection(code, share, probability, len(sampled))
-
-
-def _is_text(text: object) -> bool:
-    if not isinstance(text, str):
-        raise InputError(f"one of the texts is {text!r} ({type(text).__name__}), not a text")
-    return True
-
-
-def identified(text: str) -> tuple[str, float]:
-    """Return the language that a text is taken for, however unclear it is, and how probable it is among all."""
-    code, sure = _identifier().classify(text)
-    return code, float(sure)
-
-
-def _sample(texts: Iterable[str], size: int, seed: int) -> list[str]:
-    """Return a uniform random sample of a stream (reservoir sampling)."""
-    rng = np.random.default_rng(seed)
-    kept: list[str] = []
-    for number, text in enumerate(texts):
-        if number < size:
-            kept.append(text)
-        elif (place := int(rng.integers(number + 1))) < size:
-            kept[place] = text
-    return kept
-
-
-def _identifier() -> Untyped:
-    return _opened(need("py3langid.langid", "detecting the language, unless lang names it,"))
 
 
 @cache

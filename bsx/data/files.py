@@ -126,7 +126,16 @@ class Tables(Table):
             for name, kind in {**read, **dict.fromkeys(keys, text)}.items():
                 if str(kind) != "null" and kind not in found.setdefault(name, []):
                     found[name].append(kind)
-        return {name: _common(found.get(name, [])) for name in self.columns}
+        results: dict[str, object] = {}
+        for name in self.columns:
+            kinds = found.get(name, [])
+            if len(kinds) == 1:
+                results[name] = kinds[0]
+                continue
+            arrow = need("pyarrow", "writing Parquet files")
+            numbers = all(arrow.types.is_integer(kind) or arrow.types.is_floating(kind) for kind in kinds)
+            results[name] = arrow.float64() if kinds and numbers else arrow.string()
+        return results
 
     def rows(self, *needed: str, only: bool = False) -> Iterator[Row]:
         """Yield the rows of all files; see `Table.rows`."""
@@ -135,15 +144,6 @@ class Tables(Table):
             for row in table.rows(*own, only=only and bool(own)):
                 row.update(keys)
                 yield row
-
-
-def _common(kinds: Sequence[object]) -> object:
-    """Return the one Arrow type that holds what several do."""
-    if len(kinds) == 1:
-        return kinds[0]
-    arrow = need("pyarrow", "writing Parquet files")
-    numbers = bool(kinds) and all(arrow.types.is_integer(kind) or arrow.types.is_floating(kind) for kind in kinds)
-    return arrow.float64() if numbers else arrow.string()
 
 
 class TableFile:
@@ -227,10 +227,13 @@ class TableFile:
             if system is not None and system not in systems:
                 systems[system] = None
                 refuse_alike(systems, f"{self.table.name}, column {self._system!r}")
+            references = tuple([text for name in self._references for text in row.texts(name)])
+            if self._references and not references:
+                raise InputError(f"{row.where}: has an empty list of references")
             yield Segment(
                 row.name(self._id) if self._id is not None else str(at),
                 tuple([row.text(name) for name in self.systems]),
-                self._references_of(row),
+                references,
                 row.text(self._source) if self._source else None,
                 row if self._keep_rows else None,
                 system,
@@ -238,9 +241,3 @@ class TableFile:
             )
         if at == 0:
             raise InputError(f"{self.table.name}: has a header but no rows")
-
-    def _references_of(self, row: Row) -> tuple[str, ...]:
-        results = [text for name in self._references for text in row.texts(name)]
-        if self._references and not results:
-            raise InputError(f"{row.where}: has an empty list of references")
-        return tuple(results)

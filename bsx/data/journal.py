@@ -43,6 +43,7 @@ class Journal:
 
     Attributes:
         settings: what the run that began the journal noted for those that continue it.
+        is_open: whether blocks can be appended.
 
     Raises:
         InputError: if something of the folder's name is there that bsx did not make.
@@ -54,19 +55,17 @@ class Journal:
         self._header: JsonObject = {}
         self._blocks = 0
         self._lock: BaseFileLock | None = None
-        self._open = False
-        if os.path.lexists(self.folder) and not self._is_ours():
+        self.is_open = False
+        names = []
+        ours = self.folder.is_dir() and not self.folder.is_symlink()
+        if ours:
+            names = [file.name for file in self.folder.iterdir()]
+        if os.path.lexists(self.folder) and (not ours or (names and {_LOCK, _HEADER}.isdisjoint(names))):
             raise InputError(
                 "is in the way of what the run keeps there, and bsx did not make it: move it, or give "
                 "output another name",
                 file=self.folder,
             )
-
-    def _is_ours(self) -> bool:
-        if self.folder.is_symlink() or not self.folder.is_dir():
-            return False
-        names = [file.name for file in self.folder.iterdir()]
-        return not names or not {_LOCK, _HEADER}.isdisjoint(names)
 
     def exists(self) -> bool:
         """Tell whether an unfinished run left its blocks here."""
@@ -104,7 +103,7 @@ class Journal:
                     "give what it was begun with, delete this folder, or start over without resume",
                     file=self.folder,
                 )
-        self._open = True
+        self.is_open = True
         return True
 
     def start(self, identity: Mapping[str, object], settings: Mapping[str, object]) -> None:
@@ -125,7 +124,7 @@ class Journal:
         self._header = {"identity": dict(identity), "settings": self.settings, "digest": digest}
         with atomic_text(self.folder / _HEADER, own=True) as stream:
             stream.write(json.dumps(self._header, ensure_ascii=False, indent=2) + "\n")
-        self._open = True
+        self.is_open = True
 
     def drop(self) -> None:
         """Remove what another run left.
@@ -166,18 +165,13 @@ class Journal:
                 file.unlink(missing_ok=True)
             self.folder.rmdir()
         self.close()
-        self._header, self._blocks, self._open = {}, 0, False
+        self._header, self._blocks, self.is_open = {}, 0, False
 
     def close(self) -> None:
         """Let go of the journal and leave it where it is."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether blocks can be appended."""
-        return self._open
 
     def _path(self, number: int) -> Path:
         return self.folder / f"block-{number:07d}.npz"

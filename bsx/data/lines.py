@@ -303,9 +303,16 @@ class NamedFile:
             if len(stream.read(_MOST_YAML + 1)) > _MOST_YAML:
                 raise InputError(f"has more than {_MOST_YAML:,} bytes, which no file of facts needs", file=self.name)
         content = self.text()
-        check_seal(content, self.name)
+        first, _, rest = (plain := content.replace("\r\n", "\n")).partition("\n")
+        if _SAYS in first and sealed(rest) != plain:
+            raise InputError(
+                "is damaged or was changed: its sha256 is not the one in line 1; restore it, or remove that line if "
+                "the change is meant",
+                file=self.name,
+            )
         try:
-            if _may_be_deep(content) and _depth(yaml.parse(content, loader)) > _DEEPEST_YAML:
+            may_be_deep = content.count("[") + content.count("{") >= 100 or _DEEP_LINES.search(content) is not None
+            if may_be_deep and _depth(yaml.parse(content, loader)) > _DEEPEST_YAML:
                 # The C loader would end the process.
                 raise InputError(f"is nested more than {_DEEPEST_YAML} levels deep", file=self.name)
             if len(_ALIAS.findall(content)) > _MOST_ALIASES:
@@ -328,11 +335,6 @@ _DEEPEST_YAML = 100
 _MOST_ALIASES = 16
 _ALIAS = re.compile(r"(?:^|[\s\[{,:-])\*[^\s,\]}]", re.MULTILINE)
 _DEEP_LINES = re.compile(r"(?:[-?:]\s+){100}|^ {100}", re.MULTILINE)
-
-
-def _may_be_deep(content: str) -> bool:
-    """Tell cheaply whether a document has what it takes to be nested 100 levels deep."""
-    return content.count("[") + content.count("{") >= 100 or _DEEP_LINES.search(content) is not None
 
 
 @functools.cache
@@ -400,17 +402,3 @@ _SAYS = "# sha256 of the lines below: "
 def sealed(text: str) -> str:
     """Return a text with its seal, a comment, before it."""
     return f"{_SAYS}{hashlib.sha256(text.encode()).hexdigest()}\n{text}"
-
-
-def check_seal(text: str, name: str) -> None:
-    """Refuse a text whose seal is not its own; one without a seal may say anything.
-
-    Raises:
-        InputError: naming the file.
-    """
-    text = text.replace("\r\n", "\n")
-    if _SAYS in text.partition("\n")[0] and sealed(text.partition("\n")[2]) != text:
-        raise InputError(
-            f"{name}: is damaged or was changed: its sha256 is not the one in line 1; restore it, or remove that line "
-            "if the change is meant"
-        )

@@ -56,12 +56,6 @@ def is_table(name: PurePath) -> bool:
     return plain.suffix.lower() in TABLE_FORMATS and not any(part.startswith((".", "_")) for part in name.parts)
 
 
-def _open_table(parts: Sequence[PartFile], data: str) -> Table:
-    if len(parts) == 1 and not parts[0].keys:
-        return Table(data if data == STDIN else parts[0].path, first_line=True)
-    return Tables(parts)
-
-
 @contextlib.contextmanager
 def open_corpus(
     candidates: Sequence[str],
@@ -114,12 +108,24 @@ def open_corpus(
         )
     else:
         _refuse_tables([*candidates, *references, *([source_file] if source_file is not None else [])])
-        _check_files(candidates, references, source_file, wants)
+        if candidates and "reference" in wants and not references:
+            raise InputError("no references: name files of references to compare the candidates with")
+        if not candidates:
+            raise InputError(
+                "nothing to score: name files of candidates and references, or a table with columns candidate and "
+                "reference"
+            )
+        if not references and source_file is None:
+            raise InputError("nothing to compare candidates with: name a file of sources")
     named = [*candidates, *references, *(name for name in (data, source_file) if name is not None)]
     if named.count("-") > 1:
         raise InputError("only one file can be standard input (-)")
     if data is not None:
-        table = _open_table(table_parts(data), data)
+        parts = table_parts(data)
+        if len(parts) == 1 and not parts[0].keys:
+            table = Table(data if data == STDIN else parts[0].path, first_line=True)
+        else:
+            table = Tables(parts)
         columns, name = table.columns, table.name
         if "source" in wants and source_column is None and "source" in columns:
             source_column = "source"
@@ -167,19 +173,6 @@ def _refuse_tables(names: Sequence[str]) -> None:
             raise InputError(
                 f"is a table ({kind}), no text a line: name it alone, as in bsx score {name} {how}", file=name
             )
-
-
-def _check_files(
-    candidates: Sequence[str], references: Sequence[str], source: str | None, wants: frozenset[str]
-) -> None:
-    if candidates and "reference" in wants and not references:
-        raise InputError("no references: name files of references to compare the candidates with")
-    if not candidates:
-        raise InputError(
-            "nothing to score: name files of candidates and references, or a table with columns candidate and reference"
-        )
-    if not references and source is None:
-        raise InputError("nothing to compare candidates with: name a file of sources")
 
 
 def _usual(name: str, columns: Sequence[str], file: str) -> list[str]:

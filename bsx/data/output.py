@@ -89,7 +89,8 @@ class Commit:
             with self._named():
                 if error is None:
                     self._complete()
-                elif isinstance(error, OSError) and error.errno in NO_ROOM and error.filename in self._ours():
+                ours = (None, *map(str, self._temporary.values()))
+                if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename in ours:
                     raise error
         finally:
             self._held.close()
@@ -125,9 +126,6 @@ class Commit:
                 with contextlib.suppress(OSError), file.open("rb") as stream:
                     if _locked(stream):
                         file.unlink()
-
-    def _ours(self) -> set[str | None]:
-        return {None, *map(str, self._temporary.values())}
 
     @contextlib.contextmanager
     def _named(self, what: str = "cannot be written") -> Iterator[None]:
@@ -306,7 +304,12 @@ class ScoreTable:
         """Append one row; the first one sets the columns."""
         if self._columns is None:
             self._columns = list(row)
-            self._start(row)
+            if self._kind == ".xlsx":
+                self._writer.begin("scores", self._columns)
+            elif self._kind == ".tsv":
+                self._stream.write("\t".join(row) + "\n")
+            elif self._kind == ".csv":
+                self._write_csv(row)
         if self._kind == ".jsonl":
             self._stream.write(spelled_json(row | _rounded(row)) + "\n")
         elif self._kind == ".xlsx":
@@ -320,14 +323,6 @@ class ScoreTable:
             self._pending.append({_encodable(name): _encodable(value) for name, value in row.items()})
             if len(self._pending) >= 65_536:
                 self._flush()
-
-    def _start(self, row: dict[str, object]) -> None:
-        if self._kind == ".xlsx":
-            self._writer.begin("scores", list(row))
-        elif self._kind == ".tsv":
-            self._stream.write("\t".join(row) + "\n")
-        elif self._kind == ".csv":
-            self._write_csv(row)
 
     def _write_csv(self, fields: Iterable[str]) -> None:
         row = list(fields)

@@ -33,13 +33,12 @@ def beside_entry(file: Path) -> Path:
 
 def digests(pairs: Pairs) -> Digests:
     """Return eight bytes for each pair of texts (pairs,), whatever their case, white space and Unicode form."""
-    return np.array([_digest(*pair) for pair in pairs], dtype=np.int64)
-
-
-def _digest(candidate: str, other: str) -> int:
-    whole = "\x1f".join(" ".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in (candidate, other))
-    state = blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=8)
-    return int.from_bytes(state.digest(), "little", signed=True)
+    results = []
+    for pair in pairs:
+        whole = "\x1f".join(" ".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in pair)
+        state = blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=8)
+        results.append(int.from_bytes(state.digest(), "little", signed=True))
+    return np.array(results, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,11 +104,8 @@ def scored_columns(file: str | Path, columns: Sequence[str]) -> list[str]:
 
 def control_columns(file: str | Path, columns: Sequence[str]) -> list[str]:
     """Return those of a table's columns that are known to hold controls."""
-    return [
-        name
-        for name in dict.fromkeys(entry.metric for entry in known_metrics(file) if entry.control)
-        if name in columns
-    ]
+    known = dict.fromkeys(entry.metric for entry in known_metrics(file) if entry.control)
+    return [name for name in known if name in columns]
 
 
 def factor_columns(file: str | Path, columns: Sequence[str]) -> list[str]:

@@ -18,8 +18,7 @@ import numpy as np
 
 from bsx.data import cells
 from bsx.data.cells import Spelled
-from bsx.data.formats.opening import open_source
-from bsx.data.formats.source import INSTEAD, MOST_COLUMNS, OFFICE, RowSource, kind_of
+from bsx.data.formats.source import INSTEAD, MOST_COLUMNS, OFFICE, SHEETS, XLIFF, RowSource, kind_of
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
 from bsx.data.run import tell
 from bsx.errors import InputError, UnknownNameError
@@ -170,10 +169,11 @@ class Table:
         self._header = None if header is None else list(header)
         self._first_line = first_line
         if self._kind in OFFICE:
-            self.source = open_source(self._kind, self.file)
+            self.source = self._open_source()
             self.languages, self.notes = self.source.languages, self.source.notes
         elif self._kind == ".csv":
-            self._separator = self._csv_separator()
+            first = next(self.file.lines(), "")  # a comma divides the fields if there is one, or else what is there
+            self._separator = max(";\t", key=first.count) if "," not in first and (set(first) & set(";\t")) else ","
         self.columns = self._columns()
         if len(self.columns) > MOST_COLUMNS:
             raise InputError(
@@ -190,6 +190,21 @@ class Table:
         for note in self.notes:
             tell(note)
 
+    def _open_source(self) -> RowSource:
+        if self._kind in SHEETS:
+            from bsx.data.formats.xlsx import Sheet
+
+            return Sheet(self.file)
+        if self.file.sheet is not None:
+            raise InputError("only spreadsheets (.xlsx) have sheets to name after a #", file=self.name)
+        if self._kind in XLIFF:
+            from bsx.data.formats.xliff import Xliff
+
+            return Xliff(self.file)
+        from bsx.data.formats.tmx import Memory
+
+        return Memory(self.file)
+
     def _format(self) -> str:
         if self.file.suffix in TABLE_FORMATS:
             return self.file.suffix
@@ -203,13 +218,6 @@ class Table:
         if self.file.suffix in INSTEAD:
             raise InputError(f"is in a format that is not read: {INSTEAD[self.file.suffix]}", file=self.name)
         raise InputError(f"cannot tell the format; the name must end in {', '.join(TABLE_FORMATS)}", file=self.name)
-
-    def _csv_separator(self) -> str:
-        """Return what divides the fields of a CSV file, by its first line."""
-        first = next(self.file.lines(), "")
-        if "," in first:
-            return ","
-        return max(";\t", key=first.count) if ";" in first or "\t" in first else ","
 
     def _columns(self) -> list[str]:
         if self._header is not None:
@@ -327,7 +335,8 @@ class Table:
                 continue
             try:
                 row = _JSON.decode(line)
-                unfit = next(_unfit(row), None) if "\\u" in line or _nested(line) else None
+                nested = line.count("[") + line.count("{") > _DEEPEST
+                unfit = next(_unfit(row), None) if "\\u" in line or nested else None
             except (ValueError, RecursionError) as error:
                 problems.report(f"{where} is not JSON ({error})")
                 continue
@@ -401,10 +410,6 @@ def _object(pairs: list[tuple[str, object]]) -> Cells:
 
 _JSON = json.JSONDecoder(parse_int=_whole, parse_float=_decimal, parse_constant=Spelled, object_pairs_hook=_object)
 _DEEPEST = 64
-
-
-def _nested(line: str) -> bool:
-    return line.count("[") + line.count("{") > _DEEPEST
 
 
 def _unfit(value: object, depth: int = 0) -> Iterator[str]:

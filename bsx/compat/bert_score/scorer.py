@@ -176,14 +176,8 @@ class BERTScorer:
     @property
     def hash(self) -> str:
         """Bert-score's line of settings; ``verbose`` prints bsx's signature, which says more."""
-        return get_hash(
-            self.model_type,
-            self.num_layers,
-            self.idf,
-            self.rescale_with_baseline,
-            self.use_custom_baseline,
-            self.use_fast_tokenizer,
-        )
+        rescaled = self.rescale_with_baseline, self.use_custom_baseline
+        return get_hash(self.model_type, self.num_layers, self.idf, *rescaled, self.use_fast_tokenizer)
 
     def compute_idf(self, sents: Sequence[str]) -> None:
         """Count the idf weights on texts."""

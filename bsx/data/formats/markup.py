@@ -218,8 +218,13 @@ class InlineText:
         """Take the start of an inline tag."""
         if self._codes or local in _CODE or (local == "mrk" and attributes.get("mtype") in _DELETED):
             if not self._codes:
-                self._instead = self._stands_for(attributes)
-                self._native = []
+                self._instead, self._native = " ", []
+                if (
+                    "lb" not in (attributes.get("ctype"), attributes.get("type"))
+                    and attributes.get("subType") != "xlf:lb"
+                ):
+                    equivalent = attributes.get("equiv-text") or attributes.get("equiv") or ""
+                    self._instead = _plain(equivalent, attributes.get("disp", ""))
             self._codes.append(local)
         elif local == "mrk":
             self._marks.append(self._key)
@@ -227,7 +232,9 @@ class InlineText:
                 self._key = attributes.get("mid", "")
                 self._pieces.setdefault(self._key, [])
         elif local == "cp":
-            self._add(_character(attributes.get("hex", "")))
+            code = attributes.get("hex", "")  # a character that XML cannot hold, by its number
+            number = int(code, 16) if re.fullmatch("[0-9A-Fa-f]{1,6}", code) else 0
+            self._add(chr(number) if 0 < number < 0xD800 else "")
         elif local == "pc":
             self._add(_plain(attributes.get("equivStart", ""), attributes.get("dispStart", "")))
             self._ends.append(_plain(attributes.get("equivEnd", ""), attributes.get("dispEnd", "")))
@@ -253,11 +260,6 @@ class InlineText:
     def _add(self, text: str) -> None:
         self._pieces[self._key].append(text)
 
-    def _stands_for(self, attributes: Mapping[str, str]) -> str:
-        if "lb" in (attributes.get("ctype"), attributes.get("type")) or attributes.get("subType") == "xlf:lb":
-            return " "
-        return _plain(attributes.get("equiv-text") or attributes.get("equiv") or "", attributes.get("disp", ""))
-
     def whole(self) -> str:
         """Return all text, in order where it is not divided."""
         return self._trimmed("".join(text for pieces in self._pieces.values() for text in pieces))
@@ -271,12 +273,6 @@ class InlineText:
             return text
         plain = "  " not in text and "\n" not in text and "\t" not in text and "\r" not in text  # as nearly all are
         return (text if plain else XML_SPACE.sub(" ", text)).strip(" ")
-
-
-def _character(code: str) -> str:
-    """Return a character that XML cannot hold, by its number."""
-    number = int(code, 16) if re.fullmatch("[0-9A-Fa-f]{1,6}", code) else 0
-    return chr(number) if 0 < number < 0xD800 else ""
 
 
 def _plain(text: str, shown: str) -> str:

@@ -6,7 +6,7 @@ import datetime
 import itertools
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
@@ -114,16 +114,15 @@ def preview(path: Path | str, rows: int = 20) -> Preview:
     try:
         file = NamedFile(path)
         suffix = file.suffix
-        if suffix not in TABLE_FORMATS and (suffix in ("", ".txt", ".text") or _is_lines(suffix)):
+        # Of texts a line, or such in some language: .de, .en-gb
+        of_lines = suffix in ("", ".txt", ".text") or (
+            re.fullmatch(r"\.[a-z]{2,3}([-_][a-z]{2,4})?", suffix) and suffix not in _NOT_A_LANGUAGE
+        )
+        if suffix not in TABLE_FORMATS and of_lines:
             return _of_lines(file, rows)
         return _of_table(Table(file, problems, first_line=True), rows, problems)
     except BsxError as error:
         return Preview(str(path), suffix, problems=(*problems.found, str(error)))
-
-
-def _is_lines(suffix: str) -> bool:
-    """Tell whether a file's ending is that of texts a line in some language, such as ``.de`` or ``.en-gb``."""
-    return re.fullmatch(r"\.[a-z]{2,3}([-_][a-z]{2,4})?", suffix) is not None and suffix not in _NOT_A_LANGUAGE
 
 
 _NOT_A_LANGUAGE = frozenset(
@@ -143,7 +142,12 @@ def _of_lines(file: NamedFile, rows: int) -> Preview:
 
 
 def _of_table(table: Table, rows: int, problems: Problems) -> Preview:
-    found = _some(table.rows(), max(rows, _SAMPLE), problems)
+    found: list[dict[str, object]] = []
+    with problems:  # what ends the reading is one more problem
+        for row in table.rows():
+            found.append(row)
+            if len(found) + len(problems.found) >= max(rows, _SAMPLE):
+                break
     values = {name: [row.get(name) for row in found] for name in table.columns}
     columns = _columns(table, values)
     source = table.source
@@ -163,17 +167,6 @@ def _of_table(table: Table, rows: int, problems: Problems) -> Preview:
         tuple(table.notes),
         tuple(problems.found),
     )
-
-
-def _some(rows: Iterable[dict[str, object]], most: int, problems: Problems) -> list[dict[str, object]]:
-    """Return the first rows; what ends the reading is one more problem."""
-    found: list[dict[str, object]] = []
-    with problems:
-        for row in rows:
-            found.append(row)
-            if len(found) + len(problems.found) >= most:
-                break
-    return found
 
 
 def _columns(table: Table, values: dict[str, list[object]]) -> tuple[PreviewColumn, ...]:
@@ -271,10 +264,7 @@ def _language(texts: Iterable[str], said: str | None) -> tuple[str | None, bool]
     from bsx.data.detect import detect_language
 
     try:
-        return detect_language(itertools.islice(_worded(texts), _SAMPLE)).code, True
+        worded = (text[:1000] for text in texts if any(map(str.isalpha, text)))
+        return detect_language(itertools.islice(worded, _SAMPLE)).code, True
     except (InputError, MissingExtraError):  # too little, mixed, or no texts
         return None, False
-
-
-def _worded(texts: Iterable[str]) -> Iterator[str]:
-    return (text[:1000] for text in texts if any(map(str.isalpha, text)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from bsx.data.lines import NamedFile, Problems
 
@@ -39,7 +39,7 @@ class Found(NamedTuple):
     cells: dict[str, object]
 
 
-class RowSource(Protocol):
+class RowSource:
     """A file with named columns.
 
     Attributes:
@@ -52,24 +52,17 @@ class RowSource(Protocol):
         total: how many rows it has, where that is known.
     """
 
-    @property
-    def columns(self) -> list[str]: ...  # noqa: D102 - the docstring above says it
-    @property
-    def languages(self) -> Mapping[str, str]: ...  # noqa: D102
-    @property
-    def notes(self) -> Sequence[str]: ...  # noqa: D102
-    @property
-    def letters(self) -> Mapping[str, str]: ...  # noqa: D102
-    @property
-    def sheets(self) -> Sequence[str]: ...  # noqa: D102
-    @property
-    def sheet(self) -> str | None: ...  # noqa: D102
-    @property
-    def total(self) -> int | None: ...  # noqa: D102
+    columns: list[str]
+    languages: Mapping[str, str] = {}
+    notes: Sequence[str] = ()
+    letters: Mapping[str, str] = {}
+    sheets: Sequence[str] = ()
+    sheet: str | None = None
+    total: int | None = None
 
     def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Found]:
         """Yield the rows; ``needed`` are the columns that will be read, none for all."""
-        ...
+        raise NotImplementedError
 
 
 def kind_of(file: NamedFile) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bsx.data.formats.markup import Handler, InlineText, language_of, quoted, walk
-from bsx.data.formats.source import Found
+from bsx.data.formats.source import Found, RowSource
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
 from bsx.errors import InputError
 from bsx.support.memory import show_bytes
@@ -93,7 +93,7 @@ class _Units(Handler[Unit]):
                 raise self.refuse(f"unit {quoted(self._name)} is longer than {show_bytes(LONGEST_LINE)}")
 
 
-class Memory:
+class Memory(RowSource):
     """A translation memory; see `bsx.data.formats.source.RowSource`.
 
     Columns are ``id`` (``tuid`` where Indonesian takes that name) and one for each language, named as the file names
@@ -107,9 +107,7 @@ class Memory:
         InputError: naming line and column, if it is no TMX; or if it holds no texts.
     """
 
-    letters: Mapping[str, str] = {}
-    sheets: Sequence[str] = ()
-    sheet = None
+    total: int
 
     def __init__(self, file: NamedFile) -> None:
         self._file = file
@@ -128,13 +126,15 @@ class Memory:
                 raise InputError(f"has texts in more than {_MOST} languages", file=file.name, line=unit.line)
         if not names:
             raise InputError("holds no texts", file=file.name)
-        self._source = _matching(said, list(names))
+        key = said.replace("_", "-").lower()  # which language is meant; none if that is not certain
+        alike = [key] if key in names else [one for one in names if key and one.split("-")[0] == key.split("-")[0]]
+        self._source = alike[0] if len(alike) == 1 else ""
         self._names = {key: "source" if key == self._source else name for key, name in names.items()}
         self._id = "tuid" if "id" in self._names.values() else "id"
         self.columns = [self._id, *(["source"] if self._source else [])]
         self.columns += [name for key, name in self._names.items() if key != self._source]
         self.languages = {self._names[key]: names[key] for key in names}
-        self.notes = [self._told(said)]
+        self.notes: list[str] = [self._told(said)]
         if again:
             more = "text of a unit's language is" if again == 1 else "texts of a unit's language are"
             self.notes.append(f"{file.name}: {again:,} further {more} left out")
@@ -161,12 +161,3 @@ class Memory:
             if wanted <= there.keys():
                 where = f"{self._file.name}: unit {cells[self._id]} (line {unit.line})"
                 yield Found(where, number, cells | there)
-
-
-def _matching(said: str, languages: Sequence[str]) -> str:
-    """Return which language a memory means by its ``srclang``; nothing if none is meant for certain."""
-    key = said.replace("_", "-").lower()
-    if key in languages:
-        return key
-    alike = [one for one in languages if key and one.partition("-")[0] == key.partition("-")[0]]
-    return alike[0] if len(alike) == 1 else ""

@@ -12,6 +12,7 @@ import re
 import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from string import ascii_uppercase
 from types import TracebackType
 from typing import IO
 from xml.sax.saxutils import escape
@@ -110,7 +111,10 @@ class Workbook:
         self._end_sheet()
         self._titles.append(self._free(title))
         self._columns = list(columns)
-        self._letters = list(itertools.islice(_letters(), len(columns)))
+        letters = (
+            "".join(several) for size in (1, 2, 3) for several in itertools.product(ascii_uppercase, repeat=size)
+        )
+        self._letters = list(itertools.islice(letters, len(columns)))
         self._sheet = self._archive.open(_member(f"xl/worksheets/sheet{len(self._titles)}.xml"), "w")
         self._row = self._size = 0
         self._write(
@@ -181,7 +185,10 @@ class Workbook:
         taken = {one.lower() for one in self._titles}
         for number in itertools.count(1):
             end = f" ({number})" if number > 1 else ""
-            result = f"{_short(plain, LONGEST_TITLE - len(end))}{end}"
+            start = plain
+            while len(start.encode("utf-16-le")) // 2 > LONGEST_TITLE - len(end):
+                start = start[:-1]
+            result = f"{start.strip()}{end}"
             if result.lower() not in taken and result.lower() != "history":
                 return result
         raise AssertionError
@@ -223,11 +230,6 @@ def _relations(links: Iterable[tuple[str, str, str]]) -> str:
     return f'<Relationships xmlns="{_OFFICE}package/2006/relationships">{inner}</Relationships>'
 
 
-def _letters() -> Iterable[str]:
-    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    return ("".join(letters) for size in (1, 2, 3) for letters in itertools.product(alphabet, repeat=size))
-
-
 def _number(value: float) -> str | None:
     """Return a number as a sheet holds it; None for one that it cannot hold."""
     if isinstance(value, Spelled):
@@ -254,10 +256,3 @@ def _day(value: datetime.date) -> str | None:
 
 def _encodable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _short(text: str, units: int) -> str:
-    """Return as much of the start of a text as fits, in units of UTF-16."""
-    while len(text.encode("utf-16-le")) // 2 > units:
-        text = text[:-1]
-    return text.strip()

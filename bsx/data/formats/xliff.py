@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bsx.data.formats.markup import Handler, InlineText, quoted, walk
-from bsx.data.formats.source import Found
+from bsx.data.formats.source import Found, RowSource
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
 from bsx.errors import InputError
 from bsx.support.memory import show_bytes
@@ -112,9 +112,6 @@ class _Units(Handler[Translated]):
         ):
             self._note = []
 
-    def _of_unit(self) -> bool:
-        return self.parent() == "trans-unit" or (self.parent(), self.parent(2)) == ("notes", "unit")
-
     def _root(self, space: str, local: str, attributes: Mapping[str, str]) -> None:
         version = space.removeprefix(_SPACE) if space else attributes.get("version", "")
         if local != "xliff" or (space and not space.startswith(_SPACE)):
@@ -165,7 +162,18 @@ class _Units(Handler[Translated]):
 
     def _finish_unit(self, local: str) -> None:
         note = " ".join(filter(None, self._notes))
-        pieces = list(self._of_one() if local == "trans-unit" else self._of_several())
+        pieces: list[tuple[str, str, str, str | None]] = [
+            (
+                name or str(number),
+                state,
+                each["source"].whole(),
+                each["target"].whole() or None if "target" in each else None,
+            )
+            for number, (name, state, each) in enumerate(self._parts, start=1)
+            if "source" in each
+        ]
+        if local == "trans-unit":
+            pieces = list(self._of_one())
         for part, state, source, target in pieces:
             place = part if len(pieces) > 1 else ""
             self.found.append(
@@ -198,23 +206,13 @@ class _Units(Handler[Translated]):
                 return
         yield "", self._state, source.whole(), (target.whole() or None) if target is not None else None
 
-    def _of_several(self) -> Iterator[tuple[str, str, str, str | None]]:
-        for number, (name, state, texts) in enumerate(self._parts, start=1):
-            if "source" in texts:
-                target = texts["target"].whole() if "target" in texts else ""
-                yield name or str(number), state, texts["source"].whole(), target or None
-
 
 def _untranslated(attributes: Mapping[str, str]) -> str:
     state = attributes.get("state", "")
     return state if state in _UNTRANSLATED else ""
 
 
-def _said(why: tuple[str, str], count: int, states: Iterable[str]) -> str:
-    return why[count > 1].format(" or ".join(sorted(states)))
-
-
-class Xliff:
+class Xliff(RowSource):
     """An XLIFF file; see `bsx.data.formats.source.RowSource`.
 
     Columns are ``id``, ``source`` and ``candidate`` (the target), ``document`` if it is made of several files, and
@@ -228,10 +226,6 @@ class Xliff:
     Raises:
         InputError: naming line and column, if it is no XLIFF; or if no segment has a target.
     """
-
-    letters: Mapping[str, str] = {}
-    sheets: Sequence[str] = ()
-    sheet = None
 
     def __init__(self, file: NamedFile) -> None:
         self._file = file
@@ -254,8 +248,9 @@ class Xliff:
                 states[why is None].add(segment.state)
                 drafts += why is None
         self.total = segments - left.total()
+        copied = " or ".join(sorted(states[False]))
         lacks = [
-            f"{left[why]:,} {f'of {segments:,} segments ' if at == 0 else ''}{_said(why, left[why], states[False])}"
+            f"{left[why]:,} {f'of {segments:,} segments ' if at == 0 else ''}{why[left[why] > 1].format(copied)}"
             for at, why in enumerate(why for why in (_NO_TARGET, _COPY, _FIXED) if left[why])
         ]
         if not self.total:

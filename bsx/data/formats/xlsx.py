@@ -8,11 +8,11 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from bsx.data.cells import Spelled, Typed
-from bsx.data.formats.source import A_DOCUMENT, MOST_COLUMNS, Found
+from bsx.data.formats.source import A_DOCUMENT, MOST_COLUMNS, Found, RowSource
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems, may_hold
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.memory import show_bytes
@@ -21,8 +21,6 @@ from bsx.support.optional import need
 from bsx.support.untyped import Untyped, blaming
 
 MOST_ROWS = 1_048_576
-LONGEST_CELL = 32_767
-"""Characters of a cell, as UTF-16 counts them."""
 _LARGEST_SHEET = 2**33
 _BOMB = 2**26, 100
 """Bytes that any file may unpack to, and how many times its size beyond that; spreadsheets reach about 20."""
@@ -36,7 +34,7 @@ _CHUNK = 1 << 20
 _SAVE_AGAIN = "open it in a spreadsheet program and save it as .xlsx"
 
 
-class Sheet:
+class Sheet(RowSource):
     """A sheet of a spreadsheet; see `bsx.data.formats.source.RowSource`.
 
     The first row that is not empty holds the names of the columns, whose line breaks count as spaces; empty rows, and
@@ -50,9 +48,6 @@ class Sheet:
     Raises:
         InputError: if it is no spreadsheet, unpacks to more than any has, has no such sheet, or the sheet is empty.
     """
-
-    languages: Mapping[str, str] = {}
-    total: int | None = None
 
     def __init__(self, file: NamedFile) -> None:
         self._file = file
@@ -86,7 +81,7 @@ class Sheet:
                 f"{file.name}: the sheet {self.sheet!r} is read; others ({others}) are named like {file.name}#{rest[0]}"
             )
         self._header = number
-        names = [_LINE_ENDS.sub(" ", _spelled(value).strip()) for value in row]
+        names = [_LINE_ENDS.sub(" ", "" if value is None else str(value).strip()) for value in row]
         while names and not names[-1]:
             names.pop()
         letter = self._needed.utils.get_column_letter
@@ -292,7 +287,3 @@ def _unescaped(text: str) -> str:
     except UnicodeDecodeError:
         return text
     return text if "\0" in result else result
-
-
-def _spelled(value: object) -> str:
-    return "" if value is None else str(value)
