@@ -85,7 +85,13 @@ def linearity_checks(
     questions["interactions"] = {f"{a}:{b}": base[a] * base[b] for a, b in combinations(base, 2)}
     results = {}
     for name, candidates in questions.items():
-        added = _independent(base, candidates)
+        columns, added = [np.ones(len(y)), *base.values()], []
+        for term, column in candidates.items():  # those that nothing before them determines
+            design = np.column_stack(columns)
+            rest = column - design @ np.linalg.lstsq(design, column, rcond=None)[0]
+            if np.linalg.norm(rest) > 1e-7 * np.linalg.norm(column):
+                columns.append(column)
+                added.append(term)
         if added:
             terms = {**base, **{term: candidates[term] for term in added}}
             results[name] = nested(name, y, terms, list(base), added, errors, True)
@@ -137,19 +143,6 @@ def nested(
         coef={term: float(full.coef[i]) for term, i in zip(added, places, strict=True)},
         term_p={term: float(full.p[i]) for term, i in zip(added, places, strict=True)},
     )
-
-
-def _independent(base: Mapping[str, Array], candidates: Mapping[str, Array]) -> list[str]:
-    """Return the candidates that neither an intercept, nor the base, nor the candidates before them determine."""
-    columns = [np.ones(len(next(iter(base.values())))), *base.values()]
-    kept = []
-    for name, column in candidates.items():
-        design = np.column_stack(columns)
-        rest = column - design @ np.linalg.lstsq(design, column, rcond=None)[0]
-        if np.linalg.norm(rest) > 1e-7 * np.linalg.norm(column):
-            columns.append(column)
-            kept.append(name)
-    return kept
 
 
 def _refuse_collinear(terms: Mapping[str, Array]) -> None:

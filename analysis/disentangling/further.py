@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from bsx.analysis.disentangling.noise import corrected, cronbach, reference, stated
-from bsx.analysis.disentangling.result import DisentangleResult, Reliability
+from bsx.analysis.disentangling.result import DisentangleResult, Reliability, Variant
 from bsx.analysis.disentangling.settings import DisentangleSettings
 from bsx.analysis.disentangling.standard_errors import SEGMENTS, Errors, complete_rows
-from bsx.analysis.disentangling.variants import make_variant, random_effects
+from bsx.analysis.disentangling.variants import make_variant
 from bsx.analysis.disentangling.within import simpson, within
 from bsx.analysis.stats.regression import refuse_collinear
 from bsx.data import cells
@@ -138,7 +138,8 @@ def answered(
         pairs = list(table["lp"])
         return [f"{pairs[i]}\t{label}" for i, label in zip(rows, own, strict=True)]
 
-    notices, variants = list(result.warnings), []
+    notices = list(result.warnings)
+    variants: list[Variant] = []
     measured = {name: values[rows] for name, values in lengths(table).items()}
     if measured:
         shares = mostly_length({name: columns[name] for name in factors}, measured)
@@ -159,18 +160,8 @@ def answered(
         figures = (found.coef, found.se, reference(defined), settings)
         variants.append(make_variant("errors-in-variables", what, metrics, factors, *figures, r2=found.r2))
 
-    searched: dict[str, Labels] = {}
-    if settings.group is not None:
-        searched[settings.group] = labels[settings.group]
-        places, fits = {}, {}
-        for name in result.groups:
-            places[name] = np.flatnonzero([label == name for label in labels[settings.group]])
-            part = {column: columns[column][places[name]] for column in (*metrics, *factors)}
-            own_y, own_x = (standardised(part, names) for names in (metrics, factors))
-            own = errors.of(places[name]).defined_for(own_x, intercept=settings.intercept)
-            fits[name] = [own.fit(column, own_x, intercept=settings.intercept) for column in own_y.T]
-        variants += random_effects(metrics, factors, settings.group, fits, places, errors, settings)
-
+    variants += result.variants
+    searched: dict[str, Labels] = {} if settings.group is None else {settings.group: labels[settings.group]}
     for names in (SEGMENTS, (SYSTEM,)):
         for name in (name for name in names if name in present and name not in searched):
             own_levels = levels(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 
@@ -23,14 +23,13 @@ from bsx.analysis.disentangling.settings import (
 )
 from bsx.analysis.disentangling.standard_errors import BINDING, CROSSED, SEGMENTS, TEXTS
 from bsx.catalog.languages import language_code
-from bsx.data.columns import Labels, TableLike, read_columns
+from bsx.data.columns import TableLike, read_columns
 from bsx.data.documents import DOCUMENTS, refuse_single, seem_together
 from bsx.data.long import SYSTEM, together
 from bsx.data.sidecar import factor_columns, known_signatures, scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.tables import FORMATS, ComputedScores, DocumentColumn, TableSettings, Watched, score_table
-from bsx.support.checks import Array
 from bsx.support.settings import Option, part, settled
 
 
@@ -162,8 +161,13 @@ def read_regression(settings: DisentangleRun) -> Regression:
     told = next((name for name in (document, *DOCUMENTS) if name is not None and name in table), None)
     if told is not None and (document is not None or (settings.cluster is None and any(table[told]))):
         refuse_single(list(map(str, table[told])), told, opened.name)
-    kept = _into(table["lp"], language_code(str(lang)), opened.name) if lp is not None else None
-    if kept is not None:
+    kept = None
+    if lp is not None:
+        into = language_code(str(lang))
+        kept = [i for i, pair in enumerate(table["lp"]) if str(pair).rpartition("-")[2] == into]
+        if not kept:
+            pairs = ", ".join(sorted(set(map(str, table["lp"]))))
+            raise InputError(f"no row of column 'lp' goes into {into}; there are {pairs}", file=opened.name)
         table = {
             name: [column[i] for i in kept] if isinstance(column, list) else column[kept]
             for name, column in table.items()
@@ -172,20 +176,14 @@ def read_regression(settings: DisentangleRun) -> Regression:
     table |= scores.values
     signatures = known_signatures(opened.name, [*columns, *factors]) | scores.signatures
     columns, notes = [*columns, *scores.values], list(scores.notes)
-    if not any(name in table for name in DOCUMENTS) and settings.cluster is None:
-        notes += _seem_together(table, next(iter(columns)))
+    named_segment = next((name for name in SEGMENTS if name in table), None)
+    if named_segment and not any(name in table for name in DOCUMENTS) and settings.cluster is None:
+        scored = np.asarray(table[columns[0]], dtype=np.float64)
+        note = seem_together(list(map(str, table[named_segment])), scored)
+        notes += [note] if note else []
     if system is not None and system not in (group, *settings.within):
         notes += together(list(map(str, table[system])), system, f"group {system} fits each by itself")
     return Regression(settings, columns, factors, table, signatures, tuple(notes))
-
-
-def _seem_together(table: Mapping[str, Array | Labels], metric: str) -> list[str]:
-    """Return a note if segments seem to come from documents."""
-    name = next((name for name in SEGMENTS if name in table), None)
-    if name is None:
-        return []
-    said = seem_together(list(map(str, table[name])), np.asarray(table[metric], dtype=np.float64))
-    return [said] if said else []
 
 
 @settled(DisentangleRun)
@@ -201,13 +199,3 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
         InputError: for a table that cannot be used, or a metric to compare that is not there.
     """
     return read_regression(settings).result()
-
-
-def _into(pairs: Sequence[str] | Array | Labels, lang: str, file: str) -> list[int]:
-    """Return the rows whose language pair goes into a language."""
-    kept = [i for i, pair in enumerate(pairs) if str(pair).rpartition("-")[2] == lang]
-    if not kept:
-        raise InputError(
-            f"no row of column 'lp' goes into {lang}; there are {', '.join(sorted(set(map(str, pairs))))}", file=file
-        )
-    return kept
