@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from bsx.analysis.disentangling.checks import Residuals
 from bsx.analysis.disentangling.result import (
     COOK_LIMIT,
     FEW_DEGREES,
@@ -40,7 +39,6 @@ from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
 from bsx.analysis.stats.equivalence import verdict
-from bsx.support.optional import need
 from bsx.support.result import Notice
 
 _ERRORS = {"classic": "classic", "hc3": "HC3", "cluster": "cluster-robust"}
@@ -128,41 +126,6 @@ def _compared(result: CoefficientComparison) -> TablePart:
         heads += ["p of equivalence", "verdict"]
         note += " " + EQUIVALENT.format(f"{result.margin:g}")
     return table(caption, heads, rows, note=note)
-
-
-@presents(Residuals)
-def unexplained(result: Residuals) -> Iterator[Part]:
-    """Yield the largest, and four views: over fitted values, compared with the normal, their spread, and leverage."""
-    normal = need("scipy.stats", "drawing residuals").norm
-    n = len(result.scaled)
-    expected = normal.ppf((np.arange(1, n + 1) - 0.5) / n)
-    low, high = float(expected[0]), float(expected[-1])
-    root = np.sqrt(np.abs(result.scaled))
-    views = (
-        ("a bend: not linear", result.fitted, result.residuals, "fitted (sd)", "residual (sd)"),
-        ("off the line: not normal", expected, np.sort(result.scaled), "normal quantile", "standardised residual"),
-        ("a slope: uneven spread", result.fitted, root, "fitted (sd)", "√|standardised residual|"),
-        ("far right and far from 0: decides much", result.leverage, result.scaled, "leverage", "standardised residual"),
-    )
-    panels = []
-    for title, x, y, across, up in views:
-        line = [(low, low), (high, high)] if across == "normal quantile" else ()
-        points = list(zip(x.tolist(), y.tolist(), strict=True))
-        panels.append((title, charts.scatter(points, alt=f"{up} by {across}: {title}.", x=across, y=up, line=line)))
-    title = f"Residuals of {result.metric}"
-    furthest = int(np.argmax(np.abs(result.scaled)))
-    cells = [text(result.metric), number(float(result.scaled[furthest]), 2), number(float(result.leverage.max()))]
-    heads = ["metric", "largest standardised residual", "largest leverage"]
-    yield table(f"{title}, n = {n:,}", heads, [cells])
-    yield Chart(title, f"{title}: four views.", tuple(panels))
-
-
-@lists(Residuals)
-def residual_rows(result: Residuals) -> Iterator[Mapping[str, object]]:
-    """Yield a row a row of the table that was regressed."""
-    columns = {name: getattr(result, name).tolist() for name in ("fitted", "residuals", "scaled", "leverage")}
-    for values in zip(*columns.values(), strict=True):
-        yield dict(zip(columns, values, strict=True))
 
 
 @lists(CoefficientComparison)
