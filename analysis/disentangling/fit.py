@@ -13,8 +13,8 @@ import numpy as np
 
 from bsx.analysis.disentangling.bends import bent_notices, find_bends
 from bsx.analysis.disentangling.bootstrap import Draws, bootstrap_regressions, widened
-from bsx.analysis.disentangling.further import answered, with_lengths
-from bsx.analysis.disentangling.noise import with_repeats
+from bsx.analysis.disentangling.lengths import lengths, mostly_length, with_lengths
+from bsx.analysis.disentangling.noise import corrected, cronbach, reference, stated, with_repeats
 from bsx.analysis.disentangling.result import (
     CONDITION_LIMIT,
     COOK_LIMIT,
@@ -24,9 +24,11 @@ from bsx.analysis.disentangling.result import (
     VIF_LIMIT,
     DisentangleResult,
     MetricFit,
+    Reliability,
+    Variant,
 )
 from bsx.analysis.disentangling.settings import DisentangleSettings
-from bsx.analysis.disentangling.standard_errors import Errors, choose_errors
+from bsx.analysis.disentangling.standard_errors import SEGMENTS, Errors, choose_errors, complete_rows
 from bsx.analysis.disentangling.variance import (
     commonality,
     corrected_percentiles,
@@ -34,7 +36,8 @@ from bsx.analysis.disentangling.variance import (
     partial_intervals,
     r2_interval,
 )
-from bsx.analysis.disentangling.variants import random_effects
+from bsx.analysis.disentangling.variants import make_variant, random_effects
+from bsx.analysis.disentangling.within import simpson, within
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.folds import Rows
@@ -42,9 +45,12 @@ from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
 from bsx.analysis.stats.regression import Ols, PooledTest, fit_ols, pooled_test, refuse_collinear, require_rows
 from bsx.analysis.stats.resample import percentile_interval
 from bsx.analysis.stats.sandwich import ClusterRobust
-from bsx.data.columns import TableLike, numeric_columns, standardise, standardised
+from bsx.data import cells
+from bsx.data.columns import Labels, TableLike, column_names, numeric_columns, standardise, standardised
+from bsx.data.long import SYSTEM
 from bsx.errors import InputError
 from bsx.support.checks import Array
+from bsx.support.optional import need
 from bsx.support.result import Notice
 from bsx.support.settings import settled
 
@@ -97,19 +103,85 @@ def disentangle(
     settings.check(metrics, factors)
     table, controls = with_lengths(with_repeats(table, settings.repeats), settings.controls)
     numbers = [*metrics, *factors, *(name for names in settings.repeats.values() for name in names), *controls]
-    levels = (settings.cluster, settings.group, *settings.within)
-    wanted = [name for name in dict.fromkeys(levels) if name is not None]
-    columns, labels, omitted = numeric_columns(table, numbers, wanted, nan=settings.nan)
+    wanted = dict.fromkeys((settings.cluster, settings.group, *settings.within))
+    columns, labels, omitted = numeric_columns(
+        table, numbers, [name for name in wanted if name is not None], nan=settings.nan
+    )
     errors = choose_errors(table, numbers, len(factors), settings, omitted)
     result = replace(_fit_all(columns, metrics, factors, errors, settings)[0], omitted=omitted)
     if settings.group is not None:
         result = _with_groups(result, columns, settings.group, labels[settings.group], errors, settings)
-    result = answered(result, table, columns, labels, numbers, errors, settings, controls)
-    bent = bent_notices(metrics, factors, columns, result.results, errors, settings)
-    result = replace(result, warnings=(*result.warnings, *bent))
-    if settings.spline:
-        result = replace(result, bends=find_bends(metrics, factors, columns, errors, settings))
-    return result
+    y, x = (standardised(columns, names) for names in (metrics, factors))
+    rows = complete_rows(table, numbers, len(table[numbers[0]]), omitted)
+    own_errors = errors.defined_for(x)
+    present = set(column_names(table)) - set(numbers)
+
+    def levels(name: str) -> Labels:
+        """Return the level of each row; a segment is one of its language pair, and a blank cell one of its own."""
+        column = list(table[name])
+        own = ["" if cells.is_missing(column[i]) else cells.spelled(column[i]) for i in rows]
+        own = [label or f"\0{place}" for place, label in enumerate(own)]
+        if name not in SEGMENTS or "lp" not in present:
+            return own
+        pairs = list(table["lp"])
+        return [f"{pairs[i]}\t{label}" for i, label in zip(rows, own, strict=True)]
+
+    warnings = list(result.warnings)
+    variants: list[Variant] = []
+    measured = {name: values[rows] for name, values in lengths(table).items()}
+    if measured:
+        shares = mostly_length({name: columns[name] for name in factors}, measured)
+        warnings += [Notice("mostly-length", name, {"share": share}) for name, share in shares.items()]
+
+    known = {factors.index(name): stated(name, value, len(x)) for name, value in settings.reliabilities.items()}
+    for name, repeated in settings.repeats.items():
+        known[factors.index(name)] = cronbach(name, {column: columns[column] for column in repeated})
+    if known:
+        of = "; ".join(f"{one.factor} {one.value:.3f}, {one.source}" for one in known.values())
+        found = corrected(x, y, known, own_errors)
+        if float(found.r2.max()) > 1:
+            raise InputError(
+                f"reliability {of}: too low to be true: without that noise the factors would explain "
+                f"{100 * found.r2.max():.0f} % of {metrics[int(found.r2.argmax())]}"
+            )
+        what = f"method of moments, reliability of {of}; per sd of the noise-free factor"
+        figures = (found.coef, found.se, reference(own_errors), settings)
+        variants.append(make_variant("errors-in-variables", what, metrics, factors, *figures, r2=found.r2))
+
+    variants += result.variants
+    searched: dict[str, Labels] = {} if settings.group is None else {settings.group: labels[settings.group]}
+    for names in (SEGMENTS, (SYSTEM,)):
+        for name in (name for name in names if name in present and name not in searched):
+            own_levels = levels(name)
+            if len(set(own_levels)) < len(own_levels):
+                searched[name] = own_levels
+                break
+    for name, of_rows in searched.items():
+        warnings += simpson(metrics, factors, x, y, name, of_rows, own_errors, settings, len(searched))
+
+    if settings.within:
+        by_column = {name: levels(name) for name in settings.within}
+        variants.append(within(metrics, factors, x, y, by_column, own_errors, settings))
+    if controls:
+        every = [*factors, *controls]
+        held = standardised(columns, every)
+        refuse_collinear(every, held)
+        own = errors.defined_for(held)
+        ols = [own.fit(column, held) for column in y.T]
+        coef, se, df, r2 = (
+            np.array([getattr(fit, what) for fit in ols]) for what in ("coef", "se", "reference_df", "r2")
+        )
+        student = need("scipy.stats", "the regression").t(df)  # the normal with infinitely many degrees of freedom
+        what = f"with {', '.join(controls)} held constant ({own.kind} standard errors)"
+        variants.append(make_variant("controls", what, metrics, every, coef, se, student, settings, r2=r2))
+    warnings += bent_notices(metrics, factors, columns, result.results, errors, settings)
+    return replace(
+        result,
+        warnings=tuple(warnings),
+        reliability=tuple(Reliability(one.factor, one.value, one.source) for one in known.values()),
+        variants=tuple(variants),
+        bends=find_bends(metrics, factors, columns, errors, settings) if settings.spline else (),
+    )
 
 
 def _fit_all(
