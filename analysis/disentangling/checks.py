@@ -10,12 +10,7 @@ import numpy as np
 from bsx.analysis.disentangling.result import NestedTest
 from bsx.analysis.disentangling.settings import ErrorSettings, RegressionSettings
 from bsx.analysis.disentangling.standard_errors import Errors, choose_errors
-from bsx.analysis.stats.regression import (
-    fit_ols,
-    refuse_collinear,
-    require_rows,
-    wald,
-)
+from bsx.analysis.stats.regression import fit_ols, refuse_collinear, require_rows, wald
 from bsx.data.columns import TableLike, numeric_columns, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array

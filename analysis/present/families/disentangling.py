@@ -67,8 +67,20 @@ def parts(result: DisentangleResult) -> Iterator[Part]:
     if result.comparison is not None:
         yield _compared(result.comparison)
     yield replace(_main(result), full=two)
-    yield from _notes(result)
-    yield _coefficient_chart(result)
+    changes = [worded(notice) for notice in _joined(result.warnings)]  # what changes the reading
+    changes += [f"{note}." for note in result.notes]
+    if result.omitted:
+        changes.append(f"{result.omitted:,} rows are left out because a number is missing.")
+    yield Notes((*changes, _OBSERVED))
+    names = tuple(fit.metric for fit in result.results)
+    points = [
+        charts.Point(factor, place, fit.coef[factor], *_span(fit, factor), fit.metric)
+        for factor in result.factors
+        for place, fit in enumerate(result.results)
+    ]
+    alt = "Standardised coefficients of each factor in each metric, with intervals."
+    spec = charts.intervals(points, alt=alt, axis="standardised coefficient", series=len(names))
+    yield Chart("What each metric is associated with", alt, (("", spec),), names if len(names) > 1 else ())
     yield _intervals(result)
     yield from _matters(result)
     yield from _shares(result)
@@ -254,23 +266,29 @@ def _finding(result: DisentangleResult) -> str:
     for variant in result.variants:
         if variant.name in ("within", "errors-in-variables"):
             inside = f"Within one {' and '.join(variant.levels)}" if variant.levels else "Corrected for noise"
-            same = _signs(variant.results, result.factors) == _signs(result.results, result.factors)
+            signs, main = (
+                [[np.sign(fit.coef[f]) if fit.significant.get(f) else 0 for f in result.factors] for fit in fits]
+                for fits in (variant.results, result.results)
+            )
             own = _associations(variant.results, result.factors)
-            said.append(f"{inside}, {'the same coefficients are significant, with the same signs' if same else own}.")
+            said.append(
+                f"{inside}, {'the same coefficients are significant, with the same signs' if signs == main else own}."
+            )
     return " ".join(said)
 
 
 def _paradox(notice: Notice, alpha: float) -> str:
     """Return how what is so within levels differs from what is so over all rows."""
     first = notice.values["differences"][0]
-    turned = f"{_moves(first['pooled'])} with {first['factor']} ({first['pooled']:.2f})"
+    over, inner = ("rises" if first[where] > 0 else "falls" for where in ("pooled", "within"))
+    turned = f"{over} with {first['factor']} ({first['pooled']:.2f})"
     same, significant = first["pooled"] * first["within"] > 0, first["p"] < alpha
     if not significant:
         inside = f"{first['factor']} adds nothing significant"
     elif same:
         inside = "it does more" if abs(first["within"]) > abs(first["pooled"]) else "it does less"
     else:
-        inside = f"it {_moves(first['within'])} with it"
+        inside = f"it {inner} with it"
     paradox = "" if same and significant else ", Simpson's paradox"
     return (
         f"Careful{paradox}: over all rows {first['metric']} {turned}, within one {notice.about} {inside} "
@@ -320,14 +338,6 @@ def _of_factor(fits: Sequence[Coefficients], factor: str) -> str:
     return " and ".join(ways) or f"no metric is significantly associated with {factor}"
 
 
-def _signs(fits: Sequence[Coefficients], factors: Sequence[str]) -> list[list[int]]:
-    return [[int(np.sign(fit.coef[f])) if fit.significant.get(f) else 0 for f in factors] for fit in fits]
-
-
-def _moves(value: float) -> str:
-    return "rises" if value > 0 else "falls"
-
-
 def _main(result: DisentangleResult) -> TablePart:
     """Return the coefficients of all rows, and beside them those within groups or without noise."""
     beside = [variant for variant in result.variants if variant.name in _BESIDE]
@@ -357,15 +367,6 @@ def _how(result: DisentangleResult) -> str:
     fixed = f"; {held} are held fixed: nothing is said about others" if result.held else ""
     sampled = f"† p < {result.alpha:g}, {_CORRECTED[result.correction]}. Sampled: {drawn}{fixed}."
     return f"{sampled}\nStandard errors: {_ERRORS[result.se]}, {reference}{why}."
-
-
-def _notes(result: DisentangleResult) -> Iterator[Notes]:
-    """Yield what changes the reading."""
-    said = [worded(notice) for notice in _joined(result.warnings)]
-    said += [f"{note}." for note in result.notes]
-    if result.omitted:
-        said.append(f"{result.omitted:,} rows are left out because a number is missing.")
-    yield Notes((*said, _OBSERVED))
 
 
 def _joined(notices: Sequence[Notice]) -> list[Notice]:
@@ -401,18 +402,6 @@ def _coefficient(fit: Coefficients, factor: str) -> dict[str, object]:
 
 def _span(fit: MetricFit, factor: str) -> tuple[float, float]:
     return fit.ci_bootstrap.get(factor) or fit.ci[factor]
-
-
-def _coefficient_chart(result: DisentangleResult) -> Chart:
-    names = tuple(fit.metric for fit in result.results)
-    points = [
-        charts.Point(factor, place, fit.coef[factor], *_span(fit, factor), fit.metric)
-        for factor in result.factors
-        for place, fit in enumerate(result.results)
-    ]
-    alt = "Standardised coefficients of each factor in each metric, with intervals."
-    spec = charts.intervals(points, alt=alt, axis="standardised coefficient", series=len(names))
-    return Chart("What each metric is associated with", alt, (("", spec),), names if len(names) > 1 else ())
 
 
 def _intervals(result: DisentangleResult) -> TablePart:
