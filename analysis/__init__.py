@@ -62,8 +62,7 @@ if TYPE_CHECKING:
     from bsx.analysis.datasets.wmt import load_darr as load_darr, load_wmt_da as load_wmt_da
     from bsx.analysis.datasets.wmt import load_wmt_da_system as load_wmt_da_system
     from bsx.analysis.disentangling.bootstrap import compare_coefficients as compare_coefficients
-    from bsx.analysis.disentangling.checks import Residuals as Residuals, linearity_checks as linearity_checks
-    from bsx.analysis.disentangling.checks import nested_test as nested_test, residuals as residuals
+    from bsx.analysis.disentangling.checks import linearity_checks as linearity_checks, nested_test as nested_test
     from bsx.analysis.disentangling.fit import disentangle as disentangle
     from bsx.analysis.disentangling.result import DisentangleResult as DisentangleResult, NestedTest as NestedTest
     from bsx.analysis.disentangling.settings import DisentangleSettings as DisentangleSettings

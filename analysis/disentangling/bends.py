@@ -86,7 +86,6 @@ def find_bends(
     z = {name: standardise(name, columns[name]) for name in (*metrics, *factors)}
     knots = {name: knots_of(name, columns[name]) for name in spline}
     extra = {name: _basis(columns[name], knots[name]) for name in spline}
-    scale = {name: (columns[name].mean(), columns[name].std()) for name in spline}
     x = np.column_stack([z[name] for name in factors])
     sets = [[name] for name in dict.fromkeys(spline)]
     sets += [[*dict.fromkeys(spline)]] if len(sets) > 1 else []
@@ -102,9 +101,8 @@ def find_bends(
             straight = {name: at for at, name in enumerate(factors, start=1) if name not in bent}
             curve: tuple[CurvePoint, ...] = ()
             if len(bent) == 1:
-                curve = _curve(
-                    bent[0], factors, columns, knots[bent[0]], scale[bent[0]], x, z[metric], errors, settings.confidence
-                )
+                place, values = factors.index(bent[0]), columns[bent[0]]
+                curve = _curve(place, values, knots[bent[0]], x, z[metric], errors, settings.confidence)
             results.append(
                 Bend(
                     metric=metric,
@@ -242,26 +240,18 @@ def _changes(line: float, line_p: float, bent: float, bent_p: float, alpha: floa
 
 
 def _curve(
-    name: str,
-    factors: Sequence[str],
-    columns: Mapping[str, Array],
-    knots: Sequence[float],
-    scale: tuple[float, float],
-    x: Array,
-    y: Array,
-    errors: Errors,
-    confidence: float,
+    place: int, values: Array, knots: Sequence[float], x: Array, y: Array, errors: Errors, confidence: float
 ) -> tuple[CurvePoint, ...]:
-    values, (mean, sd) = columns[name], scale
+    """Return what the factor at a place, with these values, adds to a metric; the others act in straight lines."""
     basis = natural_basis(values, knots)
     centre = basis.mean(axis=0)
     design = np.column_stack([x, basis - centre])
     own = errors.defined_for(design, intercept=True)
     fit = own.fit(y, design, intercept=True)
-    at = 1 + list(factors).index(name)
-    places = [at, *range(1 + len(factors), len(fit.coef))]
+    at = 1 + place
+    places = [at, *range(1 + x.shape[1], len(fit.coef))]
     grid = np.linspace(float(np.quantile(values, 0.01)), float(np.quantile(values, 0.99)), POINTS)
-    rows = np.column_stack([(grid - mean) / sd, natural_basis(grid, knots) - centre])
+    rows = np.column_stack([(grid - values.mean()) / values.std(), natural_basis(grid, knots) - centre])
     effect = rows @ fit.coef[places]
     covariance = fit.covariance[np.ix_(places, places)]
     spread = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0.0))

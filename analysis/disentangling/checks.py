@@ -1,9 +1,8 @@
-"""Does a factor add anything, is a straight line enough? Nested models, RESET, squares, products; residuals."""
+"""Does a factor add anything, is a straight line enough? Nested models, RESET, squares, products."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
@@ -11,16 +10,10 @@ import numpy as np
 from bsx.analysis.disentangling.result import NestedTest
 from bsx.analysis.disentangling.settings import ErrorSettings, RegressionSettings
 from bsx.analysis.disentangling.standard_errors import Errors, choose_errors
-from bsx.analysis.stats.regression import (
-    fit_ols,
-    refuse_collinear,
-    require_rows,
-    wald,
-)
-from bsx.data.columns import TableLike, numeric_columns, standardise, standardised
+from bsx.analysis.stats.regression import fit_ols, refuse_collinear, require_rows, wald
+from bsx.data.columns import TableLike, numeric_columns, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array
-from bsx.support.result import Shown
 from bsx.support.settings import settled
 
 
@@ -85,7 +78,13 @@ def linearity_checks(
     questions["interactions"] = {f"{a}:{b}": base[a] * base[b] for a, b in combinations(base, 2)}
     results = {}
     for name, candidates in questions.items():
-        added = _independent(base, candidates)
+        columns, added = [np.ones(len(y)), *base.values()], []
+        for term, column in candidates.items():  # those that nothing before them determines
+            design = np.column_stack(columns)
+            rest = column - design @ np.linalg.lstsq(design, column, rcond=None)[0]
+            if np.linalg.norm(rest) > 1e-7 * np.linalg.norm(column):
+                columns.append(column)
+                added.append(term)
         if added:
             terms = {**base, **{term: candidates[term] for term in added}}
             results[name] = nested(name, y, terms, list(base), added, errors, True)
@@ -139,68 +138,8 @@ def nested(
     )
 
 
-def _independent(base: Mapping[str, Array], candidates: Mapping[str, Array]) -> list[str]:
-    """Return the candidates that neither an intercept, nor the base, nor the candidates before them determine."""
-    columns = [np.ones(len(next(iter(base.values())))), *base.values()]
-    kept = []
-    for name, column in candidates.items():
-        design = np.column_stack(columns)
-        rest = column - design @ np.linalg.lstsq(design, column, rcond=None)[0]
-        if np.linalg.norm(rest) > 1e-7 * np.linalg.norm(column):
-            columns.append(column)
-            kept.append(name)
-    return kept
-
-
 def _refuse_collinear(terms: Mapping[str, Array]) -> None:
     names = list(terms)
     if names:
         require_rows(len(terms[names[0]]), len(names))
         refuse_collinear(names, np.column_stack([terms[name] - terms[name].mean() for name in names]))
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Residuals(Shown):
-    """The residuals of one metric's regression on factors.
-
-    Attributes:
-        metric: the response.
-        fitted: (n,), standardised.
-        residuals: (n,), standardised.
-        scaled: the same over their standard errors (n,).
-        leverage: diagonal of the hat matrix (n,).
-    """
-
-    metric: str
-    fitted: Array = field(repr=False)
-    residuals: Array = field(repr=False)
-    scaled: Array = field(repr=False)
-    leverage: Array = field(repr=False)
-
-
-@settled(RegressionSettings)
-def residuals(table: TableLike, metric: str, factors: Sequence[str], settings: RegressionSettings) -> Residuals:
-    """Return the residuals of the regression that `bsx.analysis.disentangle` makes of the same arguments.
-
-    Args:
-        table: mapping name -> (n,), DataFrame or `JudgedTable`.
-        metric: column of the scores.
-        factors: columns of the factors.
-        settings: see `RegressionSettings`.
-
-    Raises:
-        UnknownNameError: for a missing column.
-        InputError: for cells that are not numbers, constant columns, collinear factors or too few rows.
-    """
-    names = [metric, *factors]
-    intercept, labels = settings.intercept, [settings.cluster] if settings.cluster is not None else []
-    columns, _, omitted = numeric_columns(table, names, labels, nan=settings.nan)
-    require_rows(len(columns[metric]), len(factors) + intercept)
-    y, x = standardised(columns, [metric])[:, 0], standardised(columns, factors)
-    refuse_collinear(factors, x)
-    errors = choose_errors(table, names, len(factors), settings, omitted)
-    errors = errors.defined_for(x, intercept=intercept)
-    fit = errors.fit(y, x, intercept=intercept)
-    spread = np.sqrt(np.square(fit.residuals).sum() / fit.df * np.maximum(1 - fit.leverage, 1e-12))
-    scaled = np.divide(fit.residuals, spread, out=np.zeros_like(fit.residuals), where=spread > 0)
-    return Residuals(metric, fit.fitted, fit.residuals, scaled, fit.leverage)

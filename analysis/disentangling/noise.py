@@ -83,8 +83,9 @@ def cronbach(factor: str, columns: Mapping[str, Array]) -> ReliabilityEstimate:
             f"repeat: {factor}: the columns {', '.join(columns)} do not measure the same thing: they correlate "
             f"{mean:.2f} on average"
         )
-    influences = [_influence(z[a], z[b]) for a, b in pairs]
     value = k * mean / (1 + (k - 1) * mean)
+    # Each row's influence on the correlation of two standardised columns.
+    influences = [z[a] * z[b] - float(z[a] @ z[b] / len(z[a])) * (z[a] * z[a] + z[b] * z[b]) / 2 for a, b in pairs]
     influence = np.mean(influences, axis=0) * k / (1 + (k - 1) * mean) ** 2
     return ReliabilityEstimate(factor, value, f"Cronbach's alpha of {', '.join(columns)}", influence)
 
@@ -98,11 +99,6 @@ def stated(factor: str, value: float, rows: int) -> ReliabilityEstimate:
     if not 0 < value <= 1:
         raise InputError(f"reliability: {factor}={value:g}: a reliability is above 0 and at most 1")
     return ReliabilityEstimate(factor, value, "as stated", np.zeros(rows))
-
-
-def _influence(a: Array, b: Array) -> Array:
-    """Return each row's influence on the correlation of two standardised columns (n,)."""
-    return a * b - float(a @ b / len(a)) * (a * a + b * b) / 2
 
 
 @dataclass(frozen=True)

@@ -203,7 +203,11 @@ def random_effects(
     many, first = len(parts), int(how.intercept)
     if many < 2:
         return []
-    shared = _shared(errors, list(rows.values()))
+    shared = False  # does a cluster have rows in several groups?
+    if errors.clusters is not None:
+        codes = np.unique(errors.clusters, return_inverse=True)[1]
+        clusters = [np.unique(codes[places]) for places in rows.values()]
+        shared = sum(map(len, clusters)) > len(np.unique(np.concatenate(clusters)))
     coef, se, df = (np.full((len(metrics), len(factors)), np.nan) for _ in range(3))
     details = []
     for i in range(len(metrics)):
@@ -227,13 +231,3 @@ def random_effects(
         f"{'; with the joint covariance of groups that share clusters' if shared else ''})"
     )
     return [make_variant("random-effects", what, metrics, factors, coef, se, stats.t(df), how, details=details)]
-
-
-def _shared(errors: Errors, groups: Sequence[Rows]) -> bool:
-    """Tell whether a cluster has rows in several groups."""
-    if errors.clusters is None:
-        return False
-    codes = np.unique(errors.clusters, return_inverse=True)[1]
-    return sum(len(np.unique(codes[rows])) for rows in groups) > len(
-        np.unique(np.concatenate([codes[r] for r in groups]))
-    )

@@ -191,8 +191,8 @@ def within(
         f"({found.intercepts:,} intercepts, {len(found.rows):,} rows, {found.df:,} degrees of freedom; {own.kind} "
         "standard errors)"
     )
-    reference = need("scipy.stats", "the regression").t(dfs)
-    made = make_variant("within", what, metrics, factors, coef, se, reference, how, r2=r2, details=details)
+    student = need("scipy.stats", "the regression").t(dfs)
+    made = make_variant("within", what, metrics, factors, coef, se, student, how, r2=r2, details=details)
     return replace(made, levels=tuple(levels))
 
 

@@ -334,24 +334,6 @@ def stacked(rows: Sequence[tuple[str, int, Number, str]], *, alt: str, axis: str
     return {**spec, "encoding": {"y": y, "x": x}, "layer": [bars, labels]}
 
 
-def scatter(
-    points: Sequence[tuple[float, float]], *, alt: str, x: str, y: str, line: Sequence[tuple[float, float]] = ()
-) -> dict[str, object]:
-    """Return dots, and a line through two or more points if there is one, such as that of no effect."""
-    values: list[dict[str, object]] = [{"x": a, "y": b, "series": 0} for a, b in points]
-    spec = {**_spec(alt, values, 1), "height": 180}
-    across = {"field": "x", "type": "quantitative", "title": x, "scale": {"zero": False}, "axis": {"tickCount": 5}}
-    up = {"field": "y", "type": "quantitative", "title": y, "scale": {"zero": False}, "axis": {"tickCount": 5}}
-    encoding = {"x": across, "y": up}
-    dots = {"type": "point", "filled": True, "size": 14, "opacity": min(1.0, max(0.15, 500 / max(1, len(points))))}
-    layers: list[dict[str, object]] = [{"mark": {**dots, "color": colour(0)}, "encoding": encoding}]
-    if line:
-        drawn = {"type": "line", "color": "var(--line-strong)", "strokeWidth": 1}
-        ends = {"values": [{"x": a, "y": b} for a, b in line]}
-        layers.insert(0, {"data": ends, "mark": drawn, "encoding": encoding})
-    return {**spec, "layer": layers}
-
-
 def heatmap(
     cells: Sequence[Sequence[Number]],
     rows: Sequence[str],

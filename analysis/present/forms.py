@@ -198,14 +198,9 @@ def save(result: Result, folder: Path, name: str, *, pictures: bool = False) -> 
         with atomic_text(folder / f"{name}.{ending}") as stream:
             stream.write(content)
     if pictures:
-        save_pictures(result, folder)
-
-
-def save_pictures(result: Shown, folder: Path) -> None:
-    """Write the charts of a result into a folder as PNG, named after their titles."""
-    for chart in parts_of(result):
-        if isinstance(chart, Chart):
-            picture(chart).save(folder / f"{_file_name(chart.title)}.png")
+        for chart in parts_of(result):
+            if isinstance(chart, Chart):
+                picture(chart).save(folder / f"{_file_name(chart.title)}.png")
 
 
 def files_in(folder: Path, name: str) -> list[Path]:

@@ -42,10 +42,10 @@ def disentangle(
     pictures: Annotated[bool, typer.Option("--pictures", help="Draw pictures into the folder too.")] = False,
 ) -> None:
     """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares."""
-    from bsx.analysis.present.forms import files_in, save, save_pictures
+    from bsx.analysis.present.forms import files_in, save
     from bsx.data.run import check_outputs
     from bsx.errors import InputError
-    from bsx.jobs.disentangling import read_regression
+    from bsx.jobs.disentangling import disentangle as regress
     from bsx.support.optional import need
     from bsx.support.provenance import Provenance, provenance
 
@@ -57,13 +57,10 @@ def disentangle(
     if folder is not None and folder.is_dir():
         check_outputs(files_in(folder, "disentangle"))
     with progress_bar() as report:
-        regression = read_regression(settings.model_copy(update={"progress": report}))
-    result = regression.result()
+        result = regress(**{**set_fields(settings), "progress": report})
     if folder is not None:
         origin = provenance(result.kind, [settings.table], result.signatures)
         save(replace(result, provenance=Provenance.read(origin)), folder, "disentangle", pictures=pictures)
-        for left in regression.residuals() if pictures else ():
-            save_pictures(left, folder)
         output = None
     write_shown(result, [settings.table], format, output, full=full)
 

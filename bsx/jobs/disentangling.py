@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
 from bsx.analysis.disentangling.bootstrap import compare_coefficients
-from bsx.analysis.disentangling.checks import Residuals, linearity_checks, nested_test
-from bsx.analysis.disentangling.checks import residuals as regression_residuals
+from bsx.analysis.disentangling.checks import linearity_checks, nested_test
 from bsx.analysis.disentangling.fit import disentangle as regress
 from bsx.analysis.disentangling.noise import with_repeats
-from bsx.analysis.disentangling.result import CoefficientComparison, DisentangleResult, NestedTest
+from bsx.analysis.disentangling.result import DisentangleResult, NestedTest
 from bsx.analysis.disentangling.settings import (
     ComparisonSettings,
     DisentangleSettings,
@@ -23,14 +22,13 @@ from bsx.analysis.disentangling.settings import (
 )
 from bsx.analysis.disentangling.standard_errors import BINDING, CROSSED, SEGMENTS, TEXTS
 from bsx.catalog.languages import language_code
-from bsx.data.columns import Labels, TableLike, read_columns
+from bsx.data.columns import read_columns
 from bsx.data.documents import DOCUMENTS, refuse_single, seem_together
 from bsx.data.long import SYSTEM, together
 from bsx.data.sidecar import factor_columns, known_signatures, scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.tables import FORMATS, ComputedScores, DocumentColumn, TableSettings, Watched, score_table
-from bsx.support.checks import Array
 from bsx.support.settings import Option, part, settled
 
 
@@ -64,72 +62,17 @@ class DisentangleRun(DisentangleSettings, Watched, ComputedScores, DocumentColum
     compare: Annotated[Sequence[str], Field(description="Two metrics A,B whose coefficients to compare.")] = ()
 
 
-class Regression(NamedTuple):
-    """What a regression is made from.
+@settled(DisentangleRun)
+def disentangle(settings: DisentangleRun) -> DisentangleResult:
+    """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares.
 
-    Attributes:
-        settings: what was asked.
-        metrics: names of the responses.
-        factors: names of the factors.
-        table: their columns, and those that tell which rows belong together.
-        signatures: metric or factor -> signature, where known.
-        notes: what the user should know.
-    """
+    It reads a file; `bsx.analysis.disentangle` works on columns.
 
-    settings: DisentangleRun
-    metrics: list[str]
-    factors: list[str]
-    table: TableLike
-    signatures: dict[str, str]
-    notes: tuple[str, ...]
-
-    def residuals(self) -> list[Residuals]:
-        """Return what the regression leaves of each metric, row by row."""
-        table = with_repeats(self.table, self.settings.repeats)
-        how = part(self.settings, RegressionSettings)
-        return [regression_residuals(table, name, self.factors, **how) for name in self.metrics]
-
-    def result(self) -> DisentangleResult:
-        """Fit it, with the tests and comparisons that were asked for."""
-        settings = self.settings
-        results = regress(self.table, self.metrics, self.factors, **part(settings, DisentangleSettings))
-        table = with_repeats(self.table, settings.repeats)
-        tests = {name: tuple(self._tests(table, name)) for name in self.metrics if settings.add or settings.checks}
-        return replace(
-            results,
-            tests={name: made for name, made in tests.items() if made},
-            comparison=self._comparison(table) if settings.compare else None,
-            seed=settings.seed,
-            signatures=self.signatures,
-            notes=self.notes,
-        )
-
-    def _tests(self, table: TableLike, metric: str) -> list[NestedTest]:
-        tests = []
-        for text in self.settings.add:
-            added = [text] if text in self.factors else [name.strip() for name in text.split("+")]
-            base = [factor for factor in self.factors if factor not in added]
-            tests.append(nested_test(table, metric, base, added, **part(self.settings, RegressionSettings)))
-        if self.settings.checks:
-            how = part(self.settings, ErrorSettings)
-            tests += linearity_checks(table, metric, self.factors, **how).values()
-        return tests
-
-    def _comparison(self, table: TableLike) -> CoefficientComparison:
-        pair = self.settings.compare
-        if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(self.metrics):
-            raise InputError(f"compare: {','.join(pair)}: name two of the metrics {', '.join(self.metrics)}, as A,B")
-        how = part(self.settings, ComparisonSettings)
-        if self.settings.resamples:
-            how["resamples"] = self.settings.resamples
-        return compare_coefficients(table, pair[0], pair[1], self.factors, **how)
-
-
-def read_regression(settings: DisentangleRun) -> Regression:
-    """Read the columns of a table that a regression needs, under the names that it knows them by, and compute scores.
+    Args:
+        settings: see `DisentangleRun`.
 
     Raises:
-        InputError: for a table that cannot be used.
+        InputError: for a table that cannot be used, or a metric to compare that is not there.
     """
     opened = Table(settings.table)
     columns = list(settings.columns) or ([] if settings.metrics else scored_columns(opened.name, opened.columns))
@@ -162,8 +105,13 @@ def read_regression(settings: DisentangleRun) -> Regression:
     told = next((name for name in (document, *DOCUMENTS) if name is not None and name in table), None)
     if told is not None and (document is not None or (settings.cluster is None and any(table[told]))):
         refuse_single(list(map(str, table[told])), told, opened.name)
-    kept = _into(table["lp"], language_code(str(lang)), opened.name) if lp is not None else None
-    if kept is not None:
+    kept = None
+    if lp is not None:
+        into = language_code(str(lang))
+        kept = [i for i, pair in enumerate(table["lp"]) if str(pair).rpartition("-")[2] == into]
+        if not kept:
+            pairs = ", ".join(sorted(set(map(str, table["lp"]))))
+            raise InputError(f"no row of column 'lp' goes into {into}; there are {pairs}", file=opened.name)
         table = {
             name: [column[i] for i in kept] if isinstance(column, list) else column[kept]
             for name, column in table.items()
@@ -172,42 +120,35 @@ def read_regression(settings: DisentangleRun) -> Regression:
     table |= scores.values
     signatures = known_signatures(opened.name, [*columns, *factors]) | scores.signatures
     columns, notes = [*columns, *scores.values], list(scores.notes)
-    if not any(name in table for name in DOCUMENTS) and settings.cluster is None:
-        notes += _seem_together(table, next(iter(columns)))
+    named_segment = next((name for name in SEGMENTS if name in table), None)
+    if named_segment and not any(name in table for name in DOCUMENTS) and settings.cluster is None:
+        scored = np.asarray(table[columns[0]], dtype=np.float64)
+        note = seem_together(list(map(str, table[named_segment])), scored)
+        notes += [note] if note else []
     if system is not None and system not in (group, *settings.within):
         notes += together(list(map(str, table[system])), system, f"group {system} fits each by itself")
-    return Regression(settings, columns, factors, table, signatures, tuple(notes))
 
-
-def _seem_together(table: Mapping[str, Array | Labels], metric: str) -> list[str]:
-    """Return a note if segments seem to come from documents."""
-    name = next((name for name in SEGMENTS if name in table), None)
-    if name is None:
-        return []
-    said = seem_together(list(map(str, table[name])), np.asarray(table[metric], dtype=np.float64))
-    return [said] if said else []
-
-
-@settled(DisentangleRun)
-def disentangle(settings: DisentangleRun) -> DisentangleResult:
-    """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares.
-
-    It reads a file; `bsx.analysis.disentangle` works on columns.
-
-    Args:
-        settings: see `DisentangleRun`.
-
-    Raises:
-        InputError: for a table that cannot be used, or a metric to compare that is not there.
-    """
-    return read_regression(settings).result()
-
-
-def _into(pairs: Sequence[str] | Array | Labels, lang: str, file: str) -> list[int]:
-    """Return the rows whose language pair goes into a language."""
-    kept = [i for i, pair in enumerate(pairs) if str(pair).rpartition("-")[2] == lang]
-    if not kept:
-        raise InputError(
-            f"no row of column 'lp' goes into {lang}; there are {', '.join(sorted(set(map(str, pairs))))}", file=file
-        )
-    return kept
+    results = regress(table, columns, factors, **part(settings, DisentangleSettings))
+    repeated = with_repeats(table, repeats)
+    tests: dict[str, tuple[NestedTest, ...]] = {}
+    for name in columns if settings.add or settings.checks else ():
+        made = []
+        for text in settings.add:
+            added = [text] if text in factors else [name.strip() for name in text.split("+")]
+            base = [factor for factor in factors if factor not in added]
+            made.append(nested_test(repeated, name, base, added, **part(settings, RegressionSettings)))
+        if settings.checks:
+            made += linearity_checks(repeated, name, factors, **part(settings, ErrorSettings)).values()
+        if made:
+            tests[name] = tuple(made)
+    comparison, pair = None, settings.compare
+    if pair:
+        if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(columns):
+            raise InputError(f"compare: {','.join(pair)}: name two of the metrics {', '.join(columns)}, as A,B")
+        how = part(settings, ComparisonSettings)
+        if settings.resamples:
+            how["resamples"] = settings.resamples
+        comparison = compare_coefficients(repeated, pair[0], pair[1], factors, **how)
+    return replace(
+        results, tests=tests, comparison=comparison, seed=settings.seed, signatures=signatures, notes=tuple(notes)
+    )

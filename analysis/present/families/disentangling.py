@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from bsx.analysis.disentangling.checks import Residuals
 from bsx.analysis.disentangling.result import (
     COOK_LIMIT,
     FEW_DEGREES,
@@ -20,14 +19,11 @@ from bsx.analysis.disentangling.result import (
     DisentangleResult,
     MetricFit,
     NestedTest,
-    Variant,
-    VariantFit,
 )
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import (
     EQUIVALENT,
     FEWEST,
-    NONE,
     estimate,
     interval,
     listed,
@@ -43,7 +39,6 @@ from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
 from bsx.analysis.stats.equivalence import verdict
-from bsx.support.optional import need
 from bsx.support.result import Notice
 
 _ERRORS = {"classic": "classic", "hc3": "HC3", "cluster": "cluster-robust"}
@@ -72,8 +67,20 @@ def parts(result: DisentangleResult) -> Iterator[Part]:
     if result.comparison is not None:
         yield _compared(result.comparison)
     yield replace(_main(result), full=two)
-    yield from _notes(result)
-    yield _coefficient_chart(result)
+    changes = [worded(notice) for notice in _joined(result.warnings)]  # what changes the reading
+    changes += [f"{note}." for note in result.notes]
+    if result.omitted:
+        changes.append(f"{result.omitted:,} rows are left out because a number is missing.")
+    yield Notes((*changes, _OBSERVED))
+    names = tuple(fit.metric for fit in result.results)
+    points = [
+        charts.Point(factor, place, fit.coef[factor], *_span(fit, factor), fit.metric)
+        for factor in result.factors
+        for place, fit in enumerate(result.results)
+    ]
+    alt = "Standardised coefficients of each factor in each metric, with intervals."
+    spec = charts.intervals(points, alt=alt, axis="standardised coefficient", series=len(names))
+    yield Chart("What each metric is associated with", alt, (("", spec),), names if len(names) > 1 else ())
     yield _intervals(result)
     yield from _matters(result)
     yield from _shares(result)
@@ -131,41 +138,6 @@ def _compared(result: CoefficientComparison) -> TablePart:
         heads += ["p of equivalence", "verdict"]
         note += " " + EQUIVALENT.format(f"{result.margin:g}")
     return table(caption, heads, rows, note=note)
-
-
-@presents(Residuals)
-def unexplained(result: Residuals) -> Iterator[Part]:
-    """Yield the largest, and four views: over fitted values, compared with the normal, their spread, and leverage."""
-    normal = need("scipy.stats", "drawing residuals").norm
-    n = len(result.scaled)
-    expected = normal.ppf((np.arange(1, n + 1) - 0.5) / n)
-    low, high = float(expected[0]), float(expected[-1])
-    root = np.sqrt(np.abs(result.scaled))
-    views = (
-        ("a bend: not linear", result.fitted, result.residuals, "fitted (sd)", "residual (sd)"),
-        ("off the line: not normal", expected, np.sort(result.scaled), "normal quantile", "standardised residual"),
-        ("a slope: uneven spread", result.fitted, root, "fitted (sd)", "√|standardised residual|"),
-        ("far right and far from 0: decides much", result.leverage, result.scaled, "leverage", "standardised residual"),
-    )
-    panels = []
-    for title, x, y, across, up in views:
-        line = [(low, low), (high, high)] if across == "normal quantile" else ()
-        points = list(zip(x.tolist(), y.tolist(), strict=True))
-        panels.append((title, charts.scatter(points, alt=f"{up} by {across}: {title}.", x=across, y=up, line=line)))
-    title = f"Residuals of {result.metric}"
-    furthest = int(np.argmax(np.abs(result.scaled)))
-    cells = [text(result.metric), number(float(result.scaled[furthest]), 2), number(float(result.leverage.max()))]
-    heads = ["metric", "largest standardised residual", "largest leverage"]
-    yield table(f"{title}, n = {n:,}", heads, [cells])
-    yield Chart(title, f"{title}: four views.", tuple(panels))
-
-
-@lists(Residuals)
-def residual_rows(result: Residuals) -> Iterator[Mapping[str, object]]:
-    """Yield a row a row of the table that was regressed."""
-    columns = {name: getattr(result, name).tolist() for name in ("fitted", "residuals", "scaled", "leverage")}
-    for values in zip(*columns.values(), strict=True):
-        yield dict(zip(columns, values, strict=True))
 
 
 @lists(CoefficientComparison)
@@ -294,23 +266,29 @@ def _finding(result: DisentangleResult) -> str:
     for variant in result.variants:
         if variant.name in ("within", "errors-in-variables"):
             inside = f"Within one {' and '.join(variant.levels)}" if variant.levels else "Corrected for noise"
-            same = _signs(variant.results, result.factors) == _signs(result.results, result.factors)
+            signs, main = (
+                [[np.sign(fit.coef[f]) if fit.significant.get(f) else 0 for f in result.factors] for fit in fits]
+                for fits in (variant.results, result.results)
+            )
             own = _associations(variant.results, result.factors)
-            said.append(f"{inside}, {'the same coefficients are significant, with the same signs' if same else own}.")
+            said.append(
+                f"{inside}, {'the same coefficients are significant, with the same signs' if signs == main else own}."
+            )
     return " ".join(said)
 
 
 def _paradox(notice: Notice, alpha: float) -> str:
     """Return how what is so within levels differs from what is so over all rows."""
     first = notice.values["differences"][0]
-    turned = f"{_moves(first['pooled'])} with {first['factor']} ({first['pooled']:.2f})"
+    over, inner = ("rises" if first[where] > 0 else "falls" for where in ("pooled", "within"))
+    turned = f"{over} with {first['factor']} ({first['pooled']:.2f})"
     same, significant = first["pooled"] * first["within"] > 0, first["p"] < alpha
     if not significant:
         inside = f"{first['factor']} adds nothing significant"
     elif same:
         inside = "it does more" if abs(first["within"]) > abs(first["pooled"]) else "it does less"
     else:
-        inside = f"it {_moves(first['within'])} with it"
+        inside = f"it {inner} with it"
     paradox = "" if same and significant else ", Simpson's paradox"
     return (
         f"Careful{paradox}: over all rows {first['metric']} {turned}, within one {notice.about} {inside} "
@@ -353,22 +331,11 @@ def _of_factor(fits: Sequence[Coefficients], factor: str) -> str:
         if side:
             low, high = min(side.values(), key=abs), max(side.values(), key=abs)
             spread = f"{low:.2f}" if len(side) == 1 else f"{low:.2f} to {high:.2f}"
-            many = f"all {len(fits)} metrics" if len(side) == len(fits) else _some(list(side))
+            names, more = list(side), len(side) - _NAMED
+            some = listed(names) if more <= 0 else f"{', '.join(names[:_NAMED])} and {more} more"
+            many = f"all {len(fits)} metrics" if len(side) == len(fits) else some
             ways.append(f"{many} {verb}{'s' * (len(side) == 1)} with {factor} ({spread})")
     return " and ".join(ways) or f"no metric is significantly associated with {factor}"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return listed(names) if more <= 0 else f"{', '.join(names[:_NAMED])} and {more} more"
-
-
-def _signs(fits: Sequence[Coefficients], factors: Sequence[str]) -> list[list[int]]:
-    return [[int(np.sign(fit.coef[f])) if fit.significant.get(f) else 0 for f in factors] for fit in fits]
-
-
-def _moves(value: float) -> str:
-    return "rises" if value > 0 else "falls"
 
 
 def _main(result: DisentangleResult) -> TablePart:
@@ -391,28 +358,15 @@ def _main(result: DisentangleResult) -> TablePart:
 
 
 def _how(result: DisentangleResult) -> str:
+    """Return what is marked, what intervals and tests take to be a sample, what as it is, and the standard errors."""
     why = f"; {result.se_reason}" if result.se_reason else ""
     reference = "normal distribution" if result.reference == "normal" else result.reference
-    errors = f"Standard errors: {_ERRORS[result.se]}, {reference}{why}."
-    return f"† p < {result.alpha:g}, {_CORRECTED[result.correction]}. {_population(result)}\n{errors}"
-
-
-def _population(result: DisentangleResult) -> str:
-    """Return what intervals and tests take to be a sample, and what they take as it is."""
     drawn, held = (
         listed([_PLURAL.get(name, f"values of {name}") for name in names]) for names in (result.sampled, result.held)
     )
     fixed = f"; {held} are held fixed: nothing is said about others" if result.held else ""
-    return f"Sampled: {drawn}{fixed}."
-
-
-def _notes(result: DisentangleResult) -> Iterator[Notes]:
-    """Yield what changes the reading."""
-    said = [worded(notice) for notice in _joined(result.warnings)]
-    said += [f"{note}." for note in result.notes]
-    if result.omitted:
-        said.append(f"{result.omitted:,} rows are left out because a number is missing.")
-    yield Notes((*said, _OBSERVED))
+    sampled = f"† p < {result.alpha:g}, {_CORRECTED[result.correction]}. Sampled: {drawn}{fixed}."
+    return f"{sampled}\nStandard errors: {_ERRORS[result.se]}, {reference}{why}."
 
 
 def _joined(notices: Sequence[Notice]) -> list[Notice]:
@@ -448,18 +402,6 @@ def _coefficient(fit: Coefficients, factor: str) -> dict[str, object]:
 
 def _span(fit: MetricFit, factor: str) -> tuple[float, float]:
     return fit.ci_bootstrap.get(factor) or fit.ci[factor]
-
-
-def _coefficient_chart(result: DisentangleResult) -> Chart:
-    names = tuple(fit.metric for fit in result.results)
-    points = [
-        charts.Point(factor, place, fit.coef[factor], *_span(fit, factor), fit.metric)
-        for factor in result.factors
-        for place, fit in enumerate(result.results)
-    ]
-    alt = "Standardised coefficients of each factor in each metric, with intervals."
-    spec = charts.intervals(points, alt=alt, axis="standardised coefficient", series=len(names))
-    return Chart("What each metric is associated with", alt, (("", spec),), names if len(names) > 1 else ())
 
 
 def _intervals(result: DisentangleResult) -> TablePart:
@@ -585,69 +527,68 @@ def _variants(result: DisentangleResult) -> Iterator[TablePart]:
     """Yield the same coefficients estimated otherwise, side by side, and what belongs to each way."""
     if not result.variants:
         return
-    by_name = [{fit.metric: fit for fit in variant.results} for variant in result.variants]
-    factors = dict.fromkeys([*result.factors, *(name for variant in result.variants for name in variant.factors)])
-    results = []
+    rows_: list[list[Cell]] = []
+    factors = [*result.factors, *(name for variant in result.variants for name in variant.factors)]
     for fit in result.results:
-        for factor in factors:
-            cells = [_variant_cell(of.get(fit.metric), factor) for of in by_name]
-            results.append([text(fit.metric), text(factor), _variant_cell(fit, factor), *cells])
-        r2 = [number(of[fit.metric].r2 if fit.metric in of else None) for of in by_name]
-        results.append([text(fit.metric), text("R²"), number(fit.r2), *r2])
+        others = [variant[fit.metric] for variant in result.variants]
+        for factor in dict.fromkeys(factors):
+            rows_.append([text(fit.metric), text(factor), *(_marked(own, factor) for own in (fit, *others))])
+        rows_.append([text(fit.metric), text("R²"), number(fit.r2), *(number(own.r2) for own in others)])
     note = "; ".join(f"{variant.name}: {variant.what}" for variant in result.variants)
     heads = ["metric", "factor", "main estimate", *(variant.name for variant in result.variants)]
     caption = f"The same coefficients, estimated otherwise († p < {result.alpha:g})"
-    yield table(caption, heads, results, note=note, names=2, full=True)
+    yield table(caption, heads, rows_, note=note, names=2, full=True)
     for variant in result.variants:
+        rows_ = []
         if variant.name == "random-effects":
-            yield _random_effects(variant)
+            for own in variant.results:
+                for factor in variant.factors:
+                    more = {name: values.get(factor) for name, values in own.details.items()}
+                    reach = interval((more.get("predict_low"), more.get("predict_high")))
+                    cells = [number(own.coef[factor]), interval(own.ci[factor]), number(more.get("tau2"), 4)]
+                    cells += [percent(more.get("i2")), p_value(more.get("q_p")), reach]
+                    rows_.append([text(own.metric), text(factor), *cells])
+            heads = ["metric", "factor", "mean", "interval", "tau²", "I²", "p: the same", "a further group"]
+            yield table("How much coefficients vary over groups (random effects)", heads, rows_, names=2, full=True)
         if variant.name == "within":
-            yield _within(variant)
-
-
-def _variant_cell(fit: MetricFit | VariantFit | None, factor: str) -> Cell:
-    return Cell(NONE) if fit is None else _marked(fit, factor)
-
-
-def _random_effects(variant: Variant) -> TablePart:
-    results = []
-    for fit in variant.results:
-        for factor in variant.factors:
-            more = {name: values.get(factor) for name, values in fit.details.items()}
-            reach = interval((more.get("predict_low"), more.get("predict_high")))
-            cells = [number(fit.coef[factor]), interval(fit.ci[factor]), number(more.get("tau2"), 4)]
-            cells += [percent(more.get("i2")), p_value(more.get("q_p")), reach]
-            results.append([text(fit.metric), text(factor), *cells])
-    heads = ["metric", "factor", "mean", "interval", "tau²", "I²", "p: the same", "a further group"]
-    return table("How much coefficients vary over groups (random effects)", heads, results, names=2, full=True)
-
-
-def _within(variant: Variant) -> TablePart:
-    results = []
-    for fit in variant.results:
-        own = fit.details["within"]
-        for factor in variant.factors:
-            p = p_value(fit.details["difference"].get(factor))
-            cells = [_marked(fit, factor), interval(fit.ci[factor]), p_value(fit.p[factor]), p]
-            results.append([text(fit.metric), text(factor), *cells])
-        r2 = [text(fit.metric), text("R²"), number(fit.r2), Cell(""), Cell(""), Cell("")]
-        results += [r2, [text(fit.metric), text("R² with intercepts"), number(own["r2"]), *[Cell("")] * 3]]
-    heads = ["metric", "factor", "coefficient", "interval", "p", "p: as over all rows"]
-    caption = f"Coefficients within {' and '.join(variant.levels)}"
-    note = f"{variant.what[0].upper()}{variant.what[1:]}."
-    return table(caption, heads, results, note=note, names=2, full=True)
+            for own in variant.results:
+                for factor in variant.factors:
+                    p = p_value(own.details["difference"].get(factor))
+                    cells = [_marked(own, factor), interval(own.ci[factor]), p_value(own.p[factor]), p]
+                    rows_.append([text(own.metric), text(factor), *cells])
+                for what, r2 in (("R²", own.r2), ("R² with intercepts", own.details["within"]["r2"])):
+                    rows_.append([text(own.metric), text(what), number(r2), *[Cell("")] * 3])
+            heads = ["metric", "factor", "coefficient", "interval", "p", "p: as over all rows"]
+            caption = f"Coefficients within {' and '.join(variant.levels)}"
+            note = f"{variant.what[0].upper()}{variant.what[1:]}."
+            yield table(caption, heads, rows_, note=note, names=2, full=True)
 
 
 def _bends(result: DisentangleResult) -> Iterator[Part]:
-    results = []
+    """Yield what the factors that stay straight have next to bent ones, what curves gain, and the curves."""
+    results, beside = [], []
     for bend in result.bends:
+        if bend.coef:
+            fit = result[bend.metric]
+            line = [number(fit.coef[f], 2, mark=_dagger(fit.p[f] < result.alpha)) for f in result.factors]
+            curve = [
+                number(bend.coef[f], 2, mark=_dagger(bend.coef_p[f] < result.alpha))
+                if f in bend.coef
+                else text("curve")
+                for f in result.factors
+            ]
+            beside.append([text(bend.metric), text(f"a line in {bend.factor}"), *line])
+            beside.append([text(bend.metric), text(f"a curve in {bend.factor}"), *curve])
         figures = [number(value) for value in (bend.r2_line, bend.r2_curve, bend.out_line, bend.out_curve)]
         results.append(
             [text(bend.metric), text(bend.factor), *figures, number(bend.statistic, 2), p_value(bend.p_adjusted)]
         )
     if not results:
         return
-    yield from _beside_bends(result)
+    if beside:
+        caption = "Coefficients next to a straight line and next to a curve"
+        note = f"† p < {result.alpha:g}, uncorrected. A factor that is bent has a curve and no coefficient."
+        yield table(caption, ["metric", "next to", *result.factors], beside, note=note, names=2)
     heads = ["metric", "bent", "R² of lines", "of curves", "lines, new rows", "curves, new rows", "F", "p"]
     note = "New rows: cross-validation, the same folds for both. p: no curve."
     caption = "What is gained if factors act in curves (natural splines) instead of straight lines"
@@ -667,23 +608,3 @@ def _bends(result: DisentangleResult) -> Iterator[Part]:
                 panels.append((bend.metric, spec))
         alt = f"What {factor} adds to each metric, as a curve and as a straight line."
         yield Chart(f"The curve of {factor}", alt, tuple(panels), ("curve", "straight line"))
-
-
-def _beside_bends(result: DisentangleResult) -> Iterator[TablePart]:
-    """Yield what the factors that stay straight have beside the bent ones, and beside straight ones."""
-    results = []
-    for bend in result.bends:
-        if not bend.coef:
-            continue
-        fit = result[bend.metric]
-        line = [number(fit.coef[f], 2, mark=_dagger(fit.p[f] < result.alpha)) for f in result.factors]
-        curve = [
-            number(bend.coef[f], 2, mark=_dagger(bend.coef_p[f] < result.alpha)) if f in bend.coef else text("curve")
-            for f in result.factors
-        ]
-        results.append([text(bend.metric), text(f"a line in {bend.factor}"), *line])
-        results.append([text(bend.metric), text(f"a curve in {bend.factor}"), *curve])
-    if results:
-        caption = "Coefficients next to a straight line and next to a curve"
-        note = f"† p < {result.alpha:g}, uncorrected. A factor that is bent has a curve and no coefficient."
-        yield table(caption, ["metric", "next to", *result.factors], results, note=note, names=2)

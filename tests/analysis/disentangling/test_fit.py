@@ -16,7 +16,7 @@ import pytest
 
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangling.bootstrap import bootstrap_regressions, compare_coefficients
-from bsx.analysis.disentangling.checks import linearity_checks, nested_test, residuals
+from bsx.analysis.disentangling.checks import linearity_checks, nested_test
 from bsx.analysis.disentangling.fit import disentangle, notices
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.present.families.disentangling import worded
@@ -451,7 +451,7 @@ def test_pictures_are_drawn(tmp_path: Path) -> None:
     result.plot(tmp_path / "c.png")
     result.plot(tmp_path / "s.svg", chart="How much each factor explains")
     assert all(f">{name}<" in (tmp_path / "s.svg").read_text(encoding="utf-8") for name in FACTORS)
-    residuals(make(), "m", FACTORS).plot(tmp_path / "r.pdf")
+    result.plot(tmp_path / "r.pdf")
     assert all((tmp_path / name).stat().st_size > 3000 for name in ("c.png", "s.svg", "r.pdf"))
     with pytest.raises(InputError, match=r"must end in \.png, \.svg, \.pdf"):
         result.plot(tmp_path / "s.gif")
@@ -591,8 +591,6 @@ def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp
         "what-each-metric-is-associated-with.png",
         "what-each-metric-is-associated-with-group-by-group.png",
         "how-much-each-factor-explains.png",
-        "residuals-of-m.png",
-        "residuals-of-k.png",
     }
     content = json.loads((tmp_path / "out/disentangle.json").read_text(encoding="utf-8"))
     assert content["tests"]["m"][0]["added"] == ["syn"]

@@ -13,7 +13,7 @@ from scipy import stats
 
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.disentangling.further import lengths
+from bsx.analysis.disentangling.lengths import lengths
 from bsx.analysis.disentangling.standard_errors import Errors
 from bsx.analysis.disentangling.variance import (
     corrected_percentiles,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bsx.analysis.disentangling import bends
-from bsx.analysis.disentangling.further import text_columns
+from bsx.analysis.disentangling.lengths import text_columns
 from bsx.analysis.disentangling.within import Inside
 
 pytest.importorskip("statsmodels")

@@ -223,7 +223,6 @@ BUILDERS: dict[str, Callable[[], object]] = {
         },
         resamples=20,
     ),
-    "Residuals": lambda: analysis.residuals(table(), "good", ["50%_x", "poor & slow"]),
     "Robustness": lambda: analysis.robustness(
         ["The cat sat on 3 mats.", "A dog ran home late."] * 3,
         {"m_1": lambda c, r: np.array([len(set(a.split()) & set(b.split())) / 5 for a, b in zip(c, r, strict=True)])},
