@@ -101,7 +101,6 @@ class Morphology(Factor[MorphologyConfig]):
         {
             "parses1",
             "parses2",
-            "parser",
             "parser_dir",
             "download",
             "cache",

@@ -102,7 +102,6 @@ def intervene(settings: InterveneRun) -> Interventions:
     resources = Resources.model_validate(
         {
             **{name: getattr(settings, name) for name in ("parser_dir", "download", "vectors", "lexicon")},
-            "parser": settings.parser or "stanza",
             "cache": cache,
             "progress": progress,
         }
@@ -142,5 +141,5 @@ def _refuse_idle(settings: InterveneRun, wanted: Sequence[str]) -> None:
     of = f"with the factors {', '.join(factor.entry.name for factor in made)}"
     given = dict(settings)
     refuse_idle({name: given[name] for name in ("vectors", "lexicon") if name not in read}, InterveneRun, of)
-    if settings.parser is None and "parser" not in read:
+    if settings.parser is None and "parser_dir" not in read:
         refuse_idle(given, InterveneRun, "without parser", "parser_dir", "download")

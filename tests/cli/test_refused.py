@@ -62,7 +62,6 @@ IDLE = [
     ("intervene judged.tsv --metrics chrf -l en --vectors x --factors lex", "vectors has no effect"),
     ("intervene judged.tsv --metrics chrf -l en --download", "download has no effect"),
     ("factors paws.tsv -o o.tsv --factors lex --vectors x", "vectors has no effect"),
-    ("factors paws.tsv -o o.tsv --factors lex --parser spacy", "parser has no effect"),
     ("factors paws.tsv -o o.tsv --human human", "human has no effect"),
     ("adversarial build-triples paws.tsv -o o.tsv --tagger nltk", "tagger has no effect"),
     ("adversarial build-triples paws.tsv -o o.tsv --recipe nouns --keep 3", "keep has no effect"),
