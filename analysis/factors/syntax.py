@@ -105,13 +105,6 @@ class SyntaxConfig(FactorConfig):
             "parsed as they are, then punctuation is taken out of the trees; keep: it counts like words."
         ),
     ] = "blank"
-    words: Annotated[
-        Literal["auto", "whitespace", "parser"],
-        Field(
-            description="Who cuts words: white space or the parser; auto: white space if punctuation is blanked and "
-            "the script puts spaces between words."
-        ),
-    ] = "auto"
     failure: Annotated[
         Literal["nan", "zero"], Field(description="Score of a pair of which one side has no parse; the paper has 0.")
     ] = "nan"
@@ -176,8 +169,8 @@ class Syntax(Factor[SyntaxConfig]):
 
     def _spaced(self, lang: str) -> bool:
         """Tell whether the parser is given words instead of texts."""
-        if self.config.words != "auto" or self.config.punctuation != "blank":
-            return self.config.words == "whitespace"
+        if self.config.punctuation != "blank":
+            return False
         from bsx.catalog.catalog import load_registry
         from bsx.catalog.languages import find_language
 

@@ -291,7 +291,7 @@ def test_bsx_factors_leaves_out_a_factor_without_features(
     [
         (["--factors", "sem"], "name the column of human judgments (human); the columns are 'grade'"),
         (["--factors", "sem", "--human", "mark"], "there is no column 'mark'; the columns are 'grade'"),
-        (["--factors", "clb"], "(parallel)"),
+        (["--factors", "clb"], "(parallel_scores)"),
         (["--factors", "dep"], "unknown factor 'dep'; there are clb, "),
         (["--factors", "lex,lex"], "named twice"),
         (["--factors", "lex:preset=bleu9"], "there is no preset 'bleu9'; it has default, kaster2021"),
