@@ -122,8 +122,10 @@ def perturbed_scores(
                 progress(name, done, len(versions))
             where = f"{name} on {what}"
             scores.append(score_changed(metric, texts, references, changed, name=where, nan=settings.nan))
-        clean_scores[name], *after = scores
-        case_scores[name], unrelated_scores[name] = np.array(after[: len(cases)]), after[at]
+        first, *after = scores
+        clean_scores[name] = first
+        case_scores[name] = np.array(after[: len(cases)])
+        unrelated_scores[name] = after[at]
     return PerturbedScores(
         tuple(references),
         tuple(clean),

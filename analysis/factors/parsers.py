@@ -60,7 +60,14 @@ class StanzaParser:
     @property
     def identity(self) -> dict[str, object]:
         """Everything that changes a parse."""
-        return {"lang": self.lang, "task": self.task, "pretokenized": self.pretokenized, **self._model()}
+        need("stanza", "Parsing")
+        whole = hashlib.sha256()
+        for file in self._files():
+            with file.open("rb") as stream:
+                whole.update(file.name.encode() + hashlib.file_digest(stream, "sha256").digest())
+        settings = {"lang": self.lang, "task": self.task, "pretokenized": self.pretokenized}
+        model = {"parser": "stanza", "version": version("stanza"), "code": self._code, "models": whole.hexdigest()[:12]}
+        return {**settings, **model}
 
     def __call__(self, texts: Sequence[str]) -> Iterator[list[Parse | None]]:
         """Yield the parses of texts in order, some at a time; None for a text without content."""
@@ -140,15 +147,6 @@ class StanzaParser:
                 "parser_dir names another folder, parses1 and parses2 give parses that you have"
             )
         return files
-
-    def _model(self) -> dict[str, object]:
-        need("stanza", "Parsing")
-        whole = hashlib.sha256()
-        for file in self._files():
-            with file.open("rb") as stream:
-                whole.update(file.name.encode() + hashlib.file_digest(stream, "sha256").digest())
-        models = whole.hexdigest()[:12]
-        return {"parser": "stanza", "version": version("stanza"), "code": self._code, "models": models}
 
     @cached_property
     def _pipeline(self) -> Untyped:

@@ -188,17 +188,13 @@ def _tables(result: ProbeResult, *, full: bool) -> Iterator[TablePart]:
     yield table(caption, heads, [*results, _majority(result.baseline, len(heads))], note=note, foot=1, full=full)
     if result.curve:
         results = [
-            [text(figures.layer), *(_of_size(point.accuracy, point.low, point.high, i) for point in result.curve)]
+            [text(figures.layer), *(estimate(p.accuracy[i], (p.low[i], p.high[i])) for p in result.curve)]
             for i, figures in enumerate(result.layers)
         ]
         caption = f"{name}accuracy with fewer items to train on; {_SAMPLED}"
         yield table(caption, ["layer", *(f"at {point.size:,}" for point in result.curve)], results, full=True)
     for further in result.tested_on:
         yield _further(further, controlled)
-
-
-def _of_size(accuracy: Sequence[float], low: Sequence[float], high: Sequence[float], place: int) -> Cell:
-    return estimate(accuracy[place], (low[place], high[place]))
 
 
 def _cells(figures: LayerFigures, top: float, controlled: bool) -> list[Cell]:

@@ -217,9 +217,6 @@ def test_what_is_parsed_is_kept_every_few_seconds(monkeypatch: pytest.MonkeyPatc
     class Slow(StanzaParser):
         """Takes a second for four texts."""
 
-        def _model(self) -> dict[str, object]:
-            return {}
-
         def _parse(self, texts: Sequence[str]) -> list[Parse]:
             now[0] += len(texts) / 4
             return [Parse((text,), (0,), ("X",), ("",)) for text in texts]
