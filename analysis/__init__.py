@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from bsx.analysis.factors.lexicon import build_lexicon as build_lexicon, read_lexicon as read_lexicon
     from bsx.analysis.factors.lexicon import write_lexicon as write_lexicon
     from bsx.analysis.factors.morphology import mor as mor, mor_scores as mor_scores
-    from bsx.analysis.factors.parsers import Parser as Parser, make_parser as make_parser
+    from bsx.analysis.factors.parsers import StanzaParser as StanzaParser
     from bsx.analysis.factors.parses import Parse as Parse, read_conllu as read_conllu
     from bsx.analysis.factors.retrofitting import retrofit as retrofit, retrofit_fixed_point as retrofit_fixed_point
     from bsx.analysis.factors.syntax import syn as syn, syn_scores as syn_scores

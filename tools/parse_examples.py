@@ -10,7 +10,7 @@ import csv
 import sys
 from pathlib import Path
 
-from bsx.analysis.factors.parsers import make_parser
+from bsx.analysis.factors.parsers import StanzaParser
 from bsx.data.output import atomic_text
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "bsx" / "examples"
@@ -19,7 +19,7 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "bsx" / "examples"
 def main(folder: Path) -> None:
     with (EXAMPLES / "en-systems.tsv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-    parser = make_parser("stanza", "en", "parse", pretokenized=False, folder=folder)
+    parser = StanzaParser("en", "parse", pretokenized=False, folder=folder)
     print(parser.identity)
     for column in ("reference", "atlas", "brook", "cinder"):
         texts = [row[column] for row in rows]

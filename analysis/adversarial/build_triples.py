@@ -12,7 +12,7 @@ import numpy as np
 
 from bsx.analysis.datasets.triples import Triple
 from bsx.analysis.factors.lexical import bleu1, default_tokenizer, tokenizer
-from bsx.analysis.factors.parsers import make_parser
+from bsx.analysis.factors.parsers import StanzaParser
 from bsx.analysis.factors.parses import Parse, match_parses
 from bsx.analysis.factors.treebank import treebank_tokens
 from bsx.errors import InputError, ModelUnavailableError
@@ -207,7 +207,7 @@ def stanza_tagger(lang: str = "en", *, folder: Path | None = None, download: boo
         folder: where stanza's model is; its usual place unless given.
         download: let stanza fetch the model.
     """
-    parser = make_parser("stanza", lang, "tag", pretokenized=False, folder=folder, download=download)
+    parser = StanzaParser(lang, "tag", pretokenized=False, folder=folder, download=download)
 
     def tag(texts: Sequence[str]) -> Iterator[Tagged | None]:
         for some in parser(texts):

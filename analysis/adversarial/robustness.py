@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from bsx.analysis.adversarial.result import (
     CaseResult,
@@ -19,23 +19,23 @@ from bsx.analysis.adversarial.result import (
 from bsx.analysis.adversarial.settings import ChangedTexts, FallSettings, RobustnessSettings
 from bsx.analysis.perturbations.base import Perturbation
 from bsx.analysis.perturbations.perturb import PERTURBATIONS, Perturbed, get_perturbation, perturb
+from bsx.analysis.perturbations.scoring import Function, score_changed
 from bsx.analysis.perturbations.units import units
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.resample import Resampling, Seed, bootstrap_counts, percentile_interval, permutation_p, swaps
 from bsx.analysis.stats.validate import vectors
 from bsx.data.corpus import as_texts
 from bsx.errors import InputError
-from bsx.support.checks import Array, NanPolicy
-from bsx.support.progress import Progress, told
+from bsx.support.checks import Array
+from bsx.support.progress import told
 from bsx.support.settings import part, settled
 
-Metric = Callable[[Sequence[str], Sequence[str]], ArrayLike]
 ROUNDING = 1e-6  # encoders give the same text slightly different vectors in another batch
 _UNRELATED = "unrelated"
 
 
 @settled(RobustnessSettings)
-def robustness(references: Sequence[str], metrics: Mapping[str, Metric], settings: RobustnessSettings) -> Robustness:
+def robustness(references: Sequence[str], metrics: Mapping[str, Function], settings: RobustnessSettings) -> Robustness:
     """Perturb texts, score them, and compare the scores with those of the texts as they were.
 
     A metric is called once for each perturbation with all rows, in their order; rows whose text did not change stand
@@ -61,7 +61,7 @@ def robustness(references: Sequence[str], metrics: Mapping[str, Metric], setting
 
 @settled(ChangedTexts)
 def perturbed_scores(
-    references: Sequence[str], metrics: Mapping[str, Metric], settings: ChangedTexts
+    references: Sequence[str], metrics: Mapping[str, Function], settings: ChangedTexts
 ) -> PerturbedScores:
     """Perturb texts and score them, text by text; `falls` says what that comes to.
 
@@ -108,16 +108,24 @@ def perturbed_scores(
         for perturbation in chosen
         for strength in (dict.fromkeys(settings.strengths) if perturbation.graded else (None,))
     ]
-    unrelated = next(
-        (case for case in cases if case.perturbation.name == _UNRELATED), perturb(clean, _UNRELATED, seed=seed)
-    )
+    at = next((place for place, case in enumerate(cases) if case.perturbation.name == _UNRELATED), len(cases))
+    every = cases if at < len(cases) else [*cases, perturb(clean, _UNRELATED, seed=seed)]
+    versions: list[tuple[Sequence[str], NDArray[np.bool_], str]] = [
+        (clean, np.ones(len(clean), dtype=np.bool_), "the clean texts")
+    ]
+    versions += [(case.texts, case.changed, _called(case)) for case in every]
     clean_scores, case_scores, unrelated_scores = {}, {}, {}
     for name, metric in metrics.items():
-        scored = _Scored(name, metric, references, settings.nan, progress, len(cases) + 2)
-        clean_scores[name] = scored.score(clean, np.ones(len(clean), dtype=np.bool_), "the clean texts")
-        after = {id(case): scored.score(case.texts, case.changed, _called(case)) for case in [*cases, unrelated]}
-        case_scores[name] = np.array([after[id(case)] for case in cases])
-        unrelated_scores[name] = after[id(unrelated)]
+        scores = []
+        for done, (texts, changed, what) in enumerate(versions):
+            if progress is not None:
+                progress(name, done, len(versions))
+            where = f"{name} on {what}"
+            scores.append(score_changed(metric, texts, references, changed, name=where, nan=settings.nan))
+        first, *after = scores
+        clean_scores[name] = first
+        case_scores[name] = np.array(after[: len(cases)])
+        unrelated_scores[name] = after[at]
     return PerturbedScores(
         tuple(references),
         tuple(clean),
@@ -356,38 +364,3 @@ def _worst_rows(
         )
         for row in rows
     ]
-
-
-class _Scored:
-    """One metric on one set of references."""
-
-    def __init__(
-        self,
-        name: str,
-        metric: Metric,
-        references: Sequence[str],
-        nan: NanPolicy,
-        progress: Progress | None,
-        total: int,
-    ) -> None:
-        self._name, self._metric, self._references, self._nan = name, metric, references, nan
-        self._progress, self._done, self._total = progress, 0, total
-
-    def score(self, texts: Sequence[str], changed: NDArray[np.bool_], what: str) -> Array:
-        """Return scores (n,), NaN where a text did not change; nothing is scored if none did."""
-        if self._progress is not None:
-            self._progress(self._name, self._done, self._total)
-        self._done += 1
-        values = np.full(len(texts), np.nan)
-        if changed.any():
-            returned = np.asarray(self._metric(texts, self._references), dtype=np.float64)
-            if returned.shape != values.shape:
-                raise InputError(f"{self._name} on {what}: {len(texts)} rows, scores of shape {returned.shape}")
-            values[changed] = returned[changed]
-            if self._nan == "error" and np.isnan(returned[changed]).any():
-                row = int(np.flatnonzero(changed & np.isnan(returned))[0]) + 1
-                raise InputError(f"{self._name} on {what}: row {row} has no score; nan omit leaves such rows out")
-            if np.isinf(values).any():
-                row = int(np.flatnonzero(np.isinf(values))[0]) + 1
-                raise InputError(f"{self._name} on {what}: row {row} has an infinite score")
-        return values

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, ClassVar, Generic, Literal, Self, SupportsFloat, TypeAlias
+from typing import Annotated, ClassVar, Generic, Self, SupportsFloat, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,14 +111,12 @@ class Resources(BaseSettings):
     parallel_scores: Annotated[str | None, Field(description="Column of scores of parallel text, for clb.")] = None
     parses1: Annotated[Path | None, Field(description="CoNLL-U file with parses of the references, or sources.")] = None
     parses2: Annotated[Path | None, Field(description="The same of the candidates.")] = None
-    parser: Annotated[Literal["stanza", "spacy"], Field(description="Parser, where no parses are given.")] = "stanza"
-    parser_dir: Annotated[Path | None, Field(description="Its models.")] = None
+    parser_dir: Annotated[Path | None, Field(description="Stanza's models, where no parses are given.")] = None
     download: Annotated[bool, Field(description="Let stanza fetch its model.")] = False
     vectors: Annotated[Path | None, Field(description="Word vectors, .vec or .bin, for mor.")] = None
     train_vectors: Annotated[bool, Field(description="Train them on these sentences.")] = False
     lexicon: Annotated[Path | None, Field(description="Morphological lexicon; built from tags otherwise.")] = None
     cache: Annotated[Path | None, Field(description="Folder to keep parses and vectors in; go on from there.")] = None
-    jobs: Annotated[int, Field(ge=1, description="Processes for tree distances.")] = 1
     seed: Annotated[int, Field(ge=0, description="Random seed.")] = 42
     progress: Annotated[
         Watch,

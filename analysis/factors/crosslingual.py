@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import Field
 
 from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs, Values
 from bsx.errors import InputError
@@ -40,28 +38,22 @@ def cross_lingual_bias(score: Score, sources: Sequence[str], translations: Seque
     return np.array([result[pair] for pair in zip(sources, translations, strict=True)], dtype=np.float64)
 
 
-class CrossLingualConfig(FactorConfig):
-    """Settings of CLB."""
-
-    column: Annotated[str | None, Field(description="Column of scores, if not the one named for all.")] = None
-
-
-class CrossLingualBias(Factor[CrossLingualConfig]):
+class CrossLingualBias(Factor):
     """A column of a metric's scores of parallel text; `cross_lingual_bias` computes one with any metric.
 
     Source: Kaster, Zhao & Eger 2021, section 3.
     """
 
-    Config = CrossLingualConfig
+    Config = FactorConfig
     reads = frozenset({"parallel_scores"})
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Return the column; see `Factor.compute`."""
-        column = self.config.column or resources.parallel_scores
+        column = resources.parallel_scores
         if column is None:
             present = ", ".join(map(repr, pairs.columns)) or "none"
             raise InputError(
                 "clb: name the column with the metric's scores of the first sentences and their translations "
-                f"(parallel); the columns are {present}"
+                f"(parallel_scores); the columns are {present}"
             )
         return FactorScores(pairs.numbers(column), {"column": column})

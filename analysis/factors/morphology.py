@@ -80,7 +80,6 @@ class MorphologyConfig(FactorConfig):
     ] = "sweeps"
     iterations: Annotated[int, Field(ge=0, description="Number of sweeps.")] = 10
     draws: Annotated[int, Field(ge=1, description="Tokens looked through for a neighbour of each token.")] = 5000
-    lowercase: Annotated[bool, Field(description="Train vectors on lower-cased words.")] = False
     min_overlap: Annotated[
         float, Field(ge=0, le=1, description="Least share of tokens whose features occur again; else it is excluded.")
     ] = 0.2
@@ -101,7 +100,6 @@ class Morphology(Factor[MorphologyConfig]):
         {
             "parses1",
             "parses2",
-            "parser",
             "parser_dir",
             "download",
             "cache",
@@ -230,8 +228,6 @@ class Morphology(Factor[MorphologyConfig]):
             origin = {"file": resources.vectors.name, "sha256": NamedFile(resources.vectors).digest()[:12]}
             return read_vectors(resources.vectors, wanted), origin
         corpus = [list(text) for side in texts for text in side]
-        if self.config.lowercase:
-            corpus = [[token.lower() for token in text] for text in corpus]
         spelled = json.dumps(corpus, ensure_ascii=False)
         digest = hashlib.sha256(spelled.encode()).hexdigest()[:16]
         origin = {"trained_on": f"the {len(corpus)} sentences", "sha256": digest[:12]}

@@ -1,4 +1,4 @@
-"""Programs that parse: stanza, and spaCy for those who have it. They are imported when the first text is parsed."""
+"""The program that parses, stanza, which is imported when the first text is parsed."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ import importlib
 import logging
 import os
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
 from bsx.analysis.factors.base import Resources
 from bsx.analysis.factors.parses import Parse, ParseCache
-from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
+from bsx.errors import InputError, ModelUnavailableError
 from bsx.support.download import forbidden
 from bsx.support.folders import cache_folder
 from bsx.support.optional import need
@@ -29,11 +28,15 @@ _LOCAL = {"tokenize": "tokenizer.pt", "mwt": "mwt.pt", "pos": "tagger.pt", "depp
 _PRETRAIN = "pretrain.pt"
 
 
-class Parser(ABC):
-    """Something that parses or tags texts in one language.
+class StanzaParser:
+    """Stanza (Qi et al. 2020), one sentence a text.
+
+    The folder holds either stanza's own tree of models (``resources.json`` and a folder a language) or the files of one
+    pipeline: tokenizer.pt, mwt.pt, tagger.pt, parser.pt, pretrain.pt. Without one, stanza's usual place is used, and
+    bsx's cache for what is not there.
 
     Args:
-        lang: language code of bsx.
+        lang: language of the texts.
         task: ``parse`` for heads and tags, ``tag`` for tags alone, which is quicker.
         pretokenized: words are what white space separates; else the parser cuts the text itself.
         folder: where its model is.
@@ -41,31 +44,30 @@ class Parser(ABC):
     """
 
     def __init__(
-        self, lang: str, task: Literal["parse", "tag"], *, pretokenized: bool, folder: Path | None, download: bool
+        self,
+        lang: str,
+        task: Literal["parse", "tag"],
+        *,
+        pretokenized: bool,
+        folder: Path | None = None,
+        download: bool = False,
     ) -> None:
-        self.lang, self.task, self.pretokenized = lang, task, pretokenized
+        from bsx.catalog.languages import language_code
+
+        self.lang, self.task, self.pretokenized = language_code(lang), task, pretokenized
         self.folder, self.download = folder, download
 
     @property
     def identity(self) -> dict[str, object]:
         """Everything that changes a parse."""
-        return {"lang": self.lang, "task": self.task, "pretokenized": self.pretokenized, **self._model()}
-
-    @abstractmethod
-    def _model(self) -> dict[str, object]:
-        """Return what tells this model from others."""
-
-    @abstractmethod
-    def _parse(self, texts: Sequence[str]) -> list[Parse]:
-        """Parse texts that are not blank."""
-
-    def check(self) -> None:  # noqa: B027 - most need nothing
-        """Look for package and model without loading what is slow to load.
-
-        Raises:
-            MissingExtraError: if the package is missing.
-            ModelUnavailableError: if the model is; says how to get it.
-        """
+        need("stanza", "Parsing")
+        whole = hashlib.sha256()
+        for file in self._files():
+            with file.open("rb") as stream:
+                whole.update(file.name.encode() + hashlib.file_digest(stream, "sha256").digest())
+        settings = {"lang": self.lang, "task": self.task, "pretokenized": self.pretokenized}
+        model = {"parser": "stanza", "version": version("stanza"), "code": self._code, "models": whole.hexdigest()[:12]}
+        return {**settings, **model}
 
     def __call__(self, texts: Sequence[str]) -> Iterator[list[Parse | None]]:
         """Yield the parses of texts in order, some at a time; None for a text without content."""
@@ -79,15 +81,6 @@ class Parser(ABC):
             # As many as take some seconds, so that what is done can be kept that often.
             spent = max(time.monotonic() - began, 1e-3)
             size = max(1, min(_AT_ONCE, 4 * size, int(size * _SECONDS / spent)))
-
-
-class StanzaParser(Parser):
-    """Stanza (Qi et al. 2020), one sentence a text.
-
-    The folder holds either stanza's own tree of models (``resources.json`` and a folder a language) or the files of one
-    pipeline: tokenizer.pt, mwt.pt, tagger.pt, parser.pt, pretrain.pt. Without one, stanza's usual place is used, and
-    bsx's cache for what is not there.
-    """
 
     @cached_property
     def _code(self) -> str:
@@ -120,7 +113,12 @@ class StanzaParser(Parser):
         return (self._place / _LOCAL["pos"]).is_file()
 
     def check(self) -> None:
-        """Look for stanza and its model; see `Parser.check`."""
+        """Look for package and model without loading what is slow to load.
+
+        Raises:
+            MissingExtraError: if the package is missing.
+            ModelUnavailableError: if the model is; says how to get it.
+        """
         need("stanza", "Parsing")
         self._files()
 
@@ -149,14 +147,6 @@ class StanzaParser(Parser):
                 "parser_dir names another folder, parses1 and parses2 give parses that you have"
             )
         return files
-
-    def _model(self) -> dict[str, object]:
-        whole = hashlib.sha256()
-        for file in self._files():
-            with file.open("rb") as stream:
-                whole.update(file.name.encode() + hashlib.file_digest(stream, "sha256").digest())
-        models = whole.hexdigest()[:12]
-        return {"parser": "stanza", "version": _version("stanza"), "code": self._code, "models": models}
 
     @cached_property
     def _pipeline(self) -> Untyped:
@@ -223,80 +213,10 @@ def _stanza_parse(sentences: Sequence[Untyped], task: str) -> Parse:
     return Parse.joined(parses)
 
 
-class SpacyParser(Parser):
-    """spaCy, for those who have it and a model for the language; ``folder`` may be the model's folder.
-
-    Its English heads follow other guidelines than Universal Dependencies: do not mix it with stanza.
-    """
-
-    @cached_property
-    def _nlp(self) -> Untyped:
-        try:
-            spacy = importlib.import_module("spacy")
-        except ModuleNotFoundError as error:
-            raise MissingExtraError(
-                "Parsing with spaCy needs the package spacy, which is not installed: pip install spacy"
-            ) from error
-        names = (
-            [str(self.folder)]
-            if self.folder is not None
-            else [f"{self.lang}_core_{genre}_sm" for genre in ("web", "news")]
-        )
-        for name in names:
-            with contextlib.suppress(OSError):
-                result = spacy.load(name)
-                if result.meta.get("lang", self.lang) != self.lang.partition("-")[0]:
-                    raise InputError(
-                        f"{name}: is a spaCy model for {result.meta['lang']!r}, the texts are in {self.lang!r}: "
-                        "parser_dir names the folder of one for them"
-                    )
-                return result
-        raise ModelUnavailableError(
-            f"there is no spaCy model for {self.lang}: python -m spacy download {names[-1]} fetches one; "
-            "parses1 and parses2 give parses that you have"
-        )
-
-    def _model(self) -> dict[str, object]:
-        meta: Mapping[str, object] = self._nlp.meta
-        return {"parser": "spacy", "version": _version("spacy"), "model": f"{meta['name']} {meta['version']}"}
-
-    def _parse(self, texts: Sequence[str]) -> list[Parse]:
-        if self.pretokenized:
-            document = importlib.import_module("spacy.tokens").Doc
-            given: list[object] = [document(self._nlp.vocab, words=text.split()) for text in texts]
-        else:
-            given = [" ".join(text.split()) for text in texts]
-        parses = []
-        for doc in self._nlp.pipe(given):
-            heads = tuple(0 if token.head.i == token.i else token.head.i + 1 for token in doc)
-            tags, feats = tuple(token.pos_ for token in doc), tuple(str(token.morph) for token in doc)
-            relations = tuple(token.dep_ for token in doc)
-            parses.append(Parse(tuple(token.text for token in doc), heads, tags, feats, relations))
-        return parses
-
-
-def make_parser(
-    name: str,
-    lang: str,
-    task: Literal["parse", "tag"],
-    *,
-    pretokenized: bool,
-    folder: Path | None = None,
-    download: bool = False,
-) -> Parser:
-    """Return a parser by name, ``stanza`` or ``spacy``; see `Parser`."""
-    kinds: dict[str, type[Parser]] = {"stanza": StanzaParser, "spacy": SpacyParser}
-    if name not in kinds:
-        raise InputError(f"there is no parser {name!r}; use one of {', '.join(kinds)}")
-    from bsx.catalog.languages import language_code
-
-    return kinds[name](language_code(lang), task, pretokenized=pretokenized, folder=folder, download=download)
-
-
 def check_parser(resources: Resources, lang: str, task: Literal["parse", "tag"], *, pretokenized: bool) -> None:
-    """Look for what the parser that resources name needs, see `Parser.check`, before anything is computed."""
+    """Look for what the parser needs, see `StanzaParser.check`, before anything is computed."""
     place, download = resources.parser_dir, resources.download
-    make_parser(resources.parser, lang, task, pretokenized=pretokenized, folder=place, download=download).check()
+    StanzaParser(lang, task, pretokenized=pretokenized, folder=place, download=download).check()
 
 
 def parse_texts(
@@ -308,19 +228,12 @@ def parse_texts(
     pretokenized: bool,
     phase: str,
 ) -> tuple[list[Parse | None], dict[str, object]]:
-    """Return a parse of each text, from the cache or else from the parser that resources name, and its identity."""
+    """Return a parse of each text, from the cache or else from the parser, and its identity."""
     place, download = resources.parser_dir, resources.download
-    parser = make_parser(resources.parser, lang, task, pretokenized=pretokenized, folder=place, download=download)
+    parser = StanzaParser(lang, task, pretokenized=pretokenized, folder=place, download=download)
     identity = parser.identity
     cache = ParseCache(resources.cache, identity)
     return cache.parse(texts, parser, lambda done, total: resources.report(phase, done, total)), identity
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "none"
 
 
 @contextlib.contextmanager

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
-from pydantic import Field
 
 from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs
 from bsx.errors import InputError
 
 
-class SemanticConfig(FactorConfig):
-    """Settings of SEM."""
-
-    column: Annotated[str | None, Field(description="Column of judgments, if not the one named for all.")] = None
-
-
-class Semantic(Factor[SemanticConfig]):
+class Semantic(Factor):
     """Human judgments of adequacy or similarity, as the data have them.
 
     Source: Kaster, Zhao & Eger 2021, section 3.
     """
 
-    Config = SemanticConfig
+    Config = FactorConfig
     reads = frozenset({"human"})
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Return the column; see `Factor.compute`."""
-        column = self.config.column or resources.human
+        column = resources.human
         if column is None:
             present = ", ".join(map(repr, pairs.columns)) or "none"
             raise InputError(f"sem: name the column of human judgments (human); the columns are {present}")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,13 +16,10 @@ from bsx.analysis.factors.parsers import check_parser, parse_texts
 from bsx.analysis.factors.parses import Parse, match_parses
 from bsx.analysis.factors.trees import Tree, distance
 from bsx.data.lines import NamedFile
-from bsx.errors import InputError
-from bsx.support.children import starting_children
 
 _BLANKS = str.maketrans(string.punctuation, " " * len(string.punctuation))
 _UNSPACED = {"Hans", "Hant", "Hani", "Jpan", "Khmr", "Laoo", "Mymr", "Thai", "Tibt"}
-_AT_ONCE = 2000  # pairs a process gets at a time
-_DRAWS = 2000  # unrelated pairs that length is learnt from
+_AT_ONCE = 2000  # pairs between two reports
 
 Heads = tuple[int, ...]
 
@@ -75,77 +70,20 @@ def _tree(heads: Heads) -> Tree:
     return Tree(heads)
 
 
-def _syn_chunk(pairs: Sequence[tuple[Heads, Heads]]) -> list[float]:
-    return [syn(a, b) for a, b in pairs]
-
-
-def syn_scores(
-    pairs: Sequence[tuple[Heads, Heads]], *, jobs: int = 1, report: Callable[[int, int], None] | None = None
-) -> Values:
+def syn_scores(pairs: Sequence[tuple[Heads, Heads]], report: Callable[[int, int], None] | None = None) -> Values:
     """Return `syn` of many pairs of trees (n,).
 
     Args:
         pairs: heads of both sides; equal pairs are computed once.
-        jobs: processes at a time.
         report: called with pairs done and pairs in all.
     """
     distinct = list(dict.fromkeys(pairs))
-    chunks = [distinct[start : start + _AT_ONCE] for start in range(0, len(distinct), _AT_ONCE)]
-    values: list[float] = []
-    if jobs > 1 and len(chunks) > 1:
-        with starting_children():  # its locks have a process that looks after them
-            pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
-        with pool:
-            with starting_children():
-                result = pool.map(_syn_chunk, chunks)
-            for some in result:
-                values += some
-                if report is not None:
-                    report(len(values), len(distinct))
-    else:
-        for chunk in chunks:
-            values += _syn_chunk(chunk)
-            if report is not None:
-                report(len(values), len(distinct))
-    by_pair = dict(zip(distinct, values, strict=True))
+    by_pair: dict[tuple[Heads, Heads], float] = {}
+    for done, (a, b) in enumerate(distinct, start=1):
+        by_pair[a, b] = syn(a, b)
+        if report is not None and (done % _AT_ONCE == 0 or done == len(distinct)):
+            report(done, len(distinct))
     return np.array([by_pair[pair] for pair in pairs], dtype=np.float64)
-
-
-def beyond_length(pairs: Sequence[tuple[Heads, Heads]], values: Values, *, jobs: int = 1) -> Values:
-    """Return SYN without what length alone gives it: (SYN - expected) / (1 - expected), as kappa has it (n,).
-
-    Long trees, and trees of unequal size, are alike for reasons of arithmetic. What unrelated sentences of such lengths
-    reach is learnt from the pairs themselves: the left side of one beside the right side of another, by least squares
-    on the logarithms of the words of both and of their ratio, with squares and product. Equal trees have 1, unrelated
-    ones 0 on average.
-
-    Args:
-        pairs: heads of both sides.
-        values: their SYN (n,).
-        jobs: processes at a time.
-
-    Raises:
-        InputError: for fewer than 20 pairs of different trees.
-    """
-    if len(set(pairs)) < 20:
-        raise InputError(
-            f"syn:adjust=length learns from unrelated pairs: {len(set(pairs))} different pairs are too few"
-        )
-    rng = np.random.default_rng(1)
-    left = rng.integers(len(pairs), size=_DRAWS)
-    right = (left + rng.integers(1, len(pairs), size=_DRAWS)) % len(pairs)
-    unrelated = [(pairs[i][0], pairs[j][1]) for i, j in zip(left.tolist(), right.tolist(), strict=True)]
-    result = np.linalg.lstsq(_sizes(unrelated), syn_scores(unrelated, jobs=jobs), rcond=None)[0]
-    expected = np.clip(_sizes(pairs) @ result, 0.0, 0.99)
-    adjusted: Values = (values - expected) / (1 - expected)
-    return adjusted
-
-
-def _sizes(pairs: Sequence[tuple[Heads, Heads]]) -> Values:
-    n, m = (np.array([len(pair[side]) for pair in pairs], dtype=np.float64) for side in (0, 1))
-    both, ratio = np.log(n + m), np.abs(np.log(n / m))
-    design: Values = np.column_stack([np.ones_like(n), both, ratio, both**2, ratio**2, both * ratio])
-    return design
 
 
 def blank_punctuation(text: str) -> str:
@@ -167,20 +105,6 @@ class SyntaxConfig(FactorConfig):
             "parsed as they are, then punctuation is taken out of the trees; keep: it counts like words."
         ),
     ] = "blank"
-    adjust: Annotated[
-        Literal["none", "length"],
-        Field(
-            description="length: what SYN has beyond unrelated sentences of the same lengths, as a share of what is "
-            "left to 1; learnt from the pairs themselves, below 0 for trees less alike than that."
-        ),
-    ] = "none"
-    words: Annotated[
-        Literal["auto", "whitespace", "parser"],
-        Field(
-            description="Who cuts words: white space or the parser; auto: white space if punctuation is blanked and "
-            "the script puts spaces between words."
-        ),
-    ] = "auto"
     failure: Annotated[
         Literal["nan", "zero"], Field(description="Score of a pair of which one side has no parse; the paper has 0.")
     ] = "nan"
@@ -194,7 +118,7 @@ class Syntax(Factor[SyntaxConfig]):
     """
 
     Config = SyntaxConfig
-    reads = frozenset({"parses1", "parses2", "parser", "parser_dir", "download", "cache", "jobs"})
+    reads = frozenset({"parses1", "parses2", "parser_dir", "download", "cache"})
 
     def check(self, pairs: SentencePairs, resources: Resources) -> None:
         """Look for the parser of each side without parses; see `Factor.check`."""
@@ -205,7 +129,7 @@ class Syntax(Factor[SyntaxConfig]):
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""
         config = self.config
-        details: dict[str, object] = config.model_dump(exclude=None if config.adjust != "none" else {"adjust"})
+        details: dict[str, object] = config.model_dump()
         sides: list[list[Heads]] = []
         given = ((pairs.sentence1, pairs.lang1, resources.parses1), (pairs.sentence2, pairs.lang2, resources.parses2))
         for number, (texts, lang, file) in enumerate(given, start=1):
@@ -216,9 +140,7 @@ class Syntax(Factor[SyntaxConfig]):
         whole = [row for row, (a, b) in enumerate(both) if a and b]
         values = np.full(len(both), 0.0 if config.failure == "zero" else np.nan)
         report = (lambda done, total: resources.report("tree distance", done, total)) if resources.progress else None
-        values[whole] = syn_scores([both[row] for row in whole], jobs=resources.jobs, report=report)
-        if config.adjust == "length":
-            values[whole] = beyond_length([both[row] for row in whole], values[whole], jobs=resources.jobs)
+        values[whole] = syn_scores([both[row] for row in whole], report)
         failures = len(both) - len(whole)
         details |= {"words": [sum(map(len, side)) for side in sides], "failures": failures}
         notes: tuple[str, ...] = ()
@@ -247,8 +169,8 @@ class Syntax(Factor[SyntaxConfig]):
 
     def _spaced(self, lang: str) -> bool:
         """Tell whether the parser is given words instead of texts."""
-        if self.config.words != "auto" or self.config.punctuation != "blank":
-            return self.config.words == "whitespace"
+        if self.config.punctuation != "blank":
+            return False
         from bsx.catalog.catalog import load_registry
         from bsx.catalog.languages import find_language
 

@@ -6,18 +6,15 @@ import json
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from bsx.data.lines import NamedFile
 from bsx.data.output import atomic_text
 from bsx.errors import InputError
 from bsx.support.children import run_code
 from bsx.support.optional import need
-from bsx.support.settings import BaseSettings, settled
 
 Vectors = dict[str, NDArray[np.float32]]
 
@@ -96,44 +93,16 @@ def write_vectors(file: Path, vectors: Mapping[str, NDArray[np.floating]], *, ow
             stream.write(" ".join([word, *(f"{value:.9g}" for value in vector)]) + "\n")
 
 
-_Positive = Annotated[int | None, Field(ge=1, le=10**9)]
-_Number = Annotated[int | None, Field(ge=0, le=10**9)]
-
-
-class VectorSettings(BaseSettings):
-    """How word vectors are trained; what is not given is fastText's own, whose documentation explains it.
+def train_vectors(texts: Sequence[Sequence[str]], options: Mapping[str, str | float] | None = None) -> Vectors:
+    """Train fastText skip-gram vectors on tokenised texts.
 
     Unless given otherwise, as in Kaster, Zhao & Eger 2021: ten epochs, learning rate 0.2, else fastText's defaults (100
-    dimensions, words that occur five times, subwords of 3 to 6 characters).
-    """
-
-    threads: Annotated[
-        int, Field(ge=1, le=1024, description="With one, the same texts give the same vectors again.")
-    ] = 1
-    epoch: Annotated[int, Field(ge=1, le=10**6, description="Times through the texts.")] = 10
-    lr: Annotated[float, Field(gt=0, le=1000, description="Learning rate.")] = 0.2
-    model: Literal["skipgram", "cbow"] = "skipgram"
-    dim: _Positive = None
-    ws: _Positive = None
-    minCount: _Positive = None  # noqa: N815 - fastText's name, as those below
-    minn: _Number = None
-    maxn: _Number = None
-    neg: _Number = None
-    wordNgrams: _Positive = None  # noqa: N815
-    loss: Literal["ns", "hs", "softmax", "ova"] | None = None
-    bucket: _Positive = None
-    lrUpdateRate: _Positive = None  # noqa: N815
-    t: Annotated[float | None, Field(gt=0, le=1)] = None
-    verbose: Annotated[int, Field(ge=0, le=2)] = 0
-
-
-@settled(VectorSettings)
-def train_vectors(texts: Sequence[Sequence[str]], settings: VectorSettings) -> Vectors:
-    """Train fastText skip-gram vectors on tokenised texts.
+    dimensions, words that occur five times, subwords of 3 to 6 characters). One thread, with which the same texts give
+    the same vectors again.
 
     Args:
         texts: tokens of each text, as they shall be spelled.
-        settings: see `VectorSettings`.
+        options: others of fastText's ``train_unsupervised``.
 
     Returns:
         Word -> vector (d,), the most frequent word first, keys in lower case (the last spelling wins).
@@ -143,7 +112,7 @@ def train_vectors(texts: Sequence[Sequence[str]], settings: VectorSettings) -> V
         InputError: if no word occurs often enough, or training diverges, as it can on very little text.
     """
     need("fasttext", "Training word vectors")
-    chosen = {**settings.model_dump(exclude_none=True, exclude={"threads"}), "thread": settings.threads}
+    chosen = {"model": "skipgram", "epoch": 10, "lr": 0.2, "thread": 1, "verbose": 0, **(options or {})}
     with tempfile.TemporaryDirectory(prefix="bsx-vectors-") as folder:
         corpus = Path(folder) / "corpus.txt"
         with corpus.open("w", encoding="utf-8", newline="\n") as stream:

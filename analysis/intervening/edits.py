@@ -17,6 +17,7 @@ AIMS = {name: one.aim for aim in _ORDER for name, one in PERTURBATIONS.items() i
 """Edit, a perturbation by name -> what it aims at: a factor, or ``surface`` for writing alone."""
 
 SURFACE = "surface"
+_STRENGTH = 0.1  # share of words that typing errors and commas change: about two of twenty, as edits are to be small
 
 
 def make_pairs(
@@ -26,7 +27,6 @@ def make_pairs(
     lang: str | None,
     parses: Sequence[Parse | None] | None,
     inflections: Inflections | None,
-    strength: float,
     seed: int,
 ) -> tuple[list[Perturbed], dict[str, str]]:
     """Edit texts.
@@ -37,7 +37,6 @@ def make_pairs(
         lang: language of the texts.
         parses: n parses of the texts.
         inflections: forms of words from treebanks.
-        strength: share of words, for edits that have one.
         seed: of the draws.
 
     Returns:
@@ -58,7 +57,7 @@ def make_pairs(
                 raise InputError(f"edit {name} {why}")
             left_out[name] = why
             continue
-        share = strength if perturbation.graded else None
+        share = _STRENGTH if perturbation.graded else None
         made.append(
             perturb(texts, perturbation, strength=share, seed=seed, lang=lang, parses=parses, inflections=inflections)
         )

@@ -16,10 +16,11 @@ from bsx.analysis.factors.lexical import Lexical
 from bsx.analysis.factors.zoo import compute_factors, get_factor
 from bsx.analysis.intervening.edits import SURFACE, make_pairs
 from bsx.analysis.intervening.result import Effect, Interventions, ignoring_case
-from bsx.analysis.intervening.scoring import Function, as_values, score_texts
+from bsx.analysis.intervening.scoring import score_texts
 from bsx.analysis.intervening.settings import InterveneData
 from bsx.analysis.intervening.sides import SEM, Sides
 from bsx.analysis.perturbations.perturb import Perturbed
+from bsx.analysis.perturbations.scoring import Function, as_values
 from bsx.analysis.stats.clusters import Correction, adjust
 from bsx.analysis.stats.folds import units
 from bsx.data.corpus import as_texts
@@ -83,7 +84,6 @@ def intervene(references: Sequence[str], metrics: Mapping[str, Function], settin
         lang=settings.lang,
         parses=settings.parses,
         inflections=settings.inflections,
-        strength=settings.strength,
         seed=settings.seed,
     )
     names = list(settings.factors)
@@ -149,7 +149,6 @@ def intervene(references: Sequence[str], metrics: Mapping[str, Function], settin
         warnings=tuple(warnings),
         settings={
             "lang": settings.lang,
-            "strength": settings.strength,
             "seed": settings.seed,
             "meaning": settings.meaning,
             "rows": len(references),
@@ -181,9 +180,7 @@ def _measured(
     factors = settings.factors
     if isinstance(factors, Mapping):
         for name, measure in factors.items():
-            columns[name] = as_values(measure(first, second), f"factor {name}")
-            if columns[name].shape != (len(first),):
-                raise InputError(f"factor {name}: {len(first)} pairs, values of shape {columns[name].shape}")
+            columns[name] = as_values(measure(first, second), f"factor {name}", len(first))
     elif factors:
         given = set_fields(settings.resources)
         for name, scores in compute_factors(names, first, second, lang=settings.lang or "en", **given).items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,23 +10,9 @@ from numpy.typing import NDArray
 
 from bsx.analysis.intervening.result import ROUNDING
 from bsx.analysis.perturbations.perturb import Perturbed
+from bsx.analysis.perturbations.scoring import Function, score_changed
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
-
-Function = Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]]
-"""A metric: candidates and references -> scores (n,), higher is better."""
-
-
-def as_values(returned: object, name: str) -> Array:
-    """Return what a function of texts returned, as numbers.
-
-    Raises:
-        InputError: naming the function, if these are none.
-    """
-    try:
-        return np.asarray(returned, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} returned {returned!r:.60}, not a number for each text") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,22 +69,10 @@ def score_texts(
     Raises:
         InputError: if the metric returns no finite score for each text, or they never differ.
     """
+    whole = np.ones(len(references), dtype=np.bool_)
 
-    def score(of: Sequence[str], changed: NDArray[np.bool_] | None = None, policy: NanPolicy = nan) -> Array:
-        values = np.full(len(of), np.nan)
-        wanted = np.ones(len(of), dtype=np.bool_) if changed is None else changed
-        if not wanted.any():
-            return values
-        result = as_values(metric(of, references), name)
-        if result.shape != values.shape:
-            raise InputError(f"{name}: {len(of)} rows, scores of shape {result.shape}")
-        values[wanted] = result[wanted]
-        if policy == "error" and np.isnan(result[wanted]).any():
-            row = int(np.flatnonzero(wanted & np.isnan(result))[0]) + 1
-            raise InputError(f"{name}: row {row} has no score; nan omit leaves such pairs out")
-        if np.isinf(values).any():
-            raise InputError(f"{name}: row {int(np.flatnonzero(np.isinf(values))[0]) + 1} has an infinite score")
-        return values
+    def score(of: Sequence[str], changed: NDArray[np.bool_] = whole, policy: NanPolicy = nan) -> Array:
+        return score_changed(metric, of, references, changed, name=name, nan=policy)
 
     before = score(texts)
     falls = [before - score(pairs.texts, pairs.changed) for pairs in made]

@@ -12,7 +12,6 @@ from pydantic import Field, SkipValidation
 from bsx.analysis.factors.base import Resources
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.intervening.edits import EditedText
-from bsx.analysis.perturbations.base import DEFAULT_STRENGTH
 from bsx.analysis.perturbations.grammar.inflections import Inflections
 from bsx.support.progress import Watch
 from bsx.support.settings import BaseSettings
@@ -36,9 +35,6 @@ class InterveneSettings(BaseSettings):
             "untested, unless given.",
         ),
     ] = None
-    strength: Annotated[
-        float, Field(gt=0, le=1, description="Share of words that typing errors and commas change.")
-    ] = DEFAULT_STRENGTH / 2  # about two words of twenty: edits are to be small
     seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
     confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
     correction: Annotated[

@@ -61,7 +61,6 @@ class Perturbation:
         graded: whether it has a strength: a share, in (0, 1], of the words or letters it could act on.
         needs: what it reads beside the text.
         aim: the one factor that it is to move, or ``surface`` for the writing alone; None if there is no such one.
-        related: whether the changed text has anything to do with the text.
         place: where it stands in lists, among those that keep the meaning or those that change it: mild ones first.
         withdrawn: languages that its rules do not do justice to, by primary subtag, and why.
     """
@@ -75,7 +74,6 @@ class Perturbation:
     graded: bool = False
     needs: frozenset[Need] = frozenset()
     aim: Aim | None = None
-    related: bool = True
     place: int = 1000
     withdrawn: Mapping[str, str] = field(default_factory=dict, hash=False)
 

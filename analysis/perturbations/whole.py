@@ -18,7 +18,6 @@ register(
     False,
     lambda item, strength, rng: item.source,
     needs=frozenset({"source"}),
-    related=False,
     place=140,
 )
 register(
@@ -28,7 +27,6 @@ register(
     _unrelated,
     acts_on="any text, if there is another",
     needs=frozenset({"corpus"}),
-    related=False,
     place=150,
 )
 register(
@@ -37,6 +35,5 @@ register(
     False,
     lambda item, strength, rng: "" if item.text else None,
     acts_on="any text that is not empty",
-    related=False,
     place=160,
 )

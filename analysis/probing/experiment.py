@@ -29,7 +29,6 @@ from bsx.analysis.probing.result import (
     Control,
     LayerBeside,
     LayerFigures,
-    OverLayers,
     ProbedLayer,
     ProbeResult,
     SideBySide,
@@ -37,9 +36,7 @@ from bsx.analysis.probing.result import (
     Transferred,
 )
 from bsx.analysis.stats.layers import LayerAgreement
-from bsx.analysis.stats.rowwise import pearson_rows, spearman_rows
 from bsx.errors import InputError
-from bsx.support.checks import Array
 from bsx.support.progress import Watch, told
 
 
@@ -372,7 +369,6 @@ def probe_layers(
             transfer.finish()
         runs.append(run)
 
-    first = 2 if kinds is not None else 1  # condition of the first smaller training set
     counts = [len(rows) for rows in runs[0].rows]
     shape = (len(runs[0].right[0]), len(numbers))  # conditions, layers
     items = ItemAccuracies(group, shape[0] * shape[1])
@@ -386,7 +382,12 @@ def probe_layers(
         f"{name or 'task'}: {complaint} in {times} of {len(runs) * len(numbers)} fits"
         for (name, complaint), times in complaints.items()
     ]
-    by_seed = np.array([[right.mean(axis=1) for right in run.right] for run in runs]).transpose(2, 1, 0)
+    by_seed = np.array([[right[0].mean() for right in run.right] for run in runs]).T
+    spread = by_seed.std(axis=1, ddof=1).tolist() if len(runs) > 1 else [None] * len(numbers)
+    f1 = np.mean([run.macro_f1 for run in runs], axis=0).tolist()
+    chosen = np.array([run.chosen for run in runs]).T.tolist()
+    figures = layer_figures(pooled, draws, control=kinds is not None)
+    low, high = np.percentile(draws, [2.5, 97.5], axis=0)
     order = np.argsort(-pooled[0], kind="stable")
     return ProbeResult(
         task=task,
@@ -400,9 +401,11 @@ def probe_layers(
         seeds=tuple(seeds),
         baseline=float(np.mean([run.baseline for run in runs])),
         best_layer=numbers[order[0]],
-        runner_up=numbers[order[min(1, len(order) - 1)]],
         win_share=float((draws[:, 0].argmax(axis=1) == order[0]).mean()),
-        layers=_layers(runs, numbers, pooled, draws, by_seed[0]),
+        layers=tuple(
+            ProbedLayer(layer, *figures[i], spread[i], f1[i], tuple(by_seed[i].tolist()), tuple(chosen[i]))
+            for i, layer in enumerate(numbers)
+        ),
         control=None
         if kinds is None
         else Control(
@@ -410,38 +413,12 @@ def probe_layers(
             types=int(kinds.max()) + 1,
             seen=float(np.mean([run.seen for run in runs])),
         ),
-        curve=_curve(sizes, pooled[first:], draws[:, first:], by_seed[first:]),
+        curve=tuple(
+            TrainSize(size, tuple(pooled[k].tolist()), tuple(low[k].tolist()), tuple(high[k].tolist()))
+            for k, size in enumerate(sizes, start=2 if kinds is not None else 1)  # behind task and control task
+        ),
         tested_on=tuple(transfer.result(numbers, resamples, np.random.default_rng(seeds[0])) for transfer in further),
         notes=tuple(notes),
-    )
-
-
-def _layers(
-    runs: Sequence[ProbeRun], numbers: Sequence[int], pooled: Array, draws: Array, by_seed: Array
-) -> tuple[ProbedLayer, ...]:
-    figures = layer_figures(pooled, draws, control=runs[0].control is not None)
-    spread = by_seed.std(axis=1, ddof=1).tolist() if len(runs) > 1 else [None] * len(numbers)
-    macro_f1 = np.mean([run.macro_f1 for run in runs], axis=0).tolist()
-    chosen = np.array([run.chosen for run in runs]).T.tolist()
-    return tuple(
-        ProbedLayer(layer, *figures[i], spread[i], macro_f1[i], tuple(by_seed[i].tolist()), tuple(chosen[i]))
-        for i, layer in enumerate(numbers)
-    )
-
-
-def _curve(sizes: Sequence[int], pooled: Array, draws: Array, by_seed: Array) -> tuple[TrainSize, ...]:
-    if not sizes:
-        return ()
-    low, high = np.percentile(draws, [2.5, 97.5], axis=0)
-    return tuple(
-        TrainSize(
-            size,
-            tuple(pooled[place].tolist()),
-            tuple(low[place].tolist()),
-            tuple(high[place].tolist()),
-            tuple(map(tuple, by_seed[place].tolist())),
-        )
-        for place, size in enumerate(sizes)
     )
 
 
@@ -474,11 +451,12 @@ def probe_with_agreement(results: Sequence[ProbeResult], agreement: LayerAgreeme
     """
     if not results:
         raise InputError("there is no probe to compare with the agreement with human judgments")
-    layers, tasks = _numbers(results[0]), tuple(result.task for result in results)
+    probed = [tuple(layer.layer for layer in result.layers) for result in results]
+    layers, tasks = probed[0], tuple(result.task for result in results)
     if len(set(tasks)) < len(tasks):
         raise InputError(f"two tasks have the same name: {', '.join(tasks)}")
-    for result in results:
-        if (own := _numbers(result)) != layers:
+    for result, own in zip(results, probed, strict=True):
+        if own != layers:
             raise InputError(f"{result.task}: probes layers {own}, {tasks[0]} layers {layers}")
     if max(layers) >= len(agreement.mean):
         raise InputError(f"layer {max(layers)} is probed, but agreement is known for {len(agreement.mean)} layers only")
@@ -486,9 +464,6 @@ def probe_with_agreement(results: Sequence[ProbeResult], agreement: LayerAgreeme
     accuracy = np.array([[layer.accuracy for layer in result.layers] for result in results])
     human = np.asarray(agreement.mean)[chosen, 2]
     ends = (np.asarray(end)[chosen].tolist() for end in (agreement.low, agreement.high))
-    few = len(layers) < 3
-    unknown = np.full(len(tasks), np.nan)
-    pearson, spearman = (unknown if few else of(accuracy, human) for of in (pearson_rows, spearman_rows))
     return SideBySide(
         statistic=agreement.statistic,
         groups=tuple(agreement.groups),
@@ -498,11 +473,4 @@ def probe_with_agreement(results: Sequence[ProbeResult], agreement: LayerAgreeme
             LayerBeside(layer, dict(zip(tasks, own, strict=True)), *figures)
             for layer, own, *figures in zip(layers, accuracy.T.tolist(), human.tolist(), *ends, strict=True)
         ),
-        across_layers={
-            task: OverLayers(float(r), float(rho)) for task, r, rho in zip(tasks, pearson, spearman, strict=True)
-        },
     )
-
-
-def _numbers(result: ProbeResult) -> tuple[int, ...]:
-    return tuple(layer.layer for layer in result.layers)

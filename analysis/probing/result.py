@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from bsx.analysis.probing.classifiers import Probe
-from bsx.support.result import Number, Result, Shown
+from bsx.support.result import Number, Result
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,12 @@ class TrainSize:
         accuracy: in the test parts of all seeds, for each layer.
         low: lower end of the 95 % interval, for each layer.
         high: upper end, for each layer.
-        by_seed: accuracy of each seed, for each layer.
     """
 
     size: int
     accuracy: tuple[Number, ...]
     low: tuple[Number, ...]
     high: tuple[Number, ...]
-    by_seed: tuple[tuple[Number, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -124,13 +122,11 @@ class ProbeResult(Result):
         seeds: the seeds.
         baseline: accuracy of always saying the training part's most frequent label, mean over seeds.
         best_layer: the layer with the highest accuracy, the first such layer of equals.
-        runner_up: the layer that comes second; the best one if there is no other.
         win_share: share of bootstrap resamples in which the best layer is the best.
         layers: figures of each layer.
         control: the control task, if types were given.
         curve: accuracy by size of the training part, rising; empty unless sizes were given.
         tested_on: how the probes do on further items.
-        ceiling: the accuracy that copies with different labels allow, where known.
         notes: what the reader should know: fits that did not converge, items on two sides of a given split, …
     """
 
@@ -145,13 +141,11 @@ class ProbeResult(Result):
     seeds: tuple[int, ...]
     baseline: Number
     best_layer: int
-    runner_up: int
     win_share: Number
     layers: tuple[ProbedLayer, ...]
     control: Control | None
     curve: tuple[TrainSize, ...]
     tested_on: tuple[Transferred, ...] = ()
-    ceiling: float | None = None
 
 
 @dataclass(frozen=True)
@@ -174,19 +168,8 @@ class LayerBeside:
 
 
 @dataclass(frozen=True)
-class OverLayers:
-    """Correlation of a task's accuracy with the agreement, over layers; NaN for fewer than three layers."""
-
-    pearson: Number
-    spearman: Number
-
-
-@dataclass(frozen=True, repr=False)
-class SideBySide(Shown):
+class SideBySide:
     """Probes and agreement with human judgments by layer.
-
-    The correlations over layers describe these layers. They carry no test: layers of one model are few and resemble
-    their neighbours, so they are no independent sample of anything.
 
     Attributes:
         statistic: which correlation with human scores.
@@ -194,7 +177,6 @@ class SideBySide(Shown):
         n: segments.
         best_layer: the layer of the model with the highest agreement, whether it was probed or not.
         layers: the probed layers.
-        across_layers: task -> its correlations with the agreement.
         data: name of the judged table, where known.
         signature: of the scores behind the agreement, where known.
     """
@@ -204,7 +186,6 @@ class SideBySide(Shown):
     n: int
     best_layer: int
     layers: tuple[LayerBeside, ...]
-    across_layers: dict[str, OverLayers]
     data: str = ""
     signature: str = ""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, TypedDict
 
 import numpy as np
 from pydantic import Field
@@ -44,10 +44,8 @@ class Summary(TypedDict):
     """What was scored and written."""
 
     pairs: int
-    written: int
     lang: str
     preset: str | None
-    nan: str
     factors: list[FactorRow]
 
 
@@ -112,11 +110,6 @@ class FactorRun(FactorSettings):
         str | None,
         Field(description="Column of sources, instead, where lang names two languages. [sentence1 or source]"),
     ] = None
-    nan: Annotated[
-        Literal["keep", "omit", "error"],
-        Field(description="Pairs without a value: write nan, leave out, or refuse."),
-    ] = "keep"
-    column_prefix: Annotated[str, Field(description="Put this before the names of the new columns.")] = ""
     registry: Annotated[Path | None, Field(description="Folder laid over the registry.")] = None
 
 
@@ -131,7 +124,7 @@ def factors(settings: FactorRun) -> Factored:
     Raises:
         InputError: for a table or factor that cannot be used.
     """
-    nan, lang, file, output = settings.nan, settings.lang, Path(settings.table), Path(settings.output)
+    lang, file, output = settings.lang, Path(settings.table), Path(settings.output)
     lang1, lang2 = language_pair(lang)
     catalog = load_registry(settings.registry)
     made = get_factors(settings.factors or USUAL, preset=settings.preset, registry=catalog)
@@ -142,10 +135,9 @@ def factors(settings: FactorRun) -> Factored:
     refuse_idle({name: getattr(settings, name) for name in unread}, Resources, of)
     sentence1, sentence2 = _sides(settings, Table(file), lang1 == lang2)
     table = TableFile(file, [sentence1, sentence2], [], keep_rows=True)
-    names = {factor.spec: settings.column_prefix + factor.spec for factor in made}
-    for name in names.values():
-        if name in table.columns:
-            raise InputError(f"has a column {name!r} already: choose another name with prefix", file=file)
+    taken = [factor.spec for factor in made if factor.spec in table.columns]
+    if taken:
+        raise InputError(f"has a column {taken[0]!r} already: give that another name", file=file)
     segments = list(table)
     rows: list[dict[str, Any]] = [dict(segment.row or {}) for segment in segments]
     columns = {name: [row[name] for row in rows] for name in table.columns if name not in (sentence1, sentence2)}
@@ -157,31 +149,22 @@ def factors(settings: FactorRun) -> Factored:
             factor.check(pairs, settings)  # of all, before any computes
     for factor in made:
         try:
-            results[names[factor.spec]] = scored(factor, pairs, settings)
+            results[factor.spec] = scored(factor, pairs, settings)
         except (MissingExtraError, ModelUnavailableError) as error:
             if settings.factors:
                 raise
             note = f"{factor.spec} is left out: {str(error).removeprefix(f'{factor.spec}: ')}"
-            results[names[factor.spec]] = FactorScores(np.full(len(rows), np.nan), {}, (note,), excluded=str(error))
+            results[factor.spec] = FactorScores(np.full(len(rows), np.nan), {}, (note,), excluded=str(error))
     kept = {name: scores for name, scores in results.items() if scores.excluded is None}
-    missing = np.isnan([scores.values for scores in kept.values()]) if kept else np.zeros((0, len(rows)), dtype=bool)
-    if nan == "error" and missing.any():
-        place, row = (int(index) for index in np.argwhere(missing)[0])
-        raise InputError(
-            f"{list(kept)[place]}: row {row + 1} has no value; nan keep writes nan, nan omit leaves it out"
-        )
-    wanted = ~missing.any(axis=0) if nan == "omit" else np.ones(len(rows), dtype=bool)
     summary: Summary = {
         "pairs": len(rows),
-        "written": int(wanted.sum()),
         "lang": lang,
         "preset": settings.preset,
-        "nan": nan,
         "factors": [_describe(name, scores) for name, scores in results.items()],
     }
     with ScoreTable(output, _types(table, kept) if output.suffix == ".parquet" else None) as written:
-        for index in np.flatnonzero(wanted):
-            written.write(rows[index] | {name: float(scores.values[index]) for name, scores in kept.items()})
+        for index, row in enumerate(rows):
+            written.write(row | {name: float(scores.values[index]) for name, scores in kept.items()})
         metrics = carried(file)
         written.sidecar = {
             **summary,

@@ -43,9 +43,6 @@ class InterveneRun(InterveneSettings, Watched, Skipping, WordForms, ParseSetting
     source: Annotated[str | None, Field(description="Column of sources, for metrics that read them.")] = None
     human: Annotated[str | None, Field(description="Column of human scores of the candidates: the factor sem.")] = None
     vectors: Annotated[Path | str | None, Field(description="Word vectors, .vec or .bin, for mor.")] = None
-    lexicon: Annotated[
-        Path | str | None, Field(description="Morphological lexicon, for mor; built from tags otherwise.")
-    ] = None
     edits_out: Annotated[
         Path | str | None,
         Field(
@@ -101,8 +98,7 @@ def intervene(settings: InterveneRun) -> Interventions:
     parses, origin = find_parses(texts, column, settings.lang, settings, cache, progress)
     resources = Resources.model_validate(
         {
-            **{name: getattr(settings, name) for name in ("parser_dir", "download", "vectors", "lexicon")},
-            "parser": settings.parser or "stanza",
+            **{name: getattr(settings, name) for name in ("parser_dir", "download", "vectors")},
             "cache": cache,
             "progress": progress,
         }
@@ -141,6 +137,6 @@ def _refuse_idle(settings: InterveneRun, wanted: Sequence[str]) -> None:
     read = frozenset[str]().union(*(factor.reads for factor in made))
     of = f"with the factors {', '.join(factor.entry.name for factor in made)}"
     given = dict(settings)
-    refuse_idle({name: given[name] for name in ("vectors", "lexicon") if name not in read}, InterveneRun, of)
-    if settings.parser is None and "parser" not in read:
+    refuse_idle({name: given[name] for name in ("vectors",) if name not in read}, InterveneRun, of)
+    if settings.parser is None and "parser_dir" not in read:
         refuse_idle(given, InterveneRun, "without parser", "parser_dir", "download")

@@ -95,7 +95,7 @@ def find_parses(
     report: Progress | None,
 ) -> tuple[list[Parse | None] | None, dict[str, object] | None]:
     """Return parses of the clean texts, from a file or a parser, and where they are from; None without either."""
-    from bsx.analysis.factors.parsers import make_parser
+    from bsx.analysis.factors.parsers import StanzaParser
     from bsx.analysis.factors.parses import ParseCache, match_parses
 
     if how.parses is not None:
@@ -107,7 +107,7 @@ def find_parses(
     if lang is None:
         raise InputError("parser needs to know the language: say lang")
     folder = None if how.parser_dir is None else Path(how.parser_dir)
-    made = make_parser(how.parser, lang, "parse", pretokenized=False, folder=folder, download=how.download)
+    made = StanzaParser(lang, "parse", pretokenized=False, folder=folder, download=how.download)
     identity = made.identity
     # Caches of parses without relations are kept under the plain identity.
     store = ParseCache(cache, {**identity, "relations": True})

@@ -74,10 +74,6 @@ class ProbeSettings(RunConfig, JudgedColumns, Watched):
     pooling: Annotated[
         Literal["mean", "cls", "max"], Field(description="From the vectors of tokens to that of a sentence.")
     ] = "mean"
-    pool_specials: Annotated[bool, Field(description="Let special tokens take part in mean and max.")] = False
-    final_norm: Annotated[
-        bool, Field(description="Pass every layer of a pre-norm encoder (T5, mBART) through its final norm.")
-    ] = True
     control_task: Annotated[bool, Field(description="Run the control task too.")] = True
     test_data: Annotated[
         Sequence[str],
@@ -184,7 +180,7 @@ def _run(
     located = encoders.locate(None)
     depth = located.architecture.depth
     chosen = tuple(range(depth + 1)) if settings.layers is None else settings.layers
-    view = encoders.encoder(located, final_norm=settings.final_norm).view(chosen)
+    view = encoders.encoder(located, final_norm=True).view(chosen)
     tokenizer = located.tokenizer()
     results: list[ProbeResult] = []
     notes: list[str] = []
@@ -200,11 +196,15 @@ def _run(
             features, read = _encode(settings, task, tokenizer, view, budget, progress), task.sentences
         task, vectors, left_out = _usable(task, features)
         result = _probe(settings, task, vectors, chosen, further, progress)
-        notes += [f"{task.name}: {note}" for note in (*left_out, *_ceiling(task), *result.notes)]
-        results.append(replace(result, ceiling=task.ceiling, notes=()))
+        if (most := task.ceiling) < 1:
+            left_out.append(
+                f"copies of one sentence have different labels: no probe can be right on more than {most:.1%}"
+            )
+        notes += [f"{task.name}: {note}" for note in (*left_out, *result.notes)]
+        results.append(replace(result, notes=()))
     beside = None
     if judged is not None and settings.model is not None:
-        scorer = Scorer(model=settings.model, all_layers=True, final_norm=settings.final_norm, **run)
+        scorer = Scorer(model=settings.model, all_layers=True, **run)
         agreement, signature = layers_and_judgments(scorer, judged, settings.statistic, progress=progress)
         beside = replace(probe_with_agreement(results, agreement), data=judged.names[0], signature=signature)
         notes += [*judged.notes, *agreement.notes]
@@ -226,9 +226,7 @@ def _encode(
     if task.tokens:
         return word_features(task.sentences, tokenizer, view, budget=budget, progress=bar)
     texts = [text for (text,) in task.sentences]
-    return sentence_features(
-        texts, tokenizer, view, pooling=settings.pooling, specials=settings.pool_specials, budget=budget, progress=bar
-    )
+    return sentence_features(texts, tokenizer, view, pooling=settings.pooling, budget=budget, progress=bar)
 
 
 def _probe(
@@ -272,17 +270,12 @@ def _fields(
 
     from bsx.support.provenance import VERSION
 
-    pooled = (
-        settings.pooling
-        if settings.pooling == "cls"
-        else f"{settings.pooling}{'+specials' if settings.pool_specials else ''}"
-    )
     return {
         "probe": settings.probe,
         "control_task": settings.control_task,
         "model": model,
         "layer": f"{'all' if settings.layers is None else ','.join(map(str, layers))}/{depth}",
-        "vector": "word" if task.tokens else pooled,
+        "vector": "word" if task.tokens else settings.pooling,
         "limit": "no" if settings.limit is None else settings.limit,
         "seeds": settings.repeats,
         "long": f"truncate@{tokenizer.max_tokens}",
@@ -307,12 +300,6 @@ def _usable(task: ProbingTask, features: Features) -> tuple[ProbingTask, NDArray
     return task.select(keep.tolist()), features.vectors[:, keep], notes
 
 
-def _ceiling(task: ProbingTask) -> list[str]:
-    if task.ceiling == 1:
-        return []
-    return [f"copies of one sentence have different labels: no probe can be right on more than {task.ceiling:.1%}"]
-
-
 @settled(ProbeSettings)
 def probe(settings: ProbeSettings) -> ProbedModel:
     """Fit probes on every layer's frozen vectors.
@@ -328,9 +315,7 @@ def probe(settings: ProbeSettings) -> ProbedModel:
         columns = (*JudgedColumns.model_fields, "lang", "statistic")
         refuse_idle(given, ProbeSettings, "without judged", *columns)
     if settings.tokens:
-        refuse_idle(given, ProbeSettings, "with tokens", "pooling", "pool_specials")
-    elif settings.pooling == "cls":
-        refuse_idle(given, ProbeSettings, "with pooling cls", "pool_specials")
+        refuse_idle(given, ProbeSettings, "with tokens", "pooling")
     if not any(map(is_treebank, (*settings.tasks, *settings.test_data))):
         refuse_idle(given, ProbeSettings, "without a file in CoNLL-U", "labels")
     tasks, others = read_tasks(

@@ -112,7 +112,7 @@ class ParseSettings(BaseSettings):
     """Where parses of the texts to change come from."""
 
     parses: Annotated[Path | str | None, Field(description="CoNLL-U file with parses of the texts to change.")] = None
-    parser: Annotated[Literal["stanza", "spacy"] | None, Field(description="Or parse them with this.")] = None
+    parser: Annotated[Literal["stanza"] | None, Field(description="Or parse them with this.")] = None
     parser_dir: Annotated[Path | str | None, Field(description="Its models.")] = None
     download: Annotated[bool, Field(description="Let stanza fetch its model.")] = False
 

@@ -218,7 +218,8 @@ def pairs(result: PairsResult) -> Iterator[Part]:
             p = p_value(drop.p, mark=_dagger(drop.p))
             rows.append([text(drop.metric), number(drop.easy), number(drop.hard), estimate(drop.drop, drop.ci), p])
         note = f"p: no drop, one-sided, uncorrected. † p < {ALPHA}."
-        yield table(_lost(result), ["metric", "easy", "hard", "drop", "p"], rows, note=note)
+        caption = "ROC AUC lost on the harder pairs, tests between independent sets"
+        yield table(caption, ["metric", "easy", "hard", "drop", "p"], rows, note=note)
     yield from _noted(result.notes)
     sets = [("first set" if result.against is not None else "", result.results)]
     sets += [(result.against.name, result.against.results)] if result.against is not None else []
@@ -289,10 +290,6 @@ def _harder_answer(result: PairsResult) -> list[str]:
     if not lost:
         return [f"On {result.against.name}, no metric's AUC is significantly lower."]
     return [f"On {result.against.name}, AUC is significantly lower for {_some(lost)}."]
-
-
-def _lost(result: PairsResult) -> str:
-    return "ROC AUC lost on the harder pairs, tests between independent sets"
 
 
 def _detection(

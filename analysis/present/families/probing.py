@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import FEWEST, estimate, interval, number, percent, table, text
+from bsx.analysis.present.cells import FEWEST, estimate, number, percent, table, text
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
 from bsx.analysis.probing.result import LayerFigures, ProbedModel, ProbeResult, SideBySide, Transferred
@@ -32,8 +32,6 @@ def parts(result: ProbedModel) -> Iterator[Part]:
     yield _chart(result.tasks, f"{result.model}: {result.probe} probes", result.agreement)
     for task in result.tasks:
         yield from _tables(task, full=len(result.tasks) > 1 or result.agreement is not None)
-    if result.agreement is not None:
-        yield from _beside(result.agreement)
 
 
 @presents(ProbeResult)
@@ -44,20 +42,6 @@ def probed(result: ProbeResult) -> Iterator[Part]:
     if result.notes:
         yield Notes(tuple(result.notes))
     yield _chart([result], f"{result.task or 'One task'}: {result.probe} probes", None)
-
-
-@presents(SideBySide)
-def beside(result: SideBySide) -> Iterator[Part]:
-    """Yield accuracies of probes beside the agreement with human judgments."""
-    told = ", ".join(f"{task} {r.pearson:.2f}" for task, r in result.across_layers.items() if math.isfinite(r.pearson))
-    over = (
-        f" Over these {len(result.layers)} layers, accuracy and agreement correlate by {told}; no test." if told else ""
-    )
-    best = result.best_layer
-    yield Answer(f"Agreement with human judgments is highest in layer {best} of the model (n = {result.n:,}).{over}")
-    yield from _beside(result, full=False)
-    panels = [("", _accuracies(result)), ("", _agreement(result, 0, 1))]
-    yield Chart("Probes and agreement with human judgments", "Accuracy, then agreement, by layer.", tuple(panels))
 
 
 @lists(ProbedModel)
@@ -94,14 +78,6 @@ def task_rows(result: ProbeResult) -> Iterator[Mapping[str, object]]:
             row = {"task": result.task, "layer": other.layer, "accuracy": other.accuracy, "low": other.low}
             row |= {"high": other.high, "baseline": further.baseline, **_control(other)}
             yield row | {"tested_on": further.name}
-
-
-@lists(SideBySide)
-def beside_rows(result: SideBySide) -> Iterator[Mapping[str, object]]:
-    """Yield a row a layer: each task's accuracy, the agreement and its interval."""
-    for layer in result.layers:
-        ends = {"agreement_low": layer.agreement_low, "agreement_high": layer.agreement_high}
-        yield {"layer": layer.layer, **layer.accuracy, "agreement": layer.agreement, **ends}
 
 
 def _control(figures: LayerFigures) -> dict[str, object]:
@@ -212,17 +188,13 @@ def _tables(result: ProbeResult, *, full: bool) -> Iterator[TablePart]:
     yield table(caption, heads, [*results, _majority(result.baseline, len(heads))], note=note, foot=1, full=full)
     if result.curve:
         results = [
-            [text(figures.layer), *(_of_size(point.accuracy, point.low, point.high, i) for point in result.curve)]
+            [text(figures.layer), *(estimate(p.accuracy[i], (p.low[i], p.high[i])) for p in result.curve)]
             for i, figures in enumerate(result.layers)
         ]
         caption = f"{name}accuracy with fewer items to train on; {_SAMPLED}"
         yield table(caption, ["layer", *(f"at {point.size:,}" for point in result.curve)], results, full=True)
     for further in result.tested_on:
         yield _further(further, controlled)
-
-
-def _of_size(accuracy: Sequence[float], low: Sequence[float], high: Sequence[float], place: int) -> Cell:
-    return estimate(accuracy[place], (low[place], high[place]))
 
 
 def _cells(figures: LayerFigures, top: float, controlled: bool) -> list[Cell]:
@@ -248,34 +220,6 @@ def _further(further: Transferred, controlled: bool) -> TablePart:
     seen = f" {percent(further.seen).text} have a type to remember." if math.isfinite(further.seen) else ""
     note = f"{_BOLD}{seen}"
     return table(caption, heads, [*results, _majority(further.baseline, len(heads))], note=note, foot=1)
-
-
-def _beside(result: SideBySide, *, full: bool = True) -> Iterator[TablePart]:
-    """Yield accuracies beside the agreement, and how both go together over layers."""
-    tasks = list(result.across_layers)
-    results = []
-    for layer in result.layers:
-        accuracies = [number(layer.accuracy[task]) for task in tasks]
-        results.append(
-            [text(layer.layer), *accuracies, number(layer.agreement), _ends(layer.agreement_low, layer.agreement_high)]
-        )
-    on = f" of {result.data}" if result.data else ""
-    caption = (
-        f"Accuracy of probes and the mean {result.statistic} of BERTScore's F1 with human judgments over "
-        f"{len(result.groups)} group{'s' * (len(result.groups) > 1)}{on}, n = {result.n:,}; "
-        "bootstrap intervals over segments like these"
-    )
-    heads = ["layer", *tasks, "agreement", "95 % interval"]
-    if not full:
-        yield table(caption, heads, results)
-    over = [[text(task), number(r.pearson, 2), number(r.spearman, 2)] for task, r in result.across_layers.items()]
-    note = "They describe these layers and carry no test: layers of one model resemble their neighbours."
-    caption = f"Correlation of accuracy with agreement, over {len(result.layers)} layers"
-    yield table(caption, ["task", "Pearson", "Spearman"], over, note=note, full=full)
-
-
-def _ends(low: float, high: float) -> Cell:
-    return interval((low, high))
 
 
 def _chart(tasks: Sequence[ProbeResult], title: str, human: SideBySide | None) -> Chart:

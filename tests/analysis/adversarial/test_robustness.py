@@ -11,8 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from bsx.analysis.adversarial.result import CaseResult, Robustness
-from bsx.analysis.adversarial.robustness import Metric, robustness
+from bsx.analysis.adversarial.robustness import robustness
 from bsx.analysis.perturbations.perturb import perturb
+from bsx.analysis.perturbations.scoring import Function
 from bsx.analysis.stats.clusters import adjust
 from bsx.errors import InputError, UnknownNameError
 
@@ -41,7 +42,7 @@ def length(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
     return [-abs(len(a) - len(b)) / 10 for a, b in zip(candidates, references, strict=True)]
 
 
-METRICS: dict[str, Metric] = {"overlap": overlap, "length": length}
+METRICS: dict[str, Function] = {"overlap": overlap, "length": length}
 
 
 def case(result: Robustness, metric: str, name: str, strength: float | None = None) -> CaseResult:

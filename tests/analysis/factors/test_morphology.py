@@ -192,12 +192,12 @@ def test_trained_vectors_come_out_again(shared: Path) -> None:
     pytest.importorskip("fasttext", reason="fasttext is not installed: it is compiled on installation")
     lines = (shared / "data/kaster2021/sts-en.tsv").read_text(encoding="utf-8").splitlines()[1:300]
     texts = [text.split() for line in lines for text in line.split("\t")[:2]]
-    first, second = (train_vectors(texts, dim=20, bucket=20_000) for _ in range(2))
+    first, second = (train_vectors(texts, {"dim": 20, "bucket": 20_000}) for _ in range(2))
     assert "man" in first
     assert "Man" not in first
     assert all((first[word] == second[word]).all() and first[word].shape == (20,) for word in first)
     with pytest.raises(InputError, match="cannot be trained on these 1 texts"):
-        train_vectors([["once"]], bucket=10)
+        train_vectors([["once"]], {"bucket": 10})
 
 
 def test_bin_files(tmp_path: Path) -> None:

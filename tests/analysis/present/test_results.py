@@ -44,8 +44,19 @@ NO_RESULTS = {
     ),
     *("Idf", "Inflections", "Instances", "JudgedTable", "Mapping", "MemoryCorpus", "Metric", "MetricConfig"),
     *("MetricEntry",),
-    *("MinimalPair", "ModelRecord", "PairMetric", "EncoderMetric", "PairScores", "Pairs", "Parse", "Parser"),
-    *("Perturbation", "Perturbed", "ProbingTask", "Resources", "RunConfig", "Scorer", "ScorerConfig", "SentencePairs"),
+    *("MinimalPair", "ModelRecord", "PairMetric", "EncoderMetric", "PairScores", "Pairs", "Parse"),
+    *(
+        "SideBySide",
+        "StanzaParser",
+        "Perturbation",
+        "Perturbed",
+        "ProbingTask",
+        "Resources",
+        "RunConfig",
+        "Scorer",
+        "ScorerConfig",
+        "SentencePairs",
+    ),
     *(
         "BatchScorer",
         "CorpusResult",
@@ -232,8 +243,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
         lang="en",
     ),
     "Scores": lambda: bsx.score(["a cat", "a dog"], ["a cat", "the dog"], model="minilm"),
-    "ProbedModel": lambda: analysis.ProbedModel("m_1", "logistic", (made("ProbeResult"),), made("SideBySide")),
-    "SideBySide": lambda: _side_by_side(),
+    "ProbedModel": lambda: analysis.ProbedModel("m_1", "logistic", (made("ProbeResult"),), _side_by_side()),
     "TriplesResult": lambda: analysis.prefer_paraphrase(
         {"m_1": (table()["good"], table()["50%_x"]), "n": (table()["good"], table()["poor & slow"])}, resamples=20
     ),

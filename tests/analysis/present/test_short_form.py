@@ -193,7 +193,7 @@ def test_factors_begin_with_what_was_found() -> None:
         return FactorRow(factor=factor, n=n, mean=0.5 if n else None, sd=0.1, excluded=excluded, settings={})
 
     made = [row("lex", 5), row("sem", 4), row("syn", 0, "no parser")]
-    summary = Summary(pairs=5, written=5, lang="en", preset=None, nan="keep", factors=made)
+    summary = Summary(pairs=5, lang="en", preset=None, factors=made)
     answer = Factored(summary, []).to_text().partition("\n\n")[0]
     assert [name for name in ("lex", "sem", "syn") if name in answer] == ["lex", "sem", "syn"]
     assert "4 of 5" in answer
