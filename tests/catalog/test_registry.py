@@ -204,26 +204,9 @@ def test_changed_weights_are_refused(tmp_path: Path) -> None:
     locate(Choice("minilm", Source(path=str(folder), sha256=entry.source.sha256), entry, None), shipped())
 
 
-def test_incomplete_checkpoints_are_refused(tmp_path: Path, tiny_model: Callable[[str], str]) -> None:
-    from safetensors.torch import load_file, save_file
-
-    from bsx import Scorer
-
+def test_a_folder_without_a_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no config.json"):
-        Scorer(model=str(tmp_path), layer=1)
-    copy = tmp_path / "half"
-    shutil.copytree(tiny_model("bert"), copy)
-    tensors = load_file(copy / "model.safetensors")
-    tensors = {name: tensor for name, tensor in tensors.items() if "layer.0" not in name}
-    save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(InputError, match="its weights .* lack .* tensors of the encoder"):
-        Scorer(model=str(copy), layer=1)
-    (copy / "model.safetensors").write_bytes(b"not weights")
-    with pytest.raises(InputError, match="its weights .* cannot be loaded"):
-        Scorer(model=str(copy), layer=1)
-    (copy / "config.json").write_text('{"model_type": "gpt2"}')
-    with pytest.raises(InputError, match="'gpt2' is not one bsx knows"):
-        Scorer(model=str(copy), layer=1)
+        bsx.Scorer(model=str(tmp_path), layer=1)
 
 
 @pytest.fixture

@@ -140,25 +140,9 @@ def test_the_command_scores_controls_beside_metrics(cli: Run, tmp_path: Path) ->
     data = Path(str(bsx.__file__)).parent / "examples" / "en-systems.tsv"
     sides = [part for name in ("atlas", "brook") for part in ("--candidate", name, "--human", f"{name}_grade")]
     kept = tmp_path / "scores.tsv"
-    done = cli(
-        "meta",
-        data,
-        "--metrics",
-        "chrf",
-        "--segment",
-        "id",
-        *sides,
-        "--sentinels",
-        "length,shuffled",
-        "--sentinels",
-        "overlap:unit=characters",
-        "--scores-out",
-        kept,
-        "--format",
-        "json",
-        "--resamples",
-        50,
-    )
+    controls = ("--sentinels", "length,shuffled", "--sentinels", "overlap:unit=characters")
+    computed = ("--metrics", "chrf", *controls, "--scores-out", kept, "--resamples", 50)
+    done = cli("meta", data, *computed, "--segment", "id", *sides, "--format", "json")
     assert done.status == 0, done.err
     names = [row["metric"] for row in json.loads(done.out)["groups"][0]["metrics"] if row.get("control")]
     assert names == ["length", "shuffled", "overlap:unit=characters"]
@@ -247,15 +231,8 @@ def test_the_answer_says_who_is_better_than_the_best_control(noise: float, wins:
     human = np.array(columns["human"])
     columns["near"] = (human + noise * human.std() * rng.normal(size=len(human))).tolist()
     columns["control"] = (human + 2.0 * human.std() * rng.normal(size=len(human))).tolist()
-    result = meta_evaluate(
-        columns,
-        ["near", "poor"],
-        "human",
-        sentinels=["control", "shuffled"],
-        system="system",
-        segment="segment",
-        group="lp",
-    )
+    where: dict[str, Any] = {"system": "system", "segment": "segment", "group": "lp"}
+    result = meta_evaluate(columns, ["near", "poor"], "human", sentinels=["control", "shuffled"], **where)
     assert result.average is not None
     tests = {(test.a, test.b): test for test in result.average.control_tests}
     best = tests["near", "control"]
