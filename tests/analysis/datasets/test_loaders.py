@@ -306,21 +306,9 @@ def test_mt_metrics_eval_layout(write: Write, tmp_path: Path) -> None:
     write("wmt22/human-scores/en-de.mqm.v2.sys.score", "sys1\t-0.5")
     chrf = write("wmt22/metric-scores/en-de/chrF-refA.seg.score", "sys1\t10", "sys1\t20", "refB\t30", "refB\t40")
     table = load_mt_metrics_eval(tmp_path / "wmt22", "en-de", metrics="all")
-    assert list(table.columns) == [
-        "dataset",
-        "lp",
-        "system",
-        "segment",
-        "document",
-        "domain",
-        "source",
-        "candidate",
-        "reference",
-        "reference2",
-        "human",
-        "human_system",
-        "chrF-refA",
-    ]
+    assert " ".join(table.columns) == (
+        "dataset lp system segment document domain source candidate reference reference2 human human_system chrF-refA"
+    )
     assert table["system"] == ["refB", "refB", "sys1", "sys1"]
     assert table["document"] == ["d1", "d2"] * 2
     assert table.references[3] == ["refA 2", "refB 2"]
