@@ -171,7 +171,7 @@ def fails_on(*bad: int, kind: type[Exception] = ValueError) -> Callable[[Sequenc
 
 
 def test_rows_that_fail_are_found_by_halves() -> None:
-    calls = []
+    calls: list[int] = []
 
     def counted(rows: Sequence[int]) -> list[float]:
         calls.append(len(rows))
