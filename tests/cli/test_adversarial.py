@@ -14,7 +14,6 @@ import pytest
 pytest.importorskip("scipy")
 pytest.importorskip("sacrebleu")
 from bsx.analysis.datasets.triples import load_triples
-from bsx.errors import InputError
 from bsx.metrics.failures import score_all, score_rows
 from tests.helpers.tables import read_rows
 
@@ -175,44 +174,6 @@ def test_bad_input_is_one_line(
     assert message in done.err
     assert done.err.count("\n") == 1
     assert not Path("x.tsv").exists()
-
-
-class Picky:
-    """A metric of somebody's own that cannot stand some texts; it counts how often it is called."""
-
-    spec, name, higher_is_better = "picky", "picky", True
-
-    def __init__(self, *hates: str) -> None:
-        self.hates, self.calls = hates, 0
-        import bsx
-
-        self.chrf = bsx.get_metric("chrf")
-
-    def score(self, candidates: list[str], references: list[str], **_: Any) -> Any:
-        self.calls += 1
-        if any(text in self.hates for text in candidates):
-            raise ZeroDivisionError("cannot stand it")
-        return self.chrf.score(candidates, references)
-
-
-def test_rows_that_fail_are_named_or_left_out() -> None:
-    texts = [f"text number {i}" for i in range(40)]
-    references = ["text number 7"] * 40
-    metric: Any = Picky("text number 5", "text number 31")
-    with pytest.raises(
-        InputError, match="picky failed on row 6: ZeroDivisionError: cannot stand it; skip_errors goes on"
-    ):
-        score_rows(metric, texts, references, where=lambda place: f"row {place + 1}")
-    found = score_rows(metric, texts, references, skip_errors=True)
-    assert list(found.failed) == [5, 31]
-    assert np.flatnonzero(np.isnan(found.values)).tolist() == [5, 31]
-    expected = np.asarray(metric.chrf.score(texts, references))
-    kept = ~np.isnan(found.values)
-    assert found.values[kept] == pytest.approx(expected[kept])
-    assert "picky failed on 2 of 40, left out: item 6: ZeroDivisionError" in found.notes[-1]
-    assert metric.calls < 60  # halves, not one by one
-    with pytest.raises(InputError, match="picky failed: ZeroDivisionError"):
-        score_rows(Picky("x"), ["x", "x"], ["y", "y"], skip_errors=True)  # type: ignore[arg-type]
 
 
 def test_metrics_run_together_or_apart_give_the_same() -> None:

@@ -22,7 +22,8 @@ from bsx.errors import InputError, RegistryError, UnknownNameError
 from tests.helpers.tables import read_rows, write_columns, write_rows
 
 Run = Callable[..., Any]
-MEMBERS = "chrf,chrf:word_order=2,char_order=4,ter"
+LONGER = "chrf:word_order=2,char_order=4"
+MEMBERS = f"chrf,{LONGER},ter"
 COLUMNS = ("--columns", MEMBERS, "--human", "human", "--segment", "segment", "--resamples", "20")
 
 
@@ -255,14 +256,7 @@ def test_ensembles_of_ranks_and_of_columns_with_other_names(scores: Path, cli: R
         (["--columns", MEMBERS, "--save", "x", "--members", "bleu=bleu"], "COLUMN=METRIC with one of the columns chrf"),
         (["--columns", "chrf,ter", "--save", "x", "--members", "ter=chrf"], "of chrf, higher is better"),
         (
-            [
-                "--columns",
-                "chrf,chrf:word_order=2,char_order=4",
-                "--save",
-                "x",
-                "--members",
-                "chrf:word_order=2,char_order=4=chrf",
-            ],
+            ["--columns", f"chrf,{LONGER}", "--save", "x", "--members", f"{LONGER}=chrf"],
             "two members are the metric chrf",
         ),
         (["--columns", MEMBERS, "--members", "ter=ter"], "members and registry need save"),

@@ -33,10 +33,6 @@ def test_a_language_is_told_of_models_only_where_a_model_could_be_named(
         ),
         (["score", "-c", "x", "-r", "x", "--encoder", "batch_tokens=0"], "batch_tokens"),
         (["meta", "x.tsv", "--columns", "a", "--human", "h", "--alpha", "2"], "alpha: "),
-        (
-            ["meta", "x.tsv", "--columns", "a", "--human", "h", "--test", "williams", "--statistic", "kendall"],
-            "test williams",
-        ),
         (["disentangle", "x.tsv", "--columns", "a", "--factor-columns", "b", "--confidence", "2"], "confidence: "),
         (
             ["compare", "-c", "a", "-c", "b", "--metrics", "chrf", "--resamples", "15"],

@@ -170,6 +170,18 @@ def fails_on(*bad: int, kind: type[Exception] = ValueError) -> Callable[[Sequenc
     return score
 
 
+def test_rows_that_fail_are_found_by_halves() -> None:
+    calls: list[int] = []
+
+    def counted(rows: Sequence[int]) -> list[float]:
+        calls.append(len(rows))
+        return fails_on(5, 31)(rows)
+
+    values, _, failed = score_without_failures("m", counted, 40, skip_errors=True)
+    assert (list(failed), len(values)) == ([5, 31], 38)
+    assert len(calls) < 30
+
+
 def test_rows_that_fail_are_named_or_left_out() -> None:
     values, good, failed = score_without_failures("m", fails_on(), 3, skip_errors=False)
     assert list(values) == [3.0, 3.1, 3.2]

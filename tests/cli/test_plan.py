@@ -10,22 +10,21 @@ import pytest
 
 import bsx.jobs
 from tests.cli.test_refused import Cli, one_line
+from tests.helpers.tables import write_lines
 
 
 @pytest.fixture
 def pilot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Three systems on 15 documents of 4 segments."""
     rng = np.random.default_rng(1)
-    lines = ["system\tid\tdoc\thuman\tchrf\tter"]
+    lines = [["system", "id", "doc", "human", "chrf", "ter"]]
     for system in "abc":
         for i in range(60):
             human = rng.normal()
             numbers = [human, human + rng.normal(), human + 2 * rng.normal()]
-            lines.append("\t".join([system, f"s{i}", f"d{i // 4}", *(f"{number:.4f}" for number in numbers)]))
-    path = tmp_path / "pilot.tsv"
-    path.write_text("\n".join(lines) + "\n")
+            lines.append([system, f"s{i}", f"d{i // 4}", *(f"{number:.4f}" for number in numbers)])
     monkeypatch.chdir(tmp_path)
-    return path
+    return write_lines(tmp_path / "pilot.tsv", lines)
 
 
 def test_usual_columns_are_found(pilot: Path, cli: Cli) -> None:

@@ -19,6 +19,7 @@ from bsx.errors import InputError
 from tests.cli.test_main import Cli
 from tests.conftest import SHARED
 from tests.helpers.damage import damaged
+from tests.helpers.hub import COMMIT, cached
 
 
 def judged_table(path: Path) -> Path:
@@ -85,19 +86,12 @@ def test_tuning_a_folder_writes_an_entry_for_it(cli: Cli, tmp_path: Path, tiny_m
 def test_tuning_a_hub_model_writes_an_entry_with_its_commit(
     cli: Cli, tmp_path: Path, tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import huggingface_hub.constants as constants
-
-    commit, home = "0123456789" * 4, tmp_path / "cache" / "models--someone--their-bert"
-    shutil.copytree(tiny_model("bert"), home / "snapshots" / commit)
-    (home / "refs").mkdir()
-    (home / "refs" / "main").write_text(commit)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    cached(tmp_path / "cache", "someone/their-bert", tiny_model("bert"), monkeypatch)
     table, mine = judged_table(tmp_path / "da.tsv"), tmp_path / "mine"
     command = ("registry", "tune", "someone/their-bert", table, "-l", "en", "--resamples", 20)
     assert cli(*command, "--write", "--registry", mine).status == 0
     entry = load_registry(mine).model("someone/their-bert")
-    assert (entry.name, entry.source.hub, entry.source.revision) == ("their-bert", "someone/their-bert", commit)
+    assert (entry.name, entry.source.hub, entry.source.revision) == ("their-bert", "someone/their-bert", COMMIT)
     assert bsx.Scorer(model="someone/their-bert", registry=mine).layers == (entry.layer,)
 
 

@@ -6,8 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -231,28 +229,3 @@ def test_killed_at_many_random_moments(kind: str, cli: Cli, monkeypatch: pytest.
     assert cli(*arguments, tmp_path / f"parts{kind}", "--resume").status == 0
     assert (tmp_path / f"parts{kind}").read_bytes() == (tmp_path / f"whole{kind}").read_bytes()
     assert not (tmp_path / f"parts{kind}.partial").exists()
-
-
-@pytest.mark.slow
-def test_killed_while_a_model_scores(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
-    data = write_pairs(tmp_path, 12_000, ".parquet")
-    settings = command("", tiny_model("bert"), data, Path("whole.parquet"))
-    program = [sys.executable, "-c", "from bsx.cli.main import run; run()"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-
-    def start(output: str, *more: str) -> subprocess.Popen[bytes]:
-        words = [*map(str, settings[:-1]), output, *more]
-        return subprocess.Popen([*program, *words], cwd=tmp_path, stdout=subprocess.DEVNULL, env=environment)
-
-    began = time.monotonic()
-    assert start("whole.parquet").wait() == 0
-    duration = time.monotonic() - began
-    rng = np.random.default_rng(7)
-    for _ in range(6):
-        process = start("parts.parquet", "--resume")
-        time.sleep(float(rng.uniform(0.4, 1.0)) * duration)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert start("parts.parquet", "--resume").wait() == 0
-    assert (tmp_path / "parts.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
-    assert not (tmp_path / "parts.parquet.partial").exists()

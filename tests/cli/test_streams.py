@@ -45,20 +45,6 @@ def test_names_are_spelled_out_and_tables_are_not_touched(tmp_path: Path) -> Non
         assert not controls(done.stdout + done.stderr)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="such names of files need POSIX")
-def test_what_a_model_folder_says_of_itself_is_spelled_out(tmp_path: Path) -> None:
-    folder = tmp_path / EVIL
-    folder.mkdir()
-    (folder / "config.json").write_text(json.dumps({"model_type": EVIL}))
-    (folder / "model.safetensors").write_bytes(b"")
-    (tmp_path / "c").write_text("a\n")
-    done = bsx("score", "-c", "c", "-r", "c", "-m", folder, "--layer", 1, cwd=tmp_path)
-    assert done.returncode == 2
-    assert EVIL[0] in done.stderr.decode()
-    assert not controls(done.stdout + done.stderr)
-
-
 def test_bars_still_move_the_cursor() -> None:
     below = io.BytesIO()
     stream = Messages(io.TextIOWrapper(io.BufferedWriter(below)))

@@ -6,18 +6,13 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
+FLAGS = ["--no-sandbox", "--no-first-run"]
+FLAGS += [f"--disable-{part}" for part in ("gpu", "background-networking", "component-update", "sync")]
 
 
 @contextmanager
@@ -32,3 +27,11 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
         yield browser
         browser.close()
+
+
+def barriers(page: Page, options: dict[str, Any] | None = None) -> list[str]:
+    """Return what stands in the way of a screen reader: axe-core judges contrast, names, landmarks and tables."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, options=options).response["violations"]
+    return [f"{one['id']}: {[node['html'] for node in one['nodes']][:3]}" for one in found]

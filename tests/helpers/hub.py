@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 COMMIT = "89abcdef" * 5
+
+
+def cached(cache: Path, name: str, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a model of the hub, owner/name, be in the cache of a machine without a network, at `COMMIT`."""
+    home = cache / f"models--{name.replace('/', '--')}"
+    shutil.copytree(folder, home / "snapshots" / COMMIT)
+    (home / "refs").mkdir()
+    (home / "refs" / "main").write_text(COMMIT)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
 
 
 class Hub(NamedTuple):

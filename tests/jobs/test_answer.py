@@ -17,7 +17,7 @@ from bsx.errors import InputError
 from bsx.jobs import compare, evaluate, meta
 from bsx.support.untyped import to_json
 from tests.conftest import Outcome
-from tests.helpers.tables import read_rows
+from tests.helpers.tables import read_rows, write_lines, write_rows
 
 SYSTEMS = ("atlas", "brook", "cinder")
 METRICS = ["chrf", "sentbleu"]
@@ -73,12 +73,8 @@ def test_a_folder_whose_run_was_stopped_is_gone_on_with(tmp_path: Path) -> None:
 
 def test_long_tables_and_files_of_lines_give_the_same(wide: EvaluationResult, tmp_path: Path) -> None:
     own = read_rows(Path(TABLE))
-    long = tmp_path / "long.tsv"
-    with long.open("w", encoding="utf-8") as stream:
-        print("system", "id", "reference", "candidate", sep="\t", file=stream)
-        for system in SYSTEMS:
-            for row in own:
-                print(system, row["id"], row["reference"], row[system], sep="\t", file=stream)
+    below = [(system, row["id"], row["reference"], row[system]) for system in SYSTEMS for row in own]
+    long = write_lines(tmp_path / "long.tsv", [("system", "id", "reference", "candidate"), *below])
     for name in (*SYSTEMS, "reference"):
         (tmp_path / f"{name}.txt").write_text("".join(f"{row[name]}\n" for row in own), encoding="utf-8")
     of_long = evaluate(table=str(long), lang="en", metrics=METRICS, output=tmp_path / "a")
@@ -133,12 +129,9 @@ def test_tables_that_cannot_be_compared_are_refused_before_anything_is_written(
 
 
 def _table(path: Path, extra: dict[str, Callable[[int], str]], count: int | None = None) -> str:
-    with path.open("w", encoding="utf-8") as stream:
-        print("id", "reference", *SYSTEMS, *extra, sep="\t", file=stream)
-        for place, row in enumerate(read_rows(Path(TABLE))[:count]):
-            own = [row[name] for name in ("id", "reference", *SYSTEMS)]
-            print(*own, *(value(place) for value in extra.values()), sep="\t", file=stream)
-    return str(path)
+    given = read_rows(Path(TABLE))[:count]
+    own = [{name: row[name] for name in ("id", "reference", *SYSTEMS)} for row in given]
+    return str(write_rows(path, [row | {n: value(k) for n, value in extra.items()} for k, row in enumerate(own)]))
 
 
 def test_human_scores_that_are_partly_missing_leave_rows_out(tmp_path: Path, cli: Callable[..., Outcome]) -> None:
@@ -206,12 +199,10 @@ def test_a_column_with_a_comma_in_its_name_gets_no_command_that_cannot_run(tmp_p
 
 def test_columns_called_reference_something_are_references_and_named(tmp_path: Path) -> None:
     own = read_rows(Path(TABLE))[:9]
-    lines = ["id\tsource\treference_refA\treference_refB\tref_length\tatlas\tbrook"]
-    for row in own:
-        a = row["reference"]
-        lines.append("\t".join([row["id"], a, a, f"{a} too", str(len(a)), row["atlas"], row["brook"]]))
-    table = tmp_path / "t.tsv"
-    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    names = ("id", "source", "reference_refA", "reference_refB", "ref_length", "atlas", "brook")
+    cells = [(r["id"], r["reference"], r["reference"], f"{r['reference']} too", len(r["reference"])) for r in own]
+    lines = [(*some, row["atlas"], row["brook"]) for some, row in zip(cells, own, strict=True)]
+    table = write_lines(tmp_path / "t.tsv", [names, *lines])
     result = evaluate(table=str(table), lang="en", metrics=["chrf"], output=tmp_path / "out")
     assert {one.system for one in result.scores} == {"atlas", "brook"}
     (chosen,) = (one.chosen for one in result.choices if one.about == "references")

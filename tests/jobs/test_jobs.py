@@ -17,6 +17,7 @@ from bsx.analysis.present.forms import save
 from bsx.catalog.catalog import load_registry
 from bsx.errors import InputError
 from bsx.support.provenance import Provenance, provenance
+from tests.helpers.tables import write_lines
 
 Model = Callable[[str], str]
 
@@ -26,12 +27,11 @@ def judged(tmp_path: Path) -> str:
     """24 candidates with references, sources, human scores and two columns of metrics."""
     rng = np.random.default_rng(0)
     words = ["the", "old", "man", "sat", "on", "a", "river", "bank", "and", "it", "had", "rain"]
-    lines = ["source\treference\tcandidate\thuman\ta\tb"]
+    lines: list[list[str]] = [["source", "reference", "candidate", "human", "a", "b"]]
     for _ in range(24):
         texts = [" ".join(rng.choice(words, 5)) for _ in range(3)]
-        lines.append("\t".join([*texts, *(f"{value:.3f}" for value in rng.normal(size=3))]))
-    (tmp_path / "judged.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return str(tmp_path / "judged.tsv")
+        lines.append([*texts, *(f"{value:.3f}" for value in rng.normal(size=3))])
+    return str(write_lines(tmp_path / "judged.tsv", lines))
 
 
 @pytest.fixture(autouse=True)

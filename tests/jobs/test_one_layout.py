@@ -19,24 +19,7 @@ from tests.conftest import Outcome
 from tests.helpers.tables import read_rows, write_rows
 
 LAYOUT = ("system", "segment", "source", "candidate", "reference", "human", "human_b", "mark")
-WORDS = [
-    "the",
-    "a",
-    "old",
-    "young",
-    "cat",
-    "dog",
-    "river",
-    "bank",
-    "house",
-    "rain",
-    "train",
-    "walked",
-    "slowly",
-    "to",
-    "of",
-    "in",
-]
+WORDS = "the a old young cat dog river bank house rain train walked slowly to of in".split()  # noqa: SIM905 - prose
 
 
 @pytest.fixture(scope="module")

@@ -34,6 +34,7 @@ from bsx.models.ranking import (
 )
 from tests.cli.test_main import Cli
 from tests.conftest import REPOSITORY
+from tests.helpers.hub import COMMIT, cached
 
 PAPERS = {
     "en": "roberta-large",
@@ -428,21 +429,13 @@ def test_an_entry_that_contradicts_its_checkpoint_is_an_error(overlay: Path) -> 
 def test_pinning_writes_the_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: object, cli: Cli
 ) -> None:
-    import huggingface_hub.constants as constants
-
     assert callable(tiny_model)
-    commit = "fedcba9876543210fedcba9876543210fedcba98"
-    home = tmp_path / "cache" / "models--google-bert--bert-base-uncased"
-    shutil.copytree(tiny_model("bert"), home / "snapshots" / commit)
-    (home / "refs").mkdir()
-    (home / "refs" / "main").write_text(commit)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    cached(tmp_path / "cache", "google-bert/bert-base-uncased", tiny_model("bert"), monkeypatch)
     mine = tmp_path / "mine"
     result = cli("models", "pin", "bert-base-uncased", "--registry", mine)
-    assert f"pinned to {commit}" in result.out
-    assert load_registry(mine).model("bert-base-uncased").source.revision == commit
-    assert cli("models", "where", "bert-base-uncased").out.strip().endswith(commit)
+    assert f"pinned to {COMMIT}" in result.out
+    assert load_registry(mine).model("bert-base-uncased").source.revision == COMMIT
+    assert cli("models", "where", "bert-base-uncased").out.strip().endswith(COMMIT)
     assert "only hub models" in cli("models", "pin", "minilm", "--registry", mine).err
     assert cli("models", "where", "roberta-large").status == 2
 

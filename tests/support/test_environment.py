@@ -72,16 +72,8 @@ def run(program: list[str], folder: Path, **told: str) -> tuple[str, list[str]]:
     tracer = shutil.which("strace")
     trace = folder / "trace"
     if tracer is not None:
-        program = [
-            tracer,
-            "-f",
-            "--seccomp-bpf",
-            "-o",
-            str(trace),
-            "-e",
-            "trace=connect,sendto,sendmsg,sendmmsg",
-            *program,
-        ]
+        traced = "trace=connect,sendto,sendmsg,sendmmsg"
+        program = [tracer, "-f", "--seccomp-bpf", "-o", str(trace), "-e", traced, *program]
     done = subprocess.run(program, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "GUARD" not in done.stderr

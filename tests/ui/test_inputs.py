@@ -27,9 +27,14 @@ def handed_in(workspace: Workspace, folder: Path, **contents: str) -> Run:
     return run
 
 
-def test_columns_and_language_of_a_table_are_found(workspace: Workspace) -> None:
+def run_of(workspace: Workspace, file: Path) -> Run:
     run = workspace.new("x")
-    inputs.copy_in(run, EXAMPLE)
+    inputs.copy_in(run, file)
+    return run
+
+
+def test_columns_and_language_of_a_table_are_found(workspace: Workspace) -> None:
+    run = run_of(workspace, EXAMPLE)
     found = inputs.understand(run)
     assert found.table
     assert not found.problems
@@ -45,8 +50,7 @@ def test_a_language_with_a_region_is_the_language(workspace: Workspace, tmp_path
         '<xliff version="1.2"><file original="a" source-language="en-US" target-language="de-DE"><body>'
         '<trans-unit id="1"><source>a b</source><target>c d</target></trans-unit></body></file></xliff>'
     )
-    run = workspace.new("x")
-    inputs.copy_in(run, tmp_path / "job.xlf")
+    run = run_of(workspace, tmp_path / "job.xlf")
     choices = inputs.understand(run).choices
     assert (choices.source_lang, choices.lang) == ("en", "de")
 
@@ -54,14 +58,12 @@ def test_a_language_with_a_region_is_the_language(workspace: Workspace, tmp_path
 def test_a_column_of_texts_of_no_known_name_holds_candidates(workspace: Workspace, tmp_path: Path) -> None:
     table = tmp_path / "t.tsv"
     table.write_text("id\treference\tatlas\tgrade\n1\tthe old man\tx y\t3\n2\ta cat\tz\t1\n")
-    run = workspace.new("x")
-    inputs.copy_in(run, table)
+    run = run_of(workspace, table)
     assert inputs.understand(run).choices.candidate == ("atlas",)
 
 
 def test_what_was_chosen_is_kept(workspace: Workspace) -> None:
-    run = workspace.new("x")
-    inputs.copy_in(run, EXAMPLE)
+    run = run_of(workspace, EXAMPLE)
     chosen = inputs.settle(run, {"candidate": ["brook"], "reference": ["reference"], "segment": ["id"], "lang": ["de"]})
     assert chosen.candidate == ("brook",)
     assert inputs.understand(run).choices.candidate == ("brook",)
@@ -73,8 +75,7 @@ def test_what_was_chosen_is_kept(workspace: Workspace) -> None:
 def test_rows_of_several_systems_are_counted(workspace: Workspace, tmp_path: Path) -> None:
     table = tmp_path / "long.tsv"
     table.write_text("system\tid\tcandidate\treference\na\t1\tx y\tz\nb\t1\tx\tz\n")
-    run = workspace.new("x")
-    inputs.copy_in(run, table)
+    run = run_of(workspace, table)
     choices = inputs.understand(run).choices
     assert (choices.system, choices.segment, choices.candidate) == ("system", "id", ("candidate",))
     form = {"candidate": ["candidate"], "reference": ["reference"], "system": ["system"], "segment": ["id"]}
@@ -130,8 +131,7 @@ def test_a_line_that_is_not_text_is_told_by_file_and_line(workspace: Workspace, 
     ],
 )
 def test_choices_that_make_no_sense_are_refused(workspace: Workspace, form: dict[str, list[str]], about: str) -> None:
-    run = workspace.new("x")
-    inputs.copy_in(run, EXAMPLE)
+    run = run_of(workspace, EXAMPLE)
     with pytest.raises(InputError, match=about):
         inputs.settle(run, form)
     assert run.record.choices.candidate == ()
@@ -224,8 +224,7 @@ def test_what_may_be_a_wrong_guess_is_told(
     workspace: Workspace, tmp_path: Path, name: str, content: str, said: str
 ) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
-    run = workspace.new("x")
-    inputs.copy_in(run, tmp_path / name)
+    run = run_of(workspace, tmp_path / name)
     assert said in " ".join(inputs.understand(run).notes)
 
 
@@ -239,8 +238,7 @@ def test_the_sheets_can_be_chosen_where_the_first_is_no_table(
     for row in (["source", "reference", "mt"], ["a b", "c d", "e f"]):
         strings.append(row)
     book.save(tmp_path / "t.xlsx")
-    run = workspace.new("x")
-    inputs.copy_in(run, tmp_path / "t.xlsx")
+    run = run_of(workspace, tmp_path / "t.xlsx")
     assert 'role="alert"' in client.get(f"/runs/{run.name}/files").text
     assert f'href="/runs/{run.name}/files?sheet=Strings"' in client.get(f"/runs/{run.name}/files").text
     assert 'role="alert" dir' not in client.get(f"/runs/{run.name}/files?sheet=Strings").text
@@ -257,8 +255,7 @@ def test_the_sheets_can_be_chosen_where_the_first_is_no_table(
 def test_a_preview_shows_the_first_fifty_columns(client: TestClient, workspace: Workspace, tmp_path: Path) -> None:
     table = tmp_path / "wide.tsv"
     table.write_text("\t".join(f"c{n}" for n in range(80)) + "\n" + "\t".join(f"cell {n}" for n in range(80)) + "\n")
-    run = workspace.new("x")
-    inputs.copy_in(run, table)
+    run = run_of(workspace, table)
     page = client.get(f"/runs/{run.name}/files").text
     assert (">cell 49<" in page, ">cell 50<" in page) == (True, False)
     assert "50 of 80 columns" in page

@@ -21,7 +21,7 @@ from bsx.analysis.datasets.systems import load_metric_scores, load_system_output
 from bsx.analysis.datasets.tabular import load_multi_reference, load_table
 from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
 from bsx.catalog.datasets import DatasetCatalog, LoaderName, load_dataset_catalog
-from bsx.errors import DataUnavailableError, InputError, RegistryError, UnknownNameError
+from bsx.errors import InputError, RegistryError, UnknownNameError
 
 Write = Callable[..., Path]
 
@@ -306,21 +306,9 @@ def test_mt_metrics_eval_layout(write: Write, tmp_path: Path) -> None:
     write("wmt22/human-scores/en-de.mqm.v2.sys.score", "sys1\t-0.5")
     chrf = write("wmt22/metric-scores/en-de/chrF-refA.seg.score", "sys1\t10", "sys1\t20", "refB\t30", "refB\t40")
     table = load_mt_metrics_eval(tmp_path / "wmt22", "en-de", metrics="all")
-    assert list(table.columns) == [
-        "dataset",
-        "lp",
-        "system",
-        "segment",
-        "document",
-        "domain",
-        "source",
-        "candidate",
-        "reference",
-        "reference2",
-        "human",
-        "human_system",
-        "chrF-refA",
-    ]
+    assert " ".join(table.columns) == (
+        "dataset lp system segment document domain source candidate reference reference2 human human_system chrF-refA"
+    )
     assert table["system"] == ["refB", "refB", "sys1", "sys1"]
     assert table["document"] == ["d1", "d2"] * 2
     assert table.references[3] == ["refA 2", "refB 2"]
@@ -629,29 +617,3 @@ def test_every_table_at_hand_has_the_checksum_of_the_registry(shared: Path) -> N
             assert set(entry.local.sha256) == set(entry.local.paths), entry.name
             found = verify_dataset(entry.name, data_dir=shared / "data")
             assert set(found.values()) == {"ok"}, entry.name
-
-
-def test_real_data_in_detail(shared: Path) -> None:
-    folder = shared / "data"
-    wmt17 = load_data("wmt17-da", data_dir=folder)
-    pairs, counts = np.unique(wmt17.texts("lp"), return_counts=True)
-    assert len(pairs) == 9
-    assert set(counts) == {560}
-    assert not np.isnan(wmt17.numbers("human")).any()
-    outputs = load_data("newstest2017-cs-en", data_dir=folder)
-    assert int((~np.isnan(outputs.numbers("human"))).sum()) == 11685
-    assert len(set(outputs.texts("system"))) == 4
-    flickr = load_data("flickr8k", data_dir=folder, drop_own=True)
-    assert len(flickr) == 5822 - 158
-    assert {len(references) for references in flickr.references} == {5}
-    km = load_data("wmt20-km-en", data_dir=folder)
-    assert km.metrics == ("chrF", "TER", "YiSi-2", "parbleu", "parchrf++", "SWSS+METEOR")
-    kaster = load_table(
-        folder / "kaster2021/wmt-en.tsv",
-        columns={"candidate": "sentence1", "human": "sem"},
-        references=["sentence2"],
-        metrics=["bleu", "bert"],
-    )
-    assert len(kaster) == 8595
-    with pytest.raises(DataUnavailableError, match=r"wmt18-darr is not in .*: `bsx data get wmt18-darr` fetches it"):
-        load_data("wmt18-darr", data_dir=folder)

@@ -175,23 +175,14 @@ def test_a_headline_says_how_many_changes_of_meaning_cost_more_than_a_harmless_o
             row["n"] = 19
 
     made = build_report([read_only("perturb", few), read_only("triples", few), read_only("pairs", few)])
-    assert section(made, "robustness").lead == (
-        "19 triples are too few to judge by; 19 pairs are too few to judge by; "
-        "no change of meaning can be tested on 20 texts or more."
-    )
-    small = build_report(
-        [
-            read_only("meta", lambda d: [group.update(n=6) for group in d["groups"]]),
-            read_only("disentangle", lambda d: d.update(n=19)),
-            read_only("ensemble", lambda d: [group.update(n=6) for group in d["groups"]]),
-        ]
-    )
-    for name, lead in (
-        ("agreement", "18 rows are too few to say which metric agrees best with human."),
-        ("factors", "19 rows are too few to say what a metric is associated with."),
-        ("ensembles", "18 rows are too few to say what bertscore, chrf and sentbleu gain together."),
-    ):
-        assert section(small, name).lead == lead
+    assert section(made, "robustness").lead.count("too few to judge by") == 2
+    small = [
+        read_only("meta", lambda d: [group.update(n=6) for group in d["groups"]]),
+        read_only("disentangle", lambda d: d.update(n=19)),
+        read_only("ensemble", lambda d: [group.update(n=6) for group in d["groups"]]),
+    ]
+    for name, rows in (("agreement", 18), ("factors", 19), ("ensembles", 18)):
+        assert section(build_report(small), name).lead.startswith(f"{rows} rows are too few to say ")
 
 
 def test_drops_have_a_chart_with_intervals_on_the_metrics_own_scale(report: Report) -> None:
@@ -392,16 +383,8 @@ def test_what_the_commands_print_can_be_reported(cli: Run, tmp_path: Path) -> No
     (tmp_path / "meta.json").write_text(found.out)
     found = cli("compare", data, *systems, "--metrics", "chrf", "--format", "json", "--resamples", 20)
     (tmp_path / "compare.json").write_text(found.out)
-    found = cli(
-        "disentangle",
-        tmp_path / "long.tsv",
-        "--columns",
-        "chrf",
-        "--factor-columns",
-        "sentbleu,human",
-        "--format",
-        "json",
-    )
+    columns = ("--columns", "chrf", "--factor-columns", "sentbleu,human")
+    found = cli("disentangle", tmp_path / "long.tsv", *columns, "--format", "json")
     (tmp_path / "disentangle.json").write_text(found.out)
     names = ("scores.tsv", "meta.json", "compare.json", "disentangle.json")
     out = cli("report", *(tmp_path / name for name in names), "-o", tmp_path / "out.md", "--title", "Demo")
