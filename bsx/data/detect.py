@@ -52,7 +52,7 @@ def detect_language(texts: Iterable[str]) -> Detection:
         InputError: if the texts are empty, mixed, or say too little; says what was found.
         MissingExtraError: if py3langid is not installed.
     """
-    identifier = _opened(need("py3langid.langid", "detecting the language, unless lang names it,"))
+    identifier = _identifier()
     if isinstance(texts, str) or not isinstance(texts, Iterable):
         raise InputError(f"texts is a {type(texts).__name__}: give a list of texts")
     rng = np.random.default_rng(1)
@@ -83,6 +83,16 @@ def detect_language(texts: Iterable[str]) -> Detection:
         result = ", ".join(f"{name} {part:.0%}" for name, part in (shares if share < MINIMUM_SHARE else together)[:3])
         raise InputError(f"the language is not clear from {len(sampled)} sampled texts ({result}): name it with lang")
     return Detection(code, share, probability, len(sampled))
+
+
+def identified(text: str) -> tuple[str, float]:
+    """Return the language that a text is taken for, however unclear it is, and how probable it is among all."""
+    code, sure = _identifier().classify(text)
+    return code, float(sure)
+
+
+def _identifier() -> Untyped:
+    return _opened(need("py3langid.langid", "detecting the language, unless lang names it,"))
 
 
 @cache

@@ -7,8 +7,10 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -335,6 +337,26 @@ def test_a_failure_while_scoring_leaves_an_old_output_alone(cli: Cli, files: Pat
     assert "segment 1 (candidate, 190 tokens too many)" in result.err
     assert out.read_text() == "precious"
     assert not list(files.glob(".*"))
+
+
+@pytest.mark.slow
+def test_an_interrupt_leaves_nothing_half_written(tmp_path: Path) -> None:
+    lines = "".join(f"Sentence number {i} about the weather and the trains.\n" for i in range(20_000))
+    (tmp_path / "c.txt").write_text(lines)
+    (tmp_path / "r.txt").write_text(lines.replace("weather", "rain"))
+    command = [sys.executable, "-m", "bsx", "score", "-c", "c.txt", "-r", "r.txt", "-m", "minilm", "-o", "o.tsv"]
+    # By one core, so that no machine is through before the signal comes.
+    slow = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=slow)
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob(".o.tsv.*")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(2)  # well into loading or scoring
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert err.strip() == "bsx: interrupted; nothing half-written was left behind"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.txt", "r.txt"]
 
 
 def run_python(code: str) -> str:

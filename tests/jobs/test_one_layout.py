@@ -355,9 +355,9 @@ def test_a_wide_table_comes_out_long(cli: Callable[..., Outcome], tmp_path: Path
 
 def test_lower_is_better_beside_metrics_that_are_computed(table: Path, tmp_path: Path) -> None:
     scored = tmp_path / "scored.tsv"
-    score_files(table=table, metrics=["ter"], output=scored)
-    beside = meta(table=scored, metrics=["chrf"], columns=["ter"], human=["human"], resamples=20)
-    alone = meta(table=scored, columns=["ter"], human=["human"], resamples=20)
+    score_files(table=str(table), metrics=["ter"], output=scored)
+    beside = meta(table=str(scored), metrics=["chrf"], columns=["ter"], human=["human"], resamples=20)
+    alone = meta(table=str(scored), columns=["ter"], human=["human"], resamples=20)
     assert isinstance(beside, MetaResult)
     assert isinstance(alone, MetaResult)
     assert beside.groups[0]["ter"].value == pytest.approx(alone.groups[0]["ter"].value, rel=1e-9)
