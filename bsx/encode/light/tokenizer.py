@@ -12,12 +12,12 @@ from bsx.encode.light.settings import known
 from bsx.errors import InputError
 from bsx.support.untyped import JsonObject, Untyped
 
-# Classes of transformers that make of a text what its file says.
-_FROM_FILE = (
+# Classes of transformers that make of a text what its file says, the first of them if their settings say the same.
+_BY_SETTINGS = (
     *("AlbertTokenizer", "BertTokenizer", "CamembertTokenizer", "DistilBertTokenizer", "ElectraTokenizer"),
     *("MPNetTokenizer", "RobertaTokenizer", "XLMRobertaTokenizer"),
-    *("PreTrainedTokenizer", "PythonBackend", "TokenizersBackend"),
 )
+_FROM_FILE = ("PreTrainedTokenizer", "PythonBackend", "TokenizersBackend")
 # Special tokens where nobody says which: the first that is in the vocabulary.
 _USUAL = {"unk": ("[UNK]", "<unk>"), "cls": ("[CLS]", "<s>"), "sep": ("[SEP]", "</s>")}
 _NO_LIMIT = int(1e30)  # what transformers says where nobody set a limit
@@ -51,6 +51,27 @@ class LightTokenizer:
         self.all_special_ids: list[int] = [number for number, token in added.items() if token.special]
         ids = {name: self._special(settings, name) for name in _USUAL}
         self.unk_token_id, self.cls_token_id, self.sep_token_id = ids["unk"], ids["cls"], ids["sep"]
+
+    def follows(self, settings: JsonObject) -> bool:
+        """Return whether the file cuts texts as a class of transformers does, which goes by the settings beside it."""
+        says = settings.get
+        steps = [step for part in (self._inner.normalizer, self._inner.pre_tokenizer) for step in _steps(part)]
+        wanted = {
+            "BertNormalizer": {
+                "lowercase": says("do_lower_case", True),
+                "strip_accents": says("strip_accents"),
+                "handle_chinese_chars": says("tokenize_chinese_chars", True),
+            },
+            "ByteLevel": {"add_prefix_space": says("add_prefix_space", False)},
+            "Metaspace": {"prepend_scheme": "always" if says("add_prefix_space", True) else "never"},
+        }
+        kinds = {step["type"] for step in steps}
+        if "Replace" in kinds and (
+            ("Lowercase" in kinds) != says("do_lower_case", True)
+            or ("StripAccents" in kinds) == says("keep_accents", False)
+        ):  # ALBERT's
+            return False
+        return all(step[name] == value for step in steps for name, value in wanted.get(step["type"], {}).items())
 
     def _special(self, settings: JsonObject, name: str) -> int | None:
         """Return the id of a special token that has a name, None if there is none."""
@@ -115,7 +136,17 @@ def load_light(folder: Path) -> LightTokenizer | None:
     if "added_tokens_decoder" not in settings:
         settings |= content("special_tokens_map.json")
     named = settings.get("tokenizer_class") or config.get("tokenizer_class")
-    enough = str(named).removesuffix("Fast") in _FROM_FILE if named else known(config)
+    kind = str(named).removesuffix("Fast")
+    enough = kind in (*_BY_SETTINGS, *_FROM_FILE) if named else known(config)
     if settings.get("auto_map") or not enough or not (folder / "tokenizer.json").is_file():
         return None
-    return LightTokenizer(folder, settings)
+    result = LightTokenizer(folder, settings)
+    return result if kind in _FROM_FILE or result.follows(settings) else None
+
+
+def _steps(part: Untyped) -> list[JsonObject]:
+    """Return the steps of a normaliser or of what cuts texts into words, as ``tokenizer.json`` has them."""
+    if part is None:
+        return []
+    state = json.loads(part.__getstate__())
+    return [state, *state.get("normalizers", ()), *state.get("pretokenizers", ())]
