@@ -62,19 +62,23 @@ def stream(
     try:
         encodes = any(metric.bytes_per_token for metric in prepared.metrics)
         cards = _cards(ray, prepared.metrics[0].encoders.config.device, workers) if encodes else 0
-        kind = ray.remote(num_cpus=1, num_gpus=cards, max_restarts=-1, max_task_retries=-1)(ClusterScorer)
+        kind = ray.remote(num_cpus=1, num_gpus=cards, max_restarts=-1, max_task_retries=-1)(_ClusterScorer)
         work = ray.put(Work.of(prepared.metrics, prepared.fitted))
-        rows = islice(prepared.corpus, start, None)
         several = min(workers, -(-(prepared.segments - start) // _ROWS))
-        actors = [_Actor(ray, kind.remote(work)) for _ in range(several)]
+        actors = [kind.remote(work) for _ in range(several)]
+        results = [deque[Untyped]() for _ in actors]
 
-        def ready(busy: Sequence[_Actor]) -> list[_Actor]:
-            done, _ = ray.wait([actor.results[0] for actor in busy])
-            return [actor for actor in busy if actor.results[0] in done]
+        def give(worker: int, segments: list[Segment]) -> None:
+            results[worker].append(actors[worker].score.remote(segments))
 
+        def take(busy: Sequence[int]) -> list[tuple[int, Done]]:
+            done, _ = ray.wait([results[worker][0] for worker in busy])
+            return [(worker, ray.get(results[worker].popleft())) for worker in busy if results[worker][0] in done]
+
+        rows = islice(prepared.corpus, start, None)
         parts = iter(lambda: list(islice(rows, _ROWS)), [])
         blocks = (block for part in parts for block in blocks_of(part, tokens))
-        yield from in_order(prepared, blocks, actors, ready, progress, start)
+        yield from in_order(prepared, blocks, several, give, take, progress, start)
     except ray.exceptions.RayError as error:
         first = str(error).strip().partition("\n")[0]
         raise DeviceError(f"the cluster has ended ({first}): with resume, the same command goes on") from error
@@ -83,35 +87,14 @@ def stream(
             ray.shutdown()
 
 
-class _Actor:
-    """A worker of the cluster, seen from here."""
-
-    def __init__(self, ray: Untyped, actor: Untyped) -> None:
-        self._ray, self._actor = ray, actor
-        self.numbers = deque[int]()
-        self.results = deque[Untyped]()
-
-    def give(self, segments: list[Segment]) -> None:
-        self.results.append(self._actor.score.remote(segments))
-
-    def take(self) -> Done:
-        done: Done = self._ray.get(self.results.popleft())
-        return done
-
-
-class ClusterScorer:
-    """A worker of the cluster, where it runs.
-
-    Args:
-        work: what it scores with.
-    """
+class _ClusterScorer:
+    """A worker of the cluster, where it runs."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
         self._metrics: list[Metric] | None = None
 
     def score(self, segments: list[Segment]) -> Done:
-        """Score a block."""
         try:
             if self._metrics is None:
                 self._metrics = self._work.open()
@@ -124,11 +107,7 @@ class ClusterScorer:
 
 
 def _connect(ray: Untyped, address: str | None, workers: int) -> None:
-    """Connect to a cluster, or start one on this machine.
-
-    Raises:
-        InputError: if there is none at this address.
-    """
+    """Connect to a cluster, or start one on this machine."""
     options: Settings = {"log_to_driver": False, "logging_level": "error"}
     try:
         if address is not None:
@@ -143,15 +122,11 @@ def _connect(ray: Untyped, address: str | None, workers: int) -> None:
 
 
 def _cards(ray: Untyped, device: str, workers: int) -> int:
-    """Return how many graphics cards a worker gets: one, if there are any and the device is not another.
-
-    Raises:
-        InputError: if there are fewer cards than workers, which would wait for one without end.
-    """
+    """Return how many graphics cards a worker gets: one, if there are any and the device is not another."""
     there = int(ray.cluster_resources().get("GPU", 0))
     if not (device.startswith("cuda") or (device == "auto" and there)):
         return 0
-    if there < workers:
+    if there < workers:  # they would wait for one without end
         raise InputError(
             f"a worker takes a graphics card, and the cluster has {there} for {workers} workers: "
             f"use workers={there} or device=cpu"

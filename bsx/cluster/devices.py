@@ -13,7 +13,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from multiprocessing import connection, get_context
-from typing import Protocol, TypeVar
 
 from bsx.data.corpus import Segment
 from bsx.encode.devices import threads
@@ -93,34 +92,11 @@ class Done:
         return cls(None, error=content, trace=traceback.format_exc())
 
 
-class BlockWorker(Protocol):
-    """What scores blocks elsewhere, in the order in which it gets them."""
-
-    numbers: deque[int]
-    """The blocks that it has, in order."""
-
-    def give(self, segments: list[Segment]) -> None:
-        """Give it a block."""
-
-    def take(self) -> Done:
-        """Return the results of its first block; waits for them."""
-
-
-AnyWorker = TypeVar("AnyWorker", bound=BlockWorker)
-
-
 class _Process:
-    """A process that scores on one device.
-
-    Args:
-        device: its name.
-        work: what it scores with.
-        threads: how many threads compute in it; None for as many as there are cores.
-    """
+    """A process that scores on one device with a number of threads; None: as many as there are cores."""
 
     def __init__(self, device: str, work: Work, threads: int | None) -> None:
         self.device = device
-        self.numbers = deque[int]()
         context = get_context("spawn")  # a forked one could not use a graphics card that its parent uses
         self.link, theirs = context.Pipe()
         with starting_children(threads):
@@ -201,20 +177,23 @@ def stream(
             processes.append(_Process(device, work, share))
             stack.callback(processes[-1].end)
 
-        def ready(busy: Sequence[_Process]) -> list[_Process]:
-            links = connection.wait([process.link for process in busy])
-            return [process for process in busy if process.link in links]
+        def give(worker: int, segments: list[Segment]) -> None:
+            processes[worker].give(segments)
 
-        yield from in_order(
-            prepared, blocks_of(islice(prepared.corpus, start, None), tokens), processes, ready, progress, start
-        )
+        def take(busy: Sequence[int]) -> list[tuple[int, Done]]:
+            links = connection.wait([processes[worker].link for worker in busy])
+            return [(worker, processes[worker].take()) for worker in busy if processes[worker].link in links]
+
+        blocks = blocks_of(islice(prepared.corpus, start, None), tokens)
+        yield from in_order(prepared, blocks, len(devices), give, take, progress, start)
 
 
 def in_order(
     prepared: Prepared,
     blocks: Iterable[list[Segment]],
-    workers: Sequence[AnyWorker],
-    ready: Callable[[Sequence[AnyWorker]], Iterable[AnyWorker]],
+    workers: int,
+    give: Callable[[int, list[Segment]], None],
+    take: Callable[[Sequence[int]], Iterable[tuple[int, Done]]],
     progress: Progress | None,
     start: int,
 ) -> Generator[ScoredBlock, None, None]:
@@ -223,30 +202,31 @@ def in_order(
     Args:
         prepared: the metrics, the corpus and what they learnt from it.
         blocks: the blocks to score; a bounded number of them is held at a time.
-        workers: what scores them.
-        ready: waits for results of one or more of some workers, and returns those.
+        workers: how many there are; each scores its blocks in the order in which it gets them.
+        give: gives a worker a block.
+        take: waits for some workers, and returns the results of the first block of one or more of them.
         progress: called with a phase's name, segments done and segments in all.
         start: how many segments are done.
     """
     numbered = enumerate(blocks)
+    has = [deque[int]() for _ in range(workers)]
     waiting: dict[int, list[Segment]] = {}
     done: dict[int, ScoredBlock] = {}
     following, left = 0, True
     while True:
         # Turn by turn, so that a few blocks go to as many workers. What waits for its turn here is bounded.
         for _ in range(_AT_ONCE):
-            for worker in workers:
-                if left and len(worker.numbers) < _AT_ONCE and len(waiting) < 2 * _AT_ONCE * len(workers):
+            for worker, numbers in enumerate(has):
+                if left and len(numbers) < _AT_ONCE and len(waiting) < 2 * _AT_ONCE * workers:
                     left = (item := next(numbered, None)) is not None
                     if item is not None:
                         number, waiting[number] = item
-                        worker.numbers.append(number)
-                        worker.give(waiting[number])
-        busy = [worker for worker in workers if worker.numbers]
+                        numbers.append(number)
+                        give(worker, waiting[number])
+        busy = [worker for worker, numbers in enumerate(has) if numbers]
         if not busy:
             return
-        for worker in ready(busy):
-            result, number = worker.take(), worker.numbers.popleft()
+        for worker, result in take(busy):
             for note in result.notes:
                 prepared.metrics[0].encoders.remark(note, note)
             if result.error is not None:
@@ -255,6 +235,7 @@ def in_order(
                     error.add_note(result.trace)
                 raise error
             assert result.block is not None  # noqa: S101 - for the type checker
+            number = has[worker].popleft()
             done[number] = replace(result.block, segments=waiting[number])
         while following in done:
             del waiting[following]

@@ -37,6 +37,7 @@ from bsx.support.settings import part, settled
 from bsx.support.signature import Signature
 from bsx.support.untyped import Untyped
 
+_MOST = 2  # scorers of a process that stay open
 _SIDES = ("candidate", "reference", "source")
 _HEAD = ("rows", "fewest", "most", "score", "defined", "empty", "undefined", "truncated", "lost")
 """What a cell of statistics begins with; the metric's own follow. All are sums, but fewest and most references."""
@@ -115,12 +116,11 @@ class BatchScorer:
 
     @settled(BatchSettings)
     def __init__(self, metrics: str | Sequence[str], settings: BatchSettings) -> None:
-        named = settings.reference
-        self._candidate, self._source = settings.candidate, settings.source
-        self._several = [named] if isinstance(named, str) else list(named or [])
-        self._columns = [self._candidate, *self._several, *([] if self._source is None else [self._source])]
-        given = {"reference": bool(self._several), "source": self._source is not None}
-        self._has = frozenset(kind for kind, there in given.items() if there)
+        several, source = settings.reference, settings.source
+        self._candidate, self._source = settings.candidate, source
+        self._several = [several] if isinstance(several, str) else list(several or [])
+        self._columns = [self._candidate, *self._several, *([] if source is None else [source])]
+        self._has = frozenset(["reference"] * bool(self._several) + ["source"] * (source is not None))
         made = get_metrics(metrics, encoders=Encoders(**part(alike(settings), EncoderSettings), remember=False))
         check_needs(made, self._has)
         missing = []
@@ -158,10 +158,8 @@ class BatchScorer:
         return {name: str(self._signature(i, self._references)) for i, name in enumerate(self._names)}
 
     def _signature(self, index: int, references: tuple[int, int] | None) -> Signature:
-        with _LOCK:
-            metric = self._opened()[index]
         fitted = None if self.learns is not None else self._work.fitted[index]
-        return metric.signature(fitted, references).doubted(self._doubts[index])
+        return self._opened()[index].signature(fitted, references).doubted(self._doubts[index])
 
     def __call__(self, table: Untyped) -> Untyped:
         """Score the rows of an Arrow table or record batch; return one with the new columns.
@@ -184,11 +182,12 @@ class BatchScorer:
             metrics[0].encoders.forget()
         columns = list(table.columns)
         for i in range(len(metrics)):
-            columns.append(np.concatenate([np.zeros(0), *(block.scores[i].values for block in blocks)]))
+            values = np.concatenate([np.zeros(0), *(block.scores[i].values for block in blocks)])
+            columns.append(arrow.array(values, arrow.float64()))
             if self._statistics:
-                columns.append([row for block in blocks for row in _statistics(block, i)])
-        made = [arrow.array(new, schema.field(k).type) for k, new in enumerate(columns) if k >= table.num_columns]
-        return type(table).from_arrays([*table.columns, *made], schema=schema)
+                rows = [row for block in blocks for row in _statistics(block, i)]
+                columns.append(arrow.array(rows, arrow.list_(arrow.float64())))
+        return type(table).from_arrays(columns, schema=schema)
 
     def schema(self, schema: Untyped) -> Untyped:
         """Return the Arrow schema of what `__call__` makes of a table with this one.
@@ -219,11 +218,13 @@ class BatchScorer:
         import pyarrow as arrow
 
         whole, sums = _as_table(table), {}
+        how = {_HEAD.index("fewest"): min, _HEAD.index("most"): max}  # others are added: whole numbers exactly
         for name in self._names:
             column = f"{name} statistics"
             if column not in whole.schema.names:
                 raise InputError(f"the table has no column {column!r}: score with statistics=True")
-            sums[column] = [_added(whole.column(column).to_pylist())] if whole.num_rows else []
+            figures = enumerate(zip(*whole.column(column).to_pylist(), strict=True))
+            sums[column] = [[how.get(i, math.fsum)(column) for i, column in figures]] if whole.num_rows else []
         schema = arrow.schema([arrow.field(column, arrow.list_(arrow.float64())) for column in sums])
         return type(table).from_arrays([arrow.array(sums[f.name], f.type) for f in schema], schema=schema)
 
@@ -236,12 +237,15 @@ class BatchScorer:
         Raises:
             InputError: if there is no row.
         """
+        from pyarrow import concat_tables
+
         found = [_as_table(self.totals(one)) for one in _parts(statistics) if _as_table(one).num_rows]
         if not found:
             raise InputError("there is nothing to score: the statistics hold no row")
+        (total,) = self.totals(concat_tables(found)).to_pylist()
         results = {}
         for i, (name, metric) in enumerate(zip(self._names, self._opened(), strict=True)):
-            sums = np.array(_added([one.column(f"{name} statistics")[0].as_py() for one in found]))
+            sums = np.array(total[f"{name} statistics"])
             head = dict(zip(_HEAD, sums.tolist(), strict=False))
             mean = head["score"] / head["defined"] if head["defined"] else float("nan")
             results[name] = CorpusResult(
@@ -349,9 +353,8 @@ class BatchScorer:
             yield Segment(str(row + 1), (candidate,), tuple(several), source)
 
 
-_MOST = 2  # scorers of a process that stay open
 _OPENED: dict[str, list[Metric]] = {}
-"""Those of them, the last used at the end."""
+"""The metrics of scorers that are open in this process, the last used at the end."""
 
 _LOCK = threading.RLock()
 """Held while a table is scored: two at once would share what they encode, and so round by chance."""
@@ -415,13 +418,3 @@ def _statistics(block: ScoredBlock, metric: int) -> Iterator[list[float]]:
         flags = (defined, scores.empty[row], undefined[row], scores.lost[row] > 0, scores.lost[row])
         own = () if scores.statistics is None else scores.statistics[row].tolist()
         yield [1.0, references, references, value if defined else 0.0, *map(float, flags), *own]
-
-
-def _added(rows: Sequence[Sequence[float]]) -> list[float]:
-    """Add up statistics of rows; whole numbers exactly, others rounded once."""
-    columns = list(zip(*rows, strict=True))
-    fewest, most = _HEAD.index("fewest"), _HEAD.index("most")
-    return [
-        min(column) if i == fewest else max(column) if i == most else math.fsum(column)
-        for i, column in enumerate(columns)
-    ]

@@ -87,7 +87,8 @@ def transport_costs(
         _blas().limit(limits=1, user_api="blas"),
         ThreadPoolExecutor(max_workers=workers, thread_name_prefix="bsx-transport") as pool,
     ):
-        for chosen, distances in _distances(sources, targets, left[defined], right[defined], cost):
+        way = _sliced if device_type(sources.vectors.device) == "cpu" else _batched
+        for chosen, distances in way(sources, targets, left[defined], right[defined], cost):
             pairs = defined[chosen]
             list(pool.map(partial(solve_some, pairs, distances), range(0, len(pairs), share)))
     return costs
@@ -121,14 +122,6 @@ def _shares(units: Units) -> NDArray[np.float64]:
     """Return each unit's share of its text's mass (units,); the solver passes over units without any."""
     totals = np.repeat(_totals(units), units.lengths)
     return np.divide(units.masses, totals, out=np.zeros(len(totals)), where=totals > 0)
-
-
-def _distances(
-    sources: Units, targets: Units, left: NDArray[np.int64], right: NDArray[np.int64], cost: Cost
-) -> Iterator[tuple[NDArray[np.int64], Distances]]:
-    """Yield pairs, and the function that returns the distances of some of them by their positions."""
-    way = _sliced if device_type(sources.vectors.device) == "cpu" else _batched
-    return way(sources, targets, left, right, cost)
 
 
 def _sliced(

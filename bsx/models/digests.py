@@ -26,18 +26,26 @@ def file_digest(file: Path) -> str:
     Raises:
         OSError: if it cannot be read.
     """
-    facts = file.stat()
-    if facts.st_size < _LARGE:
-        return _computed(file)
+    facts, store = file.stat(), cache_folder() / "digests.json"
     name = os.path.realpath(file)
     seal = [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino]
-    known = _known()
-    entry = known.get(name)
-    if isinstance(entry, list) and entry[:-1] == seal:
-        return str(entry[-1])
-    digest = _computed(file)
-    if max(facts.st_mtime, facts.st_ctime) < time.time() - _YOUNG:
-        _keep({**dict(list(known.items())[-_MOST:]), name: [*seal, digest]})
+    known: JsonObject = {}
+    if facts.st_size >= _LARGE:
+        with contextlib.suppress(OSError, ValueError, TypeError):  # none yet, or damaged: they are computed again
+            known = dict(json.loads(store.read_text(encoding="utf-8")))
+        entry = known.get(name)
+        if isinstance(entry, list) and entry[:-1] == seal:
+            return str(entry[-1])
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    if facts.st_size >= _LARGE and max(facts.st_mtime, facts.st_ctime) < time.time() - _YOUNG:
+        from bsx.data.output import atomic_text
+        from bsx.errors import InputError
+
+        with contextlib.suppress(OSError, InputError):  # a cache that cannot be written to only costs time
+            store.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_text(store, own=True) as out:
+                out.write(json.dumps({**dict(list(known.items())[-_MOST:]), name: [*seal, digest]}))
     return digest
 
 
@@ -56,29 +64,3 @@ def config_digest(folder: Path) -> str:
         for name in _OF_NO_SCORE:
             said.pop(name, None)
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
-
-
-def _computed(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _store() -> Path:
-    return cache_folder() / "digests.json"
-
-
-def _known() -> JsonObject:
-    try:
-        return dict(json.loads(_store().read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):  # none yet, or damaged: they are computed again
-        return {}
-
-
-def _keep(known: JsonObject) -> None:
-    from bsx.data.output import atomic_text
-    from bsx.errors import InputError
-
-    with contextlib.suppress(OSError, InputError):  # a cache that cannot be written to only costs time
-        _store().parent.mkdir(parents=True, exist_ok=True)
-        with atomic_text(_store(), own=True) as stream:
-            stream.write(json.dumps(known))

@@ -123,21 +123,20 @@ def _refuse_large(file: Path, most: int) -> None:
 
 def find(source: Source) -> Path | None:
     """Return the folder that holds a model's files on this machine, or None; never uses the network."""
+    folder: Path | None
     if source.path is not None:
         folder = Path(source.path).expanduser()
     elif source.convert is not None:
         folder = converted_folder(source)
     elif source.package is not None:
-        folder_or_none = package_folder(source)
-        if folder_or_none is None:
-            return None
-        folder = folder_or_none
+        folder = package_folder(source)
     else:
-        folder_or_none = _cached_snapshot(source)
-        if folder_or_none is None:
-            return None
-        folder = folder_or_none
-    if not (folder / "config.json").is_file():
+        from huggingface_hub import try_to_load_from_cache
+
+        assert source.hub is not None  # noqa: S101 - for the type checker; Source guarantees it
+        config = try_to_load_from_cache(source.hub, "config.json", revision=source.revision)
+        folder = Path(config).parent if isinstance(config, str) else None
+    if folder is None or not (folder / "config.json").is_file():
         return None
     # Whoever names a folder hears what is wrong with it; what was fetched by halves is fetched again.
     complete = weight_files(folder) if source.path is not None else has_weights(folder)
@@ -167,14 +166,6 @@ def converted_folder(source: Source) -> Path:
     """Return the folder in the user's cache that holds what a package's file is converted to; it need not exist."""
     assert source.convert is not None  # noqa: S101 - for the type checker; callers ask for conversions only
     return cache_folder() / "models" / f"{source.convert.name}-{source.convert.sha256[:16]}"
-
-
-def _cached_snapshot(source: Source) -> Path | None:
-    from huggingface_hub import try_to_load_from_cache
-
-    assert source.hub is not None  # noqa: S101 - for the type checker; Source guarantees it
-    config = try_to_load_from_cache(source.hub, "config.json", revision=source.revision)
-    return Path(config).parent if isinstance(config, str) else None
 
 
 # The further modules of a sentence-transformers model, each in a numbered folder.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
@@ -13,12 +13,7 @@ from bsx.catalog.entries.evidence import Judged
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.catalog.languages import codes_of, find_languages
 from bsx.errors import InputError
-from bsx.models.evidence import (
-    Compared,
-    Ranked,
-    Standing,
-    by_evidence,
-)
+from bsx.models.evidence import Compared, Ranked, by_evidence
 from bsx.support.memory import parse_bytes
 from bsx.support.settings import BaseSettings, settled
 
@@ -59,7 +54,9 @@ class Constraints(BaseSettings):
                 (f"max_memory {self.max_memory}", lambda e: e.parameters is not None and 4 * e.parameters <= size)
             )
         if self.available:
-            tests.append(("available", _is_here))
+            from bsx.models.files import is_here
+
+            tests.append(("available", lambda e: is_here(e.source)))
         return tests
 
 
@@ -78,12 +75,6 @@ def parse_count(text: int | str) -> int:
     if not 0 < count < 10**15:
         raise InputError(f"the number of parameters {text!r} must be positive")
     return int(count)
-
-
-def _is_here(entry: ModelEntry) -> bool:
-    from bsx.models.files import is_here
-
-    return is_here(entry.source)
 
 
 def narrow(
@@ -144,11 +135,7 @@ def knows(entry: ModelEntry, language: LanguageEntry) -> bool:
     """Tell whether a model was trained on a language, as far as somebody says so; en-sci is English."""
     if entry.name == language.model or entry.name in language.alternatives:
         return True
-    return bool(set(codes_of(language)).intersection(_listed(entry)))
-
-
-def _listed(entry: ModelEntry) -> list[str]:
-    return [] if entry.languages == "multilingual" else entry.languages
+    return entry.languages != "multilingual" and not set(codes_of(language)).isdisjoint(entry.languages)
 
 
 def rank(
@@ -180,20 +167,39 @@ def rank(
     if not pool:
         raise InputError(_untrained(language, catalog))
     pool, excluded = narrow(pool, constraints or Constraints(), f"no model for {language.name} is left")
-    notes = [] if language.model in {e.name for e in pool} else [_missing_default(language, excluded)]
+    notes = []
+    if language.model not in {e.name for e in pool}:
+        reasons = ", ".join(name for name, count in excluded if count) or "its layer is unvalidated"
+        whose = "the papers' choice" if language.papers is None else "the default"
+        notes.append(f"{whose} for {language.name}, {language.model}, is left out ({reasons})")
     if language.papers is not None:
         notes.append(unseen_note(catalog.models[language.papers], language))
     chrf = catalog.metrics["chrf"].evidence if "chrf" in catalog.metrics else []
     found = by_evidence(pool, language, catalog.languages, source=source, chrf=chrf, task=task)
-    rule = {"paper": _by_paper, "quality": _by_quality, "speed": _by_speed}[prefer]
-    ranked, more = rule(found, language)
+    ranked = list(found.ranking)
+    if prefer == "paper":
+        order = [language.model, *language.alternatives]
+        ranked.sort(key=lambda row: order.index(row.entry.name) if row.entry.name in order else len(order))
+        chosen = f"the papers' choice for {language.name}"
+        if language.papers is not None:
+            chosen = f"the best model that was trained on {language.name}"
+        ranked = [
+            replace(row, reason=f"{chosen}; {row.reason}") if row.entry.name == language.model else row
+            for row in ranked
+        ]
+    elif prefer == "speed":
+        ranked.sort(key=lambda row: (cost(row.entry), row.entry.name))
+        unit = "million multiply-adds a token (estimated)"
+        ranked = [replace(row, reason=f"about {cost(row.entry) / 1e6:.0f} {unit}") for row in ranked]
     own = [r.entry.name for r in found.ranking if r.evidence and r.evidence.language in codes_of(language)]
     if own and ranked[0].entry.name not in own:
         notes.append(
             f"{ranked[0].entry.name} was not measured in {language.name}, {own[0]} was: report chrF next to it "
             "(--metrics chrf,bertscore)"
         )
-    told = (*notes, *more, *found.notes)
+    if prefer == "speed":
+        notes.append("cost is estimated from layers and dimensions, not measured")
+    told = (*notes, *found.notes)
     return ModelChoice(language, prefer, tuple(ranked), told, source, found.tests)
 
 
@@ -243,42 +249,10 @@ def unseen_note(entry: ModelEntry, language: LanguageEntry) -> str:
     return f"{who} was not trained on {language.name}; {other}"
 
 
-def _missing_default(language: LanguageEntry, excluded: list[tuple[str, int]]) -> str:
-    reasons = ", ".join(name for name, count in excluded if count) or "its layer is unvalidated"
-    whose = "the papers' choice" if language.papers is None else "the default"
-    return f"{whose} for {language.name}, {language.model}, is left out ({reasons})"
-
-
-def _by_paper(found: Standing, language: LanguageEntry) -> tuple[list[Ranked], tuple[str, ...]]:
-    order = [language.model, *language.alternatives]
-    ranked = sorted(
-        found.ranking, key=lambda row: order.index(row.entry.name) if row.entry.name in order else len(order)
-    )
-    chosen = f"the papers' choice for {language.name}"
-    if language.papers is not None:
-        chosen = f"the best model that was trained on {language.name}"
-    return [
-        Ranked(row.entry, f"{chosen}; {row.reason}", row.evidence) if row.entry.name == language.model else row
-        for row in ranked
-    ], ()
-
-
-def _by_quality(found: Standing, language: LanguageEntry) -> tuple[list[Ranked], tuple[str, ...]]:
-    return list(found.ranking), ()
-
-
 def cost(entry: ModelEntry) -> float:
     """Return the estimated cost of scoring, in multiply-adds a token: 12 d^2 for each layer up to the scored one."""
     layers = entry.layer if isinstance(entry.layer, int) else entry.layers
     return 12.0 * max(layers, 1) * entry.dimensions**2
-
-
-def _by_speed(found: Standing, language: LanguageEntry) -> tuple[list[Ranked], tuple[str, ...]]:
-    ranked = sorted(found.ranking, key=lambda row: (cost(row.entry), row.entry.name))
-    return [
-        Ranked(row.entry, f"about {cost(row.entry) / 1e6:.0f} million multiply-adds a token (estimated)", row.evidence)
-        for row in ranked
-    ], ("cost is estimated from layers and dimensions, not measured",)
 
 
 class SelectSettings(Constraints):

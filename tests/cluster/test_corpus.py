@@ -55,16 +55,6 @@ def scored(
     return found
 
 
-def test_no_cluster_at_an_address() -> None:
-    from bsx.cluster.corpus import stream
-
-    if ray.is_initialized():
-        pytest.skip("there is one")
-    prepared = prepare(get_metrics("chrf"), MemoryCorpus({"a": ["a"]}, ["b"]))
-    with pytest.raises(InputError, match="no Ray cluster at nowhere"):
-        next(stream(prepared, tokens=100, address="nowhere:1"))
-
-
 def test_a_killed_worker_costs_nothing_but_time(cluster: None) -> None:
     killed: list[int] = []
 

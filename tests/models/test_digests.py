@@ -12,6 +12,7 @@ import pytest
 
 from bsx.models import digests
 from bsx.models.digests import file_digest
+from bsx.support.folders import cache_folder
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_digest_is_computed_once(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = hashlib.sha256(large.read_bytes()).hexdigest()
     assert file_digest(large) == expected
-    monkeypatch.setattr(digests, "_computed", None)
+    monkeypatch.setattr(hashlib, "file_digest", None)
     assert file_digest(large) == expected
 
 
@@ -47,15 +48,15 @@ def test_a_young_file_and_a_small_one_are_not_remembered(large: Path, monkeypatc
     monkeypatch.setattr(digests, "_YOUNG", -1.0)
     monkeypatch.setattr(digests, "_LARGE", 1000)
     file_digest(large)
-    assert not digests._store().exists()
+    assert not (cache_folder() / "digests.json").exists()
 
 
 @pytest.mark.parametrize("content", ["", "[1]", '{"a": 1}', "\x00"])
 def test_a_damaged_store_is_made_anew(large: Path, content: str) -> None:
     file_digest(large)
-    digests._store().write_text(content)
+    (cache_folder() / "digests.json").write_text(content)
     assert file_digest(large) == hashlib.sha256(large.read_bytes()).hexdigest()
-    assert str(large.resolve()) in json.loads(digests._store().read_text())
+    assert str(large.resolve()) in json.loads((cache_folder() / "digests.json").read_text())
 
 
 def test_a_cache_that_cannot_be_written_to_costs_only_time(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
