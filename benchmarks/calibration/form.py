@@ -1,4 +1,4 @@
-"""The form of a regression: bends, and intercepts of segments and systems."""
+"""The form of a regression: bends, judges who err alike, and intercepts of segments and systems."""
 
 from __future__ import annotations
 
@@ -37,6 +37,23 @@ def bent(drawn: Drawn) -> dict[str, bool]:
         "LEX, a curve (`spline`)": result.bends[0].coef_p["lex"] < 0.05,
         "warned (`bent`)": "bent" in {notice.name for notice in result.warnings},
     }
+
+
+def judged(rng: np.random.Generator, share: float, n: int = 500) -> Drawn:
+    """Two judges of meaning whose errors correlate; the metric is meaning and noise, words go with meaning (r .6)."""
+    meaning = rng.normal(size=n)
+    errors = np.sqrt(share) * rng.normal(size=n) + np.sqrt(1 - share) * rng.normal(size=(2, n))
+    first, second = np.sqrt(0.6) * meaning + np.sqrt(0.4) * errors
+    columns: dict[str, Array | list[str]] = {"m": 0.8 * meaning + 0.6 * rng.normal(size=n)}
+    columns |= {"first": first, "second": second, "lex": 0.6 * meaning + 0.8 * rng.normal(size=n)}
+    return Drawn(columns, {"meaning": 0.8})
+
+
+def corrected(drawn: Drawn) -> dict[str, bool]:
+    """Tell what becomes of LEX and of meaning with the reliability by alpha."""
+    result = disentangle(drawn.columns, ["m"], WORDS, repeat={"meaning": ["first", "second"]})
+    fit = result.variant("errors-in-variables")["m"]
+    return {"LEX, alpha": fit.p["lex"] < 0.05, "meaning holds, alpha": covers(fit.ci["meaning"], 0.8)}
 
 
 def segments_apart(rng: np.random.Generator, apart: float, between: float = 0.0) -> Drawn:
@@ -84,6 +101,13 @@ SECTION = Section(
                 World("a line, five rows a segment", partial(saturating, bend=0.0, each=5), bent),
                 World("a slight bend, 5,000 rows", partial(saturating, bend=0.15, n=5000), bent),
             ],
+        ),
+        Table(
+            "Two judges whose errors correlate",
+            "500 rows; the metric depends on meaning (.8), not on LEX, which correlates .6 with meaning; a judge's "
+            "reliability is .6. Alpha counts what the errors share as meaning, and so corrects too little.",
+            ["LEX, alpha", "meaning holds, alpha"],
+            [World(f"errors correlate {s:g}", partial(judged, share=s), corrected) for s in (0.0, 0.1, 0.3, 0.5)],
         ),
         Table(
             "Coefficients within segments",

@@ -1,4 +1,4 @@
-"""The form section of the calibration page in small: what a straight line and pooling do, and what mends it."""
+"""The form section of the calibration page in small: what a straight line, alpha and pooling do, and what mends it."""
 
 from __future__ import annotations
 
@@ -25,6 +25,13 @@ def test_a_bend_that_decides_is_named_and_a_line_is_not(runs: int) -> None:
         assert bent["warned (`bent`)"].share > 0.9
         line = simulate(partial(form.saturating, bend=0.0, each=each), form.bent, runs=runs)
         assert line["warned (`bent`)"].share < 0.03 + 1 / runs
+
+
+@sizes(20, 300)
+def test_errors_that_judges_share_are_corrected_too_little(runs: int) -> None:
+    rates = simulate(partial(form.judged, share=0.5), form.corrected, runs=runs)
+    assert rates["LEX, alpha"].share > 0.85
+    assert rates["meaning holds, alpha"].share < 0.2
 
 
 @pytest.mark.slow

@@ -101,6 +101,27 @@ def test_a_folder_without_tokenizer_json_is_left_to_transformers(
         load_tokenizer(folder, light=True)
 
 
+@pytest.mark.parametrize(
+    ("kind", "setting"),
+    [
+        ("bert", {"do_lower_case": False}),
+        ("distilbert", {"strip_accents": False}),
+        ("mpnet", {"tokenize_chinese_chars": False}),
+        ("roberta", {"add_prefix_space": True}),
+        ("xlm-roberta", {"add_prefix_space": False}),
+        ("albert", {"keep_accents": True}),
+    ],
+)
+def test_a_file_that_contradicts_the_settings_of_its_class_is_left_to_transformers(
+    kind: str, setting: dict[str, bool], tiny_model: Callable[[str], str], tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(tiny_model(kind), tmp_path / kind))
+    assert load_light(folder) is not None
+    file = folder / "tokenizer_config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **setting}))
+    assert load_light(folder) is None
+
+
 def test_a_class_that_is_not_known_is_left_to_transformers(tiny_model: Callable[[str], str]) -> None:
     assert load_light(Path(tiny_model("t5"))) is None
 

@@ -46,7 +46,7 @@ RIGHT: dict[str, str] = {
     "disentangle": "scores.tsv --columns a,b --factor-columns x1,x2 --format json -o {out}/d.json",
     "ensemble": "scores.tsv --columns a,b --human h --segment seg --how ridge --folds 3 --resamples 20 --format json",
     "plan meta": "systems.tsv --human h --columns a,b --segment seg --effect 0.2 --resamples 20 --format json",
-    "plan compare": "--effect 0.2 --sd 1 --icc 0.1 --document-size 8 --noise 0.3 --judgments 2",
+    "plan compare": "--effect 0.2 --sd 1 --icc 0.1 --document-size 8",
     "report": "scores.tsv -o {out}/r.html",
     "convert": "scores.tsv -o {out}/c.jsonl",
     "train": "esim train.tsv --valid valid.tsv -o {out}/t -m bert --hidden 4 --epochs 1",

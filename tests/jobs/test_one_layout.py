@@ -178,7 +178,7 @@ def test_nothing_is_pooled_unsaid(chain: Path, cli: Callable[..., Outcome], tmp_
         ("score", texts, "--metrics", "chrf"),
         ("disentangle", chain / "f.tsv"),
         ("ensemble", chain / "f.tsv", "--resamples", "20"),
-        ("adversarial", "pairs", pairs, "--resamples", "20", "--folds", "2"),
+        ("adversarial", "pairs", pairs, "--resamples", "20"),
         ("adversarial", "perturb", texts, "--metrics", "chrf", "--perturbations", "shuffle", "--resamples", "20"),
         ("intervene", texts, "--metrics", "chrf", "-l", "en"),
     ):
