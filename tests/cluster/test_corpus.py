@@ -43,7 +43,7 @@ def cluster() -> Iterator[None]:
 
 def scored(
     specs: list[str], count: int, workers: int, seen: Callable[[], None] | None = None, **run: Any
-) -> list[float]:
+) -> np.ndarray:
     from bsx.cluster.corpus import stream
 
     prepared = prepare(get_metrics(specs, **run), MemoryCorpus({"a": texts(count, 1)}, texts(count, 2)))
@@ -52,7 +52,7 @@ def scored(
         found += block.scores[0].values.tolist()
         if seen is not None:
             seen()
-    return found
+    return np.array(found)
 
 
 def test_a_killed_worker_costs_nothing_but_time(cluster: None) -> None:
@@ -88,7 +88,7 @@ def test_a_worker_takes_a_card(cluster: None, monkeypatch: pytest.MonkeyPatch) -
         return remote(**options)
 
     monkeypatch.setattr(ray, "remote", watched)
-    run = {"model": "minilm", "backend": "onnx"}
+    run: Any = {"model": "minilm", "backend": "onnx"}
     here = get_metrics("bertscore", **run)[0].score(texts(3, 1), texts(3, 2)).values
     np.testing.assert_allclose(scored(["bertscore"], 3, 2, **run), here, atol=1e-5)
     np.testing.assert_allclose(scored(["bertscore"], 3, 1, device="cpu", **run), here, atol=1e-5)

@@ -244,12 +244,6 @@ def _selectivity(figures: LayerFigures) -> tuple[int, float | None, float | None
     return figures.layer, figures.selectivity, figures.selectivity_low, figures.selectivity_high
 
 
-def _accuracies(result: SideBySide) -> dict[str, object]:
-    tasks = list(result.across_layers)
-    shown = [[(layer.layer, layer.accuracy[task], None, None) for layer in result.layers] for task in tasks]
-    return _lines(tasks, shown, "accuracy")
-
-
 def _agreement(result: SideBySide, place: int, series: int) -> dict[str, object]:
     shown = [(layer.layer, layer.agreement, layer.agreement_low, layer.agreement_high) for layer in result.layers]
     name = f"{result.statistic} with human judgments"
