@@ -314,7 +314,7 @@ def test_other_names_are_named_alike_everywhere(chain: Path, cli: Callable[..., 
         done = cli(*words)
         assert done.status == 0, done.err
     assert " rank atlas " in (tmp_path / "r.md").read_text(encoding="utf-8")
-    assert factor_columns(tmp_path / "g.tsv", ["lex", "again-lex"]) == ["lex", "again-lex"]
+    assert factor_columns(tmp_path / "g.tsv", ["lex", "lex:variant=jaccard"]) == ["lex", "lex:variant=jaccard"]
     assert scored_columns(tmp_path / "l.tsv", ["chrf", "ter", "length"]) == ["chrf", "ter", "length"]
     named = cli("report", file, "--columns", "ter", "--lower", "ter", "--system", "mt", "-o", tmp_path / "n.md")
     assert named.status == 0
