@@ -4,37 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from bsx.data import cells
+from bsx.data.formats.memory import TableLike as TableLike
 from bsx.data.lines import NamedFile
 from bsx.data.pairing import printed, refuse_alike
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.near import did_you_mean
-from bsx.support.untyped import Untyped
 
 Labels = list[str]
-
-
-class Frame(Protocol):
-    """A table that names its columns, such as a DataFrame or a `JudgedTable`."""
-
-    @property
-    def columns(self) -> Iterable[object]:
-        """The names."""
-        ...
-
-    def __getitem__(self, name: str, /) -> Untyped:
-        """Return a column."""
-        ...
-
-
-TableLike: TypeAlias = "Mapping[str, Untyped] | Frame"
-"""Columns by name; what is a column, the function that reads it says."""
 
 
 def column_names(table: TableLike) -> list[str]:

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from bsx.data.corpus import Segment
+from bsx.data.formats.memory import AnyTable, Memory
 from bsx.data.lines import NamedFile, check_line_counts
 from bsx.data.pairing import refuse_alike
 from bsx.data.tables import Row, Table
@@ -166,7 +167,7 @@ class TableFile:
 
     def __init__(
         self,
-        file: Table | NamedFile | Path | str,
+        file: Table | NamedFile | AnyTable,
         candidates: Sequence[str],
         references: Sequence[str],
         id_column: str | None = None,
@@ -202,7 +203,9 @@ class TableFile:
     @property
     def files(self) -> list[NamedFile]:
         """The files it reads."""
-        return self.table.files if isinstance(self.table, Tables) else [self.table.file]
+        if isinstance(self.table, Tables):
+            return self.table.files
+        return [] if isinstance(self.table.source, Memory) else [self.table.file]
 
     @property
     def layout(self) -> list[str]:

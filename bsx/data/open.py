@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 
 from bsx.data.corpus import Corpus
 from bsx.data.files import LineFiles, PartFile, TableFile, Tables
+from bsx.data.formats.memory import AnyTable
 from bsx.data.formats.source import MEMORIES, OFFICE, XLIFF
 from bsx.data.lines import NamedFile
 from bsx.data.long import SEGMENTS, SYSTEM
@@ -60,7 +61,7 @@ def is_table(name: PurePath) -> bool:
 def open_corpus(
     candidates: Sequence[str],
     references: Sequence[str],
-    data: str | None,
+    data: AnyTable | None,
     candidate_columns: Sequence[str],
     reference_columns: Sequence[str],
     id_column: str | None,
@@ -117,12 +118,14 @@ def open_corpus(
             )
         if not references and source_file is None:
             raise InputError("nothing to compare candidates with: name a file of sources")
-    named = [*candidates, *references, *(name for name in (data, source_file) if name is not None)]
+    named = [*candidates, *references, *(name for name in (data, source_file) if isinstance(name, str))]
     if named.count("-") > 1:
         raise InputError("only one file can be standard input (-)")
     if data is not None:
-        parts = table_parts(data)
-        if len(parts) == 1 and not parts[0].keys:
+        parts = table_parts(str(data)) if isinstance(data, str | Path) else []
+        if not isinstance(data, str | Path):
+            table = Table(data)
+        elif len(parts) == 1 and not parts[0].keys:
             table = Table(data if data == STDIN else parts[0].path, first_line=True)
         else:
             table = Tables(parts)

@@ -18,6 +18,7 @@ import numpy as np
 
 from bsx.data import cells
 from bsx.data.cells import Spelled
+from bsx.data.formats.memory import IN_MEMORY, AnyTable, Memory
 from bsx.data.formats.source import INSTEAD, MOST_COLUMNS, OFFICE, SHEETS, XLIFF, RowSource, kind_of
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
 from bsx.data.run import tell
@@ -128,7 +129,7 @@ class Table:
     no comma but semicolons or tabs, as spreadsheet programs write it in some countries, is divided by those.
 
     Args:
-        file: the file; ``-`` is standard input.
+        file: the file; ``-`` is standard input. Or a table in memory, which `bsx.data.formats.memory` reads.
         problems: where malformed rows go; the first is an error unless given.
         separator: between the fields of a text table, instead of what the name says; ``""`` for any white space.
         quoted: whether the fields of a text table may be quoted; CSV files are unless said otherwise, TSV not.
@@ -140,6 +141,7 @@ class Table:
         columns: names of the columns; of a JSON-lines file, those that any row has (a row without one has None there).
         languages: column -> the code of its language, as far as the file says so (XLIFF, TMX).
         notes: what a reader should know, such as which sheet was read or what was left out; said once in a run.
+        metrics: columns that hold scores of metrics, as far as a table in memory says so.
 
     Raises:
         InputError: if the file is missing, empty, of an unknown format, has more than `MOST_COLUMNS` columns, or names
@@ -149,10 +151,11 @@ class Table:
     languages: Mapping[str, str] = {}
     notes: Sequence[str] = ()
     source: RowSource | None = None
+    metrics: Sequence[str] = ()
 
     def __init__(
         self,
-        file: NamedFile | Path | str,
+        file: NamedFile | AnyTable,
         problems: Problems | None = None,
         *,
         separator: str | None = None,
@@ -160,10 +163,14 @@ class Table:
         header: Sequence[str] | None = None,
         first_line: bool = False,
     ) -> None:
-        self.file = file if isinstance(file, NamedFile) else NamedFile(file)
-        self.name = self.file.name
         self._problems = problems if problems is not None else Problems()
-        self._kind = self._format() if separator is None else ".txt"
+        if isinstance(file, NamedFile | Path | str):
+            self.file = file if isinstance(file, NamedFile) else NamedFile(file)
+            self.name = self.file.name
+            self._kind = self._format() if separator is None else ".txt"
+        else:
+            self.name, self._kind, self.source = IN_MEMORY, "", Memory(file)
+            self.metrics = tuple(getattr(file, "metrics", ()))
         self._quoted = self._kind == ".csv" if quoted is None else quoted
         self._separator = {".tsv": "\t", ".csv": ","}.get(self._kind, separator or None)
         self._header = None if header is None else list(header)

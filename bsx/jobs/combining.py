@@ -21,15 +21,25 @@ from bsx.catalog.overlay import ensemble_file, write_ensemble
 from bsx.catalog.specs import read_spec
 from bsx.data.columns import Labels, read_columns
 from bsx.data.documents import DOCUMENTS, seem_together
+from bsx.data.formats.memory import AnyTable
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, together
 from bsx.data.output import ScoreTable, check_table, make_folder, refuse_taken
 from bsx.data.pairing import Pairing, texts_of_rows
 from bsx.data.run import as_one_run, check_output
 from bsx.data.seen import RowTexts, SeenRows, beside_entry
-from bsx.data.sidecar import carried, known_signatures, lower_by_sidecar, scored_columns
+from bsx.data.sidecar import carried, known_signatures, lower_by_sidecar
 from bsx.data.tables import Table
 from bsx.errors import BsxError, InputError
-from bsx.jobs.tables import FORMATS, ComputedScores, ScoreColumns, TableSettings, Watched, row_texts, score_table
+from bsx.jobs.tables import (
+    FORMATS,
+    ComputedScores,
+    ScoreColumns,
+    TableSettings,
+    Watched,
+    known_columns,
+    row_texts,
+    score_table,
+)
 from bsx.metrics.learned.seen import seen_notices
 from bsx.metrics.zoo import check_from_file, config_of, find_metric
 from bsx.support.checks import Array
@@ -43,7 +53,7 @@ ENSEMBLE = "ensemble"
 class EnsembleRun(EnsembleSettings, EnsembleColumns, Watched, ScoreColumns, ComputedScores, TableSettings):
     """Which columns of a table are combined, how, and what becomes of the ensemble."""
 
-    table: Annotated[str, Field(description=f"Table of scores: {FORMATS}."), Option(argument=True)]
+    table: Annotated[AnyTable, Field(description=f"Table of scores: {FORMATS}."), Option(argument=True)]
     segment: Annotated[
         str | None,
         Field(description="Column of segments; rows of one stay in one fold. [segment, sid or id, if there]"),
@@ -57,7 +67,7 @@ class EnsembleRun(EnsembleSettings, EnsembleColumns, Watched, ScoreColumns, Comp
     ] = None
     human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
     fit: Annotated[
-        Path | str | None,
+        AnyTable | None,
         Field(description="Table to fit on, with the same columns, instead of cross-validation."),
     ] = None
     save: Annotated[
@@ -95,7 +105,6 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     """
     save, registry = settings.save, settings.registry
     scores_out = None if settings.scores_out is None else Path(settings.scores_out)
-    fit = None if settings.fit is None else Path(settings.fit)
     if scores_out is not None:
         check_table(scores_out)
     if save is not None:
@@ -104,10 +113,10 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
             check_output(place)
     if save is None and (settings.members or (registry is not None and not settings.metrics)):
         raise InputError("members and registry need save")
-    opened = Table(settings.table)
+    opened = fitted_on = Table(settings.table)
     if scores_out is not None:
         refuse_taken(opened.columns, [ENSEMBLE])
-    columns = list(settings.columns) or ([] if settings.metrics else scored_columns(settings.table, opened.columns))
+    columns = list(settings.columns) or ([] if settings.metrics else known_columns(opened, ()))
     there = ", ".join(opened.columns)
     if not columns and not settings.metrics:
         raise InputError(f"columns names those of scores; it has {there}", file=opened.name)
@@ -129,8 +138,8 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     scores = score_table(opened, computing, columns, "registry", progress=settings.progress)
     table |= scores.values
     other = None
-    if fit is not None:
-        fitted_on = Table(fit)
+    if settings.fit is not None:
+        fitted_on = Table(settings.fit)
         other = read_table(fitted_on, columns, human, labels, settings.texts)
         other |= score_table(fitted_on, computing, columns, "registry", progress=settings.progress).values
     for read in (table, other):
@@ -139,7 +148,7 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
             for column in {usual, document}:
                 if column is not None:
                     read[column] = [f"{lp} {name}" for lp, name in zip(read[pair], read[column], strict=True)]
-    source = Path(settings.table) if fit is None else fit
+    source = fitted_on.name
     metrics = [*columns, *scores.values]
     known = [name for name in lower_by_sidecar(source) if name in columns and name not in settings.lower]
     signatures = known_signatures(source, columns) | scores.signatures
@@ -148,12 +157,10 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     how |= {"segment": segment, "document": document, "lower": [*settings.lower, *known], "fit": other}
     result = combine(table, metrics, human, **how)
     if save is not None:
-        fitted = (
-            row_texts(opened if fit is None else Table(fit), settings, [human]) if settings.how in LEARNED else None
-        )
+        fitted = row_texts(fitted_on, settings, [human]) if settings.how in LEARNED else None
         save_ensemble(result, save, settings.members, human, [source], signatures, registry, fitted)
     if scores_out is not None:
-        _save_scores(Path(settings.table), result.scores.tolist(), scores_out)
+        _save_scores(opened, result.scores.tolist(), scores_out)
     notes = [] if system is None or system == group else together([str(name) for name in table[system]], system)
     if system is not None and segment is not None and (texts := texts_of_rows(opened)) is not None:
         pairing = Pairing()
@@ -168,26 +175,29 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
             )
             said = seem_together([str(table[segment][i]).rpartition(" ")[2] for i in here], judged[list(here)])
             notes += [said if group is None else f"{label}: {said}"] if said else []
-    signatures = known_signatures(settings.table, columns) | scores.signatures
+    signatures = known_signatures(opened.name, columns) | scores.signatures
     catalog = load_registry(computing.registry)
     seen = seen_notices(metrics, catalog, lambda: row_texts(opened, settings, [human]), signatures=signatures)
-    if fit is not None:
+    if settings.fit is not None:
         also = seen_notices(
-            metrics, catalog, lambda: row_texts(Table(fit), settings, [human]), signatures=signatures, table=fit.name
+            metrics,
+            catalog,
+            lambda: row_texts(fitted_on, settings, [human]),
+            signatures=signatures,
+            table=Path(fitted_on.name).name,
         )
         seen += tuple(notice for notice in also if notice.name == "seen-rows")
     warnings = (*result.result.warnings, *seen)
     return replace(result.result, signatures=signatures, notes=(*notes, *scores.notes), warnings=warnings)
 
 
-def _save_scores(file: Path, scores: Sequence[float], path: Path) -> None:
+def _save_scores(table: Table, scores: Sequence[float], path: Path) -> None:
     """Write a table with one more column, ``ensemble``."""
-    table = Table(file)
     with ScoreTable(path, table.types() if path.suffix == ".parquet" else None) as written:
         for row, score in zip(table.rows(), scores, strict=True):
             written.write({**row, ENSEMBLE: score})
         own = {"metric": ENSEMBLE, "higher_is_better": True}
-        written.sidecar = {"metrics": [*carried(table.file.path), own]}
+        written.sidecar = {"metrics": [*carried(table.name), own]}
 
 
 def read_table(

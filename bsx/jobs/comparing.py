@@ -100,7 +100,7 @@ def texts_of(settings: CompareRun) -> Input:
 
 def _with_documents(texts: Input) -> Input:
     """Return what is read, with the usual column of documents where a table has one."""
-    if texts.table in (None, "-") or texts.document is not None:
+    if texts.table_name in (None, "-") or texts.table is None or texts.document is not None:
         return texts
     asked = {name: getattr(texts, name) for name in ("system", "segment", "candidate", "reference", "source")}
     found = find_columns(Table(texts.table, first_line=True).columns, asked, "document")["document"]
@@ -113,7 +113,7 @@ def _compare_texts(texts: Input, settings: CompareRun, notes: list[str]) -> Comp
     progress = told(settings.progress)
     with texts.open(wanted_sides(specs, settings), keep_rows=False) as corpus:
         below = texts.table is not None and len(corpus.systems) == 1
-        places = _places(corpus, str(texts.table), settings.systems) if below else {}  # before anything is scored
+        places = _places(corpus, str(texts.table_name), settings.systems) if below else {}  # before anything is scored
         names = list(places) if below else _chosen(corpus.systems, settings.systems)
         built, plan = load_metrics(specs, settings, corpus, notes.append)
         segments, documents = _documents(corpus, texts, places)
@@ -189,12 +189,12 @@ def _documents(
         documents = [str(read[row][1]) for row in rows]
         if places:
             document_of_segment(
-                [segment for segment, _ in read], [str(document) for _, document in read], column, texts.table
+                [segment for segment, _ in read], [str(document) for _, document in read], column, texts.table_name
             )
     else:
         return segments, None
     if documents is not None:
-        refuse_single(documents, column, texts.table)
+        refuse_single(documents, column, texts.table_name)
     return segments, documents
 
 

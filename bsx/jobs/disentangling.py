@@ -24,18 +24,19 @@ from bsx.analysis.disentangling.standard_errors import BINDING, CROSSED, SEGMENT
 from bsx.catalog.languages import language_code
 from bsx.data.columns import read_columns
 from bsx.data.documents import DOCUMENTS, refuse_single, seem_together
+from bsx.data.formats.memory import AnyTable
 from bsx.data.long import SYSTEM, together
-from bsx.data.sidecar import factor_columns, known_signatures, scored_columns
+from bsx.data.sidecar import factor_columns, known_signatures
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.tables import FORMATS, ComputedScores, DocumentColumn, TableSettings, Watched, score_table
+from bsx.jobs.tables import FORMATS, ComputedScores, DocumentColumn, TableSettings, Watched, known_columns, score_table
 from bsx.support.settings import Option, part, settled
 
 
 class DisentangleRun(DisentangleSettings, Watched, ComputedScores, DocumentColumn, TableSettings):
     """Which columns of a table are explained by which, and how."""
 
-    table: Annotated[str, Field(description=f"Table of scores and factors: {FORMATS}."), Option(argument=True)]
+    table: Annotated[AnyTable, Field(description=f"Table of scores and factors: {FORMATS}."), Option(argument=True)]
     segment: Annotated[
         str | None,
         Field(description="Column of segments; rows of one are not independent. [segment, sid or id, if there]"),
@@ -75,7 +76,7 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
         InputError: for a table that cannot be used, or a metric to compare that is not there.
     """
     opened = Table(settings.table)
-    columns = list(settings.columns) or ([] if settings.metrics else scored_columns(opened.name, opened.columns))
+    columns = list(settings.columns) or ([] if settings.metrics else known_columns(opened, ()))
     factors = list(settings.factor_columns) or factor_columns(opened.name, opened.columns)
     if not columns and not settings.metrics:
         raise InputError(f"columns names those of scores; it has {', '.join(opened.columns)}", file=opened.name)

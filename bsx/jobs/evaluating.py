@@ -24,6 +24,7 @@ from bsx.catalog.specs import split_specs
 from bsx.data.cells import Spelled, spelled
 from bsx.data.columns import Labels, number_column, read_columns
 from bsx.data.files import TableFile
+from bsx.data.formats.memory import AnyTable
 from bsx.data.long import SEGMENTS, SYSTEM
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.pairing import Pairing, texts_of_rows
@@ -174,11 +175,11 @@ def meta(settings: MetaRun) -> MetaResult | Judgments:
     notes: list[str] = []
     with texts_of(settings).opened(notes.append) as texts:
         if not (settings.metrics or settings.columns or settings.sentinels or settings.test_set):
-            table = Table(texts.table or "")
+            table = Table(_table(texts))
             known = control_columns(table.name, table.columns)  # what was a control when it was scored stays one
             settings = settings.model_copy(update={"sentinels": known})
-        settings = _controls_apart(settings, Table(texts.table or ""))
-        columns = score_columns(texts, settings) if settings.metrics else read_scores(texts.table, settings)
+        settings = _controls_apart(settings, Table(_table(texts)))
+        columns = score_columns(texts, settings) if settings.metrics else read_scores(_table(texts), settings)
     if settings.scores_out is not None:
         columns.save(Path(settings.scores_out))
     return judged(columns, settings, notes, lambda: _judged_texts(texts, settings, columns.roles))
@@ -234,8 +235,13 @@ def judged(
 
 def _judged_texts(texts: Input, settings: MetaRun, roles: Roles) -> RowTexts | None:
     """Return the texts of the rows that have human scores."""
-    table = Table(texts.table or "")
+    table = Table(_table(texts))
     return row_texts(table, settings, settings.human or roles.human)
+
+
+def _table(texts: Input) -> AnyTable:
+    assert texts.table is not None  # noqa: S101 - `texts_of` refuses to go without one
+    return texts.table
 
 
 def texts_of(settings: MetaRun) -> Input:
@@ -248,7 +254,7 @@ def texts_of(settings: MetaRun) -> Input:
     return build_config({name: value for name, value in texts.items() if name not in ("system", "segment")}, Input)
 
 
-def read_scores(file: str | None, settings: MetaRun) -> Columns:
+def read_scores(file: AnyTable, settings: MetaRun) -> Columns:
     """Read the columns to analyse.
 
     Args:
@@ -259,7 +265,7 @@ def read_scores(file: str | None, settings: MetaRun) -> Columns:
         UnknownNameError: for a column that is not there.
         InputError: naming file, row and column of a cell that is not a number.
     """
-    table = Table(file or "")
+    table = Table(file)
     roles = _roles(settings, table.columns, table.name)
     roles = replace(roles, columns=known_columns(table, settings.columns, *settings.sentinels))
     if not roles.columns:
@@ -296,7 +302,7 @@ def score_columns(texts: Input, settings: MetaRun) -> Columns:
     """
     specs, settings = _metrics(settings)
     progress, keep = told(settings.progress), settings.scores_out is not None
-    file = texts.table or ""
+    file = str(texts.table_name)
     with contextlib.ExitStack() as stack:
         corpus = stack.enter_context(texts.open(wanted_sides(specs, settings), keep_rows=True))
         systems = corpus.systems

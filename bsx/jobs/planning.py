@@ -12,16 +12,17 @@ from bsx.analysis.planning.designs import plan_meta as design_meta
 from bsx.analysis.planning.result import PlanResult
 from bsx.analysis.planning.settings import ComparePlan, MetaPlan
 from bsx.data.columns import Labels, read_columns
-from bsx.data.sidecar import known_signatures, scored_columns
+from bsx.data.formats.memory import AnyTable
+from bsx.data.sidecar import known_signatures
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.tables import FORMATS, TableSettings, find_columns, turned
+from bsx.jobs.tables import FORMATS, TableSettings, find_columns, known_columns, turned
 from bsx.support.checks import Array
 from bsx.support.settings import Option, refuse_idle, set_fields, settled
 
 _IDLE = ("columns", "segment", "document", "system")
 _PILOT = Annotated[
-    str | None,
+    AnyTable | None,
     Field(description=f"Pilot: a table, {FORMATS}; none plans from stated variances."),
     Option(argument=True),
 ]
@@ -83,13 +84,15 @@ def plan_meta(settings: PlanMetaRun) -> PlanResult:
     return replace(plan, signatures=known_signatures(table.name, columns), notes=tuple(notes))
 
 
-def _pilot(settings: PlanCompareRun | PlanMetaRun, path: str) -> tuple[Table, list[str], str | None, dict[str, Any]]:
+def _pilot(
+    settings: PlanCompareRun | PlanMetaRun, pilot: AnyTable
+) -> tuple[Table, list[str], str | None, dict[str, Any]]:
     """Return a pilot, its columns of metrics' and of human scores, and of what rows are: named, or by usual names."""
-    table, roles = Table(path), ("system", "segment", "document", "human")
+    table, roles = Table(pilot), ("system", "segment", "document", "human")
     asked = {role: getattr(settings, role, None) for role in roles}
     found = find_columns(table.columns, asked, *roles)
     labels: dict[str, Any] = {role: next(iter(names), None) for role, names in found.items()}
-    columns = list(settings.columns) or scored_columns(table.name, table.columns)
+    columns = known_columns(table, settings.columns)
     return table, columns, labels.pop("human"), labels
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
+from bsx.data.formats.memory import IN_MEMORY, AnyTable
 from bsx.data.long import USUAL
 from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
@@ -31,14 +32,14 @@ FORMATS = ".tsv (unquoted), .csv, .jsonl, .parquet, .xlsx, .xlf or .tmx; - is st
 class TableSettings(BaseSettings):
     """A table, and the columns that say what a row is about."""
 
-    table: Annotated[str | None, Field(description=f"Table: {FORMATS}."), Option(argument=True)] = None
+    table: Annotated[AnyTable | None, Field(description=f"Table: {FORMATS}."), Option(argument=True)] = None
     system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
     segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
 
-    @field_validator("table", mode="before")
-    @classmethod
-    def _path_as_text(cls, value: object) -> object:
-        return str(value) if isinstance(value, Path) else value
+    @property
+    def table_name(self) -> str | None:
+        """What the table is called in messages; None without one."""
+        return self.table if isinstance(self.table, str | None) else IN_MEMORY
 
 
 class DocumentColumn(BaseSettings):
@@ -218,7 +219,8 @@ def known_columns(table: Table, columns: Sequence[str], *but: str) -> list[str]:
     """Return the columns of scores: those that the user named, else those that ``bsx score`` wrote into the table."""
     from bsx.data.sidecar import scored_columns
 
-    return list(columns) or [name for name in scored_columns(table.name, table.columns) if name not in but]
+    known = table.metrics or scored_columns(table.name, table.columns)
+    return list(columns) or [name for name in known if name not in but]
 
 
 def turned(table: Table, columns: Sequence[str], lower: Sequence[str]) -> tuple[list[str], list[str]]:

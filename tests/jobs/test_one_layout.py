@@ -6,15 +6,18 @@ import json
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow
 import pytest
 
 import bsx
 from bsx.analysis import Judgments, MetaResult, load_test_set, meta_evaluate
 from bsx.analysis import test_sets as every_test_set
 from bsx.data.sidecar import factor_columns, scored_columns
-from bsx.jobs import ensemble, factors, meta, score_files
+from bsx.errors import InputError
+from bsx.jobs import compare, disentangle, ensemble, factors, meta, plan_compare, plan_meta, score_files
 from tests.conftest import Outcome
 from tests.helpers.tables import read_rows, write_rows
 
@@ -362,3 +365,40 @@ def test_lower_is_better_beside_metrics_that_are_computed(table: Path, tmp_path:
     assert isinstance(alone, MetaResult)
     assert beside.groups[0]["ter"].value == pytest.approx(alone.groups[0]["ter"].value, rel=1e-9)
     assert alone.groups[0]["ter"].value > 0
+
+
+@pytest.mark.parametrize("kind", ["mapping", "pandas", "arrow"])
+@pytest.mark.parametrize(
+    ("job", "how"),
+    [
+        (meta, {"columns": ["chrf", "ter"], "lower": ["ter"], "human": ["human"], "resamples": 20}),
+        (meta, {"metrics": ["bleu"], "columns": ["chrf"], "human": ["human"], "resamples": 20}),
+        (compare, {"columns": ["chrf"], "resamples": 20}),
+        (compare, {"metrics": ["bleu"], "resamples": 20}),
+        (disentangle, {"columns": ["chrf"], "factor_columns": ["lex"], "metrics": ["bleu"]}),
+        (ensemble, {"columns": ["chrf", "ter"], "lower": ["ter"], "human": "human", "resamples": 20}),
+        (plan_compare, {"columns": ["chrf"], "systems": ["atlas", "brook"], "effect": 5, "resamples": 20}),
+        (plan_meta, {"columns": ["chrf", "ter"], "lower": ["ter"], "human": "human", "effect": 0.3, "resamples": 20}),
+    ],
+)
+def test_a_table_in_memory_gives_the_figures_of_its_file(
+    job: Callable[..., Any], how: dict[str, Any], kind: str, chain: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "f.tsv"  # without what lies beside it: a table in memory has no sidecar
+    file.write_bytes((chain / "f.tsv").read_bytes())
+    columns = {name: [row[name] for row in read_rows(file)] for name in read_rows(file)[0]}
+    numbers = {"human", "human_b", "chrf", "ter", "lex"}
+    typed = {name: [float(cell) for cell in column] if name in numbers else column for name, column in columns.items()}
+    tables = {"mapping": dict, "pandas": pytest.importorskip("pandas").DataFrame, "arrow": pyarrow.table}
+    assert job(table=tables[kind](typed), **how).to_dict() == job(table=file, **how).to_dict()
+
+
+def test_a_table_in_memory_is_refused_by_row_and_column() -> None:
+    table = {"system": list("aabb"), "segment": list("xyxy"), "human": [1, 2, 3, 4], "chrf": [1, "two", 3, 4]}
+    with pytest.raises(InputError, match=r"row 2, column 'chrf'"):
+        meta(table=table, columns=["chrf"])
+    with pytest.raises(InputError, match="columns differ in length"):
+        meta(table={**table, "human": [1]}, columns=["chrf"])
+    with pytest.raises(InputError) as caught:
+        meta(table=3, columns=["chrf"])  # type: ignore[arg-type]
+    assert caught.value.setting == "table"

@@ -133,9 +133,9 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         rows = _write_long(corpus, long, human)
         notes += _unranked(rows, human, required=bool(settings.human))
         names = list(dict.fromkeys(rows.systems))
-        places = rows_by_system(str(settings.table or "texts"), rows.systems, rows.segments, (), rows.texts)
+        places = rows_by_system(settings.table_name or "texts", rows.systems, rows.segments, (), rows.texts)
         if len(names) > 1 and len(rows.systems) < 2 * len(names):
-            raise InputError("1 segment is too few to compare systems: at least 2 are needed", file=settings.table)
+            raise InputError("1 segment is too few to compare systems: at least 2 are needed", file=settings.table_name)
         controls = (["length", "overlap"] if "reference" in sides else ["length-qe"]) if rows.human else []
         controls = [name for name in controls if name not in specs]
         own = {**part(settings, MetricSettings), "lang": language.code, "model": model, "metrics": [*specs, *controls]}
@@ -221,7 +221,7 @@ def _texts(settings: EvaluateRun) -> Input:
     given = {name: value for name, value in part(settings, Input).items() if name != "progress"}
     if settings.table is None or settings.candidates or settings.references or settings.sources is not None:
         return build_config(given, Input)
-    if settings.table == "-":
+    if settings.table_name == "-":
         raise InputError("a table is read more than once: name a file")
     table = Table(settings.table, first_line=True)
     roles = ("system", "segment", "document", "candidate", "reference", "source")
@@ -540,7 +540,7 @@ def _choices(
 ) -> list[Chosen]:
     """Return each choice with the option that changes it, and the commands that give the same figures."""
     wants = wanted_sides(specs, build_config(part(settings, MetricSettings), MetricSettings))
-    shown: list[str] = [] if texts.table is None else [texts.table]
+    shown: list[str] = [] if texts.table_name is None else [texts.table_name]
     for name in ("candidates", "references", "candidate", "reference"):
         if name.startswith("reference") and "reference" not in wants:
             continue

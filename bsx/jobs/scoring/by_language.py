@@ -155,10 +155,10 @@ def score_languages(settings: ScoreRun) -> ScoredLanguages:
             if not metrics:
                 signatures = (f"{code}: {scored.prepared.signature(0)}" for code, scored in results.items())
                 table.signature = "\n".join(signatures)
-                before = carried(settings.table)
+                before = carried(settings.table_name)
                 table.sidecar = {"metrics": before} if before else None
             else:
-                table.sidecar = {"metrics": [*carried(settings.table), *_joined(result)], **result.to_dict()}
+                table.sidecar = {"metrics": [*carried(settings.table_name), *_joined(result)], **result.to_dict()}
     return result
 
 

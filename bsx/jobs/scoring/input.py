@@ -13,6 +13,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from bsx.data.corpus import Corpus
 from bsx.data.documents import DOCUMENTS
+from bsx.data.formats.memory import AnyTable
 from bsx.data.open import open_corpus, table_parts
 from bsx.data.spool import STDIN
 from bsx.errors import InputError
@@ -32,7 +33,7 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
     """
 
     table: Annotated[
-        str | None,
+        AnyTable | None,
         Field(
             description=f"Table: {FORMATS}. A folder or a pattern like 'in/*.parquet' stands for several files that "
             "are one table."
@@ -78,18 +79,16 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
         for note in table.notes:
             say(f"{self.test_set}: {note}")
         with tempfile.TemporaryDirectory(prefix="bsx-test-set-") as folder:
-            stem = Path(folder) / self.test_set.replace("/", "-")
+            documents: list[str] = []
             if self.candidates:
-                (sources, *references), documents = _line_files(table, stem)
+                (sources, *references), documents = _line_files(table, Path(folder) / self.test_set.replace("/", "-"))
                 made: Settings = {"references": references, "sources": sources or None}
             else:
-                table.save(path := stem.with_name(f"{stem.name}.jsonl"))
                 columns = self.reference or [name for name in table.columns if re.fullmatch(r"reference\d*", name)]
-                made = {"table": str(path), "reference": columns}
+                made = {"table": table, "reference": columns}
             files = self.model_copy(update={**made, "test_set": None, "data_dir": None})
             files._read = tuple(self.files()[len(self.candidates) :])
-            if self.candidates:
-                files._documents = tuple(documents)
+            files._documents = tuple(documents)
             yield files
 
     @property
@@ -107,6 +106,8 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
             return [*self.candidates, *self._read]
         named = [name for name in (*self.candidates, *self.references, self.sources) if name is not None]
         if self.table is None:
+            return named
+        if not isinstance(self.table, str):
             return named
         return [*named, *(STDIN if self.table == STDIN else str(part.path) for part in table_parts(self.table))]
 

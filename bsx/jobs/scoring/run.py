@@ -281,7 +281,7 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
             prepared, tally.totals, alone, files, tally.by_system, gates, column, odd, tally.by_document
         )
         if table is not None:
-            _describe(table, result, settings.table)
+            _describe(table, result, settings.table_name)
     return result
 
 
