@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
+from bsx.data.cells import is_missing
 from bsx.data.corpus import Segment
 from bsx.data.formats.memory import AnyTable, Memory
 from bsx.data.lines import NamedFile, check_line_counts
@@ -158,6 +159,7 @@ class TableFile:
         source: column of source texts, if there is one.
         keep_rows: give each segment its whole row.
         system: column that says which system a row's one candidate is of.
+        partly: a row may name no system, and then belongs to none; refused unless said.
         document: column that says which document a row is from.
 
     Raises:
@@ -175,6 +177,7 @@ class TableFile:
         source: str | None = None,
         keep_rows: bool = False,
         system: str | None = None,
+        partly: bool = False,
         document: str | None = None,
     ) -> None:
         for name, count in Counter(candidates).items():
@@ -191,7 +194,7 @@ class TableFile:
         self._source = source
         self._id = id_column
         self._keep_rows = keep_rows
-        self._system = system
+        self._system, self._partly = system, partly
         self._document = document
         self.table.require(*(name for _, name in self._roles))
 
@@ -226,7 +229,8 @@ class TableFile:
         systems: dict[str, None] = {}
         used = dict.fromkeys(name for _, name in self._roles)
         for at, row in enumerate(self.table.rows(*used, only=not self._keep_rows), start=1):
-            system = row.name(self._system) if self._system is not None else None
+            named = self._system is not None and not (self._partly and is_missing(row[self._system]))
+            system = row.name(self._system) if self._system is not None and named else None
             if system is not None and system not in systems:
                 systems[system] = None
                 refuse_alike(systems, f"{self.table.name}, column {self._system!r}")

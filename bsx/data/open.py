@@ -135,6 +135,7 @@ def open_corpus(
         candidate_columns = candidate_columns or _usual("candidate", columns, name)
         reference_columns = reference_columns or (_usual("reference", columns, name) if "reference" in wants else [])
         others = (*candidate_columns, *reference_columns, id_column, source_column)
+        guessed = system_column is None
         if len(candidate_columns) == 1 and SYSTEM in columns and SYSTEM not in others:
             system_column = system_column or SYSTEM
         elif system_column is not None and len(candidate_columns) > 1:
@@ -149,6 +150,7 @@ def open_corpus(
             source=source_column,
             keep_rows=keep_rows,
             system=system_column,
+            partly=guessed,
             document=document_column,
         )
         return

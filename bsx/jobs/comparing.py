@@ -161,11 +161,14 @@ def _chosen(there: Sequence[str], systems: Sequence[str]) -> list[str]:
 def _places(corpus: Corpus, file: str, systems: Sequence[str]) -> dict[str, NDArray[np.int64]]:
     """Return the rows of systems that stand one below the other in a corpus."""
     own = [(segment.system, segment.id, hash((segment.references, segment.source))) for segment in corpus]
-    if own[0][0] is None:
+    lacking = next((place for place, (system, _, _) in enumerate(own, start=1) if system is None), None)
+    if all(system is None for system, _, _ in own):
         raise InputError(
             "holds one system: name several columns of candidates, candidate, or the column of systems, system",
             file=file,
         )
+    if lacking is not None:
+        raise InputError(f"row {lacking} names no system: leave such rows out", file=file)
     names, segments, texts = (list(column) for column in zip(*own, strict=True))
     return _two(file, rows_by_system(file, list(map(str, names)), segments, systems, texts))
 

@@ -38,6 +38,7 @@ class Tally:
         by_system: the same for each system whose rows stand below those of others.
         by_document: the same for each document, by system and name; "" where no row names a system.
         pairing: what is odd about the rows of those systems.
+        unnamed: how many rows name no system.
     """
 
     def __init__(self, prepared: Prepared) -> None:
@@ -47,6 +48,15 @@ class Tally:
         self.by_system: dict[str, list[Totals]] = {}
         self.by_document: dict[tuple[str, str], list[Totals]] = {}
         self.pairing = Pairing()
+        self.unnamed = 0
+
+    def notes(self) -> list[str]:
+        """Return what is odd about the rows of systems, a sentence each."""
+        if not self.by_system or not self.unnamed:
+            return self.pairing.notes()
+        rows = self.totals[0].segments
+        note = f"{self.unnamed:,} of {rows:,} rows name no system: they count in the score of all rows alone"
+        return [note, *self.pairing.notes()]
 
     def add(self, block: ScoredBlock, systems: Sequence[str | None] | None = None) -> None:
         """Count a block in.
@@ -58,7 +68,9 @@ class Tally:
         _count(self.totals, block)
         rows: dict[str, list[int]] = {}
         for row, system in enumerate([item.system for item in block.segments] if systems is None else systems):
-            if system is not None:
+            if system is None:
+                self.unnamed += 1
+            else:
                 rows.setdefault(system, []).append(row)
                 segment = block.segments[row]
                 self.pairing.add(system, printed(segment.id), (segment.references, segment.source), segment.id)

@@ -402,3 +402,20 @@ def test_a_table_in_memory_is_refused_by_row_and_column() -> None:
     with pytest.raises(InputError) as caught:
         meta(table=3, columns=["chrf"])  # type: ignore[arg-type]
     assert caught.value.setting == "table"
+
+
+def test_rows_that_name_no_system_count_in_none(table: Path, tmp_path: Path) -> None:
+    rows = [{**row, "system": ""} if place in (0, 20) else row for place, row in enumerate(read_rows(table))]
+    gaps = write_rows(tmp_path / "gaps.tsv", rows)
+    result = score_files(table=gaps, metrics=["chrf"])
+    (found,) = result.to_dict()["metrics"]
+    assert [(score["system"], score["n"]) for score in found["scores"]] == [
+        ("brook", 12),
+        ("cinder", 11),
+        ("atlas", 11),
+    ]
+    assert any(note.startswith("2 of 36 rows name no system") for note in result.notes())
+    with pytest.raises(InputError, match="row 1 names no system"):
+        compare(table=gaps, metrics=["chrf"])
+    with pytest.raises(InputError, match="column 'system' is empty"):
+        score_files(table=gaps, metrics=["chrf"], system="system")

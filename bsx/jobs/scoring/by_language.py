@@ -136,7 +136,7 @@ def score_languages(settings: ScoreRun) -> ScoredLanguages:
                 tally.add(block)
                 if table is not None:
                     blocks[code].append(replace(block, segments=[]))
-            odd = tally.pairing.notes()
+            odd = tally.notes()
             results[code] = ScoredFiles(
                 prepared,
                 tally.totals,

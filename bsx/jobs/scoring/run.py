@@ -275,7 +275,7 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
             if table is not None:
                 for row in rows_of(block, prepared, alone):
                     table.write(row)
-        odd = tally.pairing.notes()
+        odd = tally.notes()
         files, column = [str(file) for file in settings.origin] or settings.files(), settings.system
         result = ScoredFiles(
             prepared, tally.totals, alone, files, tally.by_system, gates, column, odd, tally.by_document
