@@ -2,49 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from bsx.analysis.datasets.judged import COLUMNS, Builder, Given, JudgedTable, reference_columns
 from bsx.data import cells
-from bsx.data.columns import TableLike, column_names
+from bsx.data.columns import TableLike
 from bsx.data.lines import Problems, check_line_counts, line_list
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError, UnknownNameError
-from bsx.support.near import did_you_mean
 
 _READ: dict[str, Callable[[object, str], Given]] = {
     **dict.fromkeys(("human", "human_raw", "difference"), cells.number),
     **dict.fromkeys(("label", "human_system"), cells.label),
     **dict.fromkeys(("source", "candidate"), cells.text),
 }
-
-
-class _InMemory:
-    """Columns in memory as a table of rows, which are numbered from 1."""
-
-    def __init__(self, table: TableLike, name: str) -> None:
-        self.name, self.columns = name, column_names(table)
-        self._values = {name: list(table[name]) for name in self.columns}
-
-    def require(self, *names: str) -> None:
-        """Check that columns exist.
-
-        Raises:
-            UnknownNameError: naming the first that does not, and those that do.
-        """
-        for name in names:
-            if name not in self.columns:
-                hint = did_you_mean(name, self.columns)
-                raise UnknownNameError(
-                    f"has no column {name!r}; it has {', '.join(self.columns)}.{hint}", file=self.name
-                )
-
-    def rows(self) -> Iterator[Row]:
-        """Yield the rows; a cell of pandas without a value is None."""
-        for number, cell in enumerate(zip(*self._values.values(), strict=True), start=1):
-            result = (None if value != value else value for value in cell)
-            yield Row(f"{self.name}: row {number}", dict(zip(self.columns, result, strict=True)))
 
 
 def load_table(
@@ -78,11 +50,8 @@ def load_table(
         UnknownNameError: for a column that does not exist; lists those present.
     """
     problems = Problems(skip=skip_malformed)
-    table: Table | _InMemory
-    if isinstance(path, Path | str):
-        table, own = Table(path, problems, quoted=quoted), Path(path).stem
-    else:
-        table, own = _InMemory(path, name or "table"), "table"
+    table = Table(path, problems, quoted=quoted)
+    own = Path(path).stem if isinstance(path, Path | str) else "table"
     renamed = dict(columns or {})
     unknown = [tidy for tidy in renamed if tidy not in COLUMNS or tidy in ("dataset", "reference")]
     if unknown:

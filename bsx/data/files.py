@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bsx.data.cells import is_missing
 from bsx.data.corpus import Segment
-from bsx.data.formats.memory import AnyTable, Memory
+from bsx.data.formats.memory import AnyTable, MemoryTable
 from bsx.data.lines import NamedFile, check_line_counts
 from bsx.data.pairing import refuse_alike
 from bsx.data.tables import Row, Table
@@ -208,7 +208,7 @@ class TableFile:
         """The files it reads."""
         if isinstance(self.table, Tables):
             return self.table.files
-        return [] if isinstance(self.table.source, Memory) else [self.table.file]
+        return [] if isinstance(self.table.source, MemoryTable) else [self.table.file]
 
     @property
     def layout(self) -> list[str]:

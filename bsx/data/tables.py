@@ -18,7 +18,7 @@ import numpy as np
 
 from bsx.data import cells
 from bsx.data.cells import Spelled
-from bsx.data.formats.memory import IN_MEMORY, AnyTable, Memory
+from bsx.data.formats.memory import IN_MEMORY, AnyTable, MemoryTable
 from bsx.data.formats.source import INSTEAD, MOST_COLUMNS, OFFICE, SHEETS, XLIFF, RowSource, kind_of
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
 from bsx.data.run import tell
@@ -169,7 +169,7 @@ class Table:
             self.name = self.file.name
             self._kind = self._format() if separator is None else ".txt"
         else:
-            self.name, self._kind, self.source = IN_MEMORY, "", Memory(file)
+            self.name, self._kind, self.source = IN_MEMORY, "", MemoryTable(file)
             self.metrics = tuple(getattr(file, "metrics", ()))
         self._quoted = self._kind == ".csv" if quoted is None else quoted
         self._separator = {".tsv": "\t", ".csv": ","}.get(self._kind, separator or None)

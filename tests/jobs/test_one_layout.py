@@ -399,6 +399,8 @@ def test_a_table_in_memory_is_refused_by_row_and_column() -> None:
         meta(table=table, columns=["chrf"])
     with pytest.raises(InputError, match="columns differ in length"):
         meta(table={**table, "human": [1]}, columns=["chrf"])
+    with pytest.raises(InputError, match="column 'human' is 'x'"):
+        meta(table={**table, "human": "x"}, columns=["chrf"])
     with pytest.raises(InputError) as caught:
         meta(table=3, columns=["chrf"])  # type: ignore[arg-type]
     assert caught.value.setting == "table"

@@ -56,14 +56,14 @@ IN_MEMORY = "the table"
 """What a table in memory is called in messages."""
 
 
-class Memory(RowSource):
+class MemoryTable(RowSource):
     """A table in memory; see `bsx.data.formats.source.RowSource`. Cells mean what they mean in a Parquet file.
 
     Args:
         table: columns of the same length.
 
     Raises:
-        InputError: if they differ in length.
+        InputError: if they differ in length, or one is no column.
     """
 
     total: int
@@ -73,6 +73,9 @@ class Memory(RowSource):
         names = list(table) if isinstance(table, Mapping) else list(arrow if arrow is not None else table.columns)
         self.columns = [str(name) for name in names]
         self._columns = [table[name] for name in names]
+        for name, column in zip(self.columns, self._columns, strict=True):
+            if isinstance(column, str) or not hasattr(column, "__len__"):
+                raise InputError(f"column {name!r} is {column!r}: give a list of its values"[:300])
         sizes = {name: len(column) for name, column in zip(self.columns, self._columns, strict=True)}
         if len(set(sizes.values())) > 1:
             raise InputError(f"columns differ in length: {', '.join(f'{name} {n}' for name, n in sizes.items())}")
@@ -82,7 +85,7 @@ class Memory(RowSource):
         """Yield the rows, each whole."""
         columns = [_cells(column) for column in self._columns]
         for number, values in enumerate(zip(*columns, strict=True), start=1):
-            yield Found(f"row {number}", number, dict(zip(self.columns, values, strict=True)))
+            yield Found(f"{IN_MEMORY}: row {number}", number, dict(zip(self.columns, values, strict=True)))
 
 
 def _cells(column: Untyped) -> list[object]:
@@ -97,8 +100,8 @@ def _cells(column: Untyped) -> list[object]:
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not isinstance(value, Spelled):
-        return Spelled(str(value))
-    return None if type(value).__name__ in ("NAType", "NaTType") else value
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
+        return None
+    return Spelled(str(value)) if isinstance(value, float) and not isinstance(value, Spelled) else value
