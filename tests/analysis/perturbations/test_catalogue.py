@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 
 import pytest
+import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -353,13 +354,19 @@ def test_chinese_typing_errors_sound_the_same() -> None:
     assert changed("typos", "他走了。", "zh") is None
 
 
+def has(lang: str, field: str) -> bool:
+    """Tell whether a language has anything there: by print, for patterns that are compiled again are others."""
+    return repr(getattr(words(lang), field)) != repr(getattr(NOTHING, field))
+
+
 def test_every_language_of_a_list_is_declared() -> None:
+    regex.purge()  # as many other patterns would
     files = [file.stem for file in (shipped_folder() / "perturbations").glob("*.yaml")]
     sections = ("negation", "opposites", "modality", "synonyms", "dates", "spelling", "marks", "contractions")
     for field in (*sections, "function_words"):
-        listed = {lang.partition("-")[0] for lang in files if getattr(words(lang), field) != getattr(NOTHING, field)}
+        listed = {lang.partition("-")[0] for lang in files if has(lang, field)}
         assert listed == set(get_perturbation(field.replace("_", "-")).languages or ()), field
-    counted = {lang for lang in files if words(lang).numbers != NOTHING.numbers}
+    counted = {lang for lang in files if has(lang, "numbers")}
     assert counted == set(get_perturbation("numbers").acts_on.partition("words of ")[2].split(", "))
     for lang in files:
         for table in (words(lang).opposites, words(lang).modality, words(lang).synonyms):
