@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from bsx.errors import BsxError as BsxError, DataUnavailableError as DataUnavailableError, InputError as InputError
     from bsx.errors import MissingExtraError as MissingExtraError, ModelUnavailableError as ModelUnavailableError
     from bsx.errors import RegistryError as RegistryError, UnknownNameError as UnknownNameError
+    from bsx.jobs.combining import ensemble as ensemble
+    from bsx.jobs.comparing import compare as compare
+    from bsx.jobs.disentangling import disentangle as disentangle
+    from bsx.jobs.evaluating import meta as meta
+    from bsx.jobs.scoring.answer import evaluate as evaluate
     from bsx.metrics.base import Metric as Metric, PairMetric as PairMetric
     from bsx.metrics.blocks import PairScores as PairScores, Pairs as Pairs
     from bsx.metrics.core import MetricConfig as MetricConfig

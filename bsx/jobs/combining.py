@@ -37,6 +37,7 @@ from bsx.jobs.tables import (
     TableSettings,
     Watched,
     known_columns,
+    on_table,
     row_texts,
     score_table,
 )
@@ -44,7 +45,7 @@ from bsx.metrics.learned.seen import seen_notices
 from bsx.metrics.zoo import check_from_file, config_of, find_metric
 from bsx.support.checks import Array
 from bsx.support.provenance import provenance
-from bsx.support.settings import Option, part, settled
+from bsx.support.settings import Option, part
 
 ENSEMBLE = "ensemble"
 """The column of the ensemble's scores."""
@@ -53,7 +54,7 @@ ENSEMBLE = "ensemble"
 class EnsembleRun(EnsembleSettings, EnsembleColumns, Watched, ScoreColumns, ComputedScores, TableSettings):
     """Which columns of a table are combined, how, and what becomes of the ensemble."""
 
-    table: Annotated[AnyTable, Field(description=f"Table of scores: {FORMATS}."), Option(argument=True)]
+    table: Annotated[AnyTable | None, Field(description=f"Table of scores: {FORMATS}."), Option(argument=True)] = None
     segment: Annotated[
         str | None,
         Field(description="Column of segments; rows of one stay in one fold. [segment, sid or id, if there]"),
@@ -91,7 +92,7 @@ class EnsembleRun(EnsembleSettings, EnsembleColumns, Watched, ScoreColumns, Comp
 
 
 @as_one_run
-@settled(EnsembleRun)
+@on_table(EnsembleRun)
 def ensemble(settings: EnsembleRun) -> EnsembleResult:
     """Combine metrics of a table, compare the result with the best of them, and perhaps keep it as a metric.
 
@@ -113,6 +114,8 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
             check_output(place)
     if save is None and (settings.members or (registry is not None and not settings.metrics)):
         raise InputError("members and registry need save")
+    if settings.table is None:
+        raise InputError("table: name a table of scores", setting="table")
     opened = fitted_on = Table(settings.table)
     if scores_out is not None:
         refuse_taken(opened.columns, [ENSEMBLE])

@@ -37,6 +37,7 @@ from bsx.jobs.tables import (
     Watched,
     find_columns,
     known_columns,
+    on_table,
     turned,
 )
 from bsx.metrics.paired import PairedScores, paired_scores, split
@@ -45,7 +46,7 @@ from bsx.support.checks import Array
 from bsx.support.near import did_you_mean
 from bsx.support.progress import told
 from bsx.support.result import Notice
-from bsx.support.settings import build_config, part, set_fields, settled
+from bsx.support.settings import build_config, part, set_fields
 
 
 class CompareRun(
@@ -70,7 +71,7 @@ class CompareRun(
     ] = ()
 
 
-@settled(CompareRun)
+@on_table(CompareRun)
 def compare(settings: CompareRun) -> CompareResult:
     """Compare systems with the first one, or all pairs, with each metric's own corpus score.
 

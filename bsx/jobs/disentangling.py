@@ -29,14 +29,25 @@ from bsx.data.long import SYSTEM, together
 from bsx.data.sidecar import factor_columns, known_signatures
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.tables import FORMATS, ComputedScores, DocumentColumn, TableSettings, Watched, known_columns, score_table
-from bsx.support.settings import Option, part, settled
+from bsx.jobs.tables import (
+    FORMATS,
+    ComputedScores,
+    DocumentColumn,
+    TableSettings,
+    Watched,
+    known_columns,
+    on_table,
+    score_table,
+)
+from bsx.support.settings import Option, part
 
 
 class DisentangleRun(DisentangleSettings, Watched, ComputedScores, DocumentColumn, TableSettings):
     """Which columns of a table are explained by which, and how."""
 
-    table: Annotated[AnyTable, Field(description=f"Table of scores and factors: {FORMATS}."), Option(argument=True)]
+    table: Annotated[
+        AnyTable | None, Field(description=f"Table of scores and factors: {FORMATS}."), Option(argument=True)
+    ] = None
     segment: Annotated[
         str | None,
         Field(description="Column of segments; rows of one are not independent. [segment, sid or id, if there]"),
@@ -63,7 +74,7 @@ class DisentangleRun(DisentangleSettings, Watched, ComputedScores, DocumentColum
     compare: Annotated[Sequence[str], Field(description="Two metrics A,B whose coefficients to compare.")] = ()
 
 
-@settled(DisentangleRun)
+@on_table(DisentangleRun)
 def disentangle(settings: DisentangleRun) -> DisentangleResult:
     """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares.
 
@@ -75,6 +86,8 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
     Raises:
         InputError: for a table that cannot be used, or a metric to compare that is not there.
     """
+    if settings.table is None:
+        raise InputError("table: name a table of scores and factors", setting="table")
     opened = Table(settings.table)
     columns = list(settings.columns) or ([] if settings.metrics else known_columns(opened, ()))
     factors = list(settings.factor_columns) or factor_columns(opened.name, opened.columns)

@@ -45,6 +45,7 @@ from bsx.jobs.tables import (
     Watched,
     find_columns,
     known_columns,
+    on_table,
     row_texts,
     turned,
 )
@@ -56,7 +57,7 @@ from bsx.metrics.zoo import metric_names
 from bsx.support.checks import Array
 from bsx.support.progress import told
 from bsx.support.provenance import provenance
-from bsx.support.settings import Option, build_config, part, set_fields, settled
+from bsx.support.settings import Option, build_config, part, set_fields
 
 Cell = float | str
 Held = Mapping[str, Array | Labels | list[Cell]]
@@ -153,7 +154,7 @@ class Columns:
             table.sidecar = self.sidecar
 
 
-@settled(MetaRun)
+@on_table(MetaRun)
 @as_one_run
 def meta(settings: MetaRun) -> MetaResult | Judgments:
     """Correlate metrics with human scores: per group with intervals, the average, and significant differences.

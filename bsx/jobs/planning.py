@@ -16,9 +16,9 @@ from bsx.data.formats.memory import AnyTable
 from bsx.data.sidecar import known_signatures
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.tables import FORMATS, TableSettings, find_columns, known_columns, turned
+from bsx.jobs.tables import FORMATS, TableSettings, find_columns, known_columns, on_table, turned
 from bsx.support.checks import Array
-from bsx.support.settings import Option, refuse_idle, set_fields, settled
+from bsx.support.settings import Option, refuse_idle, set_fields
 
 _IDLE = ("columns", "segment", "document", "system")
 _PILOT = Annotated[
@@ -40,7 +40,7 @@ class PlanMetaRun(MetaPlan, TableSettings):
     table: _PILOT = None
 
 
-@settled(PlanCompareRun)
+@on_table(PlanCompareRun)
 def plan_compare(settings: PlanCompareRun) -> PlanResult:
     """Plan a comparison of two systems; `bsx.analysis.plan_compare` works on columns.
 
@@ -60,7 +60,7 @@ def plan_compare(settings: PlanCompareRun) -> PlanResult:
     return replace(plan, signatures=known_signatures(table.name, columns))
 
 
-@settled(PlanMetaRun)
+@on_table(PlanMetaRun)
 def plan_meta(settings: PlanMetaRun) -> PlanResult:
     """Plan a comparison of two metrics' correlations; `bsx.analysis.plan_meta` works on columns.
 

@@ -5,10 +5,12 @@ Commands put their settings together from the classes here, so that an option me
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, ParamSpec, Protocol, Self, TypeVar, cast, overload
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -19,7 +21,7 @@ from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.progress import Progress, Say, Watch, nothing, told
-from bsx.support.settings import BaseSettings, Option, build_config, part, set_fields
+from bsx.support.settings import BaseSettings, Option, build_config, part, set_fields, settled
 
 if TYPE_CHECKING:
     from bsx.data.seen import RowTexts
@@ -40,6 +42,48 @@ class TableSettings(BaseSettings):
     def table_name(self) -> str | None:
         """What the table is called in messages; None without one."""
         return self.table if isinstance(self.table, str | None) else IN_MEMORY
+
+
+Keys = ParamSpec("Keys")
+Chosen = TypeVar("Chosen", bound=BaseSettings)
+Outcome = TypeVar("Outcome")
+Returned = TypeVar("Returned", covariant=True)
+
+
+class OnTable(Protocol[Keys, Returned]):
+    """A function of settings whose table may stand first, without its name."""
+
+    @overload
+    def __call__(self, table: AnyTable, /, *args: Keys.args, **kwargs: Keys.kwargs) -> Returned: ...
+    @overload
+    def __call__(self, *args: Keys.args, **kwargs: Keys.kwargs) -> Returned: ...
+
+
+def on_table(
+    kind: Callable[Keys, Chosen],
+) -> Callable[[Callable[[Chosen], Outcome]], OnTable[Keys, Outcome]]:
+    """Let a function of settings take their fields as keywords, as `settled` does, and the table as its first argument.
+
+    Args:
+        kind: the class of settings, which has a table.
+    """
+
+    def decorate(function: Callable[[Chosen], Outcome]) -> OnTable[Keys, Outcome]:
+        by_keyword: Callable[..., Outcome] = settled(kind)(function)
+
+        @functools.wraps(by_keyword)
+        def call(*table: object, **given: object) -> Outcome:
+            if len(table) > 1 or (table and "table" in given):
+                raise TypeError(f"{function.__name__}() takes one table; its settings are given by keyword")
+            return by_keyword(**given, **({"table": table[0]} if table else {}))
+
+        own = inspect.signature(by_keyword)
+        fields = sorted(own.parameters.values(), key=lambda field: field.name != "table")
+        fields[0] = fields[0].replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        call.__signature__ = own.replace(parameters=fields)  # type: ignore[attr-defined]
+        return cast("OnTable[Keys, Outcome]", call)
+
+    return decorate
 
 
 class DocumentColumn(BaseSettings):

@@ -390,7 +390,7 @@ def test_a_table_in_memory_gives_the_figures_of_its_file(
     numbers = {"human", "human_b", "chrf", "ter", "lex"}
     typed = {name: [float(cell) for cell in column] if name in numbers else column for name, column in columns.items()}
     tables = {"mapping": dict, "pandas": pytest.importorskip("pandas").DataFrame, "arrow": pyarrow.table}
-    assert job(table=tables[kind](typed), **how).to_dict() == job(table=file, **how).to_dict()
+    assert job(tables[kind](typed), **how).to_dict() == job(file, **how).to_dict()
 
 
 def test_a_table_in_memory_is_refused_by_row_and_column() -> None:
@@ -404,6 +404,11 @@ def test_a_table_in_memory_is_refused_by_row_and_column() -> None:
     with pytest.raises(InputError) as caught:
         meta(table=3, columns=["chrf"])  # type: ignore[arg-type]
     assert caught.value.setting == "table"
+    for job in (disentangle, ensemble):
+        with pytest.raises(InputError, match="table: name a table"):
+            job()
+    with pytest.raises(TypeError, match="takes one table"):
+        meta(table, table=table)
 
 
 def test_rows_that_name_no_system_count_in_none(table: Path, tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ from bsx.jobs.tables import (
     TextColumns,
     TextFiles,
     find_columns,
+    on_table,
 )
 from bsx.metrics.paired import PairedScores, aggregate_of, split
 from bsx.metrics.run import ScoredBlock
@@ -55,7 +56,7 @@ from bsx.models.evidence import spelled_figure
 from bsx.models.ranking import select_model
 from bsx.support.checks import Array
 from bsx.support.provenance import Provenance, provenance
-from bsx.support.settings import Option, build_config, part, settled
+from bsx.support.settings import Option, build_config, part
 from bsx.support.untyped import to_json
 
 _LEFT = re.compile(r"\..+\.bsx-[0-9a-f]{16}\.tmp")  # what a killed run leaves
@@ -100,7 +101,7 @@ class _Rows:
     source: bool = False
 
 
-@settled(EvaluateRun)
+@on_table(EvaluateRun)
 @as_one_run
 def evaluate(settings: EvaluateRun) -> EvaluationResult:
     """Evaluate systems: scores by metrics chosen for the language, tests, correlation with human scores, a report.
