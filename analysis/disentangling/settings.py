@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from bsx.errors import InputError
-from bsx.support.settings import BaseSettings, Option
+from bsx.support.settings import MOST_DRAWS, Alpha, BaseSettings, DrawSettings, Option, Resamples, Significance
 
 ErrorChoice = Literal["auto", "classic", "hc3", "cluster"]
 
@@ -41,35 +41,37 @@ class RegressionSettings(ErrorSettings):
     intercept: Annotated[bool, Field(description="Fit an intercept.")] = False
 
 
-class ComparisonSettings(ErrorSettings):
+class ComparisonSettings(DrawSettings, ErrorSettings):
     """How two metrics' coefficients are compared."""
 
-    resamples: Annotated[int, Field(ge=1, description="Bootstrap resamples.")] = 2000
-    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
-    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
+    resamples: Resamples = 2000
     margin: Annotated[
         float | None,
-        Field(gt=0, description="Largest difference of coefficients that does not matter: test equivalence too."),
+        Field(
+            gt=0, le=1e12, description="Largest difference of coefficients that does not matter: test equivalence too."
+        ),
     ] = None
 
 
-class DisentangleSettings(RegressionSettings):
+class DisentangleSettings(DrawSettings, Significance, RegressionSettings):
     """How metrics are regressed on factors, and what else is asked."""
 
     group: Annotated[str | None, Field(description="Column of groups to fit one by one and compare.")] = None
-    resamples: Annotated[int, Field(ge=0, description="Resamples for bootstrap intervals; 0 for none.")] = 0
-    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
-    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
+    resamples: Annotated[
+        int, Field(ge=0, le=MOST_DRAWS, description="Resamples for bootstrap intervals; 0 for none.")
+    ] = 0
     correction: Annotated[
         Literal["none", "holm", "bh"],
         Field(description="Correct p for the number of coefficients in a table, metrics x factors."),
     ] = "none"
-    alpha: Annotated[
-        float, Field(gt=0, lt=1, description="p below which a coefficient is significant."), Option(python=True)
-    ] = 0.05
+    alpha: Annotated[Alpha, Option(python=True)] = 0.05
     margin: Annotated[
         float | None,
-        Field(gt=0, description="Largest standardised coefficient that does not matter: test equivalence with 0 too."),
+        Field(
+            gt=0,
+            le=1e12,
+            description="Largest standardised coefficient that does not matter: test equivalence with 0 too.",
+        ),
     ] = None
     reliability: Annotated[
         Mapping[str, float] | Sequence[str],

@@ -8,13 +8,13 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from bsx.catalog.combination import LEARNED
-from bsx.support.settings import BaseSettings, Option
+from bsx.support.settings import BaseSettings, DrawSettings, Option
 from bsx.support.untyped import Untyped
 
 How = Literal["mean", "z", "rank", "weights", "ridge"]
 
 
-class EnsembleSettings(BaseSettings):
+class EnsembleSettings(DrawSettings):
     """How metrics are combined, tested and compared with their best member."""
 
     how: Annotated[
@@ -24,7 +24,7 @@ class EnsembleSettings(BaseSettings):
             "(weights: non-negative least squares; ridge)."
         ),
     ] = "z"
-    folds: Annotated[int, Field(ge=2, description="Folds of segments.")] = 10
+    folds: Annotated[int, Field(ge=2, le=10_000, description="Folds of segments.")] = 10
     best: Annotated[
         Literal["sample", "training"],
         Field(
@@ -35,9 +35,6 @@ class EnsembleSettings(BaseSettings):
     nan: Annotated[
         Literal["error", "omit"], Field(description="Missing values: an error, or leave the row out for all metrics.")
     ] = "error"
-    resamples: Annotated[int, Field(ge=1, description="Bootstrap resamples.")] = 1000
-    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
-    seed: Annotated[int, Field(ge=0, description="Of folds and resamples.")] = 1
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

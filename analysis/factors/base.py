@@ -19,7 +19,7 @@ from bsx.errors import InputError
 from bsx.support.memory import DEFAULT_SHARE, PER_BYTE, free_memory, refuse_beyond, text_size
 from bsx.support.progress import Watch, told
 from bsx.support.result import Shown
-from bsx.support.settings import BaseSettings, Option
+from bsx.support.settings import BaseSettings, Option, Seed
 
 _SHORT = 1_024  # characters of sentences that fit in any budget
 Values = NDArray[np.float64]
@@ -117,7 +117,7 @@ class Resources(BaseSettings):
     train_vectors: Annotated[bool, Field(description="Train them on these sentences.")] = False
     lexicon: Annotated[Path | None, Field(description="Morphological lexicon; built from tags otherwise.")] = None
     cache: Annotated[Path | None, Field(description="Folder to keep parses and vectors in; go on from there.")] = None
-    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 42
+    seed: Seed = 42
     progress: Annotated[
         Watch,
         BeforeValidator(told),

@@ -7,28 +7,25 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from bsx.support.settings import BaseSettings
+from bsx.support.settings import Alpha, Resamples95, Seeded
 
 
-class PlanSettings(BaseSettings):
+class PlanSettings(Seeded):
     """What a study shall be able to find, what its segments are like, and which rows of a pilot belong together."""
 
     effect: Annotated[float | None, Field(gt=0, lt=1e12, description="Smallest difference that shall be found.")] = None
     power: Annotated[
         float, Field(gt=0, lt=1, description="How probable it shall be that such an effect is found significant.")
     ] = 0.8
-    alpha: Annotated[
-        float, Field(gt=0, lt=1, description="Level of the two-sided test; the interval's is one minus it.")
-    ] = 0.05
+    alpha: Annotated[Alpha, Field(description="Level of the two-sided test; the interval's is one minus it.")] = 0.05
     document_size: Annotated[
-        float | None, Field(ge=1, description="Segments that a document will have. [as in the pilot; 1]")
+        float | None, Field(ge=1, le=10**9, description="Segments that a document will have. [as in the pilot; 1]")
     ] = None
     icc: Annotated[
         float | None,
         Field(ge=0, le=1, description="Without a pilot: share of the variance between segments that documents make."),
     ] = None
-    resamples: Annotated[int, Field(ge=20, description="Bootstrap resamples of the pilot.")] = 1000
-    seed: Annotated[int, Field(ge=0, description="Of the resamples.")] = 1
+    resamples: Resamples95 = 1000
     system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
     segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
     document: Annotated[

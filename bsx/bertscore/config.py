@@ -18,7 +18,9 @@ _IDF = Field(description="Weight tokens by their idf in the references.")
 class MatchSettings(MetricConfig):
     """How BERTScore matches texts; each field's description is also the help text of its command-line option."""
 
-    layer: Annotated[int | None, Field(ge=0, description="Layer to score with; the model's best unless given.")] = None
+    layer: Annotated[
+        int | None, Field(ge=0, le=10_000, description="Layer to score with; the model's best unless given.")
+    ] = None
     rescale: Annotated[bool, Field(description="Rescale by the model's baseline for the language.")] = False
     multi_ref: Annotated[
         Literal["columnwise", "best"],
@@ -69,6 +71,7 @@ class ScorerConfig(MatchSettings, EncoderSettings):
         int,
         Field(
             ge=0,
+            le=10_000,
             description="So many sentences before each text, of the references of its document, are read as context "
             "but not matched.",
         ),

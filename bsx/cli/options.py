@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from bsx.cli.output import RARE, RESULT, names
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
-from bsx.support.settings import BaseSettings, Option, build_config, read_spelled
+from bsx.support.settings import BaseSettings, DrawSettings, Option, Significance, build_config, read_spelled
 
 # Options that several commands have.
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
@@ -37,8 +37,9 @@ def command(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a command of a function that takes settings: an option for each field.
 
-    Arguments come first, then files of texts, then the command's own settings, each in the order of the fields; what
-    metrics are computed, and where they run, comes last, because all commands share it.
+    Arguments come first, then files of texts, then the command's own settings, each in the order of the fields; how
+    often and at which level is drawn, what metrics are computed, and where they run, comes last, because many commands
+    share it.
 
     The function takes one object for each class, in this order, and may take parameters of Typer's own after them. A
     field that two classes have is one option.
@@ -100,8 +101,10 @@ def _rank(name: str, field: FieldInfo) -> int:
     if name in ("candidates", "references", "sources"):
         return 1
     if name in RunConfig.model_fields:
+        return 5
+    if name in ("metrics", "model", "lang"):
         return 4
-    return 3 if name in ("metrics", "model", "lang") else 2
+    return 3 if name in DrawSettings.model_fields or name in Significance.model_fields else 2
 
 
 _PANELS = {
@@ -177,7 +180,8 @@ def _parameter(name: str, field: FieldInfo, panel: str | None) -> inspect.Parame
             flag,
             **told,  # type: ignore[arg-type]
             min=next((cast(int, item.ge) for item in field.metadata if isinstance(item, Ge)), None),
-            max=next((cast(int, item.le) for item in field.metadata if isinstance(item, Le)), None),
+            # 1e12, where numbers lose their digits, is no news.
+            max=next((item.le for item in field.metadata if isinstance(item, Le) and isinstance(item.le, int)), None),
             show_default=default not in (None, False),
             writable=mark.writable,
             file_okay=not mark.folder,
@@ -219,7 +223,8 @@ def _listed(annotation: object) -> type | None:
     """Return what a list of names, of whole numbers or of NAME=VALUE consists of; None for any other type."""
     for kind in (annotation, *get_args(annotation)):
         if get_origin(kind) in (Sequence, Mapping) or (get_origin(kind) is tuple and get_args(kind)[1:] == (...,)):
-            return int if get_args(kind)[0] is int else str
+            item = get_args(kind)[0]
+            return int if item is int or get_args(item)[:1] == (int,) else str
     return None
 
 

@@ -43,7 +43,9 @@ class RunConfig(BaseSettings):
         _RARE,
     ] = None
     batch_tokens: Annotated[
-        int | None, Field(ge=1, description="Tokens of an encoder batch; the device's default unless given."), _RARE
+        int | None,
+        Field(ge=1, le=10**9, description="Tokens of an encoder batch; the device's default unless given."),
+        _RARE,
     ] = None
     cache: Annotated[
         Path | str | None,
@@ -71,7 +73,8 @@ class RunConfig(BaseSettings):
     @field_validator("memory", "cache_size", mode="before")
     @classmethod
     def _memory_as_text(cls, value: object) -> object:
-        text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        whole = isinstance(value, float) and value.is_integer()
+        text = str(int(value)) if whole or (isinstance(value, int) and not isinstance(value, bool)) else value
         if isinstance(text, str):
             try:
                 parse_bytes(text)

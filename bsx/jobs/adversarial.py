@@ -46,7 +46,7 @@ from bsx.jobs.tables import (
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
 from bsx.support.progress import Progress, told
-from bsx.support.settings import BaseSettings, Option, part, refuse_idle, settled
+from bsx.support.settings import MOST_DRAWS, BaseSettings, Option, Seed, part, refuse_idle, settled
 
 if TYPE_CHECKING:
     from bsx.analysis.adversarial.build_triples import Tagger
@@ -477,7 +477,7 @@ class BuildTriplesRun(BaseSettings):
         Literal["paws", "nouns"], Field(description="From pairs that share sentences, or by permuting nouns.")
     ] = "paws"
     lang: Annotated[str, Field(description="Language of the texts."), Option(("-l",))] = "en"
-    keep: Annotated[int, Field(ge=1, description="paws: how many triples to keep.")] = 300
+    keep: Annotated[int, Field(ge=1, le=MOST_DRAWS, description="paws: how many triples to keep.")] = 300
     rank_by: Annotated[
         Literal["difference", "overlap"],
         Field(description="paws: keep the largest differences of overlap, or the least overlaps of A and B."),
@@ -490,7 +490,7 @@ class BuildTriplesRun(BaseSettings):
     ] = "stanza"
     parser_dir: Annotated[Path | str | None, Field(description="nouns: stanza's models.")] = None
     download: Annotated[bool, Field(description="nouns: let stanza fetch its model.")] = False
-    seed: Annotated[int, Field(ge=0, description="nouns: seed of the permutations.")] = 42
+    seed: Annotated[Seed, Field(description="nouns: seed of the permutations.")] = 42
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from bsx.jobs.tables import Watched, find_columns
 from bsx.support.aligned import text_table
 from bsx.support.checks import FEW_ITEMS, FEWEST_ITEMS
 from bsx.support.progress import Progress, told
-from bsx.support.settings import BaseSettings, Option, part, settled
+from bsx.support.settings import BaseSettings, Option, Resamples95, Seeded, part, settled
 
 LANG = "Language of the texts; rows of a column lp into another are left out."
 _SURE = 0.95
@@ -71,7 +71,7 @@ class OnEveryLayer(ScorerConfig):
         return load_registry(self.registry if self.registry is not None and self.registry.is_dir() else None)
 
 
-class TuneSettings(OnEveryLayer, JudgedColumns, Watched):
+class TuneSettings(Seeded, OnEveryLayer, JudgedColumns, Watched):
     """Settings of `tune`."""
 
     tables: Annotated[
@@ -80,8 +80,7 @@ class TuneSettings(OnEveryLayer, JudgedColumns, Watched):
         Option(argument=True, metavar="TABLE"),
     ]
     statistic: Annotated[Statistic, Field(description="Correlation with human judgments.")] = "pearson"
-    resamples: Annotated[int, Field(ge=20, description="Bootstrap resamples of segments.")] = 1000
-    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
+    resamples: Resamples95 = 1000
 
 
 @dataclass

@@ -84,7 +84,7 @@ class ScoreRun(Reported, ScorerConfig, Input):
     address: Annotated[
         str | None, Field(description="Ray cluster, host:port or ray://host:port; one on this machine unless given.")
     ] = None
-    workers: Annotated[int, Field(ge=1, description="Processes that score, with the engine ray.")] = 1
+    workers: Annotated[int, Field(ge=1, le=1024, description="Processes that score, with the engine ray.")] = 1
     blocks: Annotated[
         Callable[[ScoredBlock], None] | None,
         Field(description="Called with each block of scores, in order.", exclude=True),
