@@ -11,7 +11,8 @@ from pydantic import Field, model_validator
 from bsx.analysis.agreement.rows import CorpusScores
 from bsx.analysis.stats.resample import Sampled
 from bsx.analysis.stats.systems.paired import Aggregate
-from bsx.support.settings import MOST_DRAWS, BaseSettings, DrawSettings, Interval, Option, Seeded, Significance
+from bsx.data.long import COLUMN, ColumnName, ColumnNames, DocumentColumn, LowerScores, RowColumns
+from bsx.support.settings import MOST_DRAWS, DrawSettings, Interval, Option, Seeded, Significance
 
 Test = Literal["williams", "bootstrap", "permutation", "perm-both", "none"]
 Statistic = Literal["pearson", "spearman", "kendall", "kendall_c", "acc_eq"]
@@ -44,19 +45,10 @@ def averaged(level: str, statistic: str) -> tuple[str, ...]:
     return (*more, *_AVERAGED[level])
 
 
-class MetaColumns(BaseSettings):
+class MetaColumns(RowColumns, DocumentColumn, LowerScores):
     """What the columns of a table hold, beside scores of metrics and human scores."""
 
-    group: Annotated[str | None, Field(description="Column whose values are analysed apart and averaged.")] = None
-    system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
-    segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
-    document: Annotated[
-        str | None,
-        Field(description="Column of documents, which are drawn whole. [document, doc or doc_id, if there]"),
-    ] = None
-    lower: Annotated[
-        Sequence[str], Field(description="Metrics of which lower is better: their scores are multiplied by -1.")
-    ] = ()
+    group: Annotated[ColumnName, Field(description="Column whose values are analysed apart and averaged.")] = None
     sentinels: Annotated[
         Sequence[str],
         Field(
@@ -289,9 +281,9 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
 class RaterSettings(DrawSettings):
     """How the agreement of raters is measured."""
 
-    human: Annotated[str, Field(description="Column of scores; rows without one are left out.")] = "human"
-    judge: Annotated[str, Field(description="Column that names the rater.")] = "judge"
-    items: Annotated[Sequence[str], Field(description="Columns that together name what was rated.")] = (
+    human: Annotated[str, Field(description="Column of scores; rows without one are left out."), COLUMN] = "human"
+    judge: Annotated[str, Field(description="Column that names the rater."), COLUMN] = "judge"
+    items: Annotated[ColumnNames, Field(description="Columns that together name what was rated.")] = (
         "system",
         "segment",
     )

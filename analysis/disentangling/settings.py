@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from bsx.data.long import COLUMN, ColumnName, ColumnNames
 from bsx.errors import InputError
 from bsx.support.settings import MOST_DRAWS, Alpha, BaseSettings, DrawSettings, Option, Resamples, Significance
 
@@ -21,7 +22,7 @@ class ErrorSettings(BaseSettings):
         Field(description="Kind of standard errors; auto: cluster where rows share a segment or a text, else hc3."),
     ] = "auto"
     cluster: Annotated[
-        str | None,
+        ColumnName,
         Field(description="Column of clusters for the standard errors; the bootstrap then draws whole clusters."),
     ] = None
     nan: Annotated[
@@ -56,7 +57,7 @@ class ComparisonSettings(DrawSettings, ErrorSettings):
 class DisentangleSettings(DrawSettings, Significance, RegressionSettings):
     """How metrics are regressed on factors, and what else is asked."""
 
-    group: Annotated[str | None, Field(description="Column of groups to fit one by one and compare.")] = None
+    group: Annotated[ColumnName, Field(description="Column of groups to fit one by one and compare.")] = None
     resamples: Annotated[
         int, Field(ge=0, le=MOST_DRAWS, description="Resamples for bootstrap intervals; 0 for none.")
     ] = 0
@@ -78,11 +79,12 @@ class DisentangleSettings(DrawSettings, Significance, RegressionSettings):
         Field(description="Share of a factor's variance that is not noise, sem=.7,…: correct for the rest."),
     ] = ()
     repeat: Annotated[
-        Mapping[str, Sequence[str]] | Sequence[str],
+        Mapping[str, Sequence[str]] | ColumnNames,
         Field(description="Columns that measure one factor, sem=sem1,sem2,…: reliability from them."),
+        COLUMN,
     ] = ()
     controls: Annotated[
-        Sequence[str], Field(description="Columns to hold constant; length is counted in the texts.")
+        ColumnNames, Field(description="Columns to hold constant; length is counted in the texts.")
     ] = ()
     within: Annotated[
         Sequence[str],

@@ -8,7 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from bsx.catalog.combination import LEARNED
-from bsx.support.settings import BaseSettings, DrawSettings, Option
+from bsx.data.long import ColumnName, LowerScores
+from bsx.support.settings import DrawSettings, Option
 from bsx.support.untyped import Untyped
 
 How = Literal["mean", "z", "rank", "weights", "ridge"]
@@ -43,19 +44,19 @@ class EnsembleSettings(DrawSettings):
         return self
 
 
-class EnsembleColumns(BaseSettings):
+class EnsembleColumns(LowerScores):
     """What further columns of a table of scores are."""
 
     group: Annotated[
-        str | None,
+        ColumnName,
         Field(description="Column of groups, such as language pairs: gains are measured in each and averaged."),
     ] = None
     segment: Annotated[
-        str | None,
+        ColumnName,
         Field(description="Column of segments; rows of one stay together, in folds and in resamples."),
     ] = None
     document: Annotated[
-        str | None,
+        ColumnName,
         Field(description="Column of documents; rows of one stay together, in folds and in resamples."),
     ] = None
     texts: Annotated[
@@ -63,9 +64,6 @@ class EnsembleColumns(BaseSettings):
         Field(description="Columns of texts; equal ones stay together too. [source, reference, candidate, …]"),
         Option(python=True),
     ] = None
-    lower: Annotated[
-        Sequence[str], Field(description="Metrics of which lower is better: their scores are multiplied by -1.")
-    ] = ()
 
 
 class EnsembleData(EnsembleSettings, EnsembleColumns):

@@ -57,6 +57,8 @@ class BertScoreConfig(MatchSettings):
 class ScorerConfig(MatchSettings, EncoderSettings):
     """Settings of BERTScore by itself, of which all three figures are wanted, and where it runs."""
 
+    panel = "Metrics"
+
     all_layers: Annotated[bool, Field(description="Score with every layer, 0 (embeddings) to the last.")] = False
     idf: Annotated[StrictBool | Idf | Sequence[str], _IDF] = False
     """Whether; a list of texts to count on instead; or weights that were counted before."""

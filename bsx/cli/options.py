@@ -107,24 +107,15 @@ def _rank(name: str, field: FieldInfo) -> int:
     return 3 if name in DrawSettings.model_fields or name in Significance.model_fields else 2
 
 
-_PANELS = {
-    "Texts": ("TableSettings", "DocumentColumn", "TextColumns", "TextFiles", "TestSets", "HumanColumns"),
-    "Metrics": ("ScoreColumns", "MetricSettings", "EncoderSettings", "ScorerConfig"),
-    RARE: ("RunConfig",),
-}
-
-
 def _panel(name: str, kinds: Sequence[type[BaseSettings]]) -> str | None:
     """Return the heading that a setting stands under in the help: that of the class which declares it."""
-    origins = [
-        base.__name__ for kind in kinds for base in kind.__mro__ if name in vars(base).get("__annotations__", ())
-    ]
-    return next((panel for panel, classes in _PANELS.items() if {*origins} & {*classes}), None)
+    bases = (base for kind in kinds for base in kind.__mro__ if name in vars(base).get("__annotations__", ()))
+    return next((panel for base in bases if (panel := vars(base).get("panel")) is not None), None)
 
 
 def _completion(name: str, field: FieldInfo) -> Callable[[typer.Context, str], list[str]] | None:
     """Return what offers a shell values of an option: models, metrics, languages or columns; None for other options."""
-    if "Column" not in (field.description or "") and name not in ("model", "metrics", "lang"):
+    if not _mark(field).column and name not in ("model", "metrics", "lang"):
         return None
 
     def complete(context: typer.Context, incomplete: str) -> list[str]:

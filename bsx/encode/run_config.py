@@ -20,6 +20,8 @@ _RARE = Option(folded="encoder")
 class RunConfig(BaseSettings):
     """Where and within what limits encoders run: settings that every metric of a run shares."""
 
+    panel = "More options"
+
     registry: Annotated[
         Path | str | Catalog | None, Field(description="Registry folder whose entries win over the shipped ones.")
     ] = None
@@ -73,8 +75,9 @@ class RunConfig(BaseSettings):
     @field_validator("memory", "cache_size", mode="before")
     @classmethod
     def _memory_as_text(cls, value: object) -> object:
-        whole = isinstance(value, float) and value.is_integer()
-        text = str(int(value)) if whole or (isinstance(value, int) and not isinstance(value, bool)) else value
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
         if isinstance(text, str):
             try:
                 parse_bytes(text)
@@ -91,6 +94,8 @@ class RunConfig(BaseSettings):
 
 class EncoderSettings(RunConfig):
     """The model of metrics that are not given one of their own, the language of the texts, and where encoders run."""
+
+    panel = "Metrics"
 
     model: Annotated[
         str | Path | None, Field(description="Model: a registry name, a folder, or a hub id."), Option(("-m",))

@@ -21,7 +21,7 @@ from bsx.catalog.overlay import ensemble_file, write_ensemble
 from bsx.catalog.specs import read_spec
 from bsx.data.columns import Labels, read_columns
 from bsx.data.documents import DOCUMENTS, seem_together
-from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, together
+from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, Document, HumanColumn, ScoreColumns, Segment, together
 from bsx.data.output import ScoreTable, check_table, make_folder, refuse_taken
 from bsx.data.pairing import Pairing, texts_of_rows
 from bsx.data.run import as_one_run, check_output
@@ -29,7 +29,7 @@ from bsx.data.seen import RowTexts, SeenRows, beside_entry
 from bsx.data.sidecar import carried, known_signatures, lower_by_sidecar, scored_columns
 from bsx.data.tables import Table
 from bsx.errors import BsxError, InputError
-from bsx.jobs.tables import FORMATS, ComputedScores, ScoreColumns, TableSettings, Watched, row_texts, score_table
+from bsx.jobs.tables import FORMATS, ComputedScores, TableSettings, Watched, row_texts, score_table
 from bsx.metrics.learned.seen import seen_notices
 from bsx.metrics.zoo import check_from_file, config_of, find_metric
 from bsx.support.checks import Array
@@ -40,22 +40,12 @@ ENSEMBLE = "ensemble"
 """The column of the ensemble's scores."""
 
 
-class EnsembleRun(EnsembleSettings, EnsembleColumns, Watched, ScoreColumns, ComputedScores, TableSettings):
+class EnsembleRun(EnsembleSettings, EnsembleColumns, Watched, ScoreColumns, HumanColumn, ComputedScores, TableSettings):
     """Which columns of a table are combined, how, and what becomes of the ensemble."""
 
     table: Annotated[str, Field(description=f"Table of scores: {FORMATS}."), Option(argument=True)]
-    segment: Annotated[
-        str | None,
-        Field(description="Column of segments; rows of one stay in one fold. [segment, sid or id, if there]"),
-    ] = None
-    document: Annotated[
-        str | None,
-        Field(
-            description="Column of documents; rows of one stay in one fold and are drawn whole. "
-            "[document, doc or doc_id, if there]"
-        ),
-    ] = None
-    human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
+    segment: Segment = None
+    document: Document = None
     fit: Annotated[
         Path | str | None,
         Field(description="Table to fit on, with the same columns, instead of cross-validation."),

@@ -18,7 +18,7 @@ from bsx.catalog.specs import split_specs
 from bsx.data.columns import read_columns
 from bsx.data.corpus import Corpus
 from bsx.data.documents import document_of_segment, refuse_single, seem_together
-from bsx.data.long import USUAL, rows_by_system
+from bsx.data.long import USUAL, DocumentColumn, ScoreColumns, rows_by_system
 from bsx.data.pairing import texts_of_rows
 from bsx.data.sidecar import known_metrics, known_signatures
 from bsx.data.tables import Table
@@ -27,9 +27,7 @@ from bsx.jobs.scoring.input import Input
 from bsx.jobs.scoring.metrics import load_metrics, wanted_sides
 from bsx.jobs.scoring.thresholds import published_curves
 from bsx.jobs.tables import (
-    DocumentColumn,
     MetricSettings,
-    ScoreColumns,
     TableSettings,
     TestSets,
     TextColumns,

@@ -24,11 +24,11 @@ from bsx.analysis.disentangling.standard_errors import BINDING, CROSSED, SEGMENT
 from bsx.catalog.languages import language_code
 from bsx.data.columns import read_columns
 from bsx.data.documents import DOCUMENTS, refuse_single, seem_together
-from bsx.data.long import SYSTEM, together
+from bsx.data.long import SYSTEM, ColumnNames, DocumentColumn, Scores, together
 from bsx.data.sidecar import factor_columns, known_signatures, scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.tables import FORMATS, ComputedScores, DocumentColumn, TableSettings, Watched, score_table
+from bsx.jobs.tables import FORMATS, ComputedScores, TableSettings, Watched, score_table
 from bsx.support.settings import Option, part, settled
 
 
@@ -36,15 +36,9 @@ class DisentangleRun(DisentangleSettings, Watched, ComputedScores, DocumentColum
     """Which columns of a table are explained by which, and how."""
 
     table: Annotated[str, Field(description=f"Table of scores and factors: {FORMATS}."), Option(argument=True)]
-    segment: Annotated[
-        str | None,
-        Field(description="Column of segments; rows of one are not independent. [segment, sid or id, if there]"),
-    ] = None
-    columns: Annotated[
-        Sequence[str], Field(description="Columns of metrics' scores. [those that bsx score wrote]")
-    ] = ()
+    columns: Scores = ()
     factor_columns: Annotated[
-        Sequence[str], Field(description="Columns of factors to explain them with. [those that bsx factors wrote]")
+        ColumnNames, Field(description="Columns of factors to explain them with. [those that bsx factors wrote]")
     ] = ()
     lang: Annotated[
         str | None,

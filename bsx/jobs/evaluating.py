@@ -24,7 +24,7 @@ from bsx.catalog.specs import split_specs
 from bsx.data.cells import Spelled, spelled
 from bsx.data.columns import Labels, number_column, read_columns
 from bsx.data.files import TableFile
-from bsx.data.long import SEGMENTS, SYSTEM
+from bsx.data.long import SEGMENTS, SYSTEM, ColumnNames, ScoreColumns
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.pairing import Pairing, texts_of_rows
 from bsx.data.run import as_one_run
@@ -37,7 +37,6 @@ from bsx.jobs.scoring.metrics import load_metrics, wanted_sides
 from bsx.jobs.tables import (
     HumanColumns,
     MetricSettings,
-    ScoreColumns,
     TableSettings,
     TestSets,
     TextColumns,
@@ -74,7 +73,7 @@ class MetaRun(
     """A meta-evaluation of scores that stand in a table, or of metrics computed on its texts."""
 
     human: Annotated[
-        Sequence[str],
+        ColumnNames,
         Field(
             description="Columns of human scores; with several columns of candidates one for each, else several are "
             "several judgments, with a table each. [human, human_z or z]"

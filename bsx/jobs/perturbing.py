@@ -15,7 +15,7 @@ from bsx.analysis.adversarial.result import PerturbedScores, Robustness
 from bsx.analysis.adversarial.robustness import falls, perturbed_scores
 from bsx.analysis.adversarial.settings import ChangeSettings, FallSettings
 from bsx.data.lines import NamedFile
-from bsx.data.long import together
+from bsx.data.long import COLUMN, ColumnName, together
 from bsx.data.output import ScoreTable, check_table, refuse_taken
 from bsx.errors import InputError
 from bsx.jobs.tables import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, open_distinct
@@ -196,10 +196,10 @@ class PerturbColumns(BaseSettings):
 
     table: Annotated[str | None, Field(description=f"Table of texts: {FORMATS}."), Option(argument=True)] = None
     candidate: Annotated[
-        str | None, Field(description="Column of texts to change; the references themselves unless given.")
+        ColumnName, Field(description="Column of texts to change; the references themselves unless given.")
     ] = None
-    reference: Annotated[str, Field(description="Column of references.")] = "reference"
-    source: Annotated[str | None, Field(description="Column of sources, for the perturbation source.")] = None
+    reference: Annotated[str, Field(description="Column of references."), COLUMN] = "reference"
+    source: Annotated[ColumnName, Field(description="Column of sources, for the perturbation source.")] = None
 
 
 class WordForms(BaseSettings):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from bsx.data.long import USUAL
+from bsx.data.long import USUAL, ColumnName, ColumnNames, RowColumns
 from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -28,12 +28,10 @@ if TYPE_CHECKING:
 FORMATS = ".tsv (unquoted), .csv, .jsonl, .parquet, .xlsx, .xlf or .tmx; - is standard input"
 
 
-class TableSettings(BaseSettings):
+class TableSettings(RowColumns):
     """A table, and the columns that say what a row is about."""
 
     table: Annotated[str | None, Field(description=f"Table: {FORMATS}."), Option(argument=True)] = None
-    system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
-    segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
 
     @field_validator("table", mode="before")
     @classmethod
@@ -41,27 +39,20 @@ class TableSettings(BaseSettings):
         return str(value) if isinstance(value, Path) else value
 
 
-class DocumentColumn(BaseSettings):
-    """The column of documents, for commands whose intervals and tests draw them whole."""
-
-    document: Annotated[
-        str | None,
-        Field(description="Column of documents, which are drawn whole. [document, doc or doc_id, if there]"),
-    ] = None
-
-
 class TextColumns(BaseSettings):
     """Columns of texts."""
 
-    candidate: Annotated[
-        Sequence[str], Field(description="Columns of candidates; several are systems. [candidate]")
-    ] = ()
-    reference: Annotated[Sequence[str], Field(description="Columns of references. [reference]")] = ()
-    source: Annotated[str | None, Field(description="Column of sources. [source]")] = None
+    panel = "Texts"
+
+    candidate: Annotated[ColumnNames, Field(description="Columns of candidates; several are systems. [candidate]")] = ()
+    reference: Annotated[ColumnNames, Field(description="Columns of references. [reference]")] = ()
+    source: Annotated[ColumnName, Field(description="Column of sources. [source]")] = None
 
 
 class TextFiles(BaseSettings):
     """Files of texts, a line a segment, instead of a table."""
+
+    panel = "Texts"
 
     candidates: Annotated[
         Sequence[str],
@@ -77,6 +68,7 @@ class TextFiles(BaseSettings):
 class TestSets(BaseSettings):
     """A public test set instead of a table."""
 
+    panel = "Texts"
     __test__ = False  # no test of pytest's
 
     test_set: Annotated[
@@ -91,21 +83,12 @@ class TestSets(BaseSettings):
     ] = None
 
 
-class ScoreColumns(BaseSettings):
-    """Columns of metrics' scores."""
-
-    columns: Annotated[
-        Sequence[str], Field(description="Columns of metrics' scores. [those that bsx score wrote]")
-    ] = ()
-    lower: Annotated[
-        Sequence[str], Field(description="Metrics of which lower is better: their scores are multiplied by -1.")
-    ] = ()
-
-
 class HumanColumns(BaseSettings):
     """Columns of human judgments."""
 
-    human: Annotated[Sequence[str], Field(description="Columns of human scores. [human, human_z or z]")] = ()
+    panel = "Texts"
+
+    human: Annotated[ColumnNames, Field(description="Columns of human scores. [human, human_z or z]")] = ()
 
 
 class ParseSettings(BaseSettings):
@@ -143,6 +126,8 @@ class Reported(Watched):
 
 class MetricSettings(EncoderSettings):
     """Metrics to compute, and where and within what limits their encoders run."""
+
+    panel = "Metrics"
 
     metrics: Annotated[
         Sequence[str], Field(description="Metrics to compute: NAME[:field=value,…]; see bsx metrics.")

@@ -16,6 +16,7 @@ from pydantic import Field
 from bsx.analysis.agreement.learning_curve import LearningCurve, Sample, learning_curve
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_code
+from bsx.data.long import COLUMN, ColumnNames
 from bsx.data.tables import Table
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
@@ -36,10 +37,10 @@ if TYPE_CHECKING:  # PyTorch comes with it
 class TrainingColumns(BaseSettings):
     """What tables of training data call things."""
 
-    candidate: Annotated[str, Field(description="Column of candidates.")] = "candidate"
-    reference: Annotated[str, Field(description="Column of references.")] = "reference"
+    candidate: Annotated[str, Field(description="Column of candidates."), COLUMN] = "candidate"
+    reference: Annotated[str, Field(description="Column of references."), COLUMN] = "reference"
     human: Annotated[
-        Sequence[str],
+        ColumnNames,
         Field(description="Columns of human scores; several are several judgments, whose mean is learned. [human]"),
     ] = ("human",)
     lang: Annotated[str | None, Field(description=LANG), Option(("-l",))] = None

@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Annotated, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
+from typing import Annotated, Any, ClassVar, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 from pydantic_core import ErrorDetails
@@ -41,6 +41,7 @@ class Option:
         folder: what is written is a folder.
         folded: one of the rarer settings that share an option, ``--encoder name=value,…``: the option's name.
         python: it exists in Python only, such as a function.
+        column: it names columns of the table, which a shell can offer.
         whole: of several values: each is given by itself, because one may hold a comma, as the name of a file.
     """
 
@@ -51,11 +52,18 @@ class Option:
     folder: bool = False
     folded: str | None = None
     python: bool = False
+    column: bool = False
     whole: bool = False
 
 
 class BaseSettings(BaseModel):
-    """A class of settings: fields with type, default, range and help; Python keywords and options are made of them."""
+    """A class of settings: fields with type, default, range and help; Python keywords and options are made of them.
+
+    Attributes:
+        panel: the heading, in the help of commands, of what the class itself declares.
+    """
+
+    panel: ClassVar[str | None] = None
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 

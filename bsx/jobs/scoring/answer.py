@@ -28,7 +28,7 @@ from bsx.data.cells import is_missing, spelled
 from bsx.data.corpus import Corpus, Segment
 from bsx.data.documents import document_of_segment, refuse_single
 from bsx.data.files import TableFile
-from bsx.data.long import USUAL, rows_by_system
+from bsx.data.long import USUAL, DocumentColumn, rows_by_system
 from bsx.data.output import ScoreTable, atomic_text, make_folder
 from bsx.data.run import as_one_run
 from bsx.data.tables import Table
@@ -39,7 +39,6 @@ from bsx.jobs.scoring.metrics import detected, wanted_sides
 from bsx.jobs.scoring.run import ScoredFiles, score_files
 from bsx.jobs.scoring.thresholds import published_curves
 from bsx.jobs.tables import (
-    DocumentColumn,
     HumanColumns,
     MetricSettings,
     Reported,

@@ -13,6 +13,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from bsx.data.corpus import Corpus
 from bsx.data.documents import DOCUMENTS
+from bsx.data.long import ColumnName
 from bsx.data.open import open_corpus, table_parts
 from bsx.data.spool import STDIN
 from bsx.errors import InputError
@@ -40,9 +41,9 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
         Option(argument=True),
     ] = None
     document: Annotated[
-        str | None, Field(description="Column that names the documents: scores by document, and context.")
+        ColumnName, Field(description="Column that names the documents: scores by document, and context.")
     ] = None
-    lang_column: Annotated[str | None, Field(description="Column that names each row's language, instead of lang.")] = (
+    lang_column: Annotated[ColumnName, Field(description="Column that names each row's language, instead of lang.")] = (
         None
     )
     _read: tuple[str, ...] = PrivateAttr(())
