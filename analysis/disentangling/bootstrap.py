@@ -148,7 +148,7 @@ def compare_coefficients(
         InputError: for cells that are not numbers, constant columns, collinear factors or too few rows.
     """
     if not factors:
-        raise InputError("factors: name at least one column")
+        raise InputError("factors: name at least one column", setting="factors")
     if "r2" in factors:
         raise InputError("a factor cannot be called r2 here: that name stands for the explained variance")
     names = [*factors, a, b]

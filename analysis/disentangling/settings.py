@@ -107,7 +107,7 @@ class DisentangleSettings(DrawSettings, Significance, RegressionSettings):
             except ValueError:
                 equals = ""
             if not (name.strip() and equals):
-                raise InputError(f"reliability: {text}: write FACTOR=NUMBER, such as sem=.7")
+                raise InputError(f"reliability: {text}: write FACTOR=NUMBER, such as sem=.7", setting="reliability")
         return shares
 
     @property
@@ -121,7 +121,9 @@ class DisentangleSettings(DrawSettings, Significance, RegressionSettings):
             name, equals, column = text.partition("=")
             factor = name.strip() if equals else factor
             if not factor:
-                raise InputError(f"repeat: {text}: write FACTOR=COLUMN,COLUMN,…, such as sem=sem1,sem2")
+                raise InputError(
+                    f"repeat: {text}: write FACTOR=COLUMN,COLUMN,…, such as sem=sem1,sem2", setting="repeat"
+                )
             columns.setdefault(factor, []).append((column if equals else name).strip())
         return columns
 
@@ -149,4 +151,4 @@ class DisentangleSettings(DrawSettings, Significance, RegressionSettings):
                     raise InputError(f"{setting}: {name!r} is none of the factors {', '.join(factors)}")
         for name in self.controls:
             if name in metrics or name in factors:
-                raise InputError(f"controls: {name!r} is a metric or factor already")
+                raise InputError(f"controls: {name!r} is a metric or factor already", setting="controls")

@@ -84,7 +84,7 @@ def clusters_of(cluster: ArrayLike | None, n: int, what: str = "segments") -> ND
         return None
     labels = np.asarray(cluster)
     if labels.shape != (n,):
-        raise InputError(f"cluster: expected one for each of {n} {what}, has shape {labels.shape}")
+        raise InputError(f"cluster: expected one for each of {n} {what}, has shape {labels.shape}", setting="cluster")
     codes = np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int64)
     if n:
         several_units(int(codes.max()) + 1, "cluster", what, "cluster")

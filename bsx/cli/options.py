@@ -85,6 +85,7 @@ def command(
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in parameters}
         run.often = often.split()  # type: ignore[attr-defined]
+        run.folded = {name: group for group, members in folded.items() for name in members}  # type: ignore[attr-defined]
         return run
 
     return decorate

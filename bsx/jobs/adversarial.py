@@ -101,7 +101,9 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
         if pairs.failed:
             asked["nan"] = "omit"
         if settings.document is not None and settings.document in pairs.scores:
-            raise InputError(f"document: the column {settings.document!r} is named twice", file=file)
+            raise InputError(
+                f"document: the column {settings.document!r} is named twice", file=file, setting="document"
+            )
         documents = _documents(file, settings, strict=file is first)
         clusters.append(_tied_rows(pairs.sides, pairs.notes, documents))
         result = detect_pairs(pairs.labels, pairs.scores, **asked, cluster=clusters[-1])

@@ -93,17 +93,17 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
         if save.endswith((".yaml", ".yml")):
             check_output(place)
     if save is None and (settings.members or (registry is not None and not settings.metrics)):
-        raise InputError("members and registry need save")
+        raise InputError("members and registry need save", setting="members")
     opened = Table(settings.table)
     if scores_out is not None:
         refuse_taken(opened.columns, [ENSEMBLE])
     columns = list(settings.columns) or ([] if settings.metrics else scored_columns(settings.table, opened.columns))
     there = ", ".join(opened.columns)
     if not columns and not settings.metrics:
-        raise InputError(f"columns names those of scores; it has {there}", file=opened.name)
+        raise InputError(f"columns names those of scores; it has {there}", file=opened.name, setting="columns")
     human = settings.human if settings.human is not None else opened.first(*HUMAN)
     if human is None:
-        raise InputError(f"human names the column of human scores; it has {there}", file=opened.name)
+        raise InputError(f"human names the column of human scores; it has {there}", file=opened.name, setting="human")
     group = settings.group
     system = settings.system if settings.system is not None else opened.first(SYSTEM)
     usual = opened.first(*SEGMENTS) if settings.segment is None else None
@@ -206,10 +206,12 @@ def new_place(name: str, registry: Path | None) -> Path:
     """
     file = Path(name) if name.endswith((".yaml", ".yml")) else None
     if not _NAME.match(name if file is None else file.stem):
-        raise InputError(f"save: {name}: a name has letters, digits, -, _ and +; a file ends in .yaml")
+        raise InputError(f"save: {name}: a name has letters, digits, -, _ and +; a file ends in .yaml", setting="save")
     place = place_of(name, registry)
     if place.exists():
-        raise InputError(f"save: {name}: {place} is there already: choose another name, or remove it first")
+        raise InputError(
+            f"save: {name}: {place} is there already: choose another name, or remove it first", setting="save"
+        )
     return place
 
 
@@ -253,7 +255,7 @@ def save_ensemble(
     ]
     twice = [item.metric for item in renamed if [other.metric for other in renamed].count(item.metric) > 1]
     if twice:
-        raise InputError(f"save: two members are the metric {twice[0]}; one column of it is enough")
+        raise InputError(f"save: two members are the metric {twice[0]}; one column of it is enough", setting="save")
     source = provenance("ensemble", files)
     fitted = EnsembleOrigin(
         rows=combined.result.fitted,
@@ -282,7 +284,9 @@ def _named(part: str, columns: Iterable[str]) -> tuple[str, str]:
     for column in columns:
         if part.startswith(f"{column}="):
             return column, part.removeprefix(f"{column}=")
-    raise InputError(f"members: {part}: write COLUMN=METRIC with one of the columns {', '.join(columns)}")
+    raise InputError(
+        f"members: {part}: write COLUMN=METRIC with one of the columns {', '.join(columns)}", setting="members"
+    )
 
 
 def _spec(member: Member, given: str | None, signature: str, catalog: Catalog) -> str:
@@ -298,13 +302,13 @@ def _spec(member: Member, given: str | None, signature: str, catalog: Catalog) -
         check_from_file(spec, "the file", catalog)
     except BsxError as error:
         hint = "" if given is not None else f"; say which metric the column holds with members {spec}=METRIC"
-        raise InputError(f"save: {str(error).removesuffix('.')}{hint}") from error
+        raise InputError(f"save: {str(error).removesuffix('.')}{hint}", setting="save") from error
     if name == "ensemble":
-        raise InputError(f"save: {spec} is an ensemble itself; name its members instead")
+        raise InputError(f"save: {spec} is an ensemble itself; name its members instead", setting="save")
     if entry.higher_is_better == member.lower:
         better = "higher" if entry.higher_is_better else "lower"
         wanted = "must not" if entry.higher_is_better else "must"
-        raise InputError(f"save: of {name}, {better} is better: lower {wanted} name {member.metric}")
+        raise InputError(f"save: of {name}, {better} is better: lower {wanted} name {member.metric}", setting="save")
     scored = dict(part.partition(":")[::2] for part in signature.split("|"))
     then = {"model": scored.get("model", "").rpartition("@")[0], "tokenize": scored.get("tokenize", "")}
     known = {

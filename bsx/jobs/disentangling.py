@@ -72,9 +72,15 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
     columns = list(settings.columns) or ([] if settings.metrics else scored_columns(opened.name, opened.columns))
     factors = list(settings.factor_columns) or factor_columns(opened.name, opened.columns)
     if not columns and not settings.metrics:
-        raise InputError(f"columns names those of scores; it has {', '.join(opened.columns)}", file=opened.name)
+        raise InputError(
+            f"columns names those of scores; it has {', '.join(opened.columns)}", file=opened.name, setting="columns"
+        )
     if not factors:
-        raise InputError(f"factor_columns names those of factors; it has {', '.join(opened.columns)}", file=opened.name)
+        raise InputError(
+            f"factor_columns names those of factors; it has {', '.join(opened.columns)}",
+            file=opened.name,
+            setting="factor_columns",
+        )
     lang = None if settings.lang in (None, "auto") else settings.lang
     lp = "lp" if lang and ("lp" in opened.columns or not settings.metrics) else None
     group, segment, document, repeats = settings.group, settings.segment, settings.document, settings.repeats
@@ -138,7 +144,9 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
     comparison, pair = None, settings.compare
     if pair:
         if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(columns):
-            raise InputError(f"compare: {','.join(pair)}: name two of the metrics {', '.join(columns)}, as A,B")
+            raise InputError(
+                f"compare: {','.join(pair)}: name two of the metrics {', '.join(columns)}, as A,B", setting="compare"
+            )
         how = part(settings, ComparisonSettings)
         if settings.resamples:
             how["resamples"] = settings.resamples

@@ -189,7 +189,7 @@ def _sides(settings: FactorRun, table: Table, one_language: bool) -> tuple[str, 
                 f"{name} names the column; it has {', '.join(table.columns)}", setting=name, file=table.name
             )
     if first == second:
-        raise InputError(f"{role} and candidate both name the column {first!r}")
+        raise InputError(f"{role} and candidate both name the column {first!r}", setting=role)
     return str(first), str(second)
 
 

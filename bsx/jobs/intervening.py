@@ -79,7 +79,7 @@ def intervene(settings: InterveneRun) -> Interventions:
     if candidate is None and (human is not None or by_candidate):
         raise InputError(f"{'base' if human is None else 'human'} needs candidates: name their column with candidate")
     if settings.meaning is not None and human is None:
-        raise InputError("meaning is in units of human scores: name their column with human")
+        raise InputError("meaning is in units of human scores: name their column with human", setting="meaning")
     opened = Table(settings.table)
     rows = list(opened.rows()) if save is not None else []
     if save is not None:

@@ -105,7 +105,7 @@ def find_parses(
     if how.parser is None:
         return None, None
     if lang is None:
-        raise InputError("parser needs to know the language: say lang")
+        raise InputError("parser needs to know the language: say lang", setting="parser")
     folder = None if how.parser_dir is None else Path(how.parser_dir)
     made = StanzaParser(lang, "parse", pretokenized=False, folder=folder, download=how.download)
     identity = made.identity

@@ -151,14 +151,19 @@ def read_tasks(
         if names.count(name) > 1:
             raise InputError(f"two files would both be the task {name!r}: rename one (a task is named up to the dot)")
     if test_data and len(tasks) > 1:
-        raise InputError(f"test_data is for the probes of one task, and there are {len(tasks)}: give one")
+        raise InputError(
+            f"test_data is for the probes of one task, and there are {len(tasks)}: give one", setting="test_data"
+        )
     if parallel and not test_data:
-        raise InputError("parallel is about further files: give test_data too")
+        raise InputError("parallel is about further files: give test_data too", setting="parallel")
     others: list[ProbingTask] = []
     for name in test_data:
         found = read(name)
         if len(found) > 1:
-            raise InputError(f"test_data is for the probes of one task, and there are {len(found)} labels: give one")
+            raise InputError(
+                f"test_data is for the probes of one task, and there are {len(found)} labels: give one",
+                setting="test_data",
+            )
         other = replace(found[0], name=Path(NamedFile(name).name).name)
         if any(other.name == known.name for known in others):
             raise InputError(f"two files to test on are called {other.name}: rename one")

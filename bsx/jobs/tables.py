@@ -153,7 +153,7 @@ def refuse_without_metrics(settings: MetricSettings, *useful: str) -> None:
     idle = {*MetricSettings.model_fields, *TextColumns.model_fields}.difference(useful)
     for name in [] if settings.metrics else set_fields(settings, *useful):
         if name in idle:
-            raise InputError(f"{name} has no effect without metrics: leave it out")
+            raise InputError(f"{name} has no effect without metrics: leave it out", setting=name)
 
 
 def find_columns(
@@ -214,7 +214,9 @@ def turned(table: Table, columns: Sequence[str], lower: Sequence[str]) -> tuple[
     """
     for name in lower:
         if name not in columns:
-            raise InputError(f"lower: {name!r} is none of the columns of scores ({', '.join(columns)})")
+            raise InputError(
+                f"lower: {name!r} is none of the columns of scores ({', '.join(columns)})", setting="lower"
+            )
     from bsx.data.sidecar import lower_by_sidecar
 
     known = [name for name in lower_by_sidecar(table.name) if name in columns and name not in lower]
@@ -384,7 +386,9 @@ def score_table(
             )
     if not result["candidate"]:
         there = ", ".join(table.columns)
-        raise InputError(f"candidate names the column of texts to score; it has {there}", file=table.name)
+        raise InputError(
+            f"candidate names the column of texts to score; it has {there}", file=table.name, setting="candidate"
+        )
     read = read_columns(table, [], texts=[name for names in result.values() for name in names])
     texts = {role: [str(cell) for cell in read[names[0]]] for role, names in result.items() if names}
     if rows is not None:

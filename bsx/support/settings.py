@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Annotated, Any, ClassVar, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
@@ -252,8 +253,11 @@ def build_config(settings: Mapping[str, object], kind: type[Config]) -> Config:
     except ValidationError as error:
         problems = error.errors()
         about = next((str(problem["loc"][0]) for problem in problems if problem["loc"]), None)
-        lines = dict.fromkeys(_explain(item, kind) for item in problems)
-        raise InputError("; ".join(lines), setting=about) from error
+        lines = "; ".join(dict.fromkeys(_explain(item, kind) for item in problems))
+        first = re.split(r"\W", lines, maxsplit=1)[
+            0
+        ]  # what a check of several settings finds begins with the wrong one
+        raise InputError(lines, setting=first if about is None and first in kind.model_fields else about) from error
 
 
 def read_spelled(kind: type[BaseModel], name: str, text: str) -> object:
@@ -348,4 +352,4 @@ def refuse_idle(given: Mapping[str, object], defaults: type | Mapping[str, objec
     for name in names or given:
         if given[name] != usual[name]:
             said = f"{name}=False" if given[name] is False else name
-            raise InputError(f"{said} has no effect {why}: leave it out")
+            raise InputError(f"{said} has no effect {why}: leave it out", setting=name)

@@ -288,7 +288,7 @@ def test_wrong_use_is_one_line(cli: Run, task: Path, treebank: Path, tiny_model:
     bad.write_text("a b\tX\nc d Y\n")
     fails("bad.txt: line 2 has 1 columns", bad, *model)
     fails("layers: ", task, *model, "--layers", "0,x")
-    fails("train_sizes: must be at least 2", task, *model, "--train-sizes", "1")
+    fails("train-sizes: must be at least 2", task, *model, "--train-sizes", "1")
     fails("layer: 9 is too deep", task, *model, "--layers", "9")
     fails("two files would both be the task 'first'", task, task, *model)
     fails("p.gif: the name must end in .png, .svg, .pdf", task, *model, "--plot", "p.gif")

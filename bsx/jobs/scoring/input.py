@@ -72,7 +72,7 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
             yield self
             return
         if self.table is not None or self.references or self.sources is not None:
-            raise InputError("test_set has the texts: leave out table, references and sources")
+            raise InputError("test_set has the texts: leave out table, references and sources", setting="test_set")
         from bsx.analysis.datasets.testsets import load_test_set
 
         table = load_test_set(self.test_set, self.data_dir)

@@ -137,7 +137,9 @@ def fit_mapping(
 def _check_links(links: Sequence[Links], texts: Sequence[tuple[str, str]]) -> None:
     """Refuse links that are not those of these texts."""
     if len(links) != len(texts):
-        raise InputError(f"links: there are {len(links)} lists of links, and {len(texts)} sentence pairs")
+        raise InputError(
+            f"links: there are {len(links)} lists of links, and {len(texts)} sentence pairs", setting="links"
+        )
     for number, (linked, pair) in enumerate(zip(links, texts, strict=True), start=1):
         sizes = [len(text.split()) for text in pair]
         for link in linked:
