@@ -37,7 +37,8 @@ class BsxError(Exception):
     Attributes:
         file: the file that it is about, if it is about one; the message begins with it.
         line: the line or row of that file, from 1.
-        setting: the setting that it is about, as Python and the command line call it.
+        setting: the setting that it is about, if it is about one; the message begins with that name.
+        door: what the setting is called where it was given, such as an option: the message then begins with this.
     """
 
     def __init__(
@@ -47,13 +48,17 @@ class BsxError(Exception):
         self.file = None if file is None else str(file)
         self.line = line
         self.setting = setting
+        self.door: str | None = None
 
     def __str__(self) -> str:
-        """Return where and what, with long values shortened."""
+        """Return where and what, by the name that the setting has at the door, with long values shortened."""
+        message = super().__str__()
+        if self.door is not None:
+            message = re.sub(rf"\A{self.setting}(?![\w=])", self.door, message)
         where = (
             "" if self.file is None else f"{self.file}: " if self.line is None else f"{self.file}: line {self.line}: "
         )
-        return shortened(f"{where}{super().__str__()}")
+        return shortened(f"{where}{message}")
 
 
 class InputError(BsxError):

@@ -16,9 +16,9 @@ from bsx.analysis.factors.parsers import StanzaParser
 from bsx.analysis.factors.parses import Parse, match_parses
 from bsx.analysis.factors.treebank import treebank_tokens
 from bsx.errors import InputError, ModelUnavailableError
-from bsx.support.checks import Array, choice
+from bsx.support.checks import Array, choice, within
 from bsx.support.optional import need
-from bsx.support.settings import in_range
+from bsx.support.settings import MOST_DRAWS
 
 Overlap = Callable[[str, str], float]
 SEED = 42
@@ -92,7 +92,6 @@ def clean_table6(text: str) -> str:
     return text
 
 
-@in_range
 def build_paws(
     pairs: Sequence[tuple[str, str, int]],
     *,
@@ -125,6 +124,8 @@ def build_paws(
         InputError: if no triple can be built.
     """
     choice("by", by, ("difference", "overlap"))
+    if keep is not None:
+        within("keep", keep, 1, MOST_DRAWS)
     overlap = overlap or lexical_overlap()
     paraphrases: dict[str, list[str]] = {}
     others: dict[str, list[tuple[str, int]]] = {}

@@ -28,7 +28,7 @@ from bsx.analysis.stats.results import Comparison
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 from bsx.support.result import Endless, Interval, Number, Result
-from bsx.support.settings import in_range, settled
+from bsx.support.settings import settled
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,6 @@ def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: P
     return PairsResult(tuple(results), rows, notes=notes)
 
 
-@in_range
 def easy_to_hard(
     easy: tuple[ArrayLike, Mapping[str, ArrayLike]],
     hard: tuple[ArrayLike, Mapping[str, ArrayLike]],

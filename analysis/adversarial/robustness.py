@@ -89,7 +89,8 @@ def perturbed_scores(
         )
         raise InputError(
             f"control_perturbation {settings.control_perturbation!r}: use one that keeps the meaning and has no "
-            f"strength: {fit}"
+            f"strength: {fit}",
+            setting="control_perturbation",
         )
     forms = settings.inflections
     given = {"source": sources is not None, "parse": parses is not None, "inflections": forms is not None}

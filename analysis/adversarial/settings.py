@@ -15,7 +15,7 @@ from bsx.analysis.perturbations.perturb import DEFAULT_CONTROL
 from bsx.analysis.stats.clusters import Correction
 from bsx.support.checks import NanPolicy
 from bsx.support.progress import Watch
-from bsx.support.settings import BaseSettings, Option
+from bsx.support.settings import DrawSettings, Interval, Option, Seeded
 
 _SETS = (
     "Number of the set of rows that each belongs to (n,), such as those that share a sentence (see "
@@ -24,18 +24,15 @@ _SETS = (
 Sets = Annotated[SkipValidation[ArrayLike | None], Field(description=_SETS), Option(python=True)]
 
 
-class Tested(BaseSettings):
+class Tested(Interval):
     """What tests of several metrics have in common."""
 
     correction: Annotated[Correction, Field(description="Correct the tests' p for their number.")] = "none"
-    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
 
 
-class Sampled(Tested):
+class Sampled(DrawSettings, Tested):
     """What tests on pairs and on triples have in common."""
 
-    resamples: Annotated[int, Field(ge=1, description="Resamples of bootstrap intervals.")] = 1000
-    seed: Annotated[int, Field(ge=0, description="Seed of resamples and folds.")] = 1
     nan: Annotated[NanPolicy, Field(description="Refuse missing scores, or leave such rows out for all metrics.")] = (
         "error"
     )
@@ -52,11 +49,13 @@ class TripleTests(Sampled):
 
     bins: Annotated[
         int,
-        Field(ge=0, description="Ranges of the gap in lexical overlap to split triples by; 0 for none."),
+        Field(ge=0, le=10_000, description="Ranges of the gap in lexical overlap to split triples by; 0 for none."),
         Option(python=True),
     ] = 4
     worst: Annotated[
-        int, Field(ge=0, description="How many of the smallest margins to show for each metric."), Option(python=True)
+        int,
+        Field(ge=0, le=10_000, description="How many of the smallest margins to show for each metric."),
+        Option(python=True),
     ] = 5
 
 
@@ -84,7 +83,7 @@ class ChallengeSettings(Tested):
     )
 
 
-class ChangeSettings(BaseSettings):
+class ChangeSettings(Seeded):
     """Which changes are made to texts."""
 
     perturbations: Annotated[
@@ -97,16 +96,14 @@ class ChangeSettings(BaseSettings):
     control_perturbation: Annotated[
         str, Field(description="Perturbation that keeps the meaning, to measure the others against.")
     ] = DEFAULT_CONTROL
-    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
 
 
-class FallSettings(Tested):
+class FallSettings(DrawSettings, Tested):
     """How falls of scores are measured."""
 
-    resamples: Annotated[int, Field(ge=1, description="Bootstrap resamples, and swaps of the tests.")] = 1000
     worst: Annotated[
         int,
-        Field(ge=0, description="Worst rows to keep for each metric, perturbation and strength (JSON)."),
+        Field(ge=0, le=10_000, description="Worst rows to keep for each metric, perturbation and strength (JSON)."),
         Option(python=True),
     ] = 3
 

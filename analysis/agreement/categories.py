@@ -27,7 +27,10 @@ def matching(patterns: Sequence[str], columns: Sequence[str], human: str) -> lis
         names = [name for name in columns if fnmatchcase(name, pattern)] if "*" in pattern else [pattern]
         if not names or names[0] not in columns:
             hint = did_you_mean(pattern, columns)
-            raise UnknownNameError(f"categories: there is no column {pattern!r}; there are {', '.join(columns)}.{hint}")
+            raise UnknownNameError(
+                f"categories: there is no column {pattern!r}; there are {', '.join(columns)}.{hint}",
+                setting="categories",
+            )
         results += [name for name in names if name not in (human, *results)]
     return results
 

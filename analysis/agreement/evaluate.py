@@ -60,11 +60,13 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     if settings.margin is not None and len(metrics) + len(sentinels) < 2:
         raise InputError("margin has no effect with one metric: name another to compare it with", setting="margin")
     if settings.level in ("darr", "hybrid") and (system is None or segment is None):
-        raise InputError(f"level {settings.level} compares systems on segments: name the columns system and segment")
+        raise InputError(
+            f"level {settings.level} compares systems on segments: name the columns system and segment", setting="level"
+        )
     if settings.level == "sys" and system is None:
-        raise InputError("level sys correlates systems: name the column system")
+        raise InputError("level sys correlates systems: name the column system", setting="level")
     if settings.grouping not in (None, "none") and (system is None or segment is None):
-        raise InputError(f"grouping {settings.grouping} needs the columns system and segment")
+        raise InputError(f"grouping {settings.grouping} needs the columns system and segment", setting="grouping")
     numbers = {name: number_column(name, columns[name]) for name in [*metrics, *controls, human]}
     n = len(numbers[human])
     if not n:
@@ -154,7 +156,9 @@ class _Names:
             if self.segment is None or self.system is not None or len(set(self.segment)) == len(self.segment):
                 return None, None
             if len(set(self.segment)) < 2:
-                raise InputError(f"segment: column {settings.segment!r} names one segment: at least 2 are needed")
+                raise InputError(
+                    f"segment: column {settings.segment!r} names one segment: at least 2 are needed", setting="segment"
+                )
             return cluster_codes(self.segment), None
         column = str(settings.document)
         refuse_single(self.document, column)
@@ -311,7 +315,7 @@ def _check_names(
     scored: Sequence[str],
 ) -> None:
     if isinstance(metrics, str):
-        raise InputError(f"metrics is a single text: give a list of columns, [{metrics!r}]")
+        raise InputError(f"metrics is a single text: give a list of columns, [{metrics!r}]", setting="metrics")
     if not metrics:
         raise InputError("name at least one column with scores of a metric")
     known = column_names(columns)
@@ -322,7 +326,7 @@ def _check_names(
             raise InputError(f"the column {name!r} is named twice")
     for name in lower:
         if name not in scored:
-            raise UnknownNameError(f"lower: {name!r} is none of the metrics {', '.join(scored)}")
+            raise UnknownNameError(f"lower: {name!r} is none of the metrics {', '.join(scored)}", setting="lower")
 
 
 def _refuse_missing(numbers: Mapping[str, Array]) -> None:

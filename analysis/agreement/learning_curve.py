@@ -140,13 +140,15 @@ def learning_curve(
 
 def _draws(judged: Array, sizes: Sequence[int], per_instance: Sequence[int], seeds: Sequence[int]) -> Iterable[Sample]:
     if not sizes or min(sizes) < 2 or not seeds or min(per_instance, default=-1) < 0:
-        raise InputError("sizes: 2 or more; judgments: 0 or more; at least one of each, and one seed")
+        raise InputError("sizes: 2 or more; judgments: 0 or more; at least one of each, and one seed", setting="sizes")
     counts = (~np.isnan(judged)).sum(axis=1)
     pool = np.flatnonzero(counts >= max(1, *per_instance, 1))
     if len(pool) < sizes[-1]:
         most = max(per_instance)
         enough = f" have {most} judgments" if most > 1 else ""
-        raise InputError(f"sizes: {sizes[-1]} instances are wanted, {len(pool)}{enough or ' are there'}")
+        raise InputError(
+            f"sizes: {sizes[-1]} instances are wanted, {len(pool)}{enough or ' are there'}", setting="sizes"
+        )
     return (
         _sample(judged, np.random.default_rng([seed, 0]).permutation(pool)[:size], each, seed)
         for each in per_instance

@@ -215,7 +215,7 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
     over = settings.sampled
     draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
     if over != "systems" and not rows.segments:
-        raise InputError(f"resample {over} needs scores of segments: name the column segment")
+        raise InputError(f"resample {over} needs scores of segments: name the column segment", setting="resample")
     heavy = heavy_tails(scores, human, settings)
     metrics = []
     for name, x in scores.items():
@@ -266,7 +266,8 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
         if rows.corpus or rows.every:
             raise InputError(
                 "test permutation cannot swap the segments of corpus scores, nor those that nobody judged: use "
-                "bootstrap, resample systems or system_score judged"
+                "bootstrap, resample systems or system_score judged",
+                setting="test",
             )
         return Agreement(metrics, test, tests_of_matrices(rows, metrics, "means", test, settings), about)
     return Agreement(metrics, test, tests_of_items(scores, human, test, settings), about)

@@ -23,7 +23,7 @@ from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.progress import Watch, told
 from bsx.support.result import Number, Result
-from bsx.support.settings import BaseSettings, settled
+from bsx.support.settings import Resampled, Significance, settled
 
 ProtocolStatistic = Literal["pairwise_accuracy", "pearson", "spa", "acc_eq"]
 
@@ -138,16 +138,13 @@ class ProtocolResult(Result):
     resamples: int = 1000
 
 
-class ProtocolSettings(BaseSettings):
+class ProtocolSettings(Resampled, Significance):
     """How the metrics of a table are tested."""
 
     test: Annotated[
         Test | None,
         Field(description="perm-both, the protocol's own permutation tests, or none: ranks are then places."),
     ] = None
-    alpha: Annotated[float, Field(gt=0, lt=1, description="Level of significance of the clusters.")] = 0.05
-    resamples: Annotated[int, Field(ge=1, description="Permutations of each test.")] = 1000
-    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
 
     @property
     def tested(self) -> bool:

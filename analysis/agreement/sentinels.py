@@ -36,12 +36,14 @@ def meant(sentinels: Sequence[str], known: Sequence[str]) -> list[str]:
         UnknownNameError: for a pattern that no column matches.
     """
     if isinstance(sentinels, str):
-        raise InputError(f"sentinels is a single text: give a list, [{sentinels!r}]")
+        raise InputError(f"sentinels is a single text: give a list, [{sentinels!r}]", setting="sentinels")
     results: list[str] = []
     for name in sentinels:
         names = [column for column in known if fnmatchcase(column, name)] if "*" in name else [name]
         if not names:
-            raise UnknownNameError(f"sentinels: no column matches {name!r}; there are {', '.join(known)}")
+            raise UnknownNameError(
+                f"sentinels: no column matches {name!r}; there are {', '.join(known)}", setting="sentinels"
+            )
         results += [one for one in names if "*" not in name or one not in (*sentinels, *results)]
     return results
 
@@ -54,17 +56,20 @@ def columns_of(sentinels: Sequence[str], known: Sequence[str], metrics: Sequence
         InputError: for one named twice, or that is among the metrics.
     """
     if isinstance(sentinels, str):
-        raise InputError(f"sentinels is a single text: give a list, [{sentinels!r}]")
+        raise InputError(f"sentinels is a single text: give a list, [{sentinels!r}]", setting="sentinels")
     for name in sentinels:
         if name in metrics:
-            raise InputError(f"sentinels: {name!r} is among the metrics already: it is one or the other")
+            raise InputError(
+                f"sentinels: {name!r} is among the metrics already: it is one or the other", setting="sentinels"
+            )
         if list(sentinels).count(name) > 1:
-            raise InputError(f"sentinels: {name!r} is named twice")
+            raise InputError(f"sentinels: {name!r} is named twice", setting="sentinels")
         if name not in known and name not in MADE:
             hint = did_you_mean(name, [*known, *MADE])
             raise UnknownNameError(
                 f"sentinels: {name!r} is neither a column nor one of {', '.join(MADE)}, which are made here: score "
-                f"it with the metrics, or name a column.{hint}"
+                f"it with the metrics, or name a column.{hint}",
+                setting="sentinels",
             )
     return [name for name in sentinels if name in known]
 

@@ -11,7 +11,8 @@ from pydantic import Field, model_validator
 from bsx.analysis.agreement.rows import CorpusScores
 from bsx.analysis.stats.resample import Sampled
 from bsx.analysis.stats.systems.paired import Aggregate
-from bsx.support.settings import BaseSettings, Option, enough_draws
+from bsx.data.long import COLUMN, ColumnName, ColumnNames, DocumentColumn, LowerScores, RowColumns
+from bsx.support.settings import MOST_DRAWS, DrawSettings, Interval, Option, Seeded, Significance
 
 Test = Literal["williams", "bootstrap", "permutation", "perm-both", "none"]
 Statistic = Literal["pearson", "spearman", "kendall", "kendall_c", "acc_eq"]
@@ -44,19 +45,10 @@ def averaged(level: str, statistic: str) -> tuple[str, ...]:
     return (*more, *_AVERAGED[level])
 
 
-class MetaColumns(BaseSettings):
+class MetaColumns(RowColumns, DocumentColumn, LowerScores):
     """What the columns of a table hold, beside scores of metrics and human scores."""
 
-    group: Annotated[str | None, Field(description="Column whose values are analysed apart and averaged.")] = None
-    system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
-    segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
-    document: Annotated[
-        str | None,
-        Field(description="Column of documents, which are drawn whole. [document, doc or doc_id, if there]"),
-    ] = None
-    lower: Annotated[
-        Sequence[str], Field(description="Metrics of which lower is better: their scores are multiplied by -1.")
-    ] = ()
+    group: Annotated[ColumnName, Field(description="Column whose values are analysed apart and averaged.")] = None
     sentinels: Annotated[
         Sequence[str],
         Field(
@@ -82,7 +74,7 @@ class MetaColumns(BaseSettings):
     ] = None
 
 
-class MetaSettings(MetaColumns):
+class MetaSettings(DrawSettings, Significance, MetaColumns):
     """How agreement with human judgments is measured and tested."""
 
     level: Annotated[
@@ -124,10 +116,13 @@ class MetaSettings(MetaColumns):
             description="The p that makes winners: two-sided, or one-sided in the direction observed, as WMT's tables."
         ),
     ] = "two-sided"
-    alpha: Annotated[float, Field(gt=0, lt=1, description="Level of significance of the clusters.")] = 0.05
     margin: Annotated[
         float | None,
-        Field(gt=0, description="Largest difference of two metrics' figures that does not matter: test equivalence."),
+        Field(
+            gt=0,
+            le=1e12,
+            description="Largest difference of two metrics' figures that does not matter: test equivalence.",
+        ),
     ] = None
     group_sources: Annotated[
         Literal["independent", "shared"],
@@ -145,7 +140,11 @@ class MetaSettings(MetaColumns):
     ] = None
     human_ties: Annotated[
         float,
-        Field(ge=0, description="acc_eq: largest difference of human scores that is a tie, in addition to rounding."),
+        Field(
+            ge=0,
+            le=1e12,
+            description="acc_eq: largest difference of human scores that is a tie, in addition to rounding.",
+        ),
     ] = 0.0
     system_score: Annotated[
         Literal["all", "judged"],
@@ -158,7 +157,7 @@ class MetaSettings(MetaColumns):
         Literal["discordant", "drop", "half"], Field(description="DARR: what a tie of the metric counts as.")
     ] = "discordant"
     threshold: Annotated[
-        float, Field(gt=0, description="DARR: smallest difference of human scores that is a preference.")
+        float, Field(gt=0, le=1e12, description="DARR: smallest difference of human scores that is a preference.")
     ] = 25.0
     unit: Annotated[Literal["segment", "judgment"], Field(description="DARR: what the bootstrap resamples.")] = (
         "segment"
@@ -167,15 +166,12 @@ class MetaSettings(MetaColumns):
         Literal["permutation", "wmt", "normal"],
         Field(description="System level: p-values of soft pairwise accuracy; wmt repeats mt-metrics-eval's draws."),
     ] = "permutation"
-    hybrids: Annotated[int, Field(ge=4, description="Hybrid systems to draw.")] = 10_000
-    sample: Annotated[int, Field(ge=1, description="Hybrid systems to choose the best from.")] = 100
+    hybrids: Annotated[int, Field(ge=4, le=MOST_DRAWS, description="Hybrid systems to draw.")] = 10_000
+    sample: Annotated[int, Field(ge=1, le=MOST_DRAWS, description="Hybrid systems to choose the best from.")] = 100
     absolute: Annotated[bool, Field(description="Report and compare |r|; signs are kept otherwise.")] = False
     nan: Annotated[
         Literal["error", "omit"], Field(description="Missing values: an error, or leave the row out for all metrics.")
     ] = "error"
-    resamples: Annotated[int, Field(ge=1, description="Bootstrap resamples or permutations.")] = 1000
-    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
-    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
 
     @model_validator(mode="after")
     def _consistent(self) -> MetaSettings:
@@ -282,25 +278,22 @@ class MetaSettings(MetaColumns):
         return "permutation" if heavy else "williams"
 
 
-class RaterSettings(BaseSettings):
+class RaterSettings(DrawSettings):
     """How the agreement of raters is measured."""
 
-    human: Annotated[str, Field(description="Column of scores; rows without one are left out.")] = "human"
-    judge: Annotated[str, Field(description="Column that names the rater.")] = "judge"
-    items: Annotated[Sequence[str], Field(description="Columns that together name what was rated.")] = (
+    human: Annotated[str, Field(description="Column of scores; rows without one are left out."), COLUMN] = "human"
+    judge: Annotated[str, Field(description="Column that names the rater."), COLUMN] = "judge"
+    items: Annotated[ColumnNames, Field(description="Columns that together name what was rated.")] = (
         "system",
         "segment",
     )
-    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
-    resamples: Annotated[int, Field(ge=1, description="Bootstrap resamples of items.")] = 1000
-    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
 
 
 FEW = 50
 """Segments or documents below which systems are compared by randomisation, which holds its level with any number."""
 
 
-class CompareSettings(BaseSettings):
+class CompareSettings(Seeded, Interval, Significance):
     """How systems are compared."""
 
     test: Annotated[
@@ -312,27 +305,25 @@ class CompareSettings(BaseSettings):
     ] = None
     resamples: Annotated[
         int | None,
-        Field(ge=10, description="Resamples; 1000 for the bootstrap, 10000 for randomisation, more for many pairs."),
+        Field(
+            ge=10,
+            le=MOST_DRAWS,
+            description="Resamples; 1000 for the bootstrap, 10000 for randomisation, more for many pairs.",
+        ),
     ] = None
     correction: Annotated[
         Literal["none", "holm", "bh"],
         Field(description="Correction of p-values for the number of differences tested under a metric."),
     ] = "holm"
-    alpha: Annotated[float, Field(gt=0, lt=1, description="Level of significance.")] = 0.05
     margin: Annotated[
         float | None,
-        Field(gt=0, description="Largest difference of scores that does not matter: test equivalence too (TOST)."),
+        Field(
+            gt=0, le=1e12, description="Largest difference of scores that does not matter: test equivalence too (TOST)."
+        ),
     ] = None
     all_pairs: Annotated[
         bool, Field(description="Compare every system with every other, instead of all with the first.")
     ] = False
-    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
-    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
-
-    @model_validator(mode="after")
-    def _tails(self) -> CompareSettings:
-        enough_draws(self.resamples or 1000, self.confidence)
-        return self
 
     def test_for(self, units: int) -> Literal["bootstrap", "randomise"]:
         """Return the test of so many segments or documents."""

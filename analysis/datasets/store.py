@@ -91,10 +91,14 @@ def load_data(name: str, settings: LoaderSettings) -> JudgedTable:
     given = set_fields(settings, "loader", "data_dir")
     if settings.loader is not None:
         if settings.data_dir is not None:
-            raise InputError("data_dir has no effect with loader, which reads the file or folder that is named")
+            raise InputError(
+                "data_dir has no effect with loader, which reads the file or folder that is named", setting="data_dir"
+            )
         if settings.loader not in LOADERS:
             hint = did_you_mean(settings.loader, LOADERS)
-            raise UnknownNameError(f"loader: there is no {settings.loader!r}; there are {', '.join(LOADERS)}.{hint}")
+            raise UnknownNameError(
+                f"loader: there is no {settings.loader!r}; there are {', '.join(LOADERS)}.{hint}", setting="loader"
+            )
         loader = LOADERS[settings.loader]
         _check_settings(name, loader, given)
         return loader(Path(name), **given)

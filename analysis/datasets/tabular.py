@@ -56,7 +56,7 @@ def load_table(
     unknown = [tidy for tidy in renamed if tidy not in COLUMNS or tidy in ("dataset", "reference")]
     if unknown:
         kept = [tidy for tidy in COLUMNS if tidy not in ("dataset", "reference")]
-        raise UnknownNameError(f"columns: {unknown[0]!r} is not one of {', '.join(kept)}")
+        raise UnknownNameError(f"columns: {unknown[0]!r} is not one of {', '.join(kept)}", setting="columns")
     several = list(references) if references is not None else reference_columns(table.columns)
     table.require(*renamed.values(), *several, *metrics, *numbers)
     # "dataset" is a column of tables that were written by JudgedTable.save; this table has its own name.

@@ -56,7 +56,7 @@ def knots_of(name: str, values: Array) -> tuple[float, ...]:
     """
     result = np.unique(np.quantile(values, QUANTILES))
     if len(result) < 3 or len(np.unique(values)) < len(QUANTILES):
-        raise InputError(f"spline: {name!r} takes too few different values to bend")
+        raise InputError(f"spline: {name!r} takes too few different values to bend", setting="spline")
     return tuple(float(value) for value in result)
 
 
@@ -82,7 +82,7 @@ def find_bends(
     spline, seed = settings.spline, settings.seed
     for name in spline:
         if name not in factors:
-            raise InputError(f"spline: {name!r} is none of the factors {', '.join(factors)}")
+            raise InputError(f"spline: {name!r} is none of the factors {', '.join(factors)}", setting="spline")
     z = {name: standardise(name, columns[name]) for name in (*metrics, *factors)}
     knots = {name: knots_of(name, columns[name]) for name in spline}
     extra = {name: _basis(columns[name], knots[name]) for name in spline}

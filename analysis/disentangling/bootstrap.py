@@ -17,7 +17,7 @@ from bsx.analysis.stats.results import Comparison
 from bsx.data.columns import TableLike, numeric_columns, standardised
 from bsx.errors import InputError
 from bsx.support.checks import Array
-from bsx.support.settings import in_range, settled
+from bsx.support.settings import settled
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,6 @@ class Draws:
     defined: NDArray[np.bool_]
 
 
-@in_range
 def bootstrap_regressions(
     x: Array, y: Array, *, resamples: int, seed: Seed, clusters: Sequence[str] | None = None
 ) -> Draws:
@@ -149,7 +148,7 @@ def compare_coefficients(
         InputError: for cells that are not numbers, constant columns, collinear factors or too few rows.
     """
     if not factors:
-        raise InputError("factors: name at least one column")
+        raise InputError("factors: name at least one column", setting="factors")
     if "r2" in factors:
         raise InputError("a factor cannot be called r2 here: that name stands for the explained variance")
     names = [*factors, a, b]

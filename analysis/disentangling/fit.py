@@ -142,7 +142,8 @@ def disentangle(
         if float(found.r2.max()) > 1:
             raise InputError(
                 f"reliability {of}: too low to be true: without that noise the factors would explain "
-                f"{100 * found.r2.max():.0f} % of {metrics[int(found.r2.argmax())]}"
+                f"{100 * found.r2.max():.0f} % of {metrics[int(found.r2.argmax())]}",
+                setting="reliability",
             )
         what = f"method of moments, reliability of {of}; per sd of the noise-free factor"
         figures = (found.coef, found.se, reference(own_errors), settings)

@@ -63,7 +63,9 @@ def with_lengths(table: TableLike, controls: Sequence[str]) -> tuple[TableLike, 
     computed = lengths(table)
     if not computed:
         pairs = " or ".join(f"{a} and {b}" for a, b in PAIRS)
-        raise InputError(f"controls: length: there is neither a column 'length' nor a pair of texts ({pairs})")
+        raise InputError(
+            f"controls: length: there is neither a column 'length' nor a pair of texts ({pairs})", setting="controls"
+        )
     wanted = [name for control in controls for name in (LENGTHS if control == "length" else (control,))]
     return {**{name: table[name] for name in present}, **computed}, wanted
 

@@ -44,14 +44,15 @@ def with_repeats(table: TableLike, repeat: Mapping[str, Sequence[str]]) -> Table
     results = {name: table[name] for name in column_names(table)}
     for factor, names in repeat.items():
         if len(set(names)) < 2:
-            raise InputError(f"repeat: {factor}: name at least two columns that measure {factor}")
+            raise InputError(f"repeat: {factor}: name at least two columns that measure {factor}", setting="repeat")
         unknown = [name for name in names if name not in results]
         if unknown:
-            raise InputError(f"repeat: {factor}: there is no column {unknown[0]!r}")
+            raise InputError(f"repeat: {factor}: there is no column {unknown[0]!r}", setting="repeat")
         if factor in results and factor not in names:
             raise InputError(
                 f"repeat: {factor}: there is a column {factor!r} already, which is none of {', '.join(names)}; give "
-                "the mean of these a name of its own"
+                "the mean of these a name of its own",
+                setting="repeat",
             )
     for factor, names in repeat.items():
         columns = [number_column(name, table[name]) for name in names]
@@ -59,7 +60,8 @@ def with_repeats(table: TableLike, repeat: Mapping[str, Sequence[str]]) -> Table
             there = column[~np.isnan(column)]
             if len(there) and np.ptp(there) == 0:
                 raise InputError(
-                    f"repeat: {factor}: column {name!r} has the value {there[0]:g} in every row: leave it out"
+                    f"repeat: {factor}: column {name!r} has the value {there[0]:g} in every row: leave it out",
+                    setting="repeat",
                 )
         with np.errstate(invalid="ignore", divide="ignore"):
             results[factor] = np.mean([(c - np.nanmean(c)) / np.nanstd(c) for c in columns], axis=0)
@@ -81,7 +83,8 @@ def cronbach(factor: str, columns: Mapping[str, Array]) -> ReliabilityEstimate:
     if mean <= 0:
         raise InputError(
             f"repeat: {factor}: the columns {', '.join(columns)} do not measure the same thing: they correlate "
-            f"{mean:.2f} on average"
+            f"{mean:.2f} on average",
+            setting="repeat",
         )
     value = k * mean / (1 + (k - 1) * mean)
     # Each row's influence on the correlation of two standardised columns.
@@ -97,7 +100,9 @@ def stated(factor: str, value: float, rows: int) -> ReliabilityEstimate:
         InputError: unless it is above 0 and at most 1.
     """
     if not 0 < value <= 1:
-        raise InputError(f"reliability: {factor}={value:g}: a reliability is above 0 and at most 1")
+        raise InputError(
+            f"reliability: {factor}={value:g}: a reliability is above 0 and at most 1", setting="reliability"
+        )
     return ReliabilityEstimate(factor, value, "as stated", np.zeros(rows))
 
 

@@ -7,8 +7,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from bsx.data.long import COLUMN, ColumnName, ColumnNames
 from bsx.errors import InputError
-from bsx.support.settings import BaseSettings, Option
+from bsx.support.settings import MOST_DRAWS, Alpha, BaseSettings, DrawSettings, Option, Resamples, Significance
 
 ErrorChoice = Literal["auto", "classic", "hc3", "cluster"]
 
@@ -21,7 +22,7 @@ class ErrorSettings(BaseSettings):
         Field(description="Kind of standard errors; auto: cluster where rows share a segment or a text, else hc3."),
     ] = "auto"
     cluster: Annotated[
-        str | None,
+        ColumnName,
         Field(description="Column of clusters for the standard errors; the bootstrap then draws whole clusters."),
     ] = None
     nan: Annotated[
@@ -41,46 +42,49 @@ class RegressionSettings(ErrorSettings):
     intercept: Annotated[bool, Field(description="Fit an intercept.")] = False
 
 
-class ComparisonSettings(ErrorSettings):
+class ComparisonSettings(DrawSettings, ErrorSettings):
     """How two metrics' coefficients are compared."""
 
-    resamples: Annotated[int, Field(ge=1, description="Bootstrap resamples.")] = 2000
-    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
-    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
+    resamples: Resamples = 2000
     margin: Annotated[
         float | None,
-        Field(gt=0, description="Largest difference of coefficients that does not matter: test equivalence too."),
+        Field(
+            gt=0, le=1e12, description="Largest difference of coefficients that does not matter: test equivalence too."
+        ),
     ] = None
 
 
-class DisentangleSettings(RegressionSettings):
+class DisentangleSettings(DrawSettings, Significance, RegressionSettings):
     """How metrics are regressed on factors, and what else is asked."""
 
-    group: Annotated[str | None, Field(description="Column of groups to fit one by one and compare.")] = None
-    resamples: Annotated[int, Field(ge=0, description="Resamples for bootstrap intervals; 0 for none.")] = 0
-    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
-    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
+    group: Annotated[ColumnName, Field(description="Column of groups to fit one by one and compare.")] = None
+    resamples: Annotated[
+        int, Field(ge=0, le=MOST_DRAWS, description="Resamples for bootstrap intervals; 0 for none.")
+    ] = 0
     correction: Annotated[
         Literal["none", "holm", "bh"],
         Field(description="Correct p for the number of coefficients in a table, metrics x factors."),
     ] = "none"
-    alpha: Annotated[
-        float, Field(gt=0, lt=1, description="p below which a coefficient is significant."), Option(python=True)
-    ] = 0.05
+    alpha: Annotated[Alpha, Option(python=True)] = 0.05
     margin: Annotated[
         float | None,
-        Field(gt=0, description="Largest standardised coefficient that does not matter: test equivalence with 0 too."),
+        Field(
+            gt=0,
+            le=1e12,
+            description="Largest standardised coefficient that does not matter: test equivalence with 0 too.",
+        ),
     ] = None
     reliability: Annotated[
         Mapping[str, float] | Sequence[str],
         Field(description="Share of a factor's variance that is not noise, sem=.7,…: correct for the rest."),
     ] = ()
     repeat: Annotated[
-        Mapping[str, Sequence[str]] | Sequence[str],
+        Mapping[str, Sequence[str]] | ColumnNames,
         Field(description="Columns that measure one factor, sem=sem1,sem2,…: reliability from them."),
+        COLUMN,
     ] = ()
     controls: Annotated[
-        Sequence[str], Field(description="Columns to hold constant; length is counted in the texts.")
+        ColumnNames, Field(description="Columns to hold constant; length is counted in the texts.")
     ] = ()
     within: Annotated[
         Sequence[str],
@@ -103,7 +107,7 @@ class DisentangleSettings(RegressionSettings):
             except ValueError:
                 equals = ""
             if not (name.strip() and equals):
-                raise InputError(f"reliability: {text}: write FACTOR=NUMBER, such as sem=.7")
+                raise InputError(f"reliability: {text}: write FACTOR=NUMBER, such as sem=.7", setting="reliability")
         return shares
 
     @property
@@ -117,7 +121,9 @@ class DisentangleSettings(RegressionSettings):
             name, equals, column = text.partition("=")
             factor = name.strip() if equals else factor
             if not factor:
-                raise InputError(f"repeat: {text}: write FACTOR=COLUMN,COLUMN,…, such as sem=sem1,sem2")
+                raise InputError(
+                    f"repeat: {text}: write FACTOR=COLUMN,COLUMN,…, such as sem=sem1,sem2", setting="repeat"
+                )
             columns.setdefault(factor, []).append((column if equals else name).strip())
         return columns
 
@@ -145,4 +151,4 @@ class DisentangleSettings(RegressionSettings):
                     raise InputError(f"{setting}: {name!r} is none of the factors {', '.join(factors)}")
         for name in self.controls:
             if name in metrics or name in factors:
-                raise InputError(f"controls: {name!r} is a metric or factor already")
+                raise InputError(f"controls: {name!r} is a metric or factor already", setting="controls")

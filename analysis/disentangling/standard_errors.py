@@ -180,7 +180,9 @@ def choose_errors(
     sampled = "row" if not sharing else "document" if document in binding else "segment"
     fixed = (CROSSED,) if systems else ()
     if se == "cluster" and not sharing and many < FEWEST_CROSSED:
-        raise InputError("se cluster needs a column of clusters, named by cluster: no rows share a segment or a text")
+        raise InputError(
+            "se cluster needs a column of clusters, named by cluster: no rows share a segment or a text", setting="se"
+        )
     if se == "classic" or se == "hc3":
         return Errors(se, None, of, "", held=fixed)
     if many >= FEWEST_CROSSED and (se == "cluster" or min(len(sizes), many) > factors):

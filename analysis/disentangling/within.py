@@ -119,23 +119,28 @@ def inside(factors: Sequence[str], x: Array, y: Array, levels: Mapping[str, Labe
     for name, of in zip(levels, codes, strict=True):
         many, n = int(of.max()) + 1, len(of)
         if many < 2:
-            raise InputError(f"within: {name} has one level in all {n:,} rows: there is nothing to tell apart")
+            raise InputError(
+                f"within: {name} has one level in all {n:,} rows: there is nothing to tell apart", setting="within"
+            )
         if many == n:
-            raise InputError(f"within: {name}: {n:,} levels in {n:,} rows; an intercept needs several rows a level")
+            raise InputError(
+                f"within: {name}: {n:,} levels in {n:,} rows; an intercept needs several rows a level", setting="within"
+            )
     rows = rows_within(codes)
     if not len(rows):
-        raise InputError(f"within: {named}: no row shares its level with another: nothing is within")
+        raise InputError(f"within: {named}: no row shares its level with another: nothing is within", setting="within")
     kept = tuple(np.unique(of[rows], return_inverse=True)[1].astype(np.int64) for of in codes)
     p = x.shape[1]
     left = absorb(np.column_stack([x[rows], y[rows]]), kept)
     varies = [j for j in range(p) if left[:, j].std() > 1e-8]
     if not varies:
-        raise InputError(f"within: {named}: no factor varies within one {' and '.join(levels)}")
+        raise InputError(f"within: {named}: no factor varies within one {' and '.join(levels)}", setting="within")
     found = Inside(rows, kept, left[:, :p], left[:, p:], varies, absorbed(kept))
     if found.df < 1:
         raise InputError(
             f"within: {named}: {len(rows):,} rows are too few for {found.intercepts:,} intercepts and {len(varies)} "
-            "coefficients"
+            "coefficients",
+            setting="within",
         )
     refuse_collinear([f"{factors[j]} within {named}" for j in varies], found.x[:, varies])
     return found
@@ -173,7 +178,9 @@ def within(
     own = found.errors(errors)
     if errors.kind == "hc3" and len(levels) > 1:
         if not errors.why:
-            raise InputError(f"within: {','.join(levels)}: two columns need se cluster or classic, not hc3")
+            raise InputError(
+                f"within: {','.join(levels)}: two columns need se cluster or classic, not hc3", setting="within"
+            )
         name = max(levels, key=lambda column: len(set(levels[column])))
         own = Errors("cluster", [levels[name][i] for i in found.rows], own.units, f"those of {name}")
     coef, se = (np.full((len(metrics), len(factors)), np.nan) for _ in range(2))

@@ -201,7 +201,7 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
 
 def _names(metrics: Sequence[str], human: str, lower: Sequence[str]) -> list[str]:
     if isinstance(metrics, str):
-        raise InputError(f"metrics: {metrics!r}: give a list of columns")
+        raise InputError(f"metrics: {metrics!r}: give a list of columns", setting="metrics")
     names = list(metrics)
     if len(names) < 2:
         raise InputError("an ensemble needs at least two metrics")
@@ -210,7 +210,7 @@ def _names(metrics: Sequence[str], human: str, lower: Sequence[str]) -> list[str
         raise InputError(f"column {repeated[0]!r} is named twice among metrics and human scores")
     unknown = [name for name in lower if name not in names]
     if unknown:
-        raise InputError(f"lower: {unknown[0]!r} is not one of the metrics {', '.join(names)}")
+        raise InputError(f"lower: {unknown[0]!r} is not one of the metrics {', '.join(names)}", setting="lower")
     return names
 
 

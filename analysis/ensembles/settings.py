@@ -8,13 +8,14 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from bsx.catalog.combination import LEARNED
-from bsx.support.settings import BaseSettings, Option
+from bsx.data.long import ColumnName, LowerScores
+from bsx.support.settings import DrawSettings, Option
 from bsx.support.untyped import Untyped
 
 How = Literal["mean", "z", "rank", "weights", "ridge"]
 
 
-class EnsembleSettings(BaseSettings):
+class EnsembleSettings(DrawSettings):
     """How metrics are combined, tested and compared with their best member."""
 
     how: Annotated[
@@ -24,7 +25,7 @@ class EnsembleSettings(BaseSettings):
             "(weights: non-negative least squares; ridge)."
         ),
     ] = "z"
-    folds: Annotated[int, Field(ge=2, description="Folds of segments.")] = 10
+    folds: Annotated[int, Field(ge=2, le=10_000, description="Folds of segments.")] = 10
     best: Annotated[
         Literal["sample", "training"],
         Field(
@@ -35,9 +36,6 @@ class EnsembleSettings(BaseSettings):
     nan: Annotated[
         Literal["error", "omit"], Field(description="Missing values: an error, or leave the row out for all metrics.")
     ] = "error"
-    resamples: Annotated[int, Field(ge=1, description="Bootstrap resamples.")] = 1000
-    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
-    seed: Annotated[int, Field(ge=0, description="Of folds and resamples.")] = 1
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -46,19 +44,19 @@ class EnsembleSettings(BaseSettings):
         return self
 
 
-class EnsembleColumns(BaseSettings):
+class EnsembleColumns(LowerScores):
     """What further columns of a table of scores are."""
 
     group: Annotated[
-        str | None,
+        ColumnName,
         Field(description="Column of groups, such as language pairs: gains are measured in each and averaged."),
     ] = None
     segment: Annotated[
-        str | None,
+        ColumnName,
         Field(description="Column of segments; rows of one stay together, in folds and in resamples."),
     ] = None
     document: Annotated[
-        str | None,
+        ColumnName,
         Field(description="Column of documents; rows of one stay together, in folds and in resamples."),
     ] = None
     texts: Annotated[
@@ -66,9 +64,6 @@ class EnsembleColumns(BaseSettings):
         Field(description="Columns of texts; equal ones stay together too. [source, reference, candidate, …]"),
         Option(python=True),
     ] = None
-    lower: Annotated[
-        Sequence[str], Field(description="Metrics of which lower is better: their scores are multiplied by -1.")
-    ] = ()
 
 
 class EnsembleData(EnsembleSettings, EnsembleColumns):

@@ -15,11 +15,12 @@ from typing_extensions import TypeVar
 
 from bsx.catalog.entries.metrics import FactorEntry
 from bsx.data.columns import number_column
+from bsx.data.long import ColumnName
 from bsx.errors import InputError
 from bsx.support.memory import DEFAULT_SHARE, PER_BYTE, free_memory, refuse_beyond, text_size
 from bsx.support.progress import Watch, told
 from bsx.support.result import Shown
-from bsx.support.settings import BaseSettings, Option
+from bsx.support.settings import BaseSettings, Option, Seed
 
 _SHORT = 1_024  # characters of sentences that fit in any budget
 Values = NDArray[np.float64]
@@ -100,15 +101,15 @@ class SentencePairs:
 class Resources(BaseSettings):
     """What factors may read beside the sentences, and where they may keep what is costly to compute."""
 
-    human: Annotated[str | None, Field(description="Column of human judgments, for sem.")] = None
+    human: Annotated[ColumnName, Field(description="Column of human judgments, for sem.")] = None
     translation: Annotated[
-        str | None,
+        ColumnName,
         Field(description="Column of translations of the sources into the candidates' language, for lex."),
     ] = None
     dictionary: Annotated[
         Path | None, Field(description="File with word TAB translation on each line, for lex instead.")
     ] = None
-    parallel_scores: Annotated[str | None, Field(description="Column of scores of parallel text, for clb.")] = None
+    parallel_scores: Annotated[ColumnName, Field(description="Column of scores of parallel text, for clb.")] = None
     parses1: Annotated[Path | None, Field(description="CoNLL-U file with parses of the references, or sources.")] = None
     parses2: Annotated[Path | None, Field(description="The same of the candidates.")] = None
     parser_dir: Annotated[Path | None, Field(description="Stanza's models, where no parses are given.")] = None
@@ -117,7 +118,7 @@ class Resources(BaseSettings):
     train_vectors: Annotated[bool, Field(description="Train them on these sentences.")] = False
     lexicon: Annotated[Path | None, Field(description="Morphological lexicon; built from tags otherwise.")] = None
     cache: Annotated[Path | None, Field(description="Folder to keep parses and vectors in; go on from there.")] = None
-    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 42
+    seed: Seed = 42
     progress: Annotated[
         Watch,
         BeforeValidator(told),

@@ -78,8 +78,10 @@ class MorphologyConfig(FactorConfig):
         Literal["sweeps", "fixed-point", "none"],
         Field(description="sweeps in place as in the original tool, what they converge to, or plain vectors."),
     ] = "sweeps"
-    iterations: Annotated[int, Field(ge=0, description="Number of sweeps.")] = 10
-    draws: Annotated[int, Field(ge=1, description="Tokens looked through for a neighbour of each token.")] = 5000
+    iterations: Annotated[int, Field(ge=0, le=10_000, description="Number of sweeps.")] = 10
+    draws: Annotated[int, Field(ge=1, le=10**9, description="Tokens looked through for a neighbour of each token.")] = (
+        5000
+    )
     min_overlap: Annotated[
         float, Field(ge=0, le=1, description="Least share of tokens whose features occur again; else it is excluded.")
     ] = 0.2

@@ -74,9 +74,11 @@ def intervene(references: Sequence[str], metrics: Mapping[str, Function], settin
     if written is None and (base == "candidate" or human is not None):
         raise InputError(f"{'base candidate' if base == 'candidate' else 'human'} needs candidates")
     if human is not None and np.isinf(np.asarray(human, dtype=np.float64)).any():
-        raise InputError(f"human: row {int(np.flatnonzero(np.isinf(np.asarray(human)))[0]) + 1} is infinite")
+        raise InputError(
+            f"human: row {int(np.flatnonzero(np.isinf(np.asarray(human)))[0]) + 1} is infinite", setting="human"
+        )
     if settings.meaning is not None and human is None:
-        raise InputError("meaning is in units of human scores: give those with human")
+        raise InputError("meaning is in units of human scores: give those with human", setting="meaning")
     texts = written if base == "candidate" and written is not None else references
     made, left_out = make_pairs(
         texts,

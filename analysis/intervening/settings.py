@@ -14,13 +14,13 @@ from bsx.analysis.factors.parses import Parse
 from bsx.analysis.intervening.edits import EditedText
 from bsx.analysis.perturbations.grammar.inflections import Inflections
 from bsx.support.progress import Watch
-from bsx.support.settings import BaseSettings
+from bsx.support.settings import Interval, Seeded
 
 Measure = Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]]
 """A factor: references and texts -> values (n,), higher is more alike."""
 
 
-class InterveneSettings(BaseSettings):
+class InterveneSettings(Seeded, Interval):
     """Which texts are edited and how much, and how falls of scores are explained."""
 
     edits: Annotated[
@@ -31,12 +31,11 @@ class InterveneSettings(BaseSettings):
         float | None,
         Field(
             gt=0,
+            le=1e12,
             description="How far the human score falls where an edit changes the meaning; one standard deviation, "
             "untested, unless given.",
         ),
     ] = None
-    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
-    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
     correction: Annotated[
         Literal["none", "holm", "bh"], Field(description="Correct p for the number of tests, metrics x factors.")
     ] = "none"

@@ -16,8 +16,9 @@ from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import DEFAULT_STRENGTH, REGISTERED, Perturbation
 from bsx.analysis.perturbations.grammar.inflections import Inflections
 from bsx.errors import UnknownNameError
+from bsx.support.checks import within
 from bsx.support.near import did_you_mean
-from bsx.support.settings import in_range
+from bsx.support.settings import LAST_SEED
 
 for _module in pkgutil.walk_packages(perturbations.__path__, f"{perturbations.__name__}."):
     importlib.import_module(_module.name)  # each registers its own
@@ -70,7 +71,6 @@ class Perturbed:
         return len(self.texts) - int(self.changed.sum()) - self.not_applicable
 
 
-@in_range
 def perturb(
     texts: Sequence[str],
     perturbation: str | Perturbation,
@@ -101,6 +101,7 @@ def perturb(
     >>> perturb(["The cat sat.", "…"], "drop-words", strength=0.3).texts
     ('cat sat.', '…')
     """
+    within("seed", seed, 0, LAST_SEED)
     chosen = get_perturbation(perturbation) if isinstance(perturbation, str) else perturbation
     made = chosen.apply(
         texts, strength=strength, seed=seed, lang=lang, sources=sources, parses=parses, inflections=inflections

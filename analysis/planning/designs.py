@@ -182,7 +182,9 @@ def _stated_correlations(settings: MetaPlan) -> PlanResult:
     if settings.effect is not None and abs(settings.effect - abs(a - b)) > 1e-9:
         raise InputError(f"effect: the correlations differ by {abs(a - b):g}: leave it out", setting="effect")
     if a == b:
-        raise InputError("correlations: both metrics have the same: there is no difference to find")
+        raise InputError(
+            "correlations: both metrics have the same: there is no difference to find", setting="correlations"
+        )
     settings = settings.model_copy(update={"effect": abs(a - b)})
     shared = between * (1 - a * a - b * b) - a * b / 2 * (1 - a * a - b * b - between * between)
     first, second = (1 - a * a) ** 2, (1 - b * b) ** 2
@@ -242,7 +244,9 @@ def _planned(
         raise InputError("the pilot has no variance: every segment says the same, and nothing can be planned from it")
     own = Spread(math.sqrt(total), min(1.0, shared / total), float(held.mean()), float((held**2).sum() / held.sum()))
     if size is not None and not clustered:
-        raise InputError("document_size: the pilot has no documents: name their column with document")
+        raise InputError(
+            "document_size: the pilot has no documents: name their column with document", setting="document_size"
+        )
     spread = own if size is None else replace(own, document_size=size, weighted_size=size)
     there = (drawn if clustered else n) if size is None else None
     plan = _plan(settings, design, units, names, spread, clustered, lost, there)

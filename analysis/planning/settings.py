@@ -7,37 +7,27 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from bsx.support.settings import BaseSettings
+from bsx.data.long import DocumentColumn, HumanColumn, LowerScores, RowColumns, Scores
+from bsx.support.settings import Alpha, Resamples95, Seeded
 
 
-class PlanSettings(BaseSettings):
+class PlanSettings(Seeded, RowColumns, DocumentColumn):
     """What a study shall be able to find, what its segments are like, and which rows of a pilot belong together."""
 
     effect: Annotated[float | None, Field(gt=0, lt=1e12, description="Smallest difference that shall be found.")] = None
     power: Annotated[
         float, Field(gt=0, lt=1, description="How probable it shall be that such an effect is found significant.")
     ] = 0.8
-    alpha: Annotated[
-        float, Field(gt=0, lt=1, description="Level of the two-sided test; the interval's is one minus it.")
-    ] = 0.05
+    alpha: Annotated[Alpha, Field(description="Level of the two-sided test; the interval's is one minus it.")] = 0.05
     document_size: Annotated[
-        float | None, Field(ge=1, description="Segments that a document will have. [as in the pilot; 1]")
+        float | None, Field(ge=1, le=10**9, description="Segments that a document will have. [as in the pilot; 1]")
     ] = None
     icc: Annotated[
         float | None,
         Field(ge=0, le=1, description="Without a pilot: share of the variance between segments that documents make."),
     ] = None
-    resamples: Annotated[int, Field(ge=20, description="Bootstrap resamples of the pilot.")] = 1000
-    seed: Annotated[int, Field(ge=0, description="Of the resamples.")] = 1
-    system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
-    segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
-    document: Annotated[
-        str | None,
-        Field(description="Column of documents, which are drawn whole. [document, doc or doc_id, if there]"),
-    ] = None
-    columns: Annotated[
-        Sequence[str], Field(description="Columns of metrics' scores. [those that bsx score wrote]")
-    ] = ()
+    resamples: Resamples95 = 1000
+    columns: Scores = ()
 
     @model_validator(mode="after")
     def _more_than_by_chance(self) -> Self:
@@ -58,16 +48,12 @@ class ComparePlan(PlanSettings):
     ] = None
 
 
-class MetaPlan(PlanSettings):
+class MetaPlan(PlanSettings, HumanColumn, LowerScores):
     """Two metrics, compared by their correlations with human judgments."""
 
     effect: Annotated[
         float | None, Field(gt=0, le=2, description="Smallest difference of correlations that shall be found.")
     ] = None
-    human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
-    lower: Annotated[
-        Sequence[str], Field(description="Metrics of which lower is better: their scores are multiplied by -1.")
-    ] = ()
     correlations: Annotated[
         Sequence[float | str],
         Field(description="Without a pilot: of A and B with human scores, and of A with B: .5,.45,.7."),

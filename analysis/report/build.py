@@ -46,7 +46,9 @@ class ReportSettings(BaseSettings):
     """How a report is called, and how much of it are examples."""
 
     title: Annotated[str, Field(description="Heading of the report.")] = "Evaluation report"
-    examples: Annotated[int, Field(ge=0, description="Worst examples to show, and to align, of each document.")] = 10
+    examples: Annotated[
+        int, Field(ge=0, le=10_000, description="Worst examples to show, and to align, of each document.")
+    ] = 10
 
 
 class ReportParts(ReportSettings):

@@ -7,21 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import Field
 
 from bsx.analysis.present.forms import load_presenters
 from bsx.data.cells import as_numbers, spelled
 from bsx.data.lines import NamedFile
-from bsx.data.long import HUMAN, SEGMENTS, SYSTEM
+from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, HumanColumn, RowColumns, ScoreColumns
 from bsx.data.pairing import refuse_alike
 from bsx.data.sidecar import FIGURES, ScoredMetricRow, Sidecar, beside, read_sidecar
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 from bsx.support.result import Result
-from bsx.support.settings import BaseSettings
 
 _COMMANDS = (
     "bsx meta, plan, compare, disentangle, intervene, adversarial triples, pairs, "
@@ -66,18 +62,8 @@ def _scored(sidecar: Sidecar | None, signature: str | None) -> list[str]:
     return [*named, *(FIGURES if signature is not None else ())]
 
 
-class TableColumns(BaseSettings):
+class TableColumns(RowColumns, HumanColumn, ScoreColumns):
     """Which columns of tables of scores are what."""
-
-    columns: Annotated[
-        Sequence[str], Field(description="Columns of metrics' scores. [those that bsx score wrote]")
-    ] = ()
-    lower: Annotated[
-        Sequence[str], Field(description="Metrics of which lower is better: their scores are multiplied by -1.")
-    ] = ()
-    system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
-    segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
-    human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
 
     def check(self, files: Sequence[str | Path]) -> None:
         """Check that some table has each column that is named.

@@ -348,7 +348,8 @@ def _delong(positive: Mask, scores: Array, of: Numbers | None = None) -> _Areas:
         raise InputError(
             f"labels: all items of the label {int(units[0] < 2)} are in one set of dependent rows: what other sets "
             "would say is not known; at least 2 sets with each label are needed, or cluster none, which takes rows as "
-            "independent"
+            "independent",
+            setting="labels",
         )
     parts = np.zeros((2, len(scores), len(scores)))
     if of is not None:  # what each cluster adds to the area, over or below the mean

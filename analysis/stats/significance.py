@@ -223,7 +223,7 @@ def perm_both(
     if pooled:
         columns = {name: np.asarray(column)[None] for name, column in columns.items()}
     if cluster is not None and not pooled and swap != "segments":
-        raise InputError(f"cluster needs swap=segments, not swap={swap}")
+        raise InputError(f"cluster needs swap=segments, not swap={swap}", setting="cluster")
     x, y, h = grids(columns, nan=nan, systems=1 if pooled else 2)
     clusters = clusters_of(cluster, h.shape[1], "items" if pooled else "segments")
     present = ~np.isnan(x)

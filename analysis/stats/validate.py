@@ -11,8 +11,8 @@ from bsx.analysis.stats.rowwise import varies
 from bsx.data.cells import LARGEST
 from bsx.data.columns import floats
 from bsx.errors import InputError
-from bsx.support.checks import Array, NanPolicy, choice
-from bsx.support.settings import check_ranges
+from bsx.support.checks import Array, NanPolicy, choice, within
+from bsx.support.settings import MOST_DRAWS
 
 
 def vectors(
@@ -84,7 +84,7 @@ def clusters_of(cluster: ArrayLike | None, n: int, what: str = "segments") -> ND
         return None
     labels = np.asarray(cluster)
     if labels.shape != (n,):
-        raise InputError(f"cluster: expected one for each of {n} {what}, has shape {labels.shape}")
+        raise InputError(f"cluster: expected one for each of {n} {what}, has shape {labels.shape}", setting="cluster")
     codes = np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int64)
     if n:
         several_units(int(codes.max()) + 1, "cluster", what, "cluster")
@@ -109,11 +109,11 @@ def several_units(
 
 
 def settings(*, resamples: int = 1, confidence: float = 0.95) -> None:
-    """Raise InputError unless the resamples are as many as `RANGES` allows and the confidence lies between 0 and 1.
+    """Raise InputError unless the resamples are between 1 and `MOST_DRAWS` and the confidence lies between 0 and 1.
 
-    What prints an interval asks for `enough_draws` too; one resample serves who only wants the estimate.
+    What prints an interval asks for as many as its level takes; one resample serves who only wants the estimate.
     """
-    check_ranges({"resamples": resamples})
+    within("resamples", resamples, 1, MOST_DRAWS)
     if not 0 < confidence < 1:
         raise InputError(f"confidence={confidence}: it must lie between 0 and 1, e.g. 0.95")
 

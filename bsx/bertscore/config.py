@@ -18,7 +18,9 @@ _IDF = Field(description="Weight tokens by their idf in the references.")
 class MatchSettings(MetricConfig):
     """How BERTScore matches texts; each field's description is also the help text of its command-line option."""
 
-    layer: Annotated[int | None, Field(ge=0, description="Layer to score with; the model's best unless given.")] = None
+    layer: Annotated[
+        int | None, Field(ge=0, le=10_000, description="Layer to score with; the model's best unless given.")
+    ] = None
     rescale: Annotated[bool, Field(description="Rescale by the model's baseline for the language.")] = False
     multi_ref: Annotated[
         Literal["columnwise", "best"],
@@ -55,6 +57,8 @@ class BertScoreConfig(MatchSettings):
 class ScorerConfig(MatchSettings, EncoderSettings):
     """Settings of BERTScore by itself, of which all three figures are wanted, and where it runs."""
 
+    panel = "Metrics"
+
     all_layers: Annotated[bool, Field(description="Score with every layer, 0 (embeddings) to the last.")] = False
     idf: Annotated[StrictBool | Idf | Sequence[str], _IDF] = False
     """Whether; a list of texts to count on instead; or weights that were counted before."""
@@ -69,6 +73,7 @@ class ScorerConfig(MatchSettings, EncoderSettings):
         int,
         Field(
             ge=0,
+            le=10_000,
             description="So many sentences before each text, of the references of its document, are read as context "
             "but not matched.",
         ),

@@ -13,7 +13,7 @@ from typing import Annotated, cast
 import typer
 from typer.core import TyperGroup
 
-from bsx.cli.output import GuardedCommands, WholeSummaries
+from bsx.cli.output import GuardedCommands, WholeSummaries, option_name
 from bsx.errors import BsxError, InputError
 from bsx.support.environment import keep_together
 
@@ -157,10 +157,11 @@ def call(arguments: Sequence[str]) -> int:
 
         place = getattr(error, "ctx", None)
         hint = f" ({place.command_path} --help shows how)" if place is not None else ""
-        name = getattr(getattr(error, "param", None), "name", None)
-        if name is not None and isinstance(error.__cause__, ValidationError):
+        parameter = getattr(error, "param", None)
+        if parameter is not None and isinstance(error.__cause__, ValidationError):
             problem = error.__cause__.errors()[0]
             if problem["type"] != "value_error":
-                raise InputError(f"{told_problem(problem, name)}{hint}", setting=name) from error
+                name = option_name(parameter) or parameter.name
+                raise InputError(f"{told_problem(problem, name)}{hint}", setting=parameter.name) from error
         raise InputError(f"{error.format_message().replace('Value error, ', '')}{hint}") from error  # type: ignore[attr-defined]
     return outcome if isinstance(outcome, int) else 0

@@ -51,7 +51,7 @@ def disentangle(
 
     folder = output if output is not None and (output.suffix.lower() not in FORMS or output.is_dir()) else None
     if pictures and folder is None:
-        raise InputError("pictures are drawn into a folder: say which with -o DIR")
+        raise InputError("pictures are drawn into a folder: say which with -o DIR", setting="pictures")
     if pictures:
         need("vl_convert", "drawing charts")
     if folder is not None and folder.is_dir():

@@ -67,15 +67,17 @@ def meta(
         refused = [name for name in set_fields(settings) if name not in ProtocolRun.model_fields]
         refused += [name for name, path in (("plot", plot), ("plot_tests", plot_tests)) if path is not None]
         if refused:
-            raise InputError(f"{refused[0]} has no effect with protocol, which says how: leave it out")
+            raise InputError(
+                f"{refused[0]} has no effect with protocol, which says how: leave it out", setting=refused[0]
+            )
         with progress_bar() as report:
             made = protocol_table(**set_fields(protocol), progress=report)
         write_shown(made, None, format, output, full=full)
         return
     if idle := [name for name in set_fields(protocol) if name not in MetaRun.model_fields]:
-        raise InputError(f"{idle[0]} needs protocol")
+        raise InputError(f"{idle[0]} needs protocol", setting=idle[0])
     if plot_tests is not None and len(settings.human) > 1 and len(settings.candidate) < 2:
-        raise InputError("plot_tests draws the tests of one judgment: name one with human")
+        raise InputError("plot_tests draws the tests of one judgment: name one with human", setting="plot_tests")
     for path in (plot, plot_tests):
         if path is not None:
             check_picture(path)

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from bsx.cli.output import RARE, RESULT, names
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
-from bsx.support.settings import BaseSettings, Option, build_config, read_spelled
+from bsx.support.settings import BaseSettings, DrawSettings, Option, Significance, build_config, read_spelled
 
 # Options that several commands have.
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
@@ -37,8 +37,9 @@ def command(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a command of a function that takes settings: an option for each field.
 
-    Arguments come first, then files of texts, then the command's own settings, each in the order of the fields; what
-    metrics are computed, and where they run, comes last, because all commands share it.
+    Arguments come first, then files of texts, then the command's own settings, each in the order of the fields; how
+    often and at which level is drawn, what metrics are computed, and where they run, comes last, because many commands
+    share it.
 
     The function takes one object for each class, in this order, and may take parameters of Typer's own after them. A
     field that two classes have is one option.
@@ -84,6 +85,7 @@ def command(
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in parameters}
         run.often = often.split()  # type: ignore[attr-defined]
+        run.folded = {name: group for group, members in folded.items() for name in members}  # type: ignore[attr-defined]
         return run
 
     return decorate
@@ -100,28 +102,21 @@ def _rank(name: str, field: FieldInfo) -> int:
     if name in ("candidates", "references", "sources"):
         return 1
     if name in RunConfig.model_fields:
+        return 5
+    if name in ("metrics", "model", "lang"):
         return 4
-    return 3 if name in ("metrics", "model", "lang") else 2
-
-
-_PANELS = {
-    "Texts": ("TableSettings", "DocumentColumn", "TextColumns", "TextFiles", "TestSets", "HumanColumns"),
-    "Metrics": ("ScoreColumns", "MetricSettings", "EncoderSettings", "ScorerConfig"),
-    RARE: ("RunConfig",),
-}
+    return 3 if name in DrawSettings.model_fields or name in Significance.model_fields else 2
 
 
 def _panel(name: str, kinds: Sequence[type[BaseSettings]]) -> str | None:
     """Return the heading that a setting stands under in the help: that of the class which declares it."""
-    origins = [
-        base.__name__ for kind in kinds for base in kind.__mro__ if name in vars(base).get("__annotations__", ())
-    ]
-    return next((panel for panel, classes in _PANELS.items() if {*origins} & {*classes}), None)
+    bases = (base for kind in kinds for base in kind.__mro__ if name in vars(base).get("__annotations__", ()))
+    return next((panel for base in bases if (panel := vars(base).get("panel")) is not None), None)
 
 
 def _completion(name: str, field: FieldInfo) -> Callable[[typer.Context, str], list[str]] | None:
     """Return what offers a shell values of an option: models, metrics, languages or columns; None for other options."""
-    if "Column" not in (field.description or "") and name not in ("model", "metrics", "lang"):
+    if not _mark(field).column and name not in ("model", "metrics", "lang"):
         return None
 
     def complete(context: typer.Context, incomplete: str) -> list[str]:
@@ -177,7 +172,8 @@ def _parameter(name: str, field: FieldInfo, panel: str | None) -> inspect.Parame
             flag,
             **told,  # type: ignore[arg-type]
             min=next((cast(int, item.ge) for item in field.metadata if isinstance(item, Ge)), None),
-            max=next((cast(int, item.le) for item in field.metadata if isinstance(item, Le)), None),
+            # 1e12, where numbers lose their digits, is no news.
+            max=next((item.le for item in field.metadata if isinstance(item, Le) and isinstance(item.le, int)), None),
             show_default=default not in (None, False),
             writable=mark.writable,
             file_okay=not mark.folder,
@@ -219,7 +215,8 @@ def _listed(annotation: object) -> type | None:
     """Return what a list of names, of whole numbers or of NAME=VALUE consists of; None for any other type."""
     for kind in (annotation, *get_args(annotation)):
         if get_origin(kind) in (Sequence, Mapping) or (get_origin(kind) is tuple and get_args(kind)[1:] == (...,)):
-            return int if get_args(kind)[0] is int else str
+            item = get_args(kind)[0]
+            return int if item is int or get_args(item)[:1] == (int,) else str
     return None
 
 

@@ -21,7 +21,7 @@ import typer
 import typer.core
 
 from bsx.data.run import check_folder, check_outputs, is_stream, keep_out, named_by, one_run, reading
-from bsx.errors import InputError, shortened
+from bsx.errors import BsxError, InputError, shortened
 from bsx.support.folders import cache_folder, user_folder
 from bsx.support.progress import FOLLOWED
 from bsx.support.result import Result
@@ -64,7 +64,29 @@ class GuardedCommands(typer.Typer):
         return lambda function: super(GuardedCommands, self).command(name, **settings)(_guarded(function))
 
 
-class PanelCommand(typer.core.TyperCommand):
+def option_name(parameter: Any) -> str | None:
+    """Return how the command line spells an option; None for what has no name there."""
+    long = parameter.opts[-1]
+    return str(long) if long.startswith("-") else None
+
+
+class _Door:
+    """What takes options: an error about one of its settings then calls it as the command line does."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)  # type: ignore[misc]
+        except BsxError as error:
+            shared = getattr(ctx.command.callback, "folded", {})  # several settings in one option
+            if error.setting in shared:
+                error.door = f"--{shared[error.setting]} {error.setting}"
+            elif error.door is None:
+                error.door = next((option_name(p) for p in ctx.command.params if p.name == error.setting), None)
+            raise
+
+
+class PanelCommand(_Door, typer.core.TyperCommand):
     """A command whose help lists options under headings, and rare ones only after ``--help-all``."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
@@ -118,7 +140,7 @@ def _heading(parameter: Any) -> str:
     return getattr(parameter, "rich_help_panel", None) or "Options"
 
 
-class WholeSummaries(typer.core.TyperGroup):
+class WholeSummaries(_Door, typer.core.TyperGroup):
     """A group of commands whose help cuts no summary short."""
 
     headings: ClassVar[Mapping[str, Sequence[str]]] = {}

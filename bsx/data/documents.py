@@ -31,6 +31,7 @@ def refuse_single(documents: Labels, column: str, file: str | None = None) -> No
         raise InputError(
             f"document: column {column!r} has the value {documents[0]!r} in every row: at least 2 documents are needed",
             file=file,
+            setting="document",
         )
 
 
@@ -54,6 +55,7 @@ def document_of_segment(segments: Labels, documents: Labels, column: str, file: 
                 f"document: segment {str(segment)!r} is in two documents of column {column!r}, {other!r} and "
                 f"{str(document)!r}: name a column that tells segments apart (segment)",
                 file=file,
+                setting="document",
             )
     return of
 

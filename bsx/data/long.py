@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from bsx.data.cells import spelled
 from bsx.data.pairing import refuse_alike
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
+from bsx.support.settings import BaseSettings, Option
 
 SYSTEM = "system"
 """The usual column of systems, for every command that is told no other."""
@@ -31,6 +34,60 @@ USUAL: dict[str, tuple[str, ...]] = {
     "label": ("label", "noisy_label", "is_duplicate"),
 }
 """What a column is called where nobody says: role -> names, the first that is there counts."""
+# Settings that name columns, each declared once for all that have it; a shell offers the table's columns for them.
+COLUMN = Option(column=True)
+ColumnName = Annotated[str | None, COLUMN]
+ColumnNames = Annotated[Sequence[str], COLUMN]
+Segment = Annotated[ColumnName, Field(description="Column of segments. [segment, sid or id, if there]")]
+Document = Annotated[
+    ColumnName, Field(description="Column of documents, which are drawn whole. [document, doc or doc_id, if there]")
+]
+Scores = Annotated[ColumnNames, Field(description="Columns of metrics' scores. [those that bsx score wrote]")]
+
+
+class RowColumns(BaseSettings):
+    """The columns that say what a row is about."""
+
+    panel = "Texts"
+
+    system: Annotated[ColumnName, Field(description="Column of systems. [system, if there]")] = None
+    segment: Segment = None
+
+
+class DocumentColumn(BaseSettings):
+    """The column of documents, for what draws them whole."""
+
+    panel = "Texts"
+
+    document: Document = None
+
+
+class LowerScores(BaseSettings):
+    """Which scores are turned."""
+
+    panel = "Metrics"
+
+    lower: Annotated[
+        Sequence[str], Field(description="Metrics of which lower is better: their scores are multiplied by -1.")
+    ] = ()
+
+
+class ScoreColumns(LowerScores):
+    """Columns of metrics' scores."""
+
+    panel = "Metrics"
+
+    columns: Scores = ()
+
+
+class HumanColumn(BaseSettings):
+    """The column of human judgments."""
+
+    panel = "Texts"
+
+    human: Annotated[ColumnName, Field(description="Column of human scores. [human, human_z or z]")] = None
+
+
 _JUDGED = frozenset(
     ["human", "humans", "z", "raw", "da", "mqm", "esa", "sqm", "darr", "hter", "likert", "adequacy", "fluency"]
 ) | {"judgment", "judgments", "judgement", "judgements", "rating", "ratings", "rater", "annotator", "assessment"}

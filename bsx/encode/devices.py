@@ -52,7 +52,10 @@ def choose_device(name: str) -> str:
         "mps": torch.backends.mps.is_available(),
     }
     if not present.get(device.type, False):
-        raise InputError(f"device {name!r} is not available on this machine (auto would use {choose_device('auto')})")
+        raise InputError(
+            f"device {name!r} is not available on this machine (auto would use {choose_device('auto')})",
+            setting="device",
+        )
     return str(device)
 
 
@@ -70,7 +73,9 @@ def choose_devices(names: str) -> list[str]:
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
         return [choose_device(f"cuda:{number}") for number in range(max(1, count))]
     if names.count(",") >= MOST_DEVICES:
-        raise InputError(f"device names {names.count(',') + 1} devices, a process each: {MOST_DEVICES} at most")
+        raise InputError(
+            f"device names {names.count(',') + 1} devices, a process each: {MOST_DEVICES} at most", setting="device"
+        )
     chosen = [choose_device(name.strip()) for name in names.split(",")]
     if len({device_type(device) for device in chosen}) > 1:
         raise InputError(f"the devices {names} are of several kinds, whose scores differ by rounding: name one kind")

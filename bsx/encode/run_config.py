@@ -20,6 +20,8 @@ _RARE = Option(folded="encoder")
 class RunConfig(BaseSettings):
     """Where and within what limits encoders run: settings that every metric of a run shares."""
 
+    panel = "More options"
+
     registry: Annotated[
         Path | str | Catalog | None, Field(description="Registry folder whose entries win over the shipped ones.")
     ] = None
@@ -43,7 +45,9 @@ class RunConfig(BaseSettings):
         _RARE,
     ] = None
     batch_tokens: Annotated[
-        int | None, Field(ge=1, description="Tokens of an encoder batch; the device's default unless given."), _RARE
+        int | None,
+        Field(ge=1, le=10**9, description="Tokens of an encoder batch; the device's default unless given."),
+        _RARE,
     ] = None
     cache: Annotated[
         Path | str | None,
@@ -71,6 +75,8 @@ class RunConfig(BaseSettings):
     @field_validator("memory", "cache_size", mode="before")
     @classmethod
     def _memory_as_text(cls, value: object) -> object:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
         text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
         if isinstance(text, str):
             try:
@@ -88,6 +94,8 @@ class RunConfig(BaseSettings):
 
 class EncoderSettings(RunConfig):
     """The model of metrics that are not given one of their own, the language of the texts, and where encoders run."""
+
+    panel = "Metrics"
 
     model: Annotated[
         str | Path | None, Field(description="Model: a registry name, a folder, or a hub id."), Option(("-m",))

@@ -51,7 +51,7 @@ class SessionSettings(EncoderSettings):
     ] = True
     context: Annotated[
         int,
-        Field(ge=0, description="So many sentences of its document before each text are read as context."),
+        Field(ge=0, le=10_000, description="So many sentences of its document before each text are read as context."),
         Option(python=True),
     ] = 0
 

@@ -27,26 +27,17 @@ from bsx.analysis.stats.folds import Rows, units
 from bsx.data.columns import Labels, label_column
 from bsx.data.documents import DOCUMENTS, refuse_single
 from bsx.data.files import TableFile
-from bsx.data.long import systems_together
+from bsx.data.long import ColumnName, ColumnNames, DocumentColumn, ScoreColumns, Segment, systems_together
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
 from bsx.data.sidecar import scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError
-from bsx.jobs.tables import (
-    DocumentColumn,
-    MetricSettings,
-    ScoreColumns,
-    Skipping,
-    Watched,
-    open_distinct,
-    score_texts,
-    turned,
-)
+from bsx.jobs.tables import MetricSettings, Skipping, Watched, open_distinct, score_texts, turned
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
 from bsx.support.progress import Progress, told
-from bsx.support.settings import BaseSettings, Option, part, refuse_idle, settled
+from bsx.support.settings import MOST_DRAWS, BaseSettings, Option, Seed, part, refuse_idle, settled
 
 if TYPE_CHECKING:
     from bsx.analysis.adversarial.build_triples import Tagger
@@ -61,12 +52,12 @@ class PairColumns(BaseSettings):
 
     table: Annotated[Path | str, Field(description=f"Table of labelled pairs: {_LAYOUT}."), Option(argument=True)]
     label: Annotated[
-        str | None, Field(description="Column of labels, 1 for a paraphrase. [label, noisy_label or is_duplicate]")
+        ColumnName, Field(description="Column of labels, 1 for a paraphrase. [label, noisy_label or is_duplicate]")
     ] = None
-    reference: Annotated[str | None, Field(description="Column of references. [sentence1, question1 or reference]")] = (
+    reference: Annotated[ColumnName, Field(description="Column of references. [sentence1, question1 or reference]")] = (
         None
     )
-    candidate: Annotated[str | None, Field(description="Column of candidates. [sentence2, question2 or candidate]")] = (
+    candidate: Annotated[ColumnName, Field(description="Column of candidates. [sentence2, question2 or candidate]")] = (
         None
     )
     against: Annotated[
@@ -110,7 +101,9 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
         if pairs.failed:
             asked["nan"] = "omit"
         if settings.document is not None and settings.document in pairs.scores:
-            raise InputError(f"document: the column {settings.document!r} is named twice", file=file)
+            raise InputError(
+                f"document: the column {settings.document!r} is named twice", file=file, setting="document"
+            )
         documents = _documents(file, settings, strict=file is first)
         clusters.append(_tied_rows(pairs.sides, pairs.notes, documents))
         result = detect_pairs(pairs.labels, pairs.scores, **asked, cluster=clusters[-1])
@@ -252,7 +245,7 @@ class TripleColumns(BaseSettings):
         Option(argument=True),
     ]
     columns: Annotated[
-        Sequence[str], Field(description="Columns of metrics' scores. [all columns of numbers, unless metrics are]")
+        ColumnNames, Field(description="Columns of metrics' scores. [all columns of numbers, unless metrics are]")
     ] = ()
 
 
@@ -345,20 +338,17 @@ class ChallengeColumns(BaseSettings):
         ),
         Option(argument=True),
     ]
-    good: Annotated[str | None, Field(description="Column of good translations. [good or good-translation]")] = None
-    bad: Annotated[str | None, Field(description="Column of bad translations. [bad or incorrect-translation]")] = None
-    reference: Annotated[str | None, Field(description="Column of references. [reference, if there]")] = None
-    source: Annotated[str | None, Field(description="Column of sources. [source, if there]")] = None
-    segment: Annotated[
-        str | None,
-        Field(description="Column of segments; rows of one are not independent. [segment, sid or id, if there]"),
-    ] = None
+    good: Annotated[ColumnName, Field(description="Column of good translations. [good or good-translation]")] = None
+    bad: Annotated[ColumnName, Field(description="Column of bad translations. [bad or incorrect-translation]")] = None
+    reference: Annotated[ColumnName, Field(description="Column of references. [reference, if there]")] = None
+    source: Annotated[ColumnName, Field(description="Column of sources. [source, if there]")] = None
+    segment: Segment = None
     phenomenon: Annotated[
-        str | None, Field(description="Column of phenomena. [phenomenon, phenomena or category, if there]")
+        ColumnName, Field(description="Column of phenomena. [phenomenon, phenomena or category, if there]")
     ] = None
-    severity: Annotated[str | None, Field(description="Column of severities. [severity, if there]")] = None
+    severity: Annotated[ColumnName, Field(description="Column of severities. [severity, if there]")] = None
     lang_column: Annotated[
-        str | None, Field(description="Column of languages or language pairs. [lang, langpair or lp, if there]")
+        ColumnName, Field(description="Column of languages or language pairs. [lang, langpair or lp, if there]")
     ] = None
 
 
@@ -477,7 +467,7 @@ class BuildTriplesRun(BaseSettings):
         Literal["paws", "nouns"], Field(description="From pairs that share sentences, or by permuting nouns.")
     ] = "paws"
     lang: Annotated[str, Field(description="Language of the texts."), Option(("-l",))] = "en"
-    keep: Annotated[int, Field(ge=1, description="paws: how many triples to keep.")] = 300
+    keep: Annotated[int, Field(ge=1, le=MOST_DRAWS, description="paws: how many triples to keep.")] = 300
     rank_by: Annotated[
         Literal["difference", "overlap"],
         Field(description="paws: keep the largest differences of overlap, or the least overlaps of A and B."),
@@ -490,7 +480,7 @@ class BuildTriplesRun(BaseSettings):
     ] = "stanza"
     parser_dir: Annotated[Path | str | None, Field(description="nouns: stanza's models.")] = None
     download: Annotated[bool, Field(description="nouns: let stanza fetch its model.")] = False
-    seed: Annotated[int, Field(ge=0, description="nouns: seed of the permutations.")] = 42
+    seed: Annotated[Seed, Field(description="nouns: seed of the permutations.")] = 42
 
 
 @dataclass(frozen=True)

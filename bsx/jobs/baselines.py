@@ -21,21 +21,20 @@ from bsx.jobs.layers import OnEveryLayer
 from bsx.jobs.tables import Reported
 from bsx.support.aligned import text_table
 from bsx.support.progress import told
-from bsx.support.settings import Option, settled
+from bsx.support.settings import Option, Seeded, settled
 
 
-class BaselineSettings(OnEveryLayer, Reported):
+class BaselineSettings(Seeded, OnEveryLayer, Reported):
     """Settings of `baseline`: how it is computed, and where it is kept."""
 
     corpus: Annotated[str | Path, Field(description="Sentences of the language, one per line.")]
     domain: Annotated[
         str | None, Field(description="What the sentences are, such as news; kept with the baseline.")
     ] = None
-    pairs: Annotated[int, Field(ge=2, description="Random pairs to score.")] = 1_000_000
-    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
-    tolerance: Annotated[float | None, Field(ge=0, description="Stop when every standard error is at most this.")] = (
-        None
-    )
+    pairs: Annotated[int, Field(ge=2, le=10**9, description="Random pairs to score.")] = 1_000_000
+    tolerance: Annotated[
+        float | None, Field(ge=0, le=1, description="Stop when every standard error is at most this.")
+    ] = None
     state: Annotated[
         Path | None,
         Field(description="File that keeps the sums, so that a run can go on."),

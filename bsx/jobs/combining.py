@@ -22,7 +22,7 @@ from bsx.catalog.specs import read_spec
 from bsx.data.columns import Labels, read_columns
 from bsx.data.documents import DOCUMENTS, seem_together
 from bsx.data.formats.memory import AnyTable
-from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, together
+from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, Document, HumanColumn, ScoreColumns, Segment, together
 from bsx.data.output import ScoreTable, check_table, make_folder, refuse_taken
 from bsx.data.pairing import Pairing, texts_of_rows
 from bsx.data.run import as_one_run, check_output
@@ -33,7 +33,6 @@ from bsx.errors import BsxError, InputError
 from bsx.jobs.tables import (
     FORMATS,
     ComputedScores,
-    ScoreColumns,
     TableSettings,
     Watched,
     known_columns,
@@ -51,22 +50,12 @@ ENSEMBLE = "ensemble"
 """The column of the ensemble's scores."""
 
 
-class EnsembleRun(EnsembleSettings, EnsembleColumns, Watched, ScoreColumns, ComputedScores, TableSettings):
+class EnsembleRun(EnsembleSettings, EnsembleColumns, Watched, ScoreColumns, HumanColumn, ComputedScores, TableSettings):
     """Which columns of a table are combined, how, and what becomes of the ensemble."""
 
     table: Annotated[AnyTable | None, Field(description=f"Table of scores: {FORMATS}."), Option(argument=True)] = None
-    segment: Annotated[
-        str | None,
-        Field(description="Column of segments; rows of one stay in one fold. [segment, sid or id, if there]"),
-    ] = None
-    document: Annotated[
-        str | None,
-        Field(
-            description="Column of documents; rows of one stay in one fold and are drawn whole. "
-            "[document, doc or doc_id, if there]"
-        ),
-    ] = None
-    human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
+    segment: Segment = None
+    document: Document = None
     fit: Annotated[
         AnyTable | None,
         Field(description="Table to fit on, with the same columns, instead of cross-validation."),
@@ -113,7 +102,7 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
         if save.endswith((".yaml", ".yml")):
             check_output(place)
     if save is None and (settings.members or (registry is not None and not settings.metrics)):
-        raise InputError("members and registry need save")
+        raise InputError("members and registry need save", setting="members")
     if settings.table is None:
         raise InputError("table: name a table of scores", setting="table")
     opened = fitted_on = Table(settings.table)
@@ -122,10 +111,10 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     columns = list(settings.columns) or ([] if settings.metrics else known_columns(opened, ()))
     there = ", ".join(opened.columns)
     if not columns and not settings.metrics:
-        raise InputError(f"columns names those of scores; it has {there}", file=opened.name)
+        raise InputError(f"columns names those of scores; it has {there}", file=opened.name, setting="columns")
     human = settings.human if settings.human is not None else opened.first(*HUMAN)
     if human is None:
-        raise InputError(f"human names the column of human scores; it has {there}", file=opened.name)
+        raise InputError(f"human names the column of human scores; it has {there}", file=opened.name, setting="human")
     group = settings.group
     system = settings.system if settings.system is not None else opened.first(SYSTEM)
     usual = opened.first(*SEGMENTS) if settings.segment is None else None
@@ -229,10 +218,12 @@ def new_place(name: str, registry: Path | None) -> Path:
     """
     file = Path(name) if name.endswith((".yaml", ".yml")) else None
     if not _NAME.match(name if file is None else file.stem):
-        raise InputError(f"save: {name}: a name has letters, digits, -, _ and +; a file ends in .yaml")
+        raise InputError(f"save: {name}: a name has letters, digits, -, _ and +; a file ends in .yaml", setting="save")
     place = place_of(name, registry)
     if place.exists():
-        raise InputError(f"save: {name}: {place} is there already: choose another name, or remove it first")
+        raise InputError(
+            f"save: {name}: {place} is there already: choose another name, or remove it first", setting="save"
+        )
     return place
 
 
@@ -276,7 +267,7 @@ def save_ensemble(
     ]
     twice = [item.metric for item in renamed if [other.metric for other in renamed].count(item.metric) > 1]
     if twice:
-        raise InputError(f"save: two members are the metric {twice[0]}; one column of it is enough")
+        raise InputError(f"save: two members are the metric {twice[0]}; one column of it is enough", setting="save")
     source = provenance("ensemble", files)
     fitted = EnsembleOrigin(
         rows=combined.result.fitted,
@@ -305,7 +296,9 @@ def _named(part: str, columns: Iterable[str]) -> tuple[str, str]:
     for column in columns:
         if part.startswith(f"{column}="):
             return column, part.removeprefix(f"{column}=")
-    raise InputError(f"members: {part}: write COLUMN=METRIC with one of the columns {', '.join(columns)}")
+    raise InputError(
+        f"members: {part}: write COLUMN=METRIC with one of the columns {', '.join(columns)}", setting="members"
+    )
 
 
 def _spec(member: Member, given: str | None, signature: str, catalog: Catalog) -> str:
@@ -321,13 +314,13 @@ def _spec(member: Member, given: str | None, signature: str, catalog: Catalog) -
         check_from_file(spec, "the file", catalog)
     except BsxError as error:
         hint = "" if given is not None else f"; say which metric the column holds with members {spec}=METRIC"
-        raise InputError(f"save: {str(error).removesuffix('.')}{hint}") from error
+        raise InputError(f"save: {str(error).removesuffix('.')}{hint}", setting="save") from error
     if name == "ensemble":
-        raise InputError(f"save: {spec} is an ensemble itself; name its members instead")
+        raise InputError(f"save: {spec} is an ensemble itself; name its members instead", setting="save")
     if entry.higher_is_better == member.lower:
         better = "higher" if entry.higher_is_better else "lower"
         wanted = "must not" if entry.higher_is_better else "must"
-        raise InputError(f"save: of {name}, {better} is better: lower {wanted} name {member.metric}")
+        raise InputError(f"save: of {name}, {better} is better: lower {wanted} name {member.metric}", setting="save")
     scored = dict(part.partition(":")[::2] for part in signature.split("|"))
     then = {"model": scored.get("model", "").rpartition("@")[0], "tokenize": scored.get("tokenize", "")}
     known = {

@@ -18,7 +18,7 @@ from bsx.catalog.specs import split_specs
 from bsx.data.columns import read_columns
 from bsx.data.corpus import Corpus
 from bsx.data.documents import document_of_segment, refuse_single, seem_together
-from bsx.data.long import USUAL, rows_by_system
+from bsx.data.long import USUAL, DocumentColumn, ScoreColumns, rows_by_system
 from bsx.data.pairing import texts_of_rows
 from bsx.data.sidecar import known_metrics, known_signatures
 from bsx.data.tables import Table
@@ -27,9 +27,7 @@ from bsx.jobs.scoring.input import Input
 from bsx.jobs.scoring.metrics import load_metrics, wanted_sides
 from bsx.jobs.scoring.thresholds import published_curves
 from bsx.jobs.tables import (
-    DocumentColumn,
     MetricSettings,
-    ScoreColumns,
     TableSettings,
     TestSets,
     TextColumns,
@@ -88,7 +86,9 @@ def compare(settings: CompareRun) -> CompareResult:
     if not settings.metrics:
         return _compare_scores(settings)
     if settings.columns or settings.lower:
-        raise InputError("columns and lower name scores that stand in a table: leave out metrics, or them")
+        raise InputError(
+            "columns and lower name scores that stand in a table: leave out metrics, or them", setting="columns"
+        )
     notes: list[str] = []
     with texts_of(settings).opened(notes.append) as opened:
         return _compare_texts(_with_documents(opened), settings, notes)
@@ -152,7 +152,9 @@ def _chosen(there: Sequence[str], systems: Sequence[str]) -> list[str]:
     for name in systems:
         if name not in there:
             hint = did_you_mean(name, list(there))
-            raise UnknownNameError(f"systems: there is no system {name!r}; there are {', '.join(there)}.{hint}")
+            raise UnknownNameError(
+                f"systems: there is no system {name!r}; there are {', '.join(there)}.{hint}", setting="systems"
+            )
     chosen = list(dict.fromkeys(systems)) or list(there)
     if len(chosen) < 2:
         raise InputError(f"only the system {chosen[0]} is there: two are needed to compare")
@@ -226,20 +228,26 @@ def _compare_scores(settings: CompareRun) -> CompareResult:
     of_texts = [*TextFiles.model_fields, *TextColumns.model_fields, *TestSets.model_fields]
     idle = [*of_texts, *MetricSettings.model_fields]
     if named := [name for name in set_fields(settings) if name in idle and getattr(settings, name)]:
-        raise InputError(f"{named[0]} needs metrics, which compute scores: name some, or leave it out")
+        raise InputError(
+            f"{named[0]} needs metrics, which compute scores: name some, or leave it out", setting=named[0]
+        )
     if settings.table is None:
         raise InputError("name what to compare by: a table of scores, or metrics with texts")
     table = Table(settings.table)
     columns = known_columns(table, settings.columns)
     if not columns:
         raise InputError(
-            f"columns names the scores in it, metrics computes some; it has {', '.join(table.columns)}", file=table.name
+            f"columns names the scores in it, metrics computes some; it has {', '.join(table.columns)}",
+            file=table.name,
+            setting="columns",
         )
     asked = {name: getattr(settings, name) for name in ("system", "segment", "document")} | {"columns": columns}
     roles = find_columns(table.columns, asked, "system", "segment", "document")
     for role, names in roles.items():
         if not names and settings.document in USUAL[role]:
-            raise InputError(f"document: {settings.document!r} is the column of {role}s", file=table.name)
+            raise InputError(
+                f"document: {settings.document!r} is the column of {role}s", file=table.name, setting="document"
+            )
         if not names and role != "document":
             raise InputError(f"{role} names the column of {role}s; it has {', '.join(table.columns)}", file=table.name)
     (system,), (segment,), document = roles["system"], roles["segment"], next(iter(roles["document"]), None)

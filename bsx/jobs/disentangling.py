@@ -25,14 +25,13 @@ from bsx.catalog.languages import language_code
 from bsx.data.columns import read_columns
 from bsx.data.documents import DOCUMENTS, refuse_single, seem_together
 from bsx.data.formats.memory import AnyTable
-from bsx.data.long import SYSTEM, together
+from bsx.data.long import SYSTEM, ColumnNames, DocumentColumn, Scores, together
 from bsx.data.sidecar import factor_columns, known_signatures
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.tables import (
     FORMATS,
     ComputedScores,
-    DocumentColumn,
     TableSettings,
     Watched,
     known_columns,
@@ -48,15 +47,9 @@ class DisentangleRun(DisentangleSettings, Watched, ComputedScores, DocumentColum
     table: Annotated[
         AnyTable | None, Field(description=f"Table of scores and factors: {FORMATS}."), Option(argument=True)
     ] = None
-    segment: Annotated[
-        str | None,
-        Field(description="Column of segments; rows of one are not independent. [segment, sid or id, if there]"),
-    ] = None
-    columns: Annotated[
-        Sequence[str], Field(description="Columns of metrics' scores. [those that bsx score wrote]")
-    ] = ()
+    columns: Scores = ()
     factor_columns: Annotated[
-        Sequence[str], Field(description="Columns of factors to explain them with. [those that bsx factors wrote]")
+        ColumnNames, Field(description="Columns of factors to explain them with. [those that bsx factors wrote]")
     ] = ()
     lang: Annotated[
         str | None,
@@ -92,9 +85,15 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
     columns = list(settings.columns) or ([] if settings.metrics else known_columns(opened, ()))
     factors = list(settings.factor_columns) or factor_columns(opened.name, opened.columns)
     if not columns and not settings.metrics:
-        raise InputError(f"columns names those of scores; it has {', '.join(opened.columns)}", file=opened.name)
+        raise InputError(
+            f"columns names those of scores; it has {', '.join(opened.columns)}", file=opened.name, setting="columns"
+        )
     if not factors:
-        raise InputError(f"factor_columns names those of factors; it has {', '.join(opened.columns)}", file=opened.name)
+        raise InputError(
+            f"factor_columns names those of factors; it has {', '.join(opened.columns)}",
+            file=opened.name,
+            setting="factor_columns",
+        )
     lang = None if settings.lang in (None, "auto") else settings.lang
     lp = "lp" if lang and ("lp" in opened.columns or not settings.metrics) else None
     group, segment, document, repeats = settings.group, settings.segment, settings.document, settings.repeats
@@ -158,7 +157,9 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
     comparison, pair = None, settings.compare
     if pair:
         if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(columns):
-            raise InputError(f"compare: {','.join(pair)}: name two of the metrics {', '.join(columns)}, as A,B")
+            raise InputError(
+                f"compare: {','.join(pair)}: name two of the metrics {', '.join(columns)}, as A,B", setting="compare"
+            )
         how = part(settings, ComparisonSettings)
         if settings.resamples:
             how["resamples"] = settings.resamples

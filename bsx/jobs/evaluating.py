@@ -25,7 +25,7 @@ from bsx.data.cells import Spelled, spelled
 from bsx.data.columns import Labels, number_column, read_columns
 from bsx.data.files import TableFile
 from bsx.data.formats.memory import AnyTable
-from bsx.data.long import SEGMENTS, SYSTEM
+from bsx.data.long import SEGMENTS, SYSTEM, ColumnNames, ScoreColumns
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.pairing import Pairing, texts_of_rows
 from bsx.data.run import as_one_run
@@ -38,7 +38,6 @@ from bsx.jobs.scoring.metrics import load_metrics, wanted_sides
 from bsx.jobs.tables import (
     HumanColumns,
     MetricSettings,
-    ScoreColumns,
     TableSettings,
     TestSets,
     TextColumns,
@@ -76,7 +75,7 @@ class MetaRun(
     """A meta-evaluation of scores that stand in a table, or of metrics computed on its texts."""
 
     human: Annotated[
-        Sequence[str],
+        ColumnNames,
         Field(
             description="Columns of human scores; with several columns of candidates one for each, else several are "
             "several judgments, with a table each. [human, human_z or z]"
@@ -172,7 +171,7 @@ def meta(settings: MetaRun) -> MetaResult | Judgments:
     if not settings.metrics:
         only = [*TextColumns.model_fields, *MetricSettings.model_fields, "scores_out"]
         if idle := [name for name in set_fields(settings) if name in only and getattr(settings, name)]:
-            raise InputError(f"{idle[0]} needs metrics")
+            raise InputError(f"{idle[0]} needs metrics", setting=idle[0])
     notes: list[str] = []
     with texts_of(settings).opened(notes.append) as texts:
         if not (settings.metrics or settings.columns or settings.sentinels or settings.test_set):
@@ -248,7 +247,7 @@ def _table(texts: Input) -> AnyTable:
 def texts_of(settings: MetaRun) -> Input:
     """Return the table that is read, with its columns of texts, or the test set."""
     if settings.test_set is not None and settings.table is not None:
-        raise InputError("test_set is a table already: leave out the other")
+        raise InputError("test_set is a table already: leave out the other", setting="test_set")
     if settings.test_set is None and settings.table is None:
         raise InputError("name a table: of scores, or of texts, with metrics to compute on them")
     texts = part(settings, Input)
@@ -313,7 +312,9 @@ def score_columns(texts: Input, settings: MetaRun) -> Columns:
         roles = _long_names(asked, systems, specs)
         corpus.table.require(*asked.columns, *asked.human, *asked.labels())
         if settings.categories and len(systems) > 1:
-            raise InputError("categories needs one column of candidates: its scores are of one system")
+            raise InputError(
+                "categories needs one column of candidates: its scores are of one system", setting="categories"
+            )
         kinds = matching(settings.categories, there, asked.human[0])
         notes: list[str] = []
         metrics, plan = load_metrics(specs, settings, corpus, notes.append)
@@ -381,7 +382,9 @@ def _metrics(settings: MetaRun) -> tuple[list[str], MetaRun]:
     """Return the metrics to compute, sentinels among them, and settings whose columns hold the other sentinels."""
     specs = [spec for text in settings.metrics for spec in split_specs(text)]
     if twice := [name for name in settings.sentinels if name in specs]:
-        raise InputError(f"sentinels: {twice[0]!r} is among the metrics already: it is one or the other")
+        raise InputError(
+            f"sentinels: {twice[0]!r} is among the metrics already: it is one or the other", setting="sentinels"
+        )
     known = metric_names()
     scored = [name for name in settings.sentinels if name.partition(":")[0] in known]
     there = [name for name in settings.sentinels if name not in scored and name not in MADE]
@@ -411,9 +414,11 @@ def _roles(settings: MetaRun, columns: Sequence[str], file: str) -> Roles:
     usual = find_columns(columns, asked, "human", "system", "segment", "document")
     human = usual["human"]
     if not human:
-        raise InputError(f"human names the column of human scores; it has {', '.join(columns)}", file=file)
+        raise InputError(
+            f"human names the column of human scores; it has {', '.join(columns)}", file=file, setting="human"
+        )
     if settings.categories and len(human) > 1:
-        raise InputError("categories needs one column of human scores")
+        raise InputError("categories needs one column of human scores", setting="categories")
     system, segment, document = (next(iter(usual[role]), None) for role in ("system", "segment", "document"))
     if settings.sampled == "systems":
         _no_document(settings)
@@ -527,7 +532,7 @@ def _long_names(asked: Roles, systems: Sequence[str], specs: Sequence[str]) -> R
         if asked.system is not None:
             raise InputError("several columns of candidates are the systems already: leave out system")
         if asked.columns:
-            raise InputError("columns needs one column of candidates: its scores are of one system")
+            raise InputError("columns needs one column of candidates: its scores are of one system", setting="columns")
         segment, document = asked.segment or SEGMENTS[0], asked.document
         roles = Roles([], ["human"], asked.group, SYSTEM, segment, asked.lower, document=document)
     names = [*roles.human, *roles.labels(), *roles.columns, *specs]

@@ -17,6 +17,7 @@ from bsx.analysis.present.cells import listed
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_pair
 from bsx.data.files import TableFile
+from bsx.data.long import ColumnName
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
 from bsx.data.sidecar import carried, carried_factors
@@ -100,14 +101,14 @@ class FactorRun(FactorSettings):
             "vectors are here]"
         ),
     ] = ()
-    candidate: Annotated[str | None, Field(description="Column of candidates. [sentence2, question2 or candidate]")] = (
+    candidate: Annotated[ColumnName, Field(description="Column of candidates. [sentence2, question2 or candidate]")] = (
         None
     )
     reference: Annotated[
-        str | None, Field(description="Column of references, LEX's too. [sentence1, question1 or reference]")
+        ColumnName, Field(description="Column of references, LEX's too. [sentence1, question1 or reference]")
     ] = None
     source: Annotated[
-        str | None,
+        ColumnName,
         Field(description="Column of sources, instead, where lang names two languages. [sentence1 or source]"),
     ] = None
     registry: Annotated[Path | None, Field(description="Folder laid over the registry.")] = None
@@ -188,7 +189,7 @@ def _sides(settings: FactorRun, table: Table, one_language: bool) -> tuple[str, 
                 f"{name} names the column; it has {', '.join(table.columns)}", setting=name, file=table.name
             )
     if first == second:
-        raise InputError(f"{role} and candidate both name the column {first!r}")
+        raise InputError(f"{role} and candidate both name the column {first!r}", setting=role)
     return str(first), str(second)
 
 

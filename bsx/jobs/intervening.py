@@ -17,7 +17,7 @@ from bsx.analysis.intervening.result import Interventions
 from bsx.analysis.intervening.run import intervene as run
 from bsx.analysis.intervening.settings import InterveneSettings
 from bsx.data.columns import read_columns
-from bsx.data.long import systems_together
+from bsx.data.long import COLUMN, ColumnName, systems_together
 from bsx.data.output import check_table, refuse_taken
 from bsx.data.tables import Table
 from bsx.errors import InputError
@@ -37,11 +37,11 @@ class InterveneRun(InterveneSettings, Watched, Skipping, WordForms, ParseSetting
         Field(description="Measure these factors: NAME[:field=value,…]. [lex, syn with a parser, mor with vectors]"),
     ] = ()
     candidate: Annotated[
-        str | None, Field(description="Column of candidates, whose scores are compared with those of the edits.")
+        ColumnName, Field(description="Column of candidates, whose scores are compared with those of the edits.")
     ] = None
-    reference: Annotated[str, Field(description="Column of references.")] = "reference"
-    source: Annotated[str | None, Field(description="Column of sources, for metrics that read them.")] = None
-    human: Annotated[str | None, Field(description="Column of human scores of the candidates: the factor sem.")] = None
+    reference: Annotated[str, Field(description="Column of references."), COLUMN] = "reference"
+    source: Annotated[ColumnName, Field(description="Column of sources, for metrics that read them.")] = None
+    human: Annotated[ColumnName, Field(description="Column of human scores of the candidates: the factor sem.")] = None
     vectors: Annotated[Path | str | None, Field(description="Word vectors, .vec or .bin, for mor.")] = None
     edits_out: Annotated[
         Path | str | None,
@@ -79,7 +79,7 @@ def intervene(settings: InterveneRun) -> Interventions:
     if candidate is None and (human is not None or by_candidate):
         raise InputError(f"{'base' if human is None else 'human'} needs candidates: name their column with candidate")
     if settings.meaning is not None and human is None:
-        raise InputError("meaning is in units of human scores: name their column with human")
+        raise InputError("meaning is in units of human scores: name their column with human", setting="meaning")
     opened = Table(settings.table)
     rows = list(opened.rows()) if save is not None else []
     if save is not None:

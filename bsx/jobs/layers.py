@@ -21,6 +21,7 @@ from bsx.catalog.entries.evidence import Evidence
 from bsx.catalog.entries.models import ModelEntry, Source
 from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import write_model
+from bsx.data.long import ColumnName, HumanColumn
 from bsx.data.pairing import refuse_alike
 from bsx.data.tables import Table
 from bsx.errors import InputError
@@ -28,7 +29,7 @@ from bsx.jobs.tables import Watched, find_columns
 from bsx.support.aligned import text_table
 from bsx.support.checks import FEW_ITEMS, FEWEST_ITEMS
 from bsx.support.progress import Progress, told
-from bsx.support.settings import BaseSettings, Option, part, settled
+from bsx.support.settings import Option, Resamples95, Seeded, part, settled
 
 LANG = "Language of the texts; rows of a column lp into another are left out."
 _SURE = 0.95
@@ -39,13 +40,14 @@ NO_LAYER = ("layer", "all_layers", "rescale", "baseline", "final_norm")
 _OWN = ("model", "lang", "registry")
 
 
-class JudgedColumns(BaseSettings):
+class JudgedColumns(HumanColumn):
     """Columns of a table of human-judged segments."""
 
-    candidate: Annotated[str | None, Field(description="Column of candidates. [candidate]")] = None
-    reference: Annotated[str | None, Field(description="Column of references. [reference]")] = None
-    human: Annotated[str | None, Field(description="Column of human scores. [human, human_z or z]")] = None
-    group: Annotated[str | None, Field(description="Column of groups to correlate within. [lp, if there]")] = None
+    panel = "Texts"
+
+    candidate: Annotated[ColumnName, Field(description="Column of candidates. [candidate]")] = None
+    reference: Annotated[ColumnName, Field(description="Column of references. [reference]")] = None
+    group: Annotated[ColumnName, Field(description="Column of groups to correlate within. [lp, if there]")] = None
 
 
 class OnEveryLayer(ScorerConfig):
@@ -71,7 +73,7 @@ class OnEveryLayer(ScorerConfig):
         return load_registry(self.registry if self.registry is not None and self.registry.is_dir() else None)
 
 
-class TuneSettings(OnEveryLayer, JudgedColumns, Watched):
+class TuneSettings(Seeded, OnEveryLayer, JudgedColumns, Watched):
     """Settings of `tune`."""
 
     tables: Annotated[
@@ -80,8 +82,7 @@ class TuneSettings(OnEveryLayer, JudgedColumns, Watched):
         Option(argument=True, metavar="TABLE"),
     ]
     statistic: Annotated[Statistic, Field(description="Correlation with human judgments.")] = "pearson"
-    resamples: Annotated[int, Field(ge=20, description="Bootstrap resamples of segments.")] = 1000
-    seed: Annotated[int, Field(ge=0, description="Random seed.")] = 1
+    resamples: Resamples95 = 1000
 
 
 @dataclass

@@ -15,7 +15,7 @@ from bsx.analysis.adversarial.result import PerturbedScores, Robustness
 from bsx.analysis.adversarial.robustness import falls, perturbed_scores
 from bsx.analysis.adversarial.settings import ChangeSettings, FallSettings
 from bsx.data.lines import NamedFile
-from bsx.data.long import together
+from bsx.data.long import COLUMN, ColumnName, together
 from bsx.data.output import ScoreTable, check_table, refuse_taken
 from bsx.errors import InputError
 from bsx.jobs.tables import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, open_distinct
@@ -105,7 +105,7 @@ def find_parses(
     if how.parser is None:
         return None, None
     if lang is None:
-        raise InputError("parser needs to know the language: say lang")
+        raise InputError("parser needs to know the language: say lang", setting="parser")
     folder = None if how.parser_dir is None else Path(how.parser_dir)
     made = StanzaParser(lang, "parse", pretokenized=False, folder=folder, download=how.download)
     identity = made.identity
@@ -196,10 +196,10 @@ class PerturbColumns(BaseSettings):
 
     table: Annotated[str | None, Field(description=f"Table of texts: {FORMATS}."), Option(argument=True)] = None
     candidate: Annotated[
-        str | None, Field(description="Column of texts to change; the references themselves unless given.")
+        ColumnName, Field(description="Column of texts to change; the references themselves unless given.")
     ] = None
-    reference: Annotated[str, Field(description="Column of references.")] = "reference"
-    source: Annotated[str | None, Field(description="Column of sources, for the perturbation source.")] = None
+    reference: Annotated[str, Field(description="Column of references."), COLUMN] = "reference"
+    source: Annotated[ColumnName, Field(description="Column of sources, for the perturbation source.")] = None
 
 
 class WordForms(BaseSettings):

@@ -77,7 +77,7 @@ def plan_meta(settings: PlanMetaRun) -> PlanResult:
     table, columns, human, labels = _pilot(settings, settings.table)
     if human is None:
         there = ", ".join(table.columns)
-        raise InputError(f"human names the column of human scores; it has {there}", file=table.name)
+        raise InputError(f"human names the column of human scores; it has {there}", file=table.name, setting="human")
     less, notes = turned(table, columns, settings.lower)
     read = _read(table, [*columns, human], labels)
     plan = design_meta(read, **_given(settings, "lower"), **labels, human=human, columns=columns, lower=less)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, field_validator
 
 from bsx.analysis.present.forms import records_of
 from bsx.analysis.probing.classifiers import Probe
@@ -39,7 +39,7 @@ from bsx.jobs.layers import LANG, Judged, JudgedColumns, layers_and_judgments, r
 from bsx.jobs.tables import Watched
 from bsx.support.optional import need
 from bsx.support.progress import Progress, told
-from bsx.support.settings import Option, part, refuse_idle, settled
+from bsx.support.settings import Option, Resamples95, part, refuse_idle, settled
 from bsx.support.signature import Signature
 
 _SAMPLE = 1  # seed of the sentences that are drawn if their number is limited
@@ -67,9 +67,10 @@ class ProbeSettings(RunConfig, JudgedColumns, Watched):
             "feature such as Number.",
         ),
     ] = ("upos",)
-    layers: Annotated[tuple[int, ...] | None, Field(description="Layers to probe, like 0,3,6; all unless given.")] = (
-        None
-    )
+    layers: Annotated[
+        tuple[Annotated[int, Field(ge=0, le=10_000)], ...] | None,
+        Field(description="Layers to probe, like 0,3,6; all unless given."),
+    ] = None
     probe: Annotated[Probe, Field(description="Classifier.")] = "logistic"
     pooling: Annotated[
         Literal["mean", "cls", "max"], Field(description="From the vectors of tokens to that of a sentence.")
@@ -87,11 +88,14 @@ class ProbeSettings(RunConfig, JudgedColumns, Watched):
         ),
     ] = False
     train_sizes: Annotated[
-        tuple[int, ...], Field(description="Further sizes of the training part, like 100,1000.")
+        tuple[Annotated[int, Field(ge=2, le=10**9)], ...],
+        Field(description="Further sizes of the training part, like 100,1000."),
     ] = ()
-    limit: Annotated[int | None, Field(ge=10, description="Use this many sentences of a file, drawn at random.")] = None
-    repeats: Annotated[int, Field(ge=1, description="Repeat with so many seeds: 1, 2, …")] = 3
-    resamples: Annotated[int, Field(ge=20, description="Bootstrap resamples.")] = 1000
+    limit: Annotated[
+        int | None, Field(ge=10, le=10**9, description="Use this many sentences of a file, drawn at random.")
+    ] = None
+    repeats: Annotated[int, Field(ge=1, le=10_000, description="Repeat with so many seeds: 1, 2, …")] = 3
+    resamples: Resamples95 = 1000
     judged: Annotated[
         str | None, Field(description="Table of human judgments: adds how each layer agrees with them.")
     ] = None
@@ -105,10 +109,7 @@ class ProbeSettings(RunConfig, JudgedColumns, Watched):
 
     @field_validator("layers", "train_sizes")
     @classmethod
-    def _sorted(cls, value: tuple[int, ...] | None, info: ValidationInfo) -> tuple[int, ...] | None:
-        lowest = 2 if info.field_name == "train_sizes" else 0
-        if value and min(value) < lowest:
-            raise ValueError(f"write whole numbers from {lowest}")
+    def _sorted(cls, value: tuple[int, ...] | None) -> tuple[int, ...] | None:
         return None if value is None else tuple(sorted(set(value)))
 
 
@@ -150,14 +151,19 @@ def read_tasks(
         if names.count(name) > 1:
             raise InputError(f"two files would both be the task {name!r}: rename one (a task is named up to the dot)")
     if test_data and len(tasks) > 1:
-        raise InputError(f"test_data is for the probes of one task, and there are {len(tasks)}: give one")
+        raise InputError(
+            f"test_data is for the probes of one task, and there are {len(tasks)}: give one", setting="test_data"
+        )
     if parallel and not test_data:
-        raise InputError("parallel is about further files: give test_data too")
+        raise InputError("parallel is about further files: give test_data too", setting="parallel")
     others: list[ProbingTask] = []
     for name in test_data:
         found = read(name)
         if len(found) > 1:
-            raise InputError(f"test_data is for the probes of one task, and there are {len(found)} labels: give one")
+            raise InputError(
+                f"test_data is for the probes of one task, and there are {len(found)} labels: give one",
+                setting="test_data",
+            )
         other = replace(found[0], name=Path(NamedFile(name).name).name)
         if any(other.name == known.name for known in others):
             raise InputError(f"two files to test on are called {other.name}: rename one")

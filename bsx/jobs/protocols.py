@@ -80,7 +80,9 @@ def protocol_table(settings: ProtocolRun) -> ProtocolResult:
         if pair not in entry.language_pairs:
             hint = did_you_mean(pair, entry.language_pairs)
             known = ", ".join(entry.language_pairs)
-            raise InputError(f"language_pairs: {entry.name} has no {pair}; it has {known}.{hint}")
+            raise InputError(
+                f"language_pairs: {entry.name} has no {pair}; it has {known}.{hint}", setting="language_pairs"
+            )
     if settings.table is not None and settings.data_dir is not None:
         raise InputError("data_dir has no effect with a folder that is named: leave it out", setting="data_dir")
     root = Path(settings.table) if settings.table is not None else data_folder(settings.data_dir)
@@ -112,7 +114,9 @@ def protocol_table(settings: ProtocolRun) -> ProtocolResult:
     found = {name.removesuffix(_NOREF) for own in pairs for name in (*own.of_systems, *own.of_segments)}
     if unknown := [name for name in settings.also if name != "all" and name not in found]:
         hint = did_you_mean(unknown[0], found)
-        raise InputError(f"also: there are no scores of {unknown[0]!r} for the reference of {entry.name}.{hint}")
+        raise InputError(
+            f"also: there are no scores of {unknown[0]!r} for the reference of {entry.name}.{hint}", setting="also"
+        )
     columns = [Column(task.level, task.statistic, task.pooled) for task in entry.tasks]
     tasks, metrics = rank_by_protocol(columns, pairs, settings.progress, **part(settings, ProtocolSettings))
     return ProtocolResult(

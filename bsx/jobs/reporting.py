@@ -14,6 +14,7 @@ from bsx.analysis.report.build import ReportSettings, build_report, has_examples
 from bsx.analysis.report.documents import TableColumns, parse_document, read_document
 from bsx.analysis.report.result import which_format
 from bsx.data.lines import NamedFile
+from bsx.data.long import Segment
 from bsx.data.output import ScoreTable, atomic_path, atomic_text, check_table, refuse_taken
 from bsx.data.run import as_one_run
 from bsx.data.sidecar import beside
@@ -60,7 +61,7 @@ class ConvertRun(BaseSettings):
         Path | str | None,
         Field(description="Keep these segments of a table only: selection.json of bsx ui, with its notes."),
     ] = None
-    segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
+    segment: Segment = None
 
 
 @settled(ConvertRun)

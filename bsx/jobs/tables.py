@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from bsx.data.formats.memory import IN_MEMORY, AnyTable
-from bsx.data.long import USUAL
+from bsx.data.long import USUAL, ColumnName, ColumnNames, RowColumns
 from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -31,12 +31,10 @@ if TYPE_CHECKING:
 FORMATS = ".tsv (unquoted), .csv, .jsonl, .parquet, .xlsx, .xlf or .tmx; - is standard input"
 
 
-class TableSettings(BaseSettings):
+class TableSettings(RowColumns):
     """A table, and the columns that say what a row is about."""
 
     table: Annotated[AnyTable | None, Field(description=f"Table: {FORMATS}."), Option(argument=True)] = None
-    system: Annotated[str | None, Field(description="Column of systems. [system, if there]")] = None
-    segment: Annotated[str | None, Field(description="Column of segments. [segment, sid or id, if there]")] = None
 
     @property
     def table_name(self) -> str | None:
@@ -86,27 +84,20 @@ def on_table(
     return decorate
 
 
-class DocumentColumn(BaseSettings):
-    """The column of documents, for commands whose intervals and tests draw them whole."""
-
-    document: Annotated[
-        str | None,
-        Field(description="Column of documents, which are drawn whole. [document, doc or doc_id, if there]"),
-    ] = None
-
-
 class TextColumns(BaseSettings):
     """Columns of texts."""
 
-    candidate: Annotated[
-        Sequence[str], Field(description="Columns of candidates; several are systems. [candidate]")
-    ] = ()
-    reference: Annotated[Sequence[str], Field(description="Columns of references. [reference]")] = ()
-    source: Annotated[str | None, Field(description="Column of sources. [source]")] = None
+    panel = "Texts"
+
+    candidate: Annotated[ColumnNames, Field(description="Columns of candidates; several are systems. [candidate]")] = ()
+    reference: Annotated[ColumnNames, Field(description="Columns of references. [reference]")] = ()
+    source: Annotated[ColumnName, Field(description="Column of sources. [source]")] = None
 
 
 class TextFiles(BaseSettings):
     """Files of texts, a line a segment, instead of a table."""
+
+    panel = "Texts"
 
     candidates: Annotated[
         Sequence[str],
@@ -122,6 +113,7 @@ class TextFiles(BaseSettings):
 class TestSets(BaseSettings):
     """A public test set instead of a table."""
 
+    panel = "Texts"
     __test__ = False  # no test of pytest's
 
     test_set: Annotated[
@@ -136,21 +128,12 @@ class TestSets(BaseSettings):
     ] = None
 
 
-class ScoreColumns(BaseSettings):
-    """Columns of metrics' scores."""
-
-    columns: Annotated[
-        Sequence[str], Field(description="Columns of metrics' scores. [those that bsx score wrote]")
-    ] = ()
-    lower: Annotated[
-        Sequence[str], Field(description="Metrics of which lower is better: their scores are multiplied by -1.")
-    ] = ()
-
-
 class HumanColumns(BaseSettings):
     """Columns of human judgments."""
 
-    human: Annotated[Sequence[str], Field(description="Columns of human scores. [human, human_z or z]")] = ()
+    panel = "Texts"
+
+    human: Annotated[ColumnNames, Field(description="Columns of human scores. [human, human_z or z]")] = ()
 
 
 class ParseSettings(BaseSettings):
@@ -189,6 +172,8 @@ class Reported(Watched):
 class MetricSettings(EncoderSettings):
     """Metrics to compute, and where and within what limits their encoders run."""
 
+    panel = "Metrics"
+
     metrics: Annotated[
         Sequence[str], Field(description="Metrics to compute: NAME[:field=value,…]; see bsx metrics.")
     ] = ()
@@ -213,7 +198,7 @@ def refuse_without_metrics(settings: MetricSettings, *useful: str) -> None:
     idle = {*MetricSettings.model_fields, *TextColumns.model_fields}.difference(useful)
     for name in [] if settings.metrics else set_fields(settings, *useful):
         if name in idle:
-            raise InputError(f"{name} has no effect without metrics: leave it out")
+            raise InputError(f"{name} has no effect without metrics: leave it out", setting=name)
 
 
 def find_columns(
@@ -275,7 +260,9 @@ def turned(table: Table, columns: Sequence[str], lower: Sequence[str]) -> tuple[
     """
     for name in lower:
         if name not in columns:
-            raise InputError(f"lower: {name!r} is none of the columns of scores ({', '.join(columns)})")
+            raise InputError(
+                f"lower: {name!r} is none of the columns of scores ({', '.join(columns)})", setting="lower"
+            )
     from bsx.data.sidecar import lower_by_sidecar
 
     known = [name for name in lower_by_sidecar(table.name) if name in columns and name not in lower]
@@ -445,7 +432,9 @@ def score_table(
             )
     if not result["candidate"]:
         there = ", ".join(table.columns)
-        raise InputError(f"candidate names the column of texts to score; it has {there}", file=table.name)
+        raise InputError(
+            f"candidate names the column of texts to score; it has {there}", file=table.name, setting="candidate"
+        )
     read = read_columns(table, [], texts=[name for names in result.values() for name in names])
     texts = {role: [str(cell) for cell in read[names[0]]] for role, names in result.items() if names}
     if rows is not None:

@@ -16,6 +16,7 @@ from pydantic import Field
 from bsx.analysis.agreement.learning_curve import LearningCurve, Sample, learning_curve
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_code
+from bsx.data.long import COLUMN, ColumnNames
 from bsx.data.tables import Table
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
@@ -23,7 +24,7 @@ from bsx.errors import InputError
 from bsx.jobs.layers import LANG
 from bsx.jobs.tables import Reported
 from bsx.support.progress import Progress, Say, told
-from bsx.support.settings import BaseSettings, Option, part, settled
+from bsx.support.settings import BaseSettings, Interval, Option, Seed, part, settled
 from bsx.train.config import Architecture, TrainConfig
 from bsx.train.data import Instances
 from bsx.train.encoder import FrozenEncoder
@@ -36,10 +37,10 @@ if TYPE_CHECKING:  # PyTorch comes with it
 class TrainingColumns(BaseSettings):
     """What tables of training data call things."""
 
-    candidate: Annotated[str, Field(description="Column of candidates.")] = "candidate"
-    reference: Annotated[str, Field(description="Column of references.")] = "reference"
+    candidate: Annotated[str, Field(description="Column of candidates."), COLUMN] = "candidate"
+    reference: Annotated[str, Field(description="Column of references."), COLUMN] = "reference"
     human: Annotated[
-        Sequence[str],
+        ColumnNames,
         Field(description="Columns of human scores; several are several judgments, whose mean is learned. [human]"),
     ] = ("human",)
     lang: Annotated[str | None, Field(description=LANG), Option(("-l",))] = None
@@ -69,20 +70,23 @@ class _Training(TrainingColumns):
 class TrainSettings(RunConfig, TrainConfig, _Training, Reported):
     """Settings of `train`."""
 
-    seeds: Annotated[Sequence[int], Field(description="One network a seed, like 1,2,3.")] = (1,)
+    seeds: Annotated[Sequence[Seed], Field(description="One network a seed, like 1,2,3.")] = (1,)
     resume: Annotated[bool, Field(description="Go on with the folder's training, or add seeds.")] = False
 
 
-class CurveSettings(RunConfig, TrainConfig, _Training, Reported):
+class CurveSettings(Interval, RunConfig, TrainConfig, _Training, Reported):
     """Settings of `train_curve`."""
 
     test_data: Annotated[Sequence[str], Field(min_length=1, description="Tables that agreement is measured on.")]
-    sizes: Annotated[Sequence[int], Field(description="Numbers of training instances, like 100,1000.")]
+    sizes: Annotated[
+        Sequence[Annotated[int, Field(ge=1, le=10**9)]],
+        Field(description="Numbers of training instances, like 100,1000."),
+    ]
     judgments: Annotated[
-        Sequence[int], Field(description="Judgments of each instance, like 1,3, drawn from several columns; 0: all.")
+        Sequence[Annotated[int, Field(ge=0, le=10**9)]],
+        Field(description="Judgments of each instance, like 1,3, drawn from several columns; 0: all."),
     ] = (0,)
-    seeds: Annotated[Sequence[int], Field(description="Repetitions with other draws.")] = (1, 2, 3)
-    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals over seeds.")] = 0.95
+    seeds: Annotated[Sequence[Seed], Field(description="Repetitions with other draws.")] = (1, 2, 3)
 
 
 @dataclass(frozen=True, eq=False)

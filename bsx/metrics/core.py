@@ -164,7 +164,9 @@ class MetricCore(ABC, Generic[ConfigT]):
 
     def without_context(self, why: str) -> InputError:
         """Return the error that it cannot read context."""
-        return InputError(f"context: {self.spec} takes none, because {why}: leave out the metric, or context")
+        return InputError(
+            f"context: {self.spec} takes none, because {why}: leave out the metric, or context", setting="context"
+        )
 
     def spelled_context(self) -> dict[str, object]:
         """Return what the signature says of context: how many sentences of what."""

@@ -34,12 +34,14 @@ def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str,
             name = ""
         if not name:
             raise InputError(
-                f"fail_under: {text[:80]!r}: write a score and the least that it may be, such as {known[0]}=0.5"
+                f"fail_under: {text[:80]!r}: write a score and the least that it may be, such as {known[0]}=0.5",
+                setting="fail_under",
             ) from None
         if name not in known:
             raise UnknownNameError(
                 f"fail_under: there is no score {name!r} in this run; there are {', '.join(known)}."
-                f"{did_you_mean(name, known)}"
+                f"{did_you_mean(name, known)}",
+                setting="fail_under",
             )
     return gates
 

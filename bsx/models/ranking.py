@@ -230,7 +230,9 @@ def list_models(
         InputError: for ``quality``, or if no model is left.
     """
     if prefer == "quality":
-        raise InputError("prefer quality ranks by agreement with human judgments in a language: name it with lang")
+        raise InputError(
+            "prefer quality ranks by agreement with human judgments in a language: name it with lang", setting="prefer"
+        )
     pool, _ = narrow(list(catalog.models.values()), constraints or Constraints(), "no model is left")
     return sorted(pool, key=lambda e: (cost(e), e.name)) if prefer == "speed" else pool
 

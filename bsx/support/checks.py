@@ -9,12 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.errors import InputError
+from bsx.support.settings import short
 
 
 def choice(name: str, value: str, allowed: Collection[str]) -> None:
     """Raise InputError unless ``value`` is one of ``allowed``."""
     if value not in allowed:
         raise InputError(f"{name}={value!r}: use one of {', '.join(allowed)}")
+
+
+def within(name: str, value: float, lowest: float, highest: float) -> None:
+    """Raise InputError unless a number that no settings hold lies in its range."""
+    if not lowest <= value <= highest:
+        raise InputError(f"{name}: must lie between {lowest} and {highest} (got {short(value)})", setting=name)
 
 
 Array = NDArray[np.float64]

@@ -39,7 +39,7 @@ def data_folder(named: Path | str | None = None) -> Path:
         return platformdirs.user_data_path("bsx", appauthor=False) / "data"
     folder = Path(given).expanduser()
     if os.path.lexists(folder) and not folder.is_dir():
-        raise InputError(f"{'data_dir' if named is not None else 'BSX_DATA'}: {given} is no folder")
+        raise InputError(f"{'data_dir' if named is not None else 'BSX_DATA'}: {given} is no folder", setting="data_dir")
     return folder
 
 

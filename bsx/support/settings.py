@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
+from typing import Annotated, Any, ClassVar, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from bsx.errors import InputError
@@ -42,6 +42,7 @@ class Option:
         folder: what is written is a folder.
         folded: one of the rarer settings that share an option, ``--encoder name=value,…``: the option's name.
         python: it exists in Python only, such as a function.
+        column: it names columns of the table, which a shell can offer.
         whole: of several values: each is given by itself, because one may hold a comma, as the name of a file.
     """
 
@@ -52,13 +53,67 @@ class Option:
     folder: bool = False
     folded: str | None = None
     python: bool = False
+    column: bool = False
     whole: bool = False
 
 
 class BaseSettings(BaseModel):
-    """A class of settings: fields with type, default, range and help; Python keywords and options are made of them."""
+    """A class of settings: fields with type, default, range and help; Python keywords and options are made of them.
+
+    Attributes:
+        panel: the heading, in the help of commands, of what the class itself declares.
+    """
+
+    panel: ClassVar[str | None] = None
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+# Seeds, draws and levels of intervals and tests: declared once, for all settings that have them.
+MOST_DRAWS = 10**6
+LAST_SEED = 2**32 - 1
+Seed = Annotated[int, Field(ge=0, le=LAST_SEED, description="Random seed.")]
+Resamples = Annotated[int, Field(ge=1, le=MOST_DRAWS, description="Bootstrap resamples or permutations.")]
+Resamples95 = Annotated[int, Field(ge=20, le=MOST_DRAWS, description="Bootstrap resamples.")]
+"""Where the level of the interval is no setting: so many as 95 % take at least."""
+Alpha = Annotated[float, Field(gt=0, lt=1, description="Level of significance.")]
+
+
+class Seeded(BaseSettings):
+    """From where is drawn."""
+
+    seed: Seed = 1
+
+
+class Resampled(Seeded):
+    """How often is drawn, and from where."""
+
+    resamples: Resamples = 1000
+
+
+class Interval(BaseSettings):
+    """The level of intervals; with ``resamples``, so many that each tail has half a draw at least."""
+
+    confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
+
+    @model_validator(mode="after")
+    def _enough_draws(self) -> Self:
+        resamples = getattr(self, "resamples", 0)  # 0 is no bootstrap at all; None is 1000 or more
+        draws, least = 1000 if resamples is None else resamples, round(1 / (1 - self.confidence))
+        if 0 < draws < least:
+            told = f"an interval at confidence={self.confidence:g} takes at least {least} resamples, not {draws}"
+            raise InputError(told, setting="resamples")
+        return self
+
+
+class DrawSettings(Resampled, Interval):
+    """How often and from where is drawn for intervals, and their level."""
+
+
+class Significance(BaseSettings):
+    """The level of tests."""
+
+    alpha: Alpha = 0.05
 
 
 Chosen = TypeVar("Chosen", bound=BaseModel)
@@ -160,98 +215,10 @@ def user_only(kind: type[BaseModel], name: str) -> bool:
 
 
 Config = TypeVar("Config", bound=BaseModel)
-Keywords = TypeVar("Keywords", bound=Mapping[str, object])
-Function = TypeVar("Function", bound=Callable[..., object])
-
-_DRAWS, _COUNT, _MANY, _LARGE = 10**6, 10**4, 10**9, 1e12
-# The numbers that a setting of a name may be, wherever it is one; a class of settings may ask for more.
-RANGES: dict[str, tuple[float, float]] = {
-    "seed": (0, 2**32 - 1),
-    **dict.fromkeys(("alpha", "confidence", "dropout", "tolerance"), (0, 1)),
-    **dict.fromkeys(("resamples", "hybrids", "sample"), (1, _DRAWS)),
-    **dict.fromkeys(("threshold", "penalty", "learning_rate"), (0, _LARGE)),
-    **dict.fromkeys(("human_ties", "temperature", "meaning", "margin", "gap"), (0, _LARGE)),
-    "document_size": (1, _MANY),
-    **dict.fromkeys(("lm_weight",), (-_LARGE, _LARGE)),
-    **dict.fromkeys(("memory", "cache_size"), (1, 2**62)),
-    "judgments": (0, _MANY),
-    **dict.fromkeys(("batch_tokens", "limit", "pairs", "max_tokens", "train_sizes", "sizes", "draws"), (1, _MANY)),
-    **dict.fromkeys(("keep", "max_words", "epochs", "patience", "batch_size", "hidden"), (1, _DRAWS)),
-    "budget": (1, _DRAWS),
-    **dict.fromkeys(("examples", "worst", "bins", "layer", "first_layer"), (0, _COUNT)),
-    **dict.fromkeys(("context", "iterations"), (0, _COUNT)),
-    **dict.fromkeys(("last_layers", "window"), (1, _COUNT)),
-    **dict.fromkeys(("jobs", "workers"), (1, 1024)),
-    **dict.fromkeys(("folds", "size"), (2, _COUNT)),
-    **dict.fromkeys(("repeats", "seeds"), (1, _COUNT)),
-    **dict.fromkeys(("ngram", "max_ngram_order", "char_order", "word_order"), (0, 100)),
-    **dict.fromkeys(("beta", "smooth_value"), (0, _COUNT)),
-}
 
 
-_SEVERAL = frozenset({"seeds", "sizes", "train_sizes", "judgments"})
-"""Settings that may be several numbers, each within the range."""
-
-
-def _in_range(value: float, range: tuple[float, float]) -> bool:
-    return range[0] <= value <= range[1]
-
-
-def check_ranges(given: Mapping[str, object]) -> None:
-    """Refuse numbers that `RANGES` does not allow.
-
-    Args:
-        given: name -> value, a number or several; what is no number, or has no range, is left to others.
-
-    Raises:
-        InputError: naming the first wrong one, its value and the range.
-    """
-    for name in given.keys() & RANGES.keys():
-        value, (lowest, highest) = given[name], RANGES[name]
-        if name in _SEVERAL and isinstance(value, list | tuple):
-            allowed = RANGES["seed" if name == "seeds" else name]
-            outside = (one for one in value if isinstance(one, int | float) and not _in_range(one, allowed))
-            value, (lowest, highest) = next(outside, None), allowed
-        if isinstance(value, int | float) and not isinstance(value, bool) and not _in_range(value, (lowest, highest)):
-            shown = f"must lie between {lowest:.12g} and {highest:.12g} (got {_short(value)})"
-            raise InputError(f"{name}: {shown}", setting=name)
-
-
-def enough_draws(resamples: int, confidence: float) -> None:
-    """Refuse an interval whose tails are less than half a draw each.
-
-    Raises:
-        InputError: if there are fewer than 1 / (1 - confidence) resamples: 20 for intervals of 95 %.
-    """
-    least = round(1 / (1 - confidence)) if confidence < 1 else 0
-    if resamples < least:
-        raise InputError(f"an interval at confidence={confidence:g} takes at least {least} resamples, not {resamples}")
-
-
-def _check_draws(given: Mapping[str, object]) -> None:
-    """Apply `enough_draws` to settings that have a confidence; 0 is no bootstrap at all."""
-    draws, confidence = given.get("resamples"), given.get("confidence")
-    if isinstance(draws, int) and draws and isinstance(confidence, float):
-        enough_draws(draws, confidence)
-
-
-def in_range(function: Function) -> Function:
-    """Let a function refuse arguments that `RANGES` or `enough_draws` do not allow, before it does anything."""
-    signature = inspect.signature(function)
-
-    @functools.wraps(function)
-    def checked(*positional: object, **named: object) -> object:
-        with contextlib.suppress(TypeError):  # the call itself says what is wrong with it
-            given = signature.bind(*positional, **named)
-            check_ranges(given.arguments)
-            given.apply_defaults()
-            _check_draws(given.arguments)
-        return function(*positional, **named)
-
-    return checked  # type: ignore[return-value]
-
-
-def _short(value: object) -> str:
+def short(value: object) -> str:
+    """Return a value as messages show it."""
     if isinstance(value, int) and abs(value) >= 10**40:  # Python does not even print the longest
         return "a number of more than 40 digits"
     shown = repr(value)
@@ -281,16 +248,16 @@ def build_config(settings: Mapping[str, object], kind: type[Config]) -> Config:
     Raises:
         InputError: one line that names every setting that is wrong.
     """
-    check_ranges(settings)
     try:
-        made = kind.model_validate(settings)
+        return kind.model_validate(settings)
     except ValidationError as error:
         problems = error.errors()
         about = next((str(problem["loc"][0]) for problem in problems if problem["loc"]), None)
-        lines = dict.fromkeys(_explain(item, kind) for item in problems)
-        raise InputError("; ".join(lines), setting=about) from error
-    _check_draws(dict(made))
-    return made
+        lines = "; ".join(dict.fromkeys(_explain(item, kind) for item in problems))
+        first = re.split(r"\W", lines, maxsplit=1)[
+            0
+        ]  # what a check of several settings finds begins with the wrong one
+        raise InputError(lines, setting=first if about is None and first in kind.model_fields else about) from error
 
 
 def read_spelled(kind: type[BaseModel], name: str, text: str) -> object:
@@ -331,10 +298,10 @@ _WRONG = {
     "string_type": "must be text",
     "callable_type": "must be a function",
     "literal_error": "must be {expected}",
-    "greater_than_equal": "must be at least {ge:g}",
-    "less_than_equal": "must be at most {le:g}",
-    "greater_than": "must be more than {gt:g}",
-    "less_than": "must be less than {lt:g}",
+    "greater_than_equal": "must be at least {ge:.12g}",
+    "less_than_equal": "must be at most {le:.12g}",
+    "greater_than": "must be more than {gt:.12g}",
+    "less_than": "must be less than {lt:.12g}",
 }
 
 
@@ -354,7 +321,7 @@ def told_problem(problem: ErrorDetails, name: str) -> str:
         message = str(problem["msg"]).removeprefix("Value error, ")
     else:
         message = wrong.format_map(problem.get("ctx", {}))
-    return f"{name}: {message} (got {_short(problem['input'])})" if name else message
+    return f"{name}: {message} (got {short(problem['input'])})" if name else message
 
 
 def set_fields(settings: BaseModel | None, *but: str) -> Settings:
@@ -385,4 +352,4 @@ def refuse_idle(given: Mapping[str, object], defaults: type | Mapping[str, objec
     for name in names or given:
         if given[name] != usual[name]:
             said = f"{name}=False" if given[name] is False else name
-            raise InputError(f"{said} has no effect {why}: leave it out")
+            raise InputError(f"{said} has no effect {why}: leave it out", setting=name)

@@ -16,15 +16,17 @@ ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
 class TrainConfig(BaseSettings):
     """Settings of a training; the defaults are those of Mathur et al. 2019."""
 
-    hidden: Annotated[int, Field(ge=1, description="Units of each direction of a BiLSTM, and of hidden layers.")] = 300
+    hidden: Annotated[
+        int, Field(ge=1, le=10**6, description="Units of each direction of a BiLSTM, and of hidden layers.")
+    ] = 300
     dropout: Annotated[float, Field(ge=0, lt=1, description="Share of units that are dropped in training.")] = 0.5
     difference: Annotated[
         Literal["signed", "absolute"],
         Field(description="How two vectors differ: signed, as in the paper, or absolute."),
     ] = "signed"
-    learning_rate: Annotated[float, Field(gt=0, description="First learning rate of Adam."), _PYTHON] = 4e-4
-    batch_size: Annotated[int, Field(ge=1, description="Instances of a training batch."), _PYTHON] = 32
-    epochs: Annotated[int, Field(ge=1, description="Most epochs.")] = 75
+    learning_rate: Annotated[float, Field(gt=0, le=1e12, description="First learning rate of Adam."), _PYTHON] = 4e-4
+    batch_size: Annotated[int, Field(ge=1, le=10**6, description="Instances of a training batch."), _PYTHON] = 32
+    epochs: Annotated[int, Field(ge=1, le=10**6, description="Most epochs.")] = 75
     patience: Annotated[
-        int, Field(ge=1, description="Stop after so many epochs without a better validation."), _PYTHON
+        int, Field(ge=1, le=10**6, description="Stop after so many epochs without a better validation."), _PYTHON
     ] = 4

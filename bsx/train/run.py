@@ -66,7 +66,7 @@ def train_metric(
     config = config or TrainConfig()
     notify = notify or nothing
     if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0 or max(seeds) >= 2**64:
-        raise InputError("seeds: at least one is needed, each once, none below 0 or from 2**64 on")
+        raise InputError("seeds: at least one is needed, each once, none below 0 or from 2**64 on", setting="seeds")
     data = {"train": train, "valid": valid}
     for part, instances in data.items():
         _refuse_too_few(part, instances)

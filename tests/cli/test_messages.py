@@ -11,6 +11,7 @@ import pytest
 
 from bsx.cli.main import with_instead
 from bsx.cli.output import progress_bar
+from bsx.errors import InputError
 
 
 def test_a_language_is_told_of_models_only_where_a_model_could_be_named(
@@ -31,9 +32,13 @@ def test_a_language_is_told_of_models_only_where_a_model_could_be_named(
             ["score", "-c", "x", "-r", "x", "--layer", "3", "--all-layers"],
             "layer and all_layers exclude each",
         ),
-        (["score", "-c", "x", "-r", "x", "--encoder", "batch_tokens=0"], "batch_tokens"),
-        (["meta", "x.tsv", "--columns", "a", "--human", "h", "--alpha", "2"], "alpha: "),
-        (["disentangle", "x.tsv", "--columns", "a", "--factor-columns", "b", "--confidence", "2"], "confidence: "),
+        (["score", "-c", "x", "-r", "x", "--encoder", "batch_tokens=0"], "error: --encoder batch_tokens: "),
+        (["score", "-c", "x", "-r", "x", "--metrics", "chrf", "--data-dir", "x"], "error: --data-dir has no effect"),
+        (["score", "-c", "x", "-r", "x", "--metrics", "bertr:layer=-1"], "layer: must be at least 0"),
+        (["meta", "x.tsv", "--columns", "a", "--human", "h", "--alpha", "2"], "error: --alpha: "),
+        (["meta", "x.tsv", "--columns", "a", "--human", "h", "--seed", "x"], "error: --seed: "),
+        (["meta", "x.tsv", "--columns", "a", "--human-ties", "1"], "error: --human-ties needs statistic acc_eq"),
+        (["disentangle", "x.tsv", "--columns", "a", "--factor-columns", "b", "--confidence", "2"], "--confidence: "),
         (
             ["compare", "-c", "a", "-c", "b", "--metrics", "chrf", "--resamples", "15"],
             "confidence=0.95 takes at least 20",
@@ -44,6 +49,18 @@ def test_mistakes_are_named_as_they_were_made(cli: Callable[..., Any], arguments
     done = cli(*arguments)
     assert done.status == 2
     assert message in done.err
+    assert "--layer: " not in done.err
+
+
+def test_a_door_words_the_name_that_a_message_begins_with() -> None:
+    error = InputError("sample: cannot draw 5 of 4", file="t.tsv", setting="sample")
+    assert str(error) == "t.tsv: sample: cannot draw 5 of 4"
+    error.door = "--sample"
+    assert str(error) == "t.tsv: --sample: cannot draw 5 of 4"
+    for message in ("samples are few", "sample=5 is one", "a sample"):
+        other = InputError(message, setting="sample")
+        other.door = "--sample"
+        assert str(other) == message
 
 
 def test_a_log_gets_a_line_of_progress_at_times(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:

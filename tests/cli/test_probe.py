@@ -288,7 +288,7 @@ def test_wrong_use_is_one_line(cli: Run, task: Path, treebank: Path, tiny_model:
     bad.write_text("a b\tX\nc d Y\n")
     fails("bad.txt: line 2 has 1 columns", bad, *model)
     fails("layers: ", task, *model, "--layers", "0,x")
-    fails("train_sizes: write whole numbers from 2", task, *model, "--train-sizes", "1")
+    fails("train-sizes: must be at least 2", task, *model, "--train-sizes", "1")
     fails("layer: 9 is too deep", task, *model, "--layers", "9")
     fails("two files would both be the task 'first'", task, task, *model)
     fails("p.gif: the name must end in .png, .svg, .pdf", task, *model, "--plot", "p.gif")
@@ -300,7 +300,7 @@ def test_wrong_use_is_one_line(cli: Run, task: Path, treebank: Path, tiny_model:
     short = tmp_path / "short.txt"
     short.write_text("a b\tL0\nc d\tL1\n")
     fails("short.txt has 2 sentences, first 60", task, *model, "--test-data", short, "--parallel")
-    fails("test_data is for the probes of one task, and there are 2", task, short, *model, "--test-data", short)
+    fails("--test-data is for the probes of one task, and there are 2", task, short, *model, "--test-data", short)
     fails("en.conllu: is CoNLL-U, where words have labels", treebank, *model)
     fails("labels has no effect without a file in CoNLL-U", task, *model, "--labels", "Number")
     fails("labels: 'pos' is no label of CoNLL-U", treebank, "--tokens", *model, "--labels", "pos")
@@ -308,7 +308,7 @@ def test_wrong_use_is_one_line(cli: Run, task: Path, treebank: Path, tiny_model:
     words = tmp_path / "words.txt"
     words.write_text("cat\tSing\ncats\tPlur\n")
     several = ("--test-data", treebank, "--labels", "Number,upos")
-    fails("test_data is for the probes of one task, and there are 2 labels", words, "--tokens", *model, *several)
+    fails("--test-data is for the probes of one task, and there are 2 labels", words, "--tokens", *model, *several)
     few = tmp_path / "few.txt"
     few.write_text("a\tX\na\tX\nb\tY\n")
     fails("few: the validation part is empty", few, *model)

@@ -46,12 +46,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 IDLE = [
-    ("score -c c.txt -r r.txt --metrics chrf --data-dir x", "data_dir"),
-    ("meta scores.tsv --columns a --data-dir x", "data_dir"),
-    ("compare -c c.txt -c r.txt -r r.txt --metrics chrf --data-dir x", "data_dir"),
-    ("data test-sets --data-dir c.txt", "data_dir: "),
-    ("data list --data-dir c.txt", "data_dir: "),
-    ("data table scores.tsv --loader table -o o.tsv --data-dir x", "data_dir has no effect"),
+    ("score -c c.txt -r r.txt --metrics chrf --data-dir x", "data-dir"),
+    ("meta scores.tsv --columns a --data-dir x", "data-dir"),
+    ("compare -c c.txt -c r.txt -r r.txt --metrics chrf --data-dir x", "data-dir"),
+    ("data test-sets --data-dir c.txt", "--data-dir: "),
+    ("data list --data-dir c.txt", "--data-dir: "),
+    ("data table scores.tsv --loader table -o o.tsv --data-dir x", "data-dir has no effect"),
     ("score -c c.txt -r r.txt --metrics chrf --registry trained", "registry: "),
     ("models --registry trained", "registry: "),
     ("probe task.tsv -m minilm --lang Klingon", "lang has no effect"),
@@ -64,12 +64,12 @@ IDLE = [
     ("adversarial build-triples paws.tsv -o o.tsv --tagger nltk", "tagger has no effect"),
     ("adversarial build-triples paws.tsv -o o.tsv --recipe nouns --keep 3", "keep has no effect"),
     ("adversarial build-triples paws.tsv -o o.tsv --recipe nouns --tagger nltk --download", "download has no effect"),
-    ("adversarial perturb judged.tsv --metrics chrf --parser-dir x", "parser_dir has no effect"),
+    ("adversarial perturb judged.tsv --metrics chrf --parser-dir x", "parser-dir has no effect"),
     ("adversarial perturb --list --metrics chrf", "--metrics"),
     ("models --languages --licence MIT", "--licence"),
     ("models --lang de show minilm", "--lang"),
     ("metrics --needs source show chrf", "--needs"),
-    ("meta scores.tsv --columns a --human-ties 1", "human_ties needs"),
+    ("meta scores.tsv --columns a --human-ties 1", "human-ties needs"),
     ("meta scores.tsv --columns a --test none --correction holm", "correction holm has no effect"),
     ("ensemble scores.tsv --columns a,x --human human --how z --folds 5", "folds"),
 ]

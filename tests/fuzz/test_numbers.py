@@ -18,11 +18,17 @@ from pydantic import BaseModel
 from typer.main import get_command
 
 import bsx.jobs
+from bsx.analysis import build_paws, pearson, perturb
+from bsx.analysis.agreement.settings import CompareSettings, MetaSettings
+from bsx.analysis.disentangling.settings import DisentangleSettings
+from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.catalog.catalog import load_registry
 from bsx.cli.commands import COMMANDS, build
 from bsx.errors import InputError
+from bsx.jobs.scoring.run import ScoreRun
+from bsx.jobs.training import TrainSettings
 from bsx.metrics.zoo import find_metric
-from bsx.support.settings import RANGES, BaseSettings, check_ranges, in_range
+from bsx.support.settings import BaseSettings, DrawSettings, Significance, build_config
 from tests.fuzz.world import RIGHT, command
 
 WRONG = ["-1", "nan", "inf", "1e400", "1" + "0" * 300, str(2**63), "", "x"]
@@ -54,6 +60,8 @@ ZERO = {
 ZERO |= {"batch_tokens", "limit", "repeats", "pairs", "hidden", "patience", "batch_size", "keep"}
 NEGATIVE = {"at_least", "at_most"}
 """Human scores, of which -1 is one."""
+SIZED = {"memory", "cache_size"}
+"""Sizes in bytes, which may be text: one validator reads and bounds them."""
 
 
 def _is_number(annotation: Any) -> bool:
@@ -122,7 +130,7 @@ def test_resamples_too_few_for_an_interval_or_too_many_are_refused(
     done = cli(*command(name), *shlex.split(RIGHT[name].format(out=out)), DRAWN[name], draws)
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
     assert re.search(
-        f"takes at least 20 resamples, not {draws}|must be at least [12]0|between [01] and 1000000", done.err
+        f"takes at least 20 resamples, not {draws}|must be at least [12]0|must be at most 1000000", done.err
     ), done.err
     assert not list(out.iterdir())
 
@@ -162,21 +170,21 @@ def _settings() -> Iterator[tuple[type, str, Any]]:
 
 
 def test_every_number_has_a_range() -> None:
-    """By its name, or by its class, on both sides; also where no fuzz case calls the command."""
-    bounded, numbers = set(RANGES), {}
+    """Beside its field, on both sides; also where no fuzz case calls the command."""
+    numbers, unbounded = set(), {}
     for kind, name, field in _settings():
-        if _is_number(field.annotation):
-            numbers[name] = kind.__name__
+        if _is_number(field.annotation) and name not in SIZED:
+            numbers.add(name)
             limits = " ".join(type(mark).__name__ for mark in field.metadata)
-            if re.search("G[et]", limits) and re.search("L[et]", limits):
-                bounded.add(name)
+            if not (re.search("G[et]", limits) and re.search("L[et]", limits)):
+                unbounded[name] = kind.__name__
     for one in _commands(get_command(build(list(COMMANDS)))):
         signature = inspect.signature(one.callback, eval_str=True).parameters if one.callback else {}
         for option in one.params:
             if option.name in signature and _is_number(signature[option.name].annotation):
-                numbers[option.name] = one.name
+                assert option.name in numbers | SIZED
     assert len(numbers) > 50
-    assert not {name: where for name, where in numbers.items() if name not in bounded}
+    assert not unbounded
 
 
 def test_there_are_many_cases() -> None:
@@ -185,27 +193,62 @@ def test_there_are_many_cases() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
+    ("kind", "name", "value"),
     [
-        ("seed", -1),
-        ("seed", 2**32),
-        ("resamples", 0),
-        ("resamples", 10**300),
-        ("penalty", float("inf")),
-        ("confidence", float("nan")),
-        ("folds", 1),
-        ("workers", 10**6),
-        ("batch_tokens", 2**63),
-        ("human_ties", float("inf")),
-        ("context", 2**63),
-        ("budget", 2**63),
+        (DrawSettings, "seed", -1),
+        (DrawSettings, "seed", 2**32),
+        (DrawSettings, "resamples", 0),
+        (DrawSettings, "resamples", 10**300),
+        (DrawSettings, "confidence", float("nan")),
+        (Significance, "alpha", 1),
+        (EnsembleSettings, "folds", 1),
+        (ScoreRun, "workers", 10**6),
+        (ScoreRun, "batch_tokens", 2**63),
+        (ScoreRun, "memory", -1.0),
+        (ScoreRun, "context", 2**63),
+        (MetaSettings, "human_ties", float("inf")),
+        (TrainSettings, "seeds", (1, -1)),
     ],
 )
-def test_python_refuses_them_too(name: str, value: float) -> None:
-    @in_range
-    def works(**given: float) -> None: ...
-
-    with pytest.raises(InputError, match=f"^{name}: must lie between .* \\(got ") as raised:
-        check_ranges({name: value})
+def test_python_refuses_them_too(kind: type[BaseSettings], name: str, value: object) -> None:
+    required = {"architecture": "esim", "tables": ["t"], "valid": ["t"], "output": "o", "model": "m"}
+    with pytest.raises(InputError, match=f"^{name}: .*") as raised:
+        build_config({name: value, **(required if kind is TrainSettings else {})}, kind)
+    assert raised.value.setting == name
     assert len(str(raised.value)) < 120
-    works(**{"other": value})
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("seed", lambda: perturb(["a b"], "drop-words", seed=-1)),
+        ("seed", lambda: perturb(["a b"], "drop-words", seed=2**32)),
+        ("keep", lambda: build_paws([("a", "b", 1)], keep=0)),
+        ("resamples", lambda: pearson([1, 2, 3, 4], [1, 3, 2, 4], resamples=10**5000)),
+    ],
+)
+def test_functions_without_settings_refuse_them_too(name: str, call: Callable[[], object]) -> None:
+    with pytest.raises(InputError, match="must lie between") as raised:
+        call()
+    assert raised.value.setting == name
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (DrawSettings, {"resamples": 19}),
+        (DrawSettings, {"confidence": 0.9999}),
+        (CompareSettings, {"confidence": 0.9999}),
+        (CompareSettings, {"resamples": 19}),
+        (DisentangleSettings, {"resamples": 19}),
+    ],
+)
+def test_too_few_draws_for_the_level_of_an_interval(kind: type[BaseSettings], given: dict[str, float]) -> None:
+    with pytest.raises(InputError) as raised:
+        build_config(given, kind)
+    assert raised.value.setting == "resamples"
+
+
+def test_no_bootstrap_and_no_number_of_draws_are_enough() -> None:
+    assert build_config({"resamples": 0}, DisentangleSettings).resamples == 0
+    assert build_config({}, CompareSettings).resamples is None

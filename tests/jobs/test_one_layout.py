@@ -223,7 +223,7 @@ def test_test_sets_have_names_and_say_how_to_be_had(cli: Callable[..., Outcome],
             ("score", "--test-set", "wmt17/zhen", "--metrics", "chrf"),
             "unknown test set 'wmt17/zhen'. Near: wmt17/zh-en",
         ),
-        (("meta", "x.tsv", "--test-set", "wmt17/zh-en"), "test_set is a table already"),
+        (("meta", "x.tsv", "--test-set", "wmt17/zh-en"), "--test-set is a table already"),
         (("score", "--test-set", "wmt17/zh-en", "-r", "r.txt"), "leave out table, references and sources"),
     ):
         done = cli(*words, "--data-dir", tmp_path)

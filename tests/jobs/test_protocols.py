@@ -162,7 +162,7 @@ def test_wrong_use_is_one_line(folder: Path, cli: Run, tmp_path: Path) -> None:
         (("--protocol", "wmt24", "--level", "sys"), "level has no effect with protocol"),
         (("--protocol", "wmt24", "--test", "williams"), "test williams"),
         (("--protocol", "wmt23"), "has no scores of wmt23"),
-        (("--language-pairs", "en-de"), "language_pairs needs protocol"),
+        (("--language-pairs", "en-de"), "--language-pairs needs protocol"),
     ):
         result = cli("meta", str(folder), *arguments)
         assert result.status == 2

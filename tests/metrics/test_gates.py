@@ -71,7 +71,7 @@ def test_figures_of_bertscore_have_its_name(cli: Callable[..., Outcome]) -> None
     for wrong in ("chrf=5", "bertscore.f1"):
         outcome = cli(*words, "--fail-under", wrong)
         assert (outcome.status, outcome.out) == (2, "")
-        assert "fail_under" in outcome.err
+        assert "--fail-under: " in outcome.err
     assert cli(*words, "--all-layers", "--fail-under", "bertscore.f1=.1").status == 2
 
 

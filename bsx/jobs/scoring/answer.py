@@ -28,7 +28,7 @@ from bsx.data.cells import is_missing, spelled
 from bsx.data.corpus import Corpus, Segment
 from bsx.data.documents import document_of_segment, refuse_single
 from bsx.data.files import TableFile
-from bsx.data.long import USUAL, rows_by_system
+from bsx.data.long import USUAL, DocumentColumn, rows_by_system
 from bsx.data.output import ScoreTable, atomic_text, make_folder
 from bsx.data.run import as_one_run
 from bsx.data.tables import Table
@@ -39,7 +39,6 @@ from bsx.jobs.scoring.metrics import detected, wanted_sides
 from bsx.jobs.scoring.run import ScoredFiles, score_files
 from bsx.jobs.scoring.thresholds import published_curves
 from bsx.jobs.tables import (
-    DocumentColumn,
     HumanColumns,
     MetricSettings,
     Reported,
@@ -250,7 +249,11 @@ def _texts(settings: EvaluateRun) -> Input:
     if several and settings.system is None:
         found["system"] = []
     if found["system"] and not found["segment"]:
-        raise InputError(f"segment names the column of segments; it has {', '.join(table.columns)}", file=table.name)
+        raise InputError(
+            f"segment names the column of segments; it has {', '.join(table.columns)}",
+            file=table.name,
+            setting="segment",
+        )
     one = {name: next(iter(found[name]), None) for name in ("system", "segment", "document", "source")}
     made = {**given, **one, "candidate": found["candidate"], "reference": found["reference"]}
     return build_config({name: value for name, value in made.items() if value not in (None, [])}, Input)
@@ -288,7 +291,7 @@ def _human(settings: EvaluateRun, texts: Input) -> list[str]:
     """
     if texts.table is None:
         if settings.human:
-            raise InputError("human names columns of a table, which is missing")
+            raise InputError("human names columns of a table, which is missing", setting="human")
         return []
     columns = Table(texts.table, first_line=True).columns
     several = len(texts.candidate) > 1
@@ -299,7 +302,9 @@ def _human(settings: EvaluateRun, texts: Input) -> list[str]:
     else:
         found = find_columns(columns, {}, "human")["human"]
     if found and len(found) != len(texts.candidate):
-        raise InputError(f"human names {len(found)} columns, and there are {len(texts.candidate)} of candidates")
+        raise InputError(
+            f"human names {len(found)} columns, and there are {len(texts.candidate)} of candidates", setting="human"
+        )
     return found
 
 
@@ -330,7 +335,7 @@ def _chosen(
         specs, evidence = ["sentence-qe"], None  # figures speak for BERTScore
     wanted = wanted_sides(specs, build_config(part(settings, MetricSettings), MetricSettings))
     for side in sorted(wanted - sides):
-        raise InputError(f"metrics: {', '.join(specs)} need a {side}, and there is none")
+        raise InputError(f"metrics: {', '.join(specs)} need a {side}, and there is none", setting="metrics")
     return specs, model, evidence
 
 

@@ -107,7 +107,7 @@ def score_languages(settings: ScoreRun) -> ScoredLanguages:
     progress, metrics, column = told(settings.progress), settings.metrics, settings.lang_column
     output = settings.table_out
     if column is None or settings.table is None:
-        raise InputError("lang_column names a column of a table: give the table too")
+        raise InputError("lang_column names a column of a table: give the table too", setting="lang_column")
     if output is not None:
         check_table(output)
     catalog = load_registry(settings.registry)

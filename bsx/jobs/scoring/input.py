@@ -14,6 +14,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from bsx.data.corpus import Corpus
 from bsx.data.documents import DOCUMENTS
 from bsx.data.formats.memory import AnyTable
+from bsx.data.long import ColumnName
 from bsx.data.open import open_corpus, table_parts
 from bsx.data.spool import STDIN
 from bsx.errors import InputError
@@ -41,9 +42,9 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
         Option(argument=True),
     ] = None
     document: Annotated[
-        str | None, Field(description="Column that names the documents: scores by document, and context.")
+        ColumnName, Field(description="Column that names the documents: scores by document, and context.")
     ] = None
-    lang_column: Annotated[str | None, Field(description="Column that names each row's language, instead of lang.")] = (
+    lang_column: Annotated[ColumnName, Field(description="Column that names each row's language, instead of lang.")] = (
         None
     )
     _read: tuple[str, ...] = PrivateAttr(())
@@ -72,7 +73,7 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
             yield self
             return
         if self.table is not None or self.references or self.sources is not None:
-            raise InputError("test_set has the texts: leave out table, references and sources")
+            raise InputError("test_set has the texts: leave out table, references and sources", setting="test_set")
         from bsx.analysis.datasets.testsets import load_test_set
 
         table = load_test_set(self.test_set, self.data_dir)

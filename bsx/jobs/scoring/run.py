@@ -84,7 +84,7 @@ class ScoreRun(Reported, ScorerConfig, Input):
     address: Annotated[
         str | None, Field(description="Ray cluster, host:port or ray://host:port; one on this machine unless given.")
     ] = None
-    workers: Annotated[int, Field(ge=1, description="Processes that score, with the engine ray.")] = 1
+    workers: Annotated[int, Field(ge=1, le=1024, description="Processes that score, with the engine ray.")] = 1
     blocks: Annotated[
         Callable[[ScoredBlock], None] | None,
         Field(description="Called with each block of scores, in order.", exclude=True),
@@ -196,7 +196,7 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
         InputError: if files, settings or metrics are wrong or do not fit together, before anything is scored.
     """
     if settings.lang_column is not None:
-        raise InputError("lang_column needs bsx.jobs.score_languages")
+        raise InputError("lang_column needs bsx.jobs.score_languages", setting="lang_column")
     progress, say, output = told(settings.progress), settings.say, settings.table_out
     metrics = settings.metrics
     gates = {}
@@ -205,7 +205,7 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
 
         gates = read_gates(settings.fail_under, metrics or None)
     if gates and settings.all_layers:
-        raise InputError("fail_under is about one layer: choose it with layer")
+        raise InputError("fail_under is about one layer: choose it with layer", setting="fail_under")
     elsewhere, devices = settings.engine == "ray", list[str]()
     if settings.on_several:
         devices = choose_devices(settings.device)

@@ -22,7 +22,7 @@ class BertRConfig(MetricConfig):
     """Settings of BERTR."""
 
     model: Annotated[str | None, Field(description="Encoder; the paper's for the language unless given.")] = None
-    layer: Annotated[int | None, Field(ge=0, description="Layer; the top one unless given.")] = None
+    layer: Annotated[int | None, Field(ge=0, le=10_000, description="Layer; the top one unless given.")] = None
     specials: Annotated[
         Literal["exclude", "include"],
         Field(description="Special tokens: leave them out, or treat them as words (the paper does not say)."),

@@ -32,10 +32,12 @@ class MappingSettings(BaseSettings):
     """How a map is fitted."""
 
     kind: Annotated[Kind, Field(description="An orthogonal matrix, or one direction to remove.")] = "clp"
-    layer: Annotated[int | None, Field(ge=0, description="The encoder's layer; the top one unless given.")] = None
-    pairs: Annotated[int, Field(ge=1, description="Use this many sentence pairs, the first ones.")] = 2000
+    layer: Annotated[
+        int | None, Field(ge=0, le=10_000, description="The encoder's layer; the top one unless given.")
+    ] = None
+    pairs: Annotated[int, Field(ge=1, le=10**9, description="Use this many sentence pairs, the first ones.")] = 2000
     max_words: Annotated[
-        int, Field(ge=1, description="Leave out pairs of which a side has more white-space words.")
+        int, Field(ge=1, le=10**6, description="Leave out pairs of which a side has more white-space words.")
     ] = 100
     lang: Annotated[
         str | None,
@@ -135,7 +137,9 @@ def fit_mapping(
 def _check_links(links: Sequence[Links], texts: Sequence[tuple[str, str]]) -> None:
     """Refuse links that are not those of these texts."""
     if len(links) != len(texts):
-        raise InputError(f"links: there are {len(links)} lists of links, and {len(texts)} sentence pairs")
+        raise InputError(
+            f"links: there are {len(links)} lists of links, and {len(texts)} sentence pairs", setting="links"
+        )
     for number, (linked, pair) in enumerate(zip(links, texts, strict=True), start=1):
         sizes = [len(text.split()) for text in pair]
         for link in linked:

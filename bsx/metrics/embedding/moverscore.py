@@ -29,7 +29,7 @@ class MoverScoreConfig(MetricConfig):
     """Settings of MoverScore."""
 
     model: Annotated[str | None, Field(description="Encoder; the paper's unless given.")] = None
-    ngram: Annotated[int, Field(ge=1, description="Tokens of a unit: 1 is WMD-1, 2 is WMD-2.")] = 1
+    ngram: Annotated[int, Field(ge=1, le=100, description="Tokens of a unit: 1 is WMD-1, 2 is WMD-2.")] = 1
     ignore_ngram: Annotated[
         bool, Field(description="Compute unigrams whatever ngram says, a defect of the second version's code.")
     ] = False
@@ -45,8 +45,10 @@ class MoverScoreConfig(MetricConfig):
     drop_subwords: Annotated[bool, Field(description="Leave out pieces inside words (half of RM).")] = True
     stop_words: Annotated[Path | None, Field(description="Leave out the words in this file, one per line.")] = None
     pmeans: Annotated[bool, Field(description="Power means over the last layers (PMEANS); off: one layer.")] = True
-    last_layers: Annotated[int, Field(ge=1, description="How many layers the power means are over.")] = 5
-    layer: Annotated[int | None, Field(ge=0, description="Without power means: the layer; top unless given.")] = None
+    last_layers: Annotated[int, Field(ge=1, le=10_000, description="How many layers the power means are over.")] = 5
+    layer: Annotated[
+        int | None, Field(ge=0, le=10_000, description="Without power means: the layer; top unless given.")
+    ] = None
     cost: Annotated[
         Literal["squared", "euclidean"], Field(description="Distance of unit vectors: squared (v1) or not (v2).")
     ] = "squared"

@@ -26,8 +26,8 @@ class SbertWkConfig(MetricConfig):
         Literal["dissecting", "last-mean"],
         Field(description="The paper's weighting of layers, or the plain mean of the last layer (ave_last_hidden)."),
     ] = "dissecting"
-    first_layer: Annotated[int, Field(ge=0, description="The lowest layer that takes part.")] = 4
-    window: Annotated[int, Field(ge=1, description="Neighbouring layers on either side.")] = 2
+    first_layer: Annotated[int, Field(ge=0, le=10_000, description="The lowest layer that takes part.")] = 4
+    window: Annotated[int, Field(ge=1, le=10_000, description="Neighbouring layers on either side.")] = 2
     window_rule: Annotated[
         WindowRule,
         Field(

@@ -41,7 +41,8 @@ class SentenceConfig(MetricConfig):
         Field(description="Text before each text, pooled with it (query:); as the registry says unless given."),
     ] = None
     max_tokens: Annotated[
-        int | None, Field(ge=4, description="Tokens read of a text; as the model's own files say unless given.")
+        int | None,
+        Field(ge=4, le=10**9, description="Tokens read of a text; as the model's own files say unless given."),
     ] = None
     multi_ref: MultiRef = "best"
 

@@ -19,7 +19,7 @@ from bsx.support.arrays import fetch
 class SentenceQeConfig(SentenceConfig):
     """Settings of a sentence-embedding cosine across languages."""
 
-    layer: Annotated[int | None, Field(ge=0, description="Layer; the top one unless given.")] = None
+    layer: Annotated[int | None, Field(ge=0, le=10_000, description="Layer; the top one unless given.")] = None
     mapping: Annotated[
         Literal["none", "clp", "umd"], Field(description="Re-alignment of the source's vector; needs mapping_file.")
     ] = "none"

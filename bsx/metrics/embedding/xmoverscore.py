@@ -25,8 +25,8 @@ class XMoverScoreConfig(MetricConfig):
     """Settings of XMoverScore."""
 
     model: Annotated[str | None, Field(description="Encoder of both languages; the paper's unless given.")] = None
-    layer: Annotated[int | None, Field(ge=0, description="Layer; the top one unless given.")] = None
-    ngram: Annotated[int, Field(ge=1, description="Tokens of a unit.")] = 1
+    layer: Annotated[int | None, Field(ge=0, le=10_000, description="Layer; the top one unless given.")] = None
+    ngram: Annotated[int, Field(ge=1, le=100, description="Tokens of a unit.")] = 1
     mapping: Annotated[
         Literal["none", "clp", "umd"], Field(description="Re-alignment of the source's vectors; needs mapping_file.")
     ] = "none"
@@ -48,7 +48,7 @@ class XMoverScoreConfig(MetricConfig):
     )
     trim: Annotated[float, Field(ge=0, lt=1, description="Share of the flows, the smallest, that cost nothing.")] = 0.0
     lm: Annotated[str | None, Field(description="Language model that judges the candidate: a folder or hub id.")] = None
-    lm_weight: Annotated[float, Field(description="Weight of the language model's term.")] = 0.1
+    lm_weight: Annotated[float, Field(ge=-1e12, le=1e12, description="Weight of the language model's term.")] = 0.1
     lm_term: Annotated[
         Literal["log-likelihood", "root-likelihood"],
         Field(description="Mean log-likelihood of a token (first code), or its exponential's n-th root (second)."),

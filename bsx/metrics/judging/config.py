@@ -10,7 +10,7 @@ from pydantic import Field
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries.metrics import MetricEntry
 from bsx.metrics.core import MetricConfig, MultiRef
-from bsx.support.settings import Unscored, UserOnly
+from bsx.support.settings import LAST_SEED, Unscored, UserOnly
 
 
 class JudgeConfig(MetricConfig):
@@ -23,10 +23,14 @@ class JudgeConfig(MetricConfig):
     temperature: Annotated[float, Field(ge=0, le=2, description="Temperature of the answers.")] = 0.0
     seed: Annotated[
         int | None,
-        Field(description="Seed that is sent, for the second of several answers one more; none unless given."),
+        Field(
+            ge=0,
+            le=LAST_SEED,
+            description="Seed that is sent, for the second of several answers one more; none unless given.",
+        ),
     ] = None
     max_tokens: Annotated[
-        int | None, Field(ge=1, description="Tokens of an answer at most; as the prompt says unless given.")
+        int | None, Field(ge=1, le=10**9, description="Tokens of an answer at most; as the prompt says unless given.")
     ] = None
     answers: Annotated[
         int, Field(ge=1, le=100, description="How many answers to ask for; the score is their mean.")

@@ -54,7 +54,9 @@ class Laser(PairMetric[LaserConfig]):
         config = self.config
         by_source = "source" in self.needs
         if config.source_lang is not None and not by_source:
-            raise InputError("source_lang needs laser-qe: laser reads no sources", file=self.name)
+            raise InputError(
+                "source_lang needs laser-qe: laser reads no sources", file=self.name, setting="source_lang"
+            )
         folder = None if config.model_dir is None else str(config.model_dir)
         langs = [config.lang, config.source_lang if by_source else config.lang]
         options = {"model_dir": folder, "cache": str(cache_folder() / "laser_encoders"), "langs": langs}

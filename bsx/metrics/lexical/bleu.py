@@ -34,8 +34,10 @@ class BleuConfig(MetricConfig):
     smooth_method: Annotated[
         Literal["exp", "floor", "add-k", "none"], Field(description="Smoothing of precisions without a match.")
     ] = "exp"
-    smooth_value: Annotated[float | None, Field(ge=0, description="Value of floor (0.1) or add-k (1).")] = None
-    max_ngram_order: Annotated[int, Field(ge=1, description="Longest n-gram.")] = 4
+    smooth_value: Annotated[float | None, Field(ge=0, le=10_000, description="Value of floor (0.1) or add-k (1).")] = (
+        None
+    )
+    max_ngram_order: Annotated[int, Field(ge=1, le=100, description="Longest n-gram.")] = 4
     effective_order: Annotated[
         bool, Field(description="For segments: leave out orders that the candidate is too short for.")
     ] = True

@@ -23,9 +23,9 @@ _PER_LETTER = 150  # bytes of what counting n-grams holds at a time, one order a
 class ChrfConfig(MetricConfig):
     """Settings of chrF; names and defaults are sacreBLEU's."""
 
-    char_order: Annotated[int, Field(ge=1, description="Longest character n-gram.")] = 6
-    word_order: Annotated[int, Field(ge=0, description="Longest word n-gram: 0 is chrF, 2 is chrF++.")] = 0
-    beta: Annotated[int, Field(ge=1, description="How many times recall counts as much as precision.")] = 2
+    char_order: Annotated[int, Field(ge=1, le=100, description="Longest character n-gram.")] = 6
+    word_order: Annotated[int, Field(ge=0, le=100, description="Longest word n-gram: 0 is chrF, 2 is chrF++.")] = 0
+    beta: Annotated[int, Field(ge=1, le=10_000, description="How many times recall counts as much as precision.")] = 2
     lowercase: Annotated[bool, Field(description="Ignore case.")] = False
     whitespace: Annotated[bool, Field(description="Keep white space as characters.")] = False
     eps_smoothing: Annotated[bool, Field(description="Smooth as the first chrF++ scripts do.")] = False

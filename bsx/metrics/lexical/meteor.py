@@ -25,7 +25,7 @@ class MeteorConfig(MetricConfig):
         bool, Field(description="Match WordNet synonyms too, which NLTK must have downloaded; off: words and stems.")
     ] = True
     alpha: Annotated[float, Field(ge=0, le=1, description="Weight of precision against recall.")] = 0.9
-    beta: Annotated[float, Field(ge=0, description="Exponent of the fragmentation penalty.")] = 3.0
+    beta: Annotated[float, Field(ge=0, le=10_000, description="Exponent of the fragmentation penalty.")] = 3.0
     gamma: Annotated[float, Field(ge=0, le=1, description="Weight of the fragmentation penalty.")] = 0.5
     multi_ref: MultiRef = "best"
 

@@ -669,7 +669,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
             ["--columns", "good", "--human", "human", "--statistic", "kendall", "--test", "williams"],
             "test williams compares Pearson correlations",
         ),
-        (["--columns", "good", "--human", "human", "--confidence", "95"], "confidence: must lie between 0 and 1"),
+        (["--columns", "good", "--human", "human", "--confidence", "95"], "confidence: must be less than 1"),
         (["--columns", "good", "--columns", "good", "--human", "human"], "the column 'good' is named twice"),
         (
             ["--columns", "good", "--human", "human", "--lower", "poor"],
@@ -684,7 +684,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         (["--columns", "good", "--human", "human", "--plot-tests", "x.png"], "nothing was tested"),
         (["--columns", "good", "--human", "human", "--lang", "en"], "lang needs metrics"),
         (["--columns", "good", "--human", "human", "--candidate", "good"], "candidate needs metrics"),
-        (["--columns", "good", "--human", "human", "--scores-out", "x.tsv"], "scores_out needs metrics"),
+        (["--columns", "good", "--human", "human", "--scores-out", "x.tsv"], "--scores-out needs metrics"),
         (["--human", "human"], "columns names the scores of metrics in it, metrics computes some; it has mt, unit, lp"),
     ],
 )

@@ -488,7 +488,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "clusters": ({"d": ["a"] * 200}, {"se": "hc3", "cluster": "d"}, r"cluster needs se cluster"),
     "one cluster": ({"d": ["a"] * 200}, {"se": "cluster", "cluster": "d"}, r"of one cluster, 'a'.*at least 2"),
     "label": ({"lp": [None] * 200}, {"group": "lp"}, r"column 'lp', row 1 is empty"),
-    "confidence": ({}, {"confidence": 95}, r"between 0 and 1"),
+    "confidence": ({}, {"confidence": 95}, "must be less than 1"),
     "resamples": ({}, {"resamples": -1}, r"resamples\b.*got -1"),
     "leverage": (
         {"flag": [0.0] * 199 + [1.0]},
