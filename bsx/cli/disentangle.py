@@ -59,10 +59,10 @@ def disentangle(
     with progress_bar() as report:
         result = regress(**{**set_fields(settings), "progress": report})
     if folder is not None:
-        origin = provenance(result.kind, [settings.table], result.signatures)
+        origin = provenance(result.kind, [str(settings.table)], result.signatures)
         save(replace(result, provenance=Provenance.read(origin)), folder, "disentangle", pictures=pictures)
         output = None
-    write_shown(result, [settings.table], format, output, full=full)
+    write_shown(result, [str(settings.table)], format, output, full=full)
 
 
 @command(EnsembleRun, often=_OFTEN_ENSEMBLE)
@@ -73,7 +73,7 @@ def ensemble(settings: EnsembleRun, format: TableFormat = None, output: Output =
 
     with progress_bar() as report:
         result = combine(**{**set_fields(settings), "progress": report})
-    files = [path for path in (settings.table, settings.fit) if path is not None]
+    files = [str(path) for path in (settings.table, settings.fit) if path is not None]
     write_shown(result, files, format, output, full=full)
     if settings.save is not None:
         place = place_of(settings.save, settings.registry)

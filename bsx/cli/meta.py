@@ -118,7 +118,7 @@ def plan_compare(
 ) -> None:
     """Plan a comparison of two systems, by a metric's scores or by human judgments."""
     result = planning.plan_compare(**set_fields(settings))
-    write_shown(result, [settings.table] if settings.table is not None else [], format, output, full=full)
+    write_shown(result, [str(settings.table)] if settings.table is not None else [], format, output, full=full)
 
 
 @plan.command("meta")
@@ -126,4 +126,4 @@ def plan_compare(
 def plan_meta(settings: PlanMetaRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
     """Plan a comparison of two metrics by their correlations with human judgments."""
     result = planning.plan_meta(**set_fields(settings))
-    write_shown(result, [settings.table] if settings.table is not None else [], format, output, full=full)
+    write_shown(result, [str(settings.table)] if settings.table is not None else [], format, output, full=full)

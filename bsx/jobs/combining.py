@@ -80,8 +80,8 @@ class EnsembleRun(EnsembleSettings, EnsembleColumns, Watched, ScoreColumns, Huma
     ] = None
 
 
-@as_one_run
 @on_table(EnsembleRun)
+@as_one_run
 def ensemble(settings: EnsembleRun) -> EnsembleResult:
     """Combine metrics of a table, compare the result with the best of them, and perhaps keep it as a metric.
 
@@ -150,7 +150,7 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     result = combine(table, metrics, human, **how)
     if save is not None:
         fitted = row_texts(fitted_on, settings, [human]) if settings.how in LEARNED else None
-        save_ensemble(result, save, settings.members, human, [source], signatures, registry, fitted)
+        save_ensemble(result, save, settings.members, human, [Path(source)], signatures, registry, fitted)
     if scores_out is not None:
         _save_scores(opened, result.scores.tolist(), scores_out)
     notes = [] if system is None or system == group else together([str(name) for name in table[system]], system)

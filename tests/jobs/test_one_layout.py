@@ -402,7 +402,7 @@ def test_a_table_in_memory_is_refused_by_row_and_column() -> None:
     with pytest.raises(InputError, match="column 'human' is 'x'"):
         meta(table={**table, "human": "x"}, columns=["chrf"])
     with pytest.raises(InputError) as caught:
-        meta(table=3, columns=["chrf"])  # type: ignore[arg-type]
+        meta(table=3, columns=["chrf"])  # type: ignore[call-overload]
     assert caught.value.setting == "table"
     for job in (disentangle, ensemble):
         with pytest.raises(InputError, match="table: name a table"):
