@@ -18,7 +18,7 @@ import numpy as np
 
 from bsx.data import cells
 from bsx.data.cells import Spelled
-from bsx.data.formats.memory import IN_MEMORY, AnyTable, MemoryTable
+from bsx.data.formats.memory import IN_MEMORY, AnyTable, MemoryTable, in_memory
 from bsx.data.formats.source import INSTEAD, MOST_COLUMNS, OFFICE, SHEETS, XLIFF, RowSource, kind_of
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
 from bsx.data.run import tell
@@ -164,8 +164,8 @@ class Table:
         first_line: bool = False,
     ) -> None:
         self._problems = problems if problems is not None else Problems()
-        if isinstance(file, NamedFile | Path | str):
-            self.file = file if isinstance(file, NamedFile) else NamedFile(file)
+        if isinstance(file, NamedFile | Path | str) or not in_memory(file):
+            self.file = file if isinstance(file, NamedFile) else NamedFile(file)  # type: ignore[arg-type]
             self.name = self.file.name
             self._kind = self._format() if separator is None else ".txt"
         else:
