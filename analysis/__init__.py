@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bsx.analysis.agreement.compare import compare_systems as compare_systems
     from bsx.analysis.agreement.settings import CompareSettings as CompareSettings
     from bsx.analysis.agreement.evaluate import meta_evaluate as meta_evaluate
-    from bsx.analysis.agreement.rows import CorpusScores as CorpusScores
+    from bsx.data.frame import CorpusScores as CorpusScores
     from bsx.analysis.agreement.learning_curve import LearningCurve as LearningCurve, learning_curve as learning_curve
     from bsx.analysis.agreement.raters import RaterAgreement as RaterAgreement, rater_agreement as rater_agreement
     from bsx.analysis.agreement.result import Judgments as Judgments, MetaResult as MetaResult

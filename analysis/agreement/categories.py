@@ -10,8 +10,8 @@ from itertools import count
 import numpy as np
 
 from bsx.analysis.agreement.result import MetaResult
-from bsx.analysis.agreement.rows import CorpusScores
 from bsx.data.columns import TableLike, check_present, column_names, label_column, number_column
+from bsx.data.frame import CorpusScores
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bsx.analysis.agreement.categories import ByCategory
 from bsx.analysis.agreement.levels import agreement
 from bsx.analysis.agreement.result import AverageResult, GroupResult, MetaResult
-from bsx.analysis.agreement.rows import CorpusScores, Rows, upside_down
+from bsx.analysis.agreement.rows import Rows, upside_down
 from bsx.analysis.agreement.sentinels import check_constant, columns_of, made, orders_ties
 from bsx.analysis.agreement.settings import MetaColumns, MetaSettings
 from bsx.analysis.agreement.winners import average_of, average_tests, corrected_over_all, tests_against, tests_between
@@ -23,6 +23,7 @@ from bsx.analysis.stats.systems.grouped import grid
 from bsx.analysis.stats.validate import refuse_rounding, several_units, vectors
 from bsx.data.columns import Labels, TableLike, check_present, column_names, label_column, number_column
 from bsx.data.documents import document_of_segment, refuse_single, seem_together
+from bsx.data.frame import CorpusScores
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import FEWEST_ITEMS, Array
 from bsx.support.settings import set_fields, settled

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from bsx.analysis.stats.resample import Clustered, Sampled, sampled_units
 from bsx.analysis.stats.systems.grouped import SegmentsToSystems, means_of_drawn
+from bsx.data.frame import CorpusScores
 from bsx.support.checks import Array
-
-
-@dataclass(frozen=True)
-class CorpusScores:
-    """What a metric's score of a whole corpus is made of.
-
-    Attributes:
-        statistics: sufficient statistics of each row of the table (n, k), judged or not; in a group, by system and
-            segment (systems, segments, k).
-        score: from the sums of any number of segments (k,) to the score.
-    """
-
-    statistics: Array
-    score: Callable[[Array], float]
 
 
 def upside_down(corpus: CorpusScores) -> CorpusScores:

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from bsx.analysis.agreement.rows import CorpusScores
 from bsx.analysis.stats.resample import Sampled
 from bsx.analysis.stats.systems.paired import Aggregate
+from bsx.data.frame import CorpusScores
 from bsx.data.long import COLUMN, ColumnName, ColumnNames, DocumentColumn, LowerScores, RowColumns
 from bsx.support.settings import MOST_DRAWS, DrawSettings, Interval, Option, Seeded, Significance
 

@@ -28,7 +28,7 @@ from bsx.analysis.disentangling.result import (
     Variant,
 )
 from bsx.analysis.disentangling.settings import DisentangleSettings
-from bsx.analysis.disentangling.standard_errors import SEGMENTS, Errors, choose_errors, complete_rows
+from bsx.analysis.disentangling.standard_errors import Errors, choose_errors, complete_rows
 from bsx.analysis.disentangling.variance import (
     commonality,
     corrected_percentiles,
@@ -47,7 +47,7 @@ from bsx.analysis.stats.resample import percentile_interval
 from bsx.analysis.stats.sandwich import ClusterRobust
 from bsx.data import cells
 from bsx.data.columns import Labels, TableLike, column_names, numeric_columns, standardise, standardised
-from bsx.data.long import SYSTEM
+from bsx.data.long import SEGMENTS, SYSTEM
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need

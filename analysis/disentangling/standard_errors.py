@@ -15,10 +15,10 @@ from bsx.analysis.stats.validate import several_units
 from bsx.data import cells
 from bsx.data.columns import Labels, TableLike, column_names, label_column, number_column
 from bsx.data.documents import DOCUMENTS, refuse_single
+from bsx.data.long import SEGMENTS
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
-SEGMENTS = ("segment", "sid", "seg", "seg_id", "segment_id", "id")
 TEXTS = ("sentence1", "sentence2", "source", "reference", "candidate")
 BINDING = (*DOCUMENTS, *SEGMENTS, *TEXTS, "lp")
 """Columns that tell, where a table has them, which rows belong together."""

@@ -10,6 +10,7 @@ import typer
 
 from bsx.cli.options import Format, Full, Output, TableFormat, command
 from bsx.cli.output import group, progress_bar, say, write_shown
+from bsx.frames.open import texts_of
 from bsx.jobs import comparing, evaluating, planning
 from bsx.jobs.comparing import CompareRun
 from bsx.jobs.evaluating import MetaRun
@@ -90,7 +91,7 @@ def meta(
         result.plot(plot)
     if plot_tests is not None:
         result.plot(plot_tests, chart=TESTS)
-    write_shown(result, evaluating.texts_of(settings).files(), format, output, full=full)
+    write_shown(result, texts_of(settings).files(), format, output, full=full)
 
 
 @command(CompareRun, often=_OFTEN_COMPARE)
@@ -98,7 +99,7 @@ def compare(settings: CompareRun, format: TableFormat = None, output: Output = N
     """Compare systems with the first one (or all pairs) by resampling segments, with the metric's own corpus score."""
     with progress_bar() as report:
         result = comparing.compare(**set_fields(settings), progress=report)
-    write_shown(result, comparing.texts_of(settings).files(), format, output, full=full)
+    write_shown(result, texts_of(settings).files(), format, output, full=full)
 
 
 plan = group()

@@ -19,7 +19,7 @@ from bsx.support.settings import BaseSettings, Option
 
 SYSTEM = "system"
 """The usual column of systems, for every command that is told no other."""
-SEGMENTS = ("segment", "sid", "id")
+SEGMENTS = ("segment", "sid", "seg", "seg_id", "segment_id", "id")
 """The usual columns of segments; the first that is there counts."""
 HUMAN = ("human", "human_z", "z")
 """The usual columns of human scores; the first that is there counts."""

@@ -51,6 +51,24 @@ def table_parts(table: str) -> list[PartFile]:
     ]
 
 
+def open_table(data: AnyTable, *, first_line: bool = False) -> Table:
+    """Open a table of one file or several, or in memory.
+
+    Args:
+        data: see `table_parts`; or a table in memory.
+        first_line: the first line of a JSON-lines file must name every column, which spares reading the file twice.
+
+    Raises:
+        InputError: if there is none, or it cannot be read.
+    """
+    if not isinstance(data, str | Path):
+        return data if isinstance(data, Table) else Table(data)
+    parts = table_parts(str(data)) if str(data) else [PartFile(Path())]
+    if len(parts) == 1 and not parts[0].keys:
+        return Table(data if data in (STDIN, "") else parts[0].path, first_line=first_line)
+    return Tables(parts)
+
+
 def is_table(name: PurePath) -> bool:
     """Tell by a file's name below a folder whether it is one of the tables there."""
     plain = name.with_suffix("") if name.suffix.lower() == ".gz" else name
@@ -122,13 +140,7 @@ def open_corpus(
     if named.count("-") > 1:
         raise InputError("only one file can be standard input (-)")
     if data is not None:
-        parts = table_parts(str(data)) if isinstance(data, str | Path) else []
-        if not isinstance(data, str | Path):
-            table = Table(data)
-        elif len(parts) == 1 and not parts[0].keys:
-            table = Table(data if data == STDIN else parts[0].path, first_line=True)
-        else:
-            table = Tables(parts)
+        table = open_table(data, first_line=True)
         columns, name = table.columns, table.name
         if "source" in wants and source_column is None and "source" in columns:
             source_column = "source"

@@ -263,6 +263,10 @@ class Table:
                     f"has no column {name!r}; it has {', '.join(self.columns)}.{hint}", file=self.name
                 )
 
+    def __getitem__(self, column: str) -> list[object]:
+        """Return the cells of a column."""
+        return [row[column] for row in self.rows(column, only=True)]
+
     def first(self, *names: str) -> str | None:
         """Return the first of these columns that exists, or None."""
         return next((name for name in names if name in self.columns), None)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bsx.jobs.reporting import report as report
     from bsx.jobs.scoring.answer import EvaluateRun as EvaluateRun, evaluate as evaluate
     from bsx.jobs.scoring.by_language import ScoredLanguages as ScoredLanguages, score_languages as score_languages
-    from bsx.jobs.scoring.input import Input as Input
+    from bsx.frames.texts import Input as Input
     from bsx.jobs.scoring.run import ScoredFiles as ScoredFiles, score_files as score_files
     from bsx.jobs.baselines import BaselineSettings as BaselineSettings, ComputedBaseline as ComputedBaseline
     from bsx.jobs.baselines import baseline as baseline

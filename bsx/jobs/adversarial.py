@@ -33,7 +33,7 @@ from bsx.data.run import as_one_run
 from bsx.data.sidecar import scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError
-from bsx.jobs.tables import MetricSettings, Skipping, Watched, open_distinct, score_texts, turned
+from bsx.frames.settings import MetricSettings, Skipping, Watched, open_distinct, score_texts, turned
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
 from bsx.support.progress import Progress, told

@@ -17,8 +17,8 @@ from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import overlay_folder, write_baseline
 from bsx.data.lines import NamedFile
 from bsx.data.run import as_one_run, check_output
+from bsx.frames.settings import Reported
 from bsx.jobs.layers import OnEveryLayer
-from bsx.jobs.tables import Reported
 from bsx.support.aligned import text_table
 from bsx.support.progress import told
 from bsx.support.settings import Option, Seeded, settled

@@ -19,26 +19,24 @@ from bsx.catalog.combination import LEARNED, Member
 from bsx.catalog.entries.metrics import EnsembleEntry, EnsembleOrigin
 from bsx.catalog.overlay import ensemble_file, write_ensemble
 from bsx.catalog.specs import read_spec
-from bsx.data.columns import Labels, read_columns
-from bsx.data.documents import DOCUMENTS, seem_together
+from bsx.data.columns import Labels
+from bsx.data.documents import seem_together
 from bsx.data.formats.memory import AnyTable
-from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, Document, HumanColumn, ScoreColumns, Segment, together
-from bsx.data.output import ScoreTable, check_table, make_folder, refuse_taken
-from bsx.data.pairing import Pairing, texts_of_rows
+from bsx.data.frame import PAIR, Frame
+from bsx.data.long import Document, HumanColumn, ScoreColumns, Segment
+from bsx.data.output import check_table, make_folder, refuse_taken
+from bsx.data.pairing import Pairing
 from bsx.data.run import as_one_run, check_output
 from bsx.data.seen import RowTexts, SeenRows, beside_entry
-from bsx.data.sidecar import carried, known_signatures, lower_by_sidecar
-from bsx.data.tables import Table
 from bsx.errors import BsxError, InputError
-from bsx.jobs.tables import (
+from bsx.frames.open import open_frame
+from bsx.frames.settings import (
     FORMATS,
-    ComputedScores,
+    MetricSettings,
     TableSettings,
+    TextColumns,
     Watched,
-    known_columns,
     on_table,
-    row_texts,
-    score_table,
 )
 from bsx.metrics.learned.seen import seen_notices
 from bsx.metrics.zoo import check_from_file, config_of, find_metric
@@ -50,7 +48,16 @@ ENSEMBLE = "ensemble"
 """The column of the ensemble's scores."""
 
 
-class EnsembleRun(EnsembleSettings, EnsembleColumns, Watched, ScoreColumns, HumanColumn, ComputedScores, TableSettings):
+class EnsembleRun(
+    EnsembleSettings,
+    EnsembleColumns,
+    Watched,
+    ScoreColumns,
+    HumanColumn,
+    MetricSettings,
+    TextColumns,
+    TableSettings,
+):
     """Which columns of a table are combined, how, and what becomes of the ensemble."""
 
     table: Annotated[AnyTable | None, Field(description=f"Table of scores: {FORMATS}."), Option(argument=True)] = None
@@ -103,103 +110,78 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
             check_output(place)
     if save is None and (settings.members or (registry is not None and not settings.metrics)):
         raise InputError("members and registry need save", setting="members")
-    if settings.table is None:
-        raise InputError("table: name a table of scores", setting="table")
-    opened = fitted_on = Table(settings.table)
-    if scores_out is not None:
-        refuse_taken(opened.columns, [ENSEMBLE])
-    columns = list(settings.columns) or ([] if settings.metrics else known_columns(opened, ()))
-    there = ", ".join(opened.columns)
-    if not columns and not settings.metrics:
-        raise InputError(f"columns names those of scores; it has {there}", file=opened.name, setting="columns")
-    human = settings.human if settings.human is not None else opened.first(*HUMAN)
-    if human is None:
-        raise InputError(f"human names the column of human scores; it has {there}", file=opened.name, setting="human")
-    group = settings.group
-    system = settings.system if settings.system is not None else opened.first(SYSTEM)
-    usual = opened.first(*SEGMENTS) if settings.segment is None else None
-    segment = settings.segment if settings.segment is not None else usual
-    pair = "lp" if usual is not None and "lp" in opened.columns else None
-    document = settings.document if settings.document is not None else opened.first(*DOCUMENTS)
-    document = None if settings.document is None and document == group else document
-    if document in (*columns, human):
-        raise InputError(f"document: the column {document!r} is named twice", file=opened.name, setting="document")
-    labels = [name for name in dict.fromkeys((group, segment, document, pair)) if name is not None]
-    computing = settings.model_copy(update={"registry": registry if registry and registry.is_dir() else None})
-    table = read_table(opened, columns, human, [*labels, system], settings.texts)
-    scores = score_table(opened, computing, columns, "registry", progress=settings.progress)
-    table |= scores.values
     other = None
-    if settings.fit is not None:
-        fitted_on = Table(settings.fit)
-        other = read_table(fitted_on, columns, human, labels, settings.texts)
-        other |= score_table(fitted_on, computing, columns, "registry", progress=settings.progress).values
-    for read in (table, other):
-        # Segments are numbered within language pairs.
-        if read is not None and usual is not None and pair is not None and len(set(table[pair])) > 1:
-            for column in {usual, document}:
-                if column is not None:
-                    read[column] = [f"{lp} {name}" for lp, name in zip(read[pair], read[column], strict=True)]
-    source = fitted_on.name
-    metrics = [*columns, *scores.values]
-    known = [name for name in lower_by_sidecar(source) if name in columns and name not in settings.lower]
-    signatures = known_signatures(source, columns) | scores.signatures
-    how = part(settings, EnsembleSettings) | part(settings, EnsembleColumns)
-    known += [name for name in scores.values if name in scores.lower and name not in settings.lower]
-    how |= {"segment": segment, "document": document, "lower": [*settings.lower, *known], "fit": other}
-    result = combine(table, metrics, human, **how)
-    if save is not None:
-        fitted = row_texts(fitted_on, settings, [human]) if settings.how in LEARNED else None
-        save_ensemble(result, save, settings.members, human, [Path(source)], signatures, registry, fitted)
+    overlay = registry if registry is not None and registry.is_dir() else None  # one to be made has no entries yet
+    frame, settings = open_frame(settings.model_copy(update={"registry": overlay}), "registry")
     if scores_out is not None:
-        _save_scores(opened, result.scores.tolist(), scores_out)
-    notes = [] if system is None or system == group else together([str(name) for name in table[system]], system)
-    if system is not None and segment is not None and (texts := texts_of_rows(opened)) is not None:
+        refuse_taken(frame.table.columns, [ENSEMBLE])
+    human = frame.needed("human", "human scores")
+    table, columns = _read(frame, settings, human)
+    fitted_on = frame
+    if settings.fit is not None:
+        given = {"table": settings.fit, "columns": list(frame.columns), "human": human}
+        fitted_on, _ = open_frame(settings.model_copy(update=given), "registry")
+        other, _ = _read(fitted_on, settings, human)
+    how = part(settings, EnsembleSettings) | part(settings, EnsembleColumns) | columns
+    how |= {"lower": list(fitted_on.lower), "fit": other}
+    result = combine(table, frame.metrics, human, **how)
+    if save is not None:
+        fitted = fitted_on.texts([human]) if settings.how in LEARNED else None
+        files = [Path(fitted_on.name)]
+        save_ensemble(result, save, settings.members, human, files, fitted_on.signatures, registry, fitted)
+    if scores_out is not None:
+        frame.save(scores_out, {ENSEMBLE: result.scores.tolist()}, [{"metric": ENSEMBLE, "higher_is_better": True}])
+    group, segment, notes = settings.group, columns["segment"], list[str]()
+    system = frame.column("system")
+    if system is not None and system != group:
+        notes += frame.systems_together()
+    if system is not None and segment is not None and (texts := frame.shared_texts()) is not None:
         pairing = Pairing()
         for name, unit, content in zip(table[system], table[segment], texts, strict=True):
             pairing.add(str(name), unit, content)
         notes += pairing.notes(missing=False)
-    if segment is not None and document is None:
+    if segment is not None and columns["document"] is None:
         judged = np.asarray(table[human], dtype=np.float64)
-        for label in dict.fromkeys(table[group]) if group is not None else ("",):
-            here = (
-                [i for i, name in enumerate(table[group]) if name == label] if group is not None else range(len(judged))
-            )
-            said = seem_together([str(table[segment][i]).rpartition(" ")[2] for i in here], judged[list(here)])
-            notes += [said if group is None else f"{label}: {said}"] if said else []
-    signatures = known_signatures(opened.name, columns) | scores.signatures
-    catalog = load_registry(computing.registry)
-    seen = seen_notices(metrics, catalog, lambda: row_texts(opened, settings, [human]), signatures=signatures)
-    if settings.fit is not None:
+        labels = list(map(str, table[group])) if group is not None else [""] * len(judged)
+        for label in dict.fromkeys(labels):
+            here = [i for i, name in enumerate(labels) if name == label]
+            said = seem_together([str(table[segment][i]).rpartition(" ")[2] for i in here], judged[here])
+            notes += [f"{label}: {said}" if group is not None else said] if said else []
+    catalog = load_registry(overlay)
+    seen = seen_notices(frame.metrics, catalog, lambda: frame.texts([human]), signatures=dict(frame.signatures))
+    if fitted_on is not frame:
         also = seen_notices(
-            metrics,
+            frame.metrics,
             catalog,
-            lambda: row_texts(fitted_on, settings, [human]),
-            signatures=signatures,
+            lambda: fitted_on.texts([human]),
+            signatures=dict(frame.signatures),
             table=Path(fitted_on.name).name,
         )
         seen += tuple(notice for notice in also if notice.name == "seen-rows")
     warnings = (*result.result.warnings, *seen)
-    return replace(result.result, signatures=signatures, notes=(*notes, *scores.notes), warnings=warnings)
+    told = (*notes, *frame.notes)
+    return replace(result.result, signatures=dict(frame.signatures), notes=told, warnings=warnings)
 
 
-def _save_scores(table: Table, scores: Sequence[float], path: Path) -> None:
-    """Write a table with one more column, ``ensemble``."""
-    with ScoreTable(path, table.types() if path.suffix == ".parquet" else None) as written:
-        for row, score in zip(table.rows(), scores, strict=True):
-            written.write({**row, ENSEMBLE: score})
-        own = {"metric": ENSEMBLE, "higher_is_better": True}
-        written.sidecar = {"metrics": [*carried(table.name), own]}
-
-
-def read_table(
-    file: Table | Path, metrics: Sequence[str], human: str, labels: Sequence[str | None], texts: Sequence[str] | None
-) -> dict[str, Array | Labels]:
-    """Read scores, labels and texts; the usual columns of texts that there are, unless ``texts`` names some."""
-    table = file if isinstance(file, Table) else Table(file)
+def _read(frame: Frame, settings: EnsembleRun, human: str) -> tuple[dict[str, Array | Labels], dict[str, str | None]]:
+    """Read scores, labels and texts, and return what the columns of segments and documents are."""
+    group, segment, document = settings.group, frame.column("segment"), frame.column("document")
+    document = None if "document" not in frame.named and document == group else document
+    if document in (*frame.columns, human):
+        told = f"document: the column {document!r} is named twice"
+        raise InputError(told, file=frame.name, setting="document")
+    texts = settings.texts
     if texts is None:
-        texts = [name for name in TEXTS if name in table.columns]
-    return read_columns(table, [*metrics, human], [name for name in dict.fromkeys(labels) if name is not None], texts)
+        texts = [name for name in TEXTS if name in frame.table.columns]
+    guessed = segment is not None and "segment" not in frame.named
+    labels = [group, frame.column("system"), segment, document]
+    pairs = [PAIR] if guessed and PAIR in frame.table.columns else []
+    table = frame.read([*frame.metrics, human], [*labels, *pairs], texts)
+    if pairs and len(set(table[PAIR])) > 1:  # segments are numbered within language pairs
+        for name in {segment, document} - {None}:
+            numbered = zip(table[PAIR], table[str(name)], strict=True)
+            table[str(name)] = [f"{pair} {label}" for pair, label in numbered]
+    return table, {"segment": segment, "document": document}
 
 
 _NAME = re.compile(r"^[A-Za-z0-9][\w+-]*$")

@@ -20,28 +20,27 @@ from bsx.analysis.disentangling.settings import (
     ErrorSettings,
     RegressionSettings,
 )
-from bsx.analysis.disentangling.standard_errors import BINDING, CROSSED, SEGMENTS, TEXTS
+from bsx.analysis.disentangling.standard_errors import BINDING, CROSSED, TEXTS
 from bsx.catalog.languages import language_code
-from bsx.data.columns import read_columns
 from bsx.data.documents import DOCUMENTS, refuse_single, seem_together
 from bsx.data.formats.memory import AnyTable
-from bsx.data.long import SYSTEM, ColumnNames, DocumentColumn, Scores, together
-from bsx.data.sidecar import factor_columns, known_signatures
-from bsx.data.tables import Table
+from bsx.data.frame import PAIR, Frame
+from bsx.data.long import SEGMENTS, ColumnNames, DocumentColumn, Scores, together
+from bsx.data.sidecar import factor_columns
 from bsx.errors import InputError
-from bsx.jobs.tables import (
+from bsx.frames.open import open_frame
+from bsx.frames.settings import (
     FORMATS,
-    ComputedScores,
+    MetricSettings,
     TableSettings,
+    TextColumns,
     Watched,
-    known_columns,
     on_table,
-    score_table,
 )
 from bsx.support.settings import Option, part
 
 
-class DisentangleRun(DisentangleSettings, Watched, ComputedScores, DocumentColumn, TableSettings):
+class DisentangleRun(DisentangleSettings, Watched, MetricSettings, TextColumns, DocumentColumn, TableSettings):
     """Which columns of a table are explained by which, and how."""
 
     table: Annotated[
@@ -79,64 +78,33 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
     Raises:
         InputError: for a table that cannot be used, or a metric to compare that is not there.
     """
-    if settings.table is None:
-        raise InputError("table: name a table of scores and factors", setting="table")
-    opened = Table(settings.table)
-    columns = list(settings.columns) or ([] if settings.metrics else known_columns(opened, ()))
-    factors = list(settings.factor_columns) or factor_columns(opened.name, opened.columns)
-    if not columns and not settings.metrics:
-        raise InputError(
-            f"columns names those of scores; it has {', '.join(opened.columns)}", file=opened.name, setting="columns"
-        )
-    if not factors:
-        raise InputError(
-            f"factor_columns names those of factors; it has {', '.join(opened.columns)}",
-            file=opened.name,
-            setting="factor_columns",
-        )
-    lang = None if settings.lang in (None, "auto") else settings.lang
-    lp = "lp" if lang and ("lp" in opened.columns or not settings.metrics) else None
-    group, segment, document, repeats = settings.group, settings.segment, settings.document, settings.repeats
-    system = settings.system if settings.system is not None else opened.first(SYSTEM)
-    system = None if system in (*columns, *factors) else system
-    named = {SEGMENTS[0]: segment, DOCUMENTS[0]: document, CROSSED: system}
-    opened.require(*(name for name in named.values() if name is not None))
-    labels = [name for name in dict.fromkeys((settings.cluster, group, *settings.within, lp)) if name is not None]
+    frame, settings = open_frame(settings, "lang", chosen=_of_language)
+    columns, factors, group = frame.metrics, list(settings.factor_columns), settings.group
+    cluster, repeats = settings.cluster, settings.repeats
+    named = {usual: frame.column(role) for usual, role in _USUAL.items() if role in frame.named}
+    named |= {CROSSED: frame.column("system")}
+    labels = [name for name in dict.fromkeys((cluster, group, *settings.within)) if name is not None]
     measured = [name for names in repeats.values() for name in names]
-    controls = [name for name in settings.controls if name != "length" or name in opened.columns]
+    controls = [name for name in settings.controls if name != "length" or name in frame.table.columns]
     numbers = [*dict.fromkeys([*columns, *(name for name in factors if name not in repeats), *measured, *controls])]
-    if document is not None and settings.cluster is not None:
+    if settings.document is not None and cluster is not None:
         raise InputError("document has no effect with cluster: leave out one of them", setting="document")
-    if document in numbers:
-        raise InputError(f"document: the column {document!r} is named twice", file=opened.name, setting="document")
-    binding = [name for name in BINDING if name in opened.columns and name not in (*numbers, *labels)]
-    binding = [name for name in binding if segment is None or name not in SEGMENTS]
-    binding = [name for name in binding if document is None or name not in DOCUMENTS]
+    if settings.document in numbers:
+        told = f"document: the column {settings.document!r} is named twice"
+        raise InputError(told, file=frame.name, setting="document")
+    binding = [name for name in BINDING if name in frame.table.columns and name not in (*numbers, *labels)]
+    binding = [name for name in binding if settings.segment is None or name not in SEGMENTS]
+    binding = [name for name in binding if settings.document is None or name not in DOCUMENTS]
     keys = dict.fromkeys([*binding, *(name for name in named.values() if name is not None and name not in labels)])
-    table = read_columns(opened, numbers, labels, keys=list(keys), alike=TEXTS)
+    table = frame.read(numbers, labels, keys=list(keys), alike=TEXTS)
     table |= {usual: table[name] for usual, name in named.items() if name is not None}
-    told = next((name for name in (document, *DOCUMENTS) if name is not None and name in table), None)
-    if told is not None and (document is not None or (settings.cluster is None and any(table[told]))):
-        refuse_single(list(map(str, table[told])), told, opened.name)
-    kept = None
-    if lp is not None:
-        into = language_code(str(lang))
-        kept = [i for i, pair in enumerate(table["lp"]) if str(pair).rpartition("-")[2] == into]
-        if not kept:
-            pairs = ", ".join(sorted(set(map(str, table["lp"]))))
-            raise InputError(f"no row of column 'lp' goes into {into}; there are {pairs}", file=opened.name)
-        table = {
-            name: [column[i] for i in kept] if isinstance(column, list) else column[kept]
-            for name, column in table.items()
-        }
-    scores = score_table(opened, settings, columns, "lang", rows=kept, progress=settings.progress)
-    table |= scores.values
-    signatures = known_signatures(opened.name, [*columns, *factors]) | scores.signatures
-    columns, notes = [*columns, *scores.values], list(scores.notes)
-    named_segment = next((name for name in SEGMENTS if name in table), None)
-    if named_segment and not any(name in table for name in DOCUMENTS) and settings.cluster is None:
-        scored = np.asarray(table[columns[0]], dtype=np.float64)
-        note = seem_together(list(map(str, table[named_segment])), scored)
+    document = next((name for name in (settings.document, *DOCUMENTS) if name is not None and name in table), None)
+    if document is not None and (settings.document is not None or (cluster is None and any(table[document]))):
+        refuse_single(list(map(str, table[document])), document, frame.name)
+    notes, system = list(frame.notes), frame.column("system")
+    segment = next((name for name in SEGMENTS if name in table), None)
+    if segment and document is None and cluster is None:
+        note = seem_together(list(map(str, table[segment])), np.asarray(table[columns[0]], dtype=np.float64))
         notes += [note] if note else []
     if system is not None and system not in (group, *settings.within):
         notes += together(list(map(str, table[system])), system, f"group {system} fits each by itself")
@@ -165,5 +133,36 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
             how["resamples"] = settings.resamples
         comparison = compare_coefficients(repeated, pair[0], pair[1], factors, **how)
     return replace(
-        results, tests=tests, comparison=comparison, seed=settings.seed, signatures=signatures, notes=tuple(notes)
+        results,
+        tests=tests,
+        comparison=comparison,
+        seed=settings.seed,
+        signatures=dict(frame.signatures),
+        notes=tuple(notes),
     )
+
+
+_USUAL = {SEGMENTS[0]: "segment", DOCUMENTS[0]: "document"}
+
+
+def _of_language(frame: Frame, settings: DisentangleRun) -> tuple[Frame, DisentangleRun]:
+    """Find the factors, and leave out rows of pairs into another language."""
+    factors = list(settings.factor_columns) or factor_columns(frame.name, frame.table.columns)
+    if not factors:
+        raise InputError(
+            f"factor_columns names those of factors; it has {', '.join(frame.table.columns)}",
+            file=frame.name,
+            setting="factor_columns",
+        )
+    if frame.column("system") in (*settings.columns, *factors):
+        frame = replace(frame, roles={**frame.roles, "system": []})
+    settings = settings.model_copy(update={"factor_columns": factors})
+    if settings.lang in (None, "auto") or (settings.metrics and PAIR not in frame.table.columns):
+        return frame, settings
+    into = language_code(str(settings.lang))
+    pairs = frame.read([], [PAIR])[PAIR]
+    kept = [place for place, pair in enumerate(pairs) if str(pair).rpartition("-")[2] == into]
+    if not kept:
+        there = ", ".join(sorted(set(map(str, pairs))))
+        raise InputError(f"no row of column 'lp' goes into {into}; there are {there}", file=frame.name)
+    return frame.only(kept), settings

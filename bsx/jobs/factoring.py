@@ -23,7 +23,7 @@ from bsx.data.run import as_one_run
 from bsx.data.sidecar import carried, carried_factors
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
-from bsx.jobs.tables import FORMATS
+from bsx.frames.settings import FORMATS
 from bsx.support.aligned import text_table
 from bsx.support.settings import Option, refuse_idle, settled
 

@@ -21,8 +21,8 @@ from bsx.data.long import COLUMN, ColumnName, systems_together
 from bsx.data.output import check_table, refuse_taken
 from bsx.data.tables import Table
 from bsx.errors import InputError
+from bsx.frames.settings import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, open_distinct
 from bsx.jobs.perturbing import MetricFunctions, Texts, WordForms, find_parses
-from bsx.jobs.tables import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, open_distinct
 from bsx.support.progress import told
 from bsx.support.settings import Option, part, refuse_idle, settled
 

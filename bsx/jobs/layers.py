@@ -25,7 +25,7 @@ from bsx.data.long import ColumnName, HumanColumn
 from bsx.data.pairing import refuse_alike
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.tables import Watched, find_columns
+from bsx.frames.settings import Watched, find_columns
 from bsx.support.aligned import text_table
 from bsx.support.checks import FEW_ITEMS, FEWEST_ITEMS
 from bsx.support.progress import Progress, told

@@ -1,32 +1,12 @@
-"""Metrics for jobs that score texts of their own making, with one encoder for all on one model; those of overlays."""
+"""The code that metrics and factors of overlays name."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from bsx.analysis.factors.zoo import get_factor
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries.metrics import FactorEntry, MetricEntry
-from bsx.catalog.specs import split_specs
-from bsx.encode.run_config import EncoderSettings, RunConfig
 from bsx.errors import BsxError, MissingExtraError
-from bsx.metrics.base import Metric
-from bsx.metrics.zoo import config_of, find_metric, get_metrics
-from bsx.support.settings import part
-
-
-def open_metrics(named: Sequence[str], settings: RunConfig) -> list[Metric]:
-    """Build metrics; each is called with `Metric.score(candidates, references)`.
-
-    Args:
-        named: specs, each perhaps several with commas between: ``bertscore:layer=6,chrf``.
-        settings: where and within what limits to run, perhaps model and language.
-
-    Raises:
-        InputError: for an unknown or wrongly spelled metric.
-    """
-    specs = [spec for text in named for spec in split_specs(text)]
-    return get_metrics(specs, **part(settings, EncoderSettings))
+from bsx.metrics.zoo import config_of, find_metric
 
 
 def overlaid_code(catalog: Catalog) -> tuple[list[BsxError], list[str]]:

@@ -18,7 +18,7 @@ from bsx.data.lines import NamedFile
 from bsx.data.long import COLUMN, ColumnName, together
 from bsx.data.output import ScoreTable, check_table, refuse_taken
 from bsx.errors import InputError
-from bsx.jobs.tables import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, open_distinct
+from bsx.frames.settings import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, open_distinct
 from bsx.metrics.failures import score_without_failures
 from bsx.metrics.summary import about
 from bsx.support.progress import Progress, told

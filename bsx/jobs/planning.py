@@ -11,12 +11,13 @@ from bsx.analysis.planning.designs import plan_compare as design_compare
 from bsx.analysis.planning.designs import plan_meta as design_meta
 from bsx.analysis.planning.result import PlanResult
 from bsx.analysis.planning.settings import ComparePlan, MetaPlan
-from bsx.data.columns import Labels, read_columns
+from bsx.data.columns import Labels
 from bsx.data.formats.memory import AnyTable
-from bsx.data.sidecar import known_signatures
-from bsx.data.tables import Table
+from bsx.data.frame import PAIR, Frame
+from bsx.data.sidecar import scored_columns
 from bsx.errors import InputError
-from bsx.jobs.tables import FORMATS, TableSettings, find_columns, known_columns, on_table, turned
+from bsx.frames.open import open_frame
+from bsx.frames.settings import FORMATS, TableSettings, on_table, turned
 from bsx.support.checks import Array
 from bsx.support.settings import Option, refuse_idle, set_fields
 
@@ -54,10 +55,9 @@ def plan_compare(settings: PlanCompareRun) -> PlanResult:
     if settings.table is None:
         refuse_idle(dict(settings), PlanCompareRun, "without a table", *_IDLE, "systems")
         return design_compare(None, **set_fields(settings, "table"))
-    table, columns, human, labels = _pilot(settings, settings.table)
-    columns = columns or [name for name in [human] if name is not None]
-    plan = design_compare(_read(table, columns, labels), **_given(settings), **labels, columns=columns)
-    return replace(plan, signatures=known_signatures(table.name, columns))
+    frame, columns, labels = _pilot(settings)
+    plan = design_compare(_read(frame, columns, labels), **_given(settings), **labels, columns=columns)
+    return replace(plan, signatures=dict(frame.signatures))
 
 
 @on_table(PlanMetaRun)
@@ -74,36 +74,35 @@ def plan_meta(settings: PlanMetaRun) -> PlanResult:
     if settings.table is None:
         refuse_idle(dict(settings), PlanMetaRun, "without a table", *_IDLE, "human", "lower")
         return design_meta(None, **set_fields(settings, "table"))
-    table, columns, human, labels = _pilot(settings, settings.table)
-    if human is None:
-        there = ", ".join(table.columns)
-        raise InputError(f"human names the column of human scores; it has {there}", file=table.name, setting="human")
-    less, notes = turned(table, columns, settings.lower)
-    read = _read(table, [*columns, human], labels)
+    frame, columns, labels = _pilot(settings)
+    human = frame.needed("human", "human scores")
+    read = _read(frame, [*columns, human], labels)
+    less, notes = turned(frame.table, columns, settings.lower)
     plan = design_meta(read, **_given(settings, "lower"), **labels, human=human, columns=columns, lower=less)
-    return replace(plan, signatures=known_signatures(table.name, columns), notes=tuple(notes))
+    return replace(plan, signatures=dict(frame.signatures), notes=tuple(notes))
 
 
-def _pilot(
-    settings: PlanCompareRun | PlanMetaRun, pilot: AnyTable
-) -> tuple[Table, list[str], str | None, dict[str, Any]]:
-    """Return a pilot, its columns of metrics' and of human scores, and of what rows are: named, or by usual names."""
-    table, roles = Table(pilot), ("system", "segment", "document", "human")
-    asked = {role: getattr(settings, role, None) for role in roles}
-    found = find_columns(table.columns, asked, *roles)
-    labels: dict[str, Any] = {role: next(iter(names), None) for role, names in found.items()}
-    columns = known_columns(table, settings.columns)
-    return table, columns, labels.pop("human"), labels
+def _pilot(settings: PlanCompareRun | PlanMetaRun) -> tuple[Frame, list[str], dict[str, Any]]:
+    """Return a pilot, its columns of scores, and of what rows are: named, or by usual names."""
+
+    def by_people(frame: Frame, settings: Any) -> tuple[Frame, Any]:
+        there = frame.table.metrics or scored_columns(frame.name, frame.table.columns)
+        human = frame.column("human")
+        lacking = not (settings.columns or there) and human is not None and isinstance(settings, PlanCompareRun)
+        return frame, settings.model_copy(update={"columns": [human]}) if lacking else settings
+
+    frame, _ = open_frame(settings, chosen=by_people)
+    labels = {role: frame.column(role) for role in ("system", "segment", "document")}
+    return frame, frame.metrics, labels
 
 
 def _given(settings: PlanCompareRun | PlanMetaRun, *but: str) -> dict[str, Any]:
     return set_fields(settings, "table", "columns", "system", "segment", "document", "human", *but)
 
 
-def _read(table: Table, numbers: list[str], labels: dict[str, str | None]) -> dict[str, Array | Labels]:
-    named = [name for name in dict.fromkeys(labels.values()) if name is not None]
-    pair = ["lp"] if "lp" in table.columns and "lp" not in named else []
-    read = read_columns(table, list(dict.fromkeys(numbers)), [*named, *pair])
-    if pair and len(set(read["lp"])) > 1:  # segments are numbered within language pairs
-        raise InputError(f"column 'lp': {len(set(read['lp']))} language pairs: plan one at a time", file=table.name)
+def _read(frame: Frame, numbers: list[str], labels: dict[str, str | None]) -> dict[str, Array | Labels]:
+    pair = [PAIR] if PAIR in frame.table.columns and PAIR not in labels.values() else []
+    read = frame.read(numbers, [*labels.values(), *pair])
+    if pair and len(set(read[PAIR])) > 1:  # segments are numbered within language pairs
+        raise InputError(f"column 'lp': {len(set(read[PAIR]))} language pairs: plan one at a time", file=frame.name)
     return read

@@ -35,8 +35,8 @@ from bsx.encode.session import Encoders
 from bsx.encode.shared import LayerView
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
+from bsx.frames.settings import Watched
 from bsx.jobs.layers import LANG, Judged, JudgedColumns, layers_and_judgments, read_judged
-from bsx.jobs.tables import Watched
 from bsx.support.optional import need
 from bsx.support.progress import Progress, told
 from bsx.support.settings import Option, Resamples95, part, refuse_idle, settled

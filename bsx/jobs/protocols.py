@@ -23,7 +23,7 @@ from bsx.analysis.datasets.mtme import STANDARD, ScoreSet, find_scores, load_sco
 from bsx.catalog.protocols import ProtocolEntry, ProtocolPair, find_protocol, load_protocols
 from bsx.data.run import as_one_run
 from bsx.errors import InputError
-from bsx.jobs.tables import Watched
+from bsx.frames.settings import Watched
 from bsx.support.checks import Array
 from bsx.support.folders import data_folder
 from bsx.support.near import did_you_mean

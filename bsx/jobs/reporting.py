@@ -20,7 +20,7 @@ from bsx.data.run import as_one_run
 from bsx.data.sidecar import beside
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.tables import find_columns
+from bsx.frames.settings import find_columns
 from bsx.support.provenance import provenance
 from bsx.support.settings import BaseSettings, Option, part, set_fields, settled
 

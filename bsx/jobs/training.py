@@ -21,8 +21,8 @@ from bsx.data.tables import Table
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
+from bsx.frames.settings import Reported
 from bsx.jobs.layers import LANG
-from bsx.jobs.tables import Reported
 from bsx.support.progress import Progress, Say, told
 from bsx.support.settings import BaseSettings, Interval, Option, Seed, part, settled
 from bsx.train.config import Architecture, TrainConfig

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bsx.data.corpus import Corpus
 from bsx.errors import InputError
@@ -58,7 +57,8 @@ def paired_scores(
             name: np.ascontiguousarray(by_system[:, k] if whole else by_system[:, k, 0])
             for k, name in enumerate(systems)
         }
-        paired.append(PairedScores(metric, scores_of, aggregate_of(metric, len(by_system)) if whole else None))
+        aggregate = aggregate_of(metric.system_score, len(by_system)) if whole else None
+        paired.append(PairedScores(metric, scores_of, aggregate))
     return prepared, totals, paired
 
 
@@ -76,26 +76,18 @@ def refuse_missing(metric: MetricCore, values: Values) -> None:
         )
 
 
-def split(paired: PairedScores, rows: Mapping[str, NDArray[np.int64]]) -> PairedScores:
-    """Return the scores of systems that are one below the other as the one system's of a corpus.
+def aggregate_of(score: Callable[[Values], float], segments: int) -> Callable[[Values], Values]:
+    """Return what makes a system's scores of the means of its segments' statistics (draws, k).
 
     Args:
-        paired: scores of that corpus.
-        rows: system -> its rows, all in the same order of segments.
+        score: from the sums of any number of segments (k,) to the score.
+        segments: how many there are.
     """
-    (values,) = paired.scores.values()
-    segments = len(next(iter(rows.values())))
-    aggregate = None if paired.aggregate is None else aggregate_of(paired.metric, segments)
-    return PairedScores(paired.metric, {name: values[places] for name, places in rows.items()}, aggregate)
-
-
-def aggregate_of(metric: MetricCore, segments: int) -> Callable[[Values], Values]:
-    """Return what makes a system's scores of the means of its segments' statistics (draws, k)."""
 
     def aggregate(means: Values) -> Values:
         # Sums of counts are whole numbers again, as the metric wants them; TER's mean lengths keep their fractions.
         sums = np.round(means * segments, 6)
-        flat = [metric.system_score(row) for row in sums.reshape(-1, sums.shape[-1])]
+        flat = [score(row) for row in sums.reshape(-1, sums.shape[-1])]
         return np.array(flat, dtype=np.float64).reshape(sums.shape[:-1])
 
     return aggregate

@@ -324,6 +324,12 @@ def told_problem(problem: ErrorDetails, name: str) -> str:
     return f"{name}: {message} (got {short(problem['input'])})" if name else message
 
 
+def column_fields(kind: type[BaseModel]) -> list[str]:
+    """Return the settings that name columns of a table."""
+    marks = ((name, mark) for name, field in kind.model_fields.items() for mark in field.metadata)
+    return [name for name, mark in marks if isinstance(mark, Option) and mark.column]
+
+
 def set_fields(settings: BaseModel | None, *but: str) -> Settings:
     """Return the settings that were given a value, except ``but``; those of None are none."""
     if settings is None:

@@ -249,7 +249,7 @@ def test_ensembles_of_ranks_and_of_columns_with_other_names(scores: Path, cli: R
     [
         (["--columns", "chrf"], "at least two metrics"),
         (["--columns", "chrf,nosuch"], "nosuch"),
-        (["--columns", MEMBERS, "--lower", "bleu"], "'bleu' is not one of the metrics"),
+        (["--columns", MEMBERS, "--lower", "bleu"], "'bleu' is none of the scores"),
         (["--columns", MEMBERS, "--lower", "chrf", "--save", "x"], "lower must not name chrf"),
         (["--columns", MEMBERS, "--save", "a/b:c"], "a name has letters"),
         (["--columns", MEMBERS, "--save", "nosuchfolder/x.yaml"], "does not exist"),

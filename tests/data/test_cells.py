@@ -29,8 +29,8 @@ from bsx.data.files import LineFiles, TableFile
 from bsx.data.lines import NamedFile
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.combining import read_table
-from bsx.jobs.evaluating import MetaRun, read_scores
+from bsx.frames.open import open_frame
+from bsx.jobs.evaluating import MetaRun
 from bsx.jobs.layers import JudgedColumns, read_judged
 from bsx.jobs.training import TrainingColumns, read_data
 
@@ -75,9 +75,9 @@ IN_JSON: dict[str, float | None] = {
 SEVERAL = ("candidate", "reference", "human", "other")
 
 
-def meta(file: Path) -> list[float]:
-    settings = MetaRun(columns=["other"], human=["human"])
-    return [float(x) for x in read_scores(str(file), settings).values["human"]]
+def frame(file: Path) -> list[float]:
+    opened, _ = open_frame(MetaRun(table=str(file), columns=["other"], human=["human"]))
+    return [float(x) for x in opened.read(["human"])["human"]]
 
 
 def table(file: Path) -> list[float]:
@@ -95,10 +95,6 @@ def tune(file: Path) -> list[float]:
 def train(file: Path) -> list[float]:
     named = TrainingColumns(human=["other", "human"])
     return [float(x) for x in read_data([str(file)], named).judgments[:, 1]]
-
-
-def ensemble(file: Path) -> list[float]:
-    return [float(x) for x in read_table(file, ["other"], "human", [None], None)["human"]]
 
 
 def disentangle(file: Path) -> list[float]:
@@ -128,12 +124,11 @@ def factor_column(file: Path) -> list[float]:
 
 IN_MEMORY = (in_memory, meta_in_memory, factor_column)
 READERS: dict[str, Callable[[Path], list[float]]] = {
-    "meta": meta,
+    "frame": frame,
     "load_table": table,
     "load_table(metrics)": metric,
     "tune and probe": tune,
     "train": train,
-    "ensemble": ensemble,
     "disentangle": disentangle,
 }
 

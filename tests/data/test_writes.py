@@ -45,7 +45,7 @@ PAST_IT = {  # file -> what it calls, and why it may
     "bsx/support/download.py": {"replace", "write_text", "open"},  # downloads that go on
     "analysis/factors/parses.py": {"open"},  # appends to its cache
     "bsx/jobs/scoring/answer.py": {"TemporaryDirectory"},  # all systems as one table, which goes with the run
-    "bsx/jobs/scoring/input.py": {"TemporaryDirectory"},  # a test set as files, which go with the run
+    "bsx/frames/texts.py": {"TemporaryDirectory"},  # a test set as files, which go with the run
     "analysis/factors/vectors.py": {"TemporaryDirectory", "open"},  # for another program, which is to write there
     "bsx/ui/inputs.py": {"open", "copyfile"},  # what is uploaded, into the folder of its run
     "bsx/ui/jobs.py": {"open", "touch"},  # the output of commands, in the folder of their run; its lock

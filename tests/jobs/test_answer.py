@@ -181,7 +181,7 @@ def test_results_of_an_earlier_run_do_not_stand_beside_other_scores(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bsx.jobs.scoring.answer._compare", stop)
+    monkeypatch.setattr("bsx.jobs.scoring.answer.compared", stop)
     with pytest.raises(KeyboardInterrupt):
         evaluate(table=_table(tmp_path / "t.tsv", {}, 9), **named)
     left = {path.name for path in (tmp_path / "out").iterdir()}

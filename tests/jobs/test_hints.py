@@ -9,7 +9,7 @@ import pytest
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import shipped
 from bsx.errors import InputError
-from bsx.jobs.scoring.metrics import SHARED, wanted_sides
+from bsx.frames.metrics import SHARED, wanted_sides
 from bsx.metrics.zoo import find_metric
 
 

@@ -166,7 +166,7 @@ def test_meta_of_columns_and_of_scores_made_here(judged: str, tmp_path: Path) ->
     scores = tmp_path / "scores.tsv"
     scored = bsx.jobs.meta(table=judged, metrics=["chrf"], columns=["a", "b"], scores_out=scores, resamples=20)
     assert isinstance(scored, MetaResult)
-    assert scored.metrics == ("chrf", "a", "b")
+    assert scored.metrics == ("a", "b", "chrf")
     assert scores.read_text(encoding="utf-8").startswith("source\treference\tcandidate\thuman\ta\tb\tchrf\n")
     with pytest.raises(InputError, match="scores_out needs metrics"):
         bsx.jobs.meta(table=judged, columns=["a"], scores_out=scores)

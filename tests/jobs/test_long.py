@@ -11,8 +11,8 @@ import pytest
 
 import bsx
 from bsx.data.long import rows_by_system
+from bsx.frames.texts import Input
 from bsx.jobs import compare
-from bsx.jobs.scoring.input import Input
 from tests.conftest import Outcome
 from tests.helpers.tables import read_rows, write_lines, write_rows
 
@@ -95,9 +95,9 @@ def test_what_is_written_of_files_is_compared_without_options(cli: Callable[...,
         ),
         (("long.tsv", *LONG), "columns names the scores"),
         (("long.tsv", *LONG, "--columns", "candidate"), "candidate"),
-        (("wide.tsv", "--system", "atlas", "--columns", "brook"), "column 'brook'"),
+        (("wide.tsv", "--system", "atlas", "--columns", "brook"), "no two systems meet under 'id'"),
         (("nameless.tsv", "--columns", "chrf"), "segment names the column of segments"),
-        (("long.tsv", *LONG, "--columns", "sid", "--metrics", "chrf"), "columns and lower name scores"),
+        (("long.tsv", *LONG, "--columns", "sid", "--metrics", "chrf"), "column 'sid' is"),
         (("long.tsv", *LONG, "--columns", "sid", "--reference", "sid"), "reference needs metrics"),
         (("nosuch.tsv", "--columns", "chrf"), "there is no such file"),
         (("-c", "a.txt", "-c", "b.txt"), "candidates needs metrics"),

@@ -156,7 +156,21 @@ def test_the_usual_columns_stand_back_where_they_do_not_tell_rows_apart(table: P
     nameless = run(
         write_rows(tmp_path / "nameless.tsv", [{k: v for k, v in row.items() if k != "segment"} for row in rows])
     )
-    assert any("names systems, but none names segments" in note for note in nameless.notes)
+    assert any("no column names segments: rows with the same source" in note for note in nameless.notes)
+    usual = run(write_rows(tmp_path / "usual.tsv", rows))
+    numbered = run(write_rows(tmp_path / "n.tsv", [{**r, "segment": str(k)} for k, r in enumerate(rows)]))
+    assert any("no two systems meet under 'segment'" in note for note in numbered.notes)
+    other = [
+        {"system": r["system"], "id": k, "seg": r["segment"], "chrf": r["chrf"], "human": r["human"]}
+        for k, r in enumerate(rows)
+    ]
+    results = [nameless, numbered, usual, run(write_rows(tmp_path / "o.tsv", other))]
+    assert len({str(result.to_dict()["groups"]) for result in results}) == 1
+    with pytest.raises(InputError, match="no two systems have a row of the same segment under 'mark'") as caught:
+        meta(table=str(tmp_path / "usual.tsv"), columns=["chrf"], segment="mark")
+    assert caught.value.setting == "segment"
+    bare = run(write_rows(tmp_path / "bare.tsv", [{k: r[k] for k in ("system", "chrf", "human")} for r in rows]))
+    assert any("names systems, but none names segments" in note for note in bare.notes)
     single = run(write_rows(tmp_path / "single.tsv", [row for row in rows if row["system"] == "atlas"]))
     assert not any("system" in note for note in single.notes)
     layers = [{**row, "layer": layer} for row in rows if row["system"] == "atlas" for layer in (1, 2)]
@@ -223,7 +237,7 @@ def test_test_sets_have_names_and_say_how_to_be_had(cli: Callable[..., Outcome],
             ("score", "--test-set", "wmt17/zhen", "--metrics", "chrf"),
             "unknown test set 'wmt17/zhen'. Near: wmt17/zh-en",
         ),
-        (("meta", "x.tsv", "--test-set", "wmt17/zh-en"), "--test-set is a table already"),
+        (("meta", "x.tsv", "--test-set", "wmt17/zh-en"), "--test-set has the texts: leave out table"),
         (("score", "--test-set", "wmt17/zh-en", "-r", "r.txt"), "leave out table, references and sources"),
     ):
         done = cli(*words, "--data-dir", tmp_path)
@@ -405,7 +419,7 @@ def test_a_table_in_memory_is_refused_by_row_and_column() -> None:
         meta(table=3, columns=["chrf"])  # type: ignore[call-overload]
     assert caught.value.setting == "table"
     for job in (disentangle, ensemble):
-        with pytest.raises(InputError, match="table: name a table"):
+        with pytest.raises(InputError, match="name a table"):
             job()
     with pytest.raises(TypeError, match="takes one table"):
         meta(table, table=table)
@@ -422,7 +436,7 @@ def test_rows_that_name_no_system_count_in_none(table: Path, tmp_path: Path) -> 
         ("atlas", 11),
     ]
     assert any(note.startswith("2 of 36 rows name no system") for note in result.notes())
-    with pytest.raises(InputError, match="row 1 names no system"):
+    with pytest.raises(InputError, match="line 2, column 'system' is empty"):
         compare(table=gaps, metrics=["chrf"])
     with pytest.raises(InputError, match="column 'system' is empty"):
         score_files(table=gaps, metrics=["chrf"], system="system")

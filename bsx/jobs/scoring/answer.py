@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
-import tempfile
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from bsx.analysis.agreement.answer import Chosen, EvaluationResult, LookAt, SystemFigure, Why
-from bsx.analysis.agreement.compare import compare_systems, together
 from bsx.analysis.agreement.result import CompareResult, MetaResult
-from bsx.analysis.agreement.rows import CorpusScores
 from bsx.analysis.present.forms import in_form
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.evidence import Evidence
@@ -25,20 +21,16 @@ from bsx.catalog.entries.models import LanguageEntry
 from bsx.catalog.languages import find_language
 from bsx.catalog.specs import read_spec, split_specs
 from bsx.data.cells import is_missing, spelled
-from bsx.data.corpus import Corpus, Segment
-from bsx.data.documents import document_of_segment, refuse_single
-from bsx.data.files import TableFile
+from bsx.data.corpus import Corpus
+from bsx.data.frame import Frame
 from bsx.data.long import USUAL, DocumentColumn, rows_by_system
-from bsx.data.output import ScoreTable, atomic_text, make_folder
+from bsx.data.output import atomic_text, make_folder
 from bsx.data.run import as_one_run
-from bsx.data.tables import Table
+from bsx.data.tables import Row, Table
 from bsx.errors import InputError
-from bsx.jobs.evaluating import Columns, MetaRun, Roles, judged, told_apart
-from bsx.jobs.scoring.input import Input
-from bsx.jobs.scoring.metrics import detected, wanted_sides
-from bsx.jobs.scoring.run import ScoredFiles, score_files
-from bsx.jobs.scoring.thresholds import published_curves
-from bsx.jobs.tables import (
+from bsx.frames.metrics import detected, wanted_sides
+from bsx.frames.open import Collected
+from bsx.frames.settings import (
     HumanColumns,
     MetricSettings,
     Reported,
@@ -48,8 +40,10 @@ from bsx.jobs.tables import (
     find_columns,
     on_table,
 )
-from bsx.metrics.paired import PairedScores, aggregate_of, split
-from bsx.metrics.run import ScoredBlock
+from bsx.frames.texts import Input
+from bsx.jobs.comparing import CompareRun, compared
+from bsx.jobs.evaluating import MetaRun, judged
+from bsx.jobs.scoring.run import ScoredFiles, score_files
 from bsx.metrics.zoo import find_metric
 from bsx.models.evidence import spelled_figure
 from bsx.models.ranking import select_model
@@ -75,31 +69,6 @@ class EvaluateRun(Reported, DocumentColumn, HumanColumns, TextColumns, TextFiles
     ] = "evaluation"
 
 
-@dataclass
-class _Rows:
-    """The rows that are scored, without their texts: one for each system and segment.
-
-    Attributes:
-        systems: of each row.
-        segments: of each row.
-        documents: of each row; empty without a column.
-        human: of each row; empty without human scores.
-        texts: what stands for references and source of each row.
-        name: what the human scores are called.
-        references: how many columns of references were written.
-        source: whether sources were.
-    """
-
-    systems: list[str] = field(default_factory=list)
-    segments: list[str] = field(default_factory=list)
-    documents: list[str] = field(default_factory=list)
-    human: list[float] = field(default_factory=list)
-    texts: list[Hashable] = field(default_factory=list)
-    name: str = "human"
-    references: int = 0
-    source: bool = False
-
-
 @on_table(EvaluateRun)
 @as_one_run
 def evaluate(settings: EvaluateRun) -> EvaluationResult:
@@ -122,67 +91,80 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         name for name, there in (("reference", texts.reference or texts.references), ("source", _has_source(texts)))
         if there
     )  # fmt: skip
-    with tempfile.TemporaryDirectory(prefix="bsx-evaluate-") as temporary, texts.open(sides, keep_rows=True) as corpus:
+    with texts.open(sides, keep_rows=True) as corpus:
         told: list[str] = []
         asked = detected(settings, corpus, told.append)
         asked = asked.model_copy(update={"lang": asked.lang or "auto"})
         code = detected(asked, corpus, told.append).lang
         language = find_language(str(code), catalog)
         specs, model, evidence = _chosen(settings, language, catalog, sides)
-        long = Path(temporary) / "texts.jsonl"
-        rows = _write_long(corpus, long, human)
-        notes += _unranked(rows, human, required=bool(settings.human))
-        names = list(dict.fromkeys(rows.systems))
-        places = rows_by_system(settings.table_name or "texts", rows.systems, rows.segments, (), rows.texts)
-        if len(names) > 1 and len(rows.systems) < 2 * len(names):
-            raise InputError("1 segment is too few to compare systems: at least 2 are needed", file=settings.table_name)
-        controls = (["length", "overlap"] if "reference" in sides else ["length-qe"]) if rows.human else []
-        controls = [name for name in controls if name not in specs]
-        own = {**part(settings, MetricSettings), "lang": language.code, "model": model, "metrics": [*specs, *controls]}
-        scored, columns = _score(long, rows, own, make_folder(folder) / _SCORES, settings, texts.files())
-        for name in (_RESULT, *_OTHERS):  # those of an earlier run never stand beside other scores
-            (folder / name).unlink(missing_ok=True)
-        notes += scored.notes()[1 if len(names) > 1 else 0 :]
-        compare = _compare(scored, columns, rows, places, specs, catalog, language) if len(names) > 1 else None
-        meta = _judge(columns, own, controls, rows) if rows.human else None
-        segments = tuple(_look(columns, specs, scored, compare, names, long))
-        # The temporary file stays until all is written: another may get its inode, which this run has read.
-        summary = scored.to_dict()
-        of = {entry["metric"]: entry for entry in summary["metrics"]}
-        figures = tuple(
-            SystemFigure(
-                spec, one["system"] if len(names) > 1 else names[0], one.get("n", summary["segments"]), one["score"]
-            )
-            for spec in specs
-            for one in of[spec]["scores"]
+        frame = _long(corpus, human, texts.files())
+        frame, more = _ranked(frame, human, required=bool(settings.human))
+        notes += more
+    systems, segments = (list(map(str, frame.read([], [name])[name])) for name in ("system", "id"))
+    names = list(dict.fromkeys(systems))
+    rows_by_system(settings.table_name or "texts", systems, segments, (), frame.shared_texts())
+    if len(names) > 1 and len(systems) < 2 * len(names):
+        raise InputError("1 segment is too few to compare systems: at least 2 are needed", file=settings.table_name)
+    people = list(frame.roles["human"])
+    controls = (["length", "overlap"] if "reference" in sides else ["length-qe"]) if people else []
+    controls = [name for name in controls if name not in specs]
+    own = {**part(settings, MetricSettings), "lang": language.code, "model": model, "metrics": [*specs, *controls]}
+    scored, frame = _score(frame, own, make_folder(folder) / _SCORES, settings)
+    for name in (_RESULT, *_OTHERS):  # those of an earlier run never stand beside other scores
+        (folder / name).unlink(missing_ok=True)
+    notes += scored.notes()[1 if len(names) > 1 else 0 :]
+    compare = meta = None
+    if len(names) > 1:
+        asked_for = {key: value for key, value in frame.scores.items() if key in specs}
+        of_specs = {key: value for key, value in frame.signatures.items() if key in specs}
+        compare = compared(
+            replace(frame, scores=asked_for, signatures=of_specs),
+            build_config({"all_pairs": True, "registry": settings.registry}, CompareRun),
         )
-
-        def known(kind: str) -> dict[str, Any]:
-            origin = Provenance.read(provenance(kind, texts.files(), columns.signatures))
-            return {"signatures": columns.signatures, "provenance": origin}
-
-        written = [_SCORES, _RESULT, _REPORT, _TABLE]
-        written += [f"{name}.json" for name, one in (("compare", compare), ("meta", meta)) if one is not None]
-        result = EvaluationResult(
-            language=language.code,
-            detected=told[0] if told else None,
-            metrics=tuple(specs),
-            model=model if any(entry.get("signature", "").find("model:") >= 0 for entry in of.values()) else None,
-            evidence=None if evidence is None else spelled_figure(evidence),
-            scores=figures,
-            compare=compare if compare is None else replace(compare, **known("compare")),
-            meta=meta if meta is None else replace(meta, **known("meta")),
-            segments=segments,
-            choices=tuple(
-                _choices(settings, texts, human if rows.human else (), language, specs, model, names, controls, rows)
-            ),
-            files=tuple(sorted(written)),
-            given=bool(settings.metrics) or settings.model is not None,
-            notes=tuple(dict.fromkeys(notes)),
-            **known("evaluate"),
+    if people:
+        missing = bool(np.isnan(np.asarray(frame.read(people)[people[0]], dtype=np.float64)).any())
+        given = {"metrics": own["metrics"], "sentinels": controls, "human": people, "registry": settings.registry}
+        one = judged(frame, build_config({**given, **({"nan": "omit"} if missing else {})}, MetaRun))
+        assert isinstance(one, MetaResult)  # noqa: S101 - for the type checker; there is one column
+        meta = one
+    looked = tuple(_look(frame, specs, compare, names))
+    summary = scored.to_dict()
+    of = {entry["metric"]: entry for entry in summary["metrics"]}
+    figures = tuple(
+        SystemFigure(
+            spec, one["system"] if len(names) > 1 else names[0], one.get("n", summary["segments"]), one["score"]
         )
-        _write(result, folder)
-        return result
+        for spec in specs
+        for one in of[spec]["scores"]
+    )
+
+    def known(kind: str) -> dict[str, Any]:
+        origin = Provenance.read(provenance(kind, texts.files(), frame.signatures))
+        return {"signatures": frame.signatures, "provenance": origin}
+
+    written = [_SCORES, _RESULT, _REPORT, _TABLE]
+    written += [f"{name}.json" for name, one in (("compare", compare), ("meta", meta)) if one is not None]
+    result = EvaluationResult(
+        language=language.code,
+        detected=told[0] if told else None,
+        metrics=tuple(specs),
+        model=model if any(entry.get("signature", "").find("model:") >= 0 for entry in of.values()) else None,
+        evidence=None if evidence is None else spelled_figure(evidence),
+        scores=figures,
+        compare=compare if compare is None else replace(compare, **known("compare")),
+        meta=meta if meta is None else replace(meta, **known("meta")),
+        segments=looked,
+        choices=tuple(
+            _choices(settings, texts, human if people else (), language, specs, model, names, controls, frame)
+        ),
+        files=tuple(sorted(written)),
+        given=bool(settings.metrics) or settings.model is not None,
+        notes=tuple(dict.fromkeys(notes)),
+        **known("evaluate"),
+    )
+    _write(result, folder)
+    return result
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -195,21 +177,24 @@ def _refuse_foreign(folder: Path) -> None:
         raise InputError("is no folder: name a new one (output)", file=folder)
 
 
-def _unranked(rows: _Rows, human: Sequence[str], *, required: bool) -> list[str]:
-    """Drop human scores that rank nothing, and return what is said of it.
+def _ranked(frame: Frame, human: Sequence[str], *, required: bool) -> tuple[Frame, list[str]]:
+    """Return the rows without human scores that rank nothing, and what is said of it.
 
     Raises:
         InputError: if they are required.
     """
-    judged = {value for value in rows.human if not np.isnan(value)}
-    if not rows.human or len(judged) > 1:
-        return []
-    holds = f"the value {judged.pop():g} in every row" if judged else "no value"
+    column = frame.column("human")
+    if column is None:
+        return frame, []
+    values = np.asarray(frame.read([column])[column], dtype=np.float64)
+    found = {float(value) for value in values if not np.isnan(value)}
+    if len(found) > 1:
+        return frame, []
+    holds = f"the value {found.pop():g} in every row" if found else "no value"
     said = f"human scores ({', '.join(human)}) have {holds}: nothing can be correlated with them"
     if required:
         raise InputError(said)
-    rows.human = []
-    return [said]
+    return replace(frame, roles={**frame.roles, "human": []}), [said]
 
 
 def _has_source(texts: Input) -> bool:
@@ -339,166 +324,64 @@ def _chosen(
     return specs, model, evidence
 
 
-def _write_long(corpus: Corpus, path: Path, human: Sequence[str]) -> _Rows:
-    """Write a row for each system and segment, and return what is kept of them."""
-    rows, number = _Rows(), 0
-    wide, source = len(corpus.systems) > 1, "source" in corpus.has
-    if len(human) == len(corpus.systems) and human:
+def _long(corpus: Corpus, human: Sequence[str], files: Sequence[str]) -> Frame:
+    """Return a row for each system and segment, in memory."""
+    wide, source, name = len(corpus.systems) > 1, "source" in corpus.has, "human"
+    if human:
         ends = {
             column.removeprefix(system).lstrip("_-. ") for system, column in zip(corpus.systems, human, strict=True)
         }
-        rows.name = next(iter(ends)) if len(ends) == 1 and ends != {""} else "human"
-        if rows.name in ("system", "id", "document", "source", "candidate", "reference"):
-            rows.name = "human"
-    rows.source = source
-    rows.references = max((len(segment.references) for segment in corpus), default=0)
-    with ScoreTable(path) as table:
-        for segment in corpus:
-            number += 1
-            for place, system in enumerate(corpus.systems):
-                cells = _cells(segment, str(segment.system if not wide and segment.system else system), place)
-                rows.systems.append(str(cells["system"]))
-                rows.segments.append(segment.id)
-                rows.texts.append(hash((segment.references, segment.source)))
-                if segment.document is not None:
-                    rows.documents.append(segment.document)
-                if source:
-                    cells["source"] = segment.source
-                for one in range(rows.references):
-                    name = "reference" if one == 0 else f"reference{one + 1}"
-                    cells[name] = segment.references[one] if one < len(segment.references) else ""
-                if human and isinstance(corpus, TableFile) and segment.row is not None:
-                    judged_as = segment.row.number(human[place])  # type: ignore[attr-defined]
-                    rows.human.append(float(judged_as))
-                    cells[rows.name] = None if np.isnan(judged_as) else float(judged_as)
-                table.write(cells)
-    return rows
+        name = next(iter(ends)) if len(ends) == 1 and ends != {""} else "human"
+        name = "human" if name in ("system", "id", "document", "source", "candidate", "reference") else name
+    most = max((len(segment.references) for segment in corpus), default=0)
+    references = ["reference" if one == 0 else f"reference{one + 1}" for one in range(most)]
+    columns: dict[str, list[object]] = {}
+    for segment in corpus:
+        for place, system in enumerate(corpus.systems):
+            cells: dict[str, object] = {"system": system if wide or not segment.system else segment.system}
+            cells |= {"id": segment.id, **({} if segment.document is None else {"document": segment.document})}
+            cells |= {"candidate": segment.candidates[place], **({"source": segment.source} if source else {})}
+            cells |= dict(zip(references, [*segment.references, *[""] * most], strict=False))
+            if human and isinstance(segment.row, Row):
+                segment.row.number(human[place])  # a bad cell is named where it stands
+                cells[name] = segment.row[human[place]]
+            for column, cell in cells.items():
+                columns.setdefault(column, []).append(cell)
+    roles = {"system": ["system"], "segment": ["id"], "candidate": ["candidate"], "reference": references}
+    roles |= {"source": ["source"] * source, "human": [name] if human else []}
+    return Frame(Table(columns), {**roles, "document": ["document"] * ("document" in columns)}, files=files)
 
 
-def _cells(segment: Segment, system: str, place: int) -> dict[str, object]:
-    document = {} if segment.document is None else {"document": segment.document}
-    return {"system": system, "id": segment.id, **document, "candidate": segment.candidates[place]}
-
-
-def _score(
-    long: Path,
-    rows: _Rows,
-    own: Mapping[str, object],
-    out: Path,
-    settings: EvaluateRun,
-    origin: Sequence[Path | str],
-) -> tuple[ScoredFiles, Columns]:
-    """Score the rows once, write them, and return their scores with what scores of a corpus are made of."""
-    parts: list[ScoredBlock] = []
-
-    def keep(block: ScoredBlock) -> None:
-        parts.append(replace(block, segments=[]))
-
-    references = ["reference", *(f"reference{one + 1}" for one in range(1, rows.references))] if rows.references else []
+def _score(frame: Frame, own: Mapping[str, object], out: Path, settings: EvaluateRun) -> tuple[ScoredFiles, Frame]:
+    """Score the rows once, write them, and return them with their scores."""
+    collected = Collected()
     named: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
     wanted = wanted_sides(list(named["metrics"]), build_config(named, MetricSettings))
     scored = score_files(
+        table=frame.table,
         **named,
-        table=str(long),
         candidate=["candidate"],
-        reference=references if "reference" in wanted else [],
+        reference=frame.roles["reference"] if "reference" in wanted else [],
         source="source" if "source" in wanted else None,
         system="system",
         segment="id",
         output=out,
         resume=True,
-        blocks=keep,
-        origin=origin,
+        blocks=collected.add,
+        origin=frame.files,
         progress=settings.progress,
         say=settings.say,
     )
-    metrics = scored.prepared.metrics
-    values: dict[str, list[float | str]] = {"system": [*rows.systems], "id": [*rows.segments]}
-    if rows.documents:
-        values["document"] = [*rows.documents]
-    if rows.human:
-        values[rows.name] = [*rows.human]
-    corpus = {}
-    for place, metric in enumerate(metrics):
-        values[metric.spec] = [float(value) for block in parts for value in block.scores[place].values]
-        if scored.totals[place].has_statistics:
-            statistics = np.concatenate([block.scores[place].statistics for block in parts])
-            corpus[metric.spec] = CorpusScores(statistics, metric.system_score)
-    signatures = {metric.spec: str(scored.prepared.signature(place)) for place, metric in enumerate(metrics)}
-    roles = Roles(
-        [metric.spec for metric in metrics],
-        [rows.name],
-        system="system",
-        segment="id",
-        lower=[metric.spec for metric in metrics if not metric.higher_is_better],
-        document="document" if rows.documents else None,
-    )
-    return scored, Columns(values, roles, signatures=signatures, corpus=corpus)
+    return scored, collected.put(frame, scored.prepared, scored.totals, scored.by_system)
 
 
-def _compare(
-    scored: ScoredFiles,
-    columns: Columns,
-    rows: _Rows,
-    places: Mapping[str, NDArray[np.int64]],
-    specs: Sequence[str],
-    catalog: Catalog,
-    language: LanguageEntry,
-) -> CompareResult:
-    """Compare all pairs of systems, as ``bsx compare`` does."""
-    documents = None
-    if rows.documents:
-        document_of_segment(rows.segments, rows.documents, "document", "texts")
-        documents = [rows.documents[row] for row in next(iter(places.values())).tolist()]
-        refuse_single(documents, "document", "texts")
-    compared = []
-    for metric in scored.prepared.metrics:
-        if metric.spec not in specs:
-            continue
-        corpus = columns.corpus.get(metric.spec)
-        own = np.asarray(columns.values[metric.spec], dtype=np.float64)
-        whole = PairedScores(metric, {"": own}, None)
-        if corpus is not None:
-            whole = PairedScores(metric, {"": corpus.statistics}, aggregate_of(metric, len(own)))
-        paired = split(whole, places)
-        compared.append(
-            compare_systems(
-                paired.scores,
-                metric=metric.spec,
-                aggregate=paired.aggregate,
-                higher_is_better=metric.higher_is_better,
-                signature=columns.signatures[metric.spec],
-                documents=documents,
-                all_pairs=True,
-            )
-        )
-    signatures = {spec: columns.signatures[spec] for spec in specs}
-    return together(compared, published_curves(catalog, signatures, language))
-
-
-def _judge(columns: Columns, own: Mapping[str, object], controls: Sequence[str], rows: _Rows) -> MetaResult:
-    """Correlate the scores with human scores, as ``bsx meta`` does."""
-    settings = build_config({"metrics": own["metrics"], "sentinels": list(controls), "human": [rows.name]}, MetaRun)
-    if np.isnan(rows.human).any():
-        settings = settings.model_copy(update={"nan": "omit"})
-    roles, notes = told_apart(columns.roles, settings, columns.values)
-    result = judged(replace(columns, roles=roles), settings, notes)
-    assert isinstance(result, MetaResult)  # noqa: S101 - for the type checker; there is one column
-    return result
-
-
-def _look(
-    columns: Columns,
-    specs: Sequence[str],
-    scored: ScoredFiles,
-    compare: CompareResult | None,
-    names: Sequence[str],
-    long: Path,
-) -> list[LookAt]:
+def _look(frame: Frame, specs: Sequence[str], compare: CompareResult | None, names: Sequence[str]) -> list[LookAt]:
     """Return a few segments to look at, with their texts."""
-    systems, segments = (np.array(columns.values[name], dtype=object) for name in ("system", "id"))
-    sign = {metric.spec: 1 if metric.higher_is_better else -1 for metric in scored.prepared.metrics}
-    values = {spec: np.asarray(columns.values[spec], dtype=np.float64) for spec in specs}
+    against = next(iter([*frame.roles["reference"], *frame.roles["source"]]))
+    read = frame.read(specs, ["system", "id"], ["candidate", against])
+    systems, segments = (np.array(read[name], dtype=object) for name in ("system", "id"))
+    sign = {spec: -1 if spec in frame.lower else 1 for spec in specs}
+    values = {spec: np.asarray(read[spec], dtype=np.float64) for spec in specs}
     first = values[specs[0]] * sign[specs[0]]
     best = list(names)
     if compare is not None:
@@ -516,12 +399,7 @@ def _look(
         gap = np.nan_to_num(-np.abs(_standard(first) - _standard(second)))
         order = np.argsort(gap, kind="stable")[:_LOOK]
         found += [("disagreement", int(row), specs[1], float(values[specs[1]][row])) for row in order]
-    wanted, texts = {row for _, row, _, _ in found}, dict[int, tuple[str, str]]()
-    for place, row in enumerate(Table(str(long)).rows()):
-        if place in wanted:
-            against = row["reference"] if "reference" in row else row["source"]
-            texts[place] = spelled(row["candidate"]), spelled(against)
-    own = values[specs[0]]
+    own, texts = values[specs[0]], list(zip(read["candidate"], read[against], strict=True))
     return [
         LookAt(why, str(segments[row]), str(systems[row]), float(own[row]), *texts[row], other, score)
         for why, row, other, score in found
@@ -542,7 +420,7 @@ def _choices(
     model: str | None,
     names: Sequence[str],
     controls: Sequence[str],
-    rows: _Rows,
+    frame: Frame,
 ) -> list[Chosen]:
     """Return each choice with the option that changes it, and the commands that give the same figures."""
     wants = wanted_sides(specs, build_config(part(settings, MetricSettings), MetricSettings))
@@ -582,7 +460,10 @@ def _choices(
         result.append(Chosen("tests", "all pairs, Holm", shlex.join(["bsx", "compare", *shown, *run, "--all-pairs"])))
     if human:
         asked = ["--human", ",".join(human), *(["--sentinels", ",".join(controls)] if controls else [])]
-        asked += ["--nan", "omit"] if np.isnan(rows.human).any() else []
+        missing = np.isnan(
+            np.asarray(frame.read(frame.roles["human"])[frame.roles["human"][0]], dtype=np.float64)
+        ).any()
+        asked += ["--nan", "omit"] if missing else []
         result.append(Chosen("correlation", "Pearson's r", shlex.join(["bsx", "meta", *shown, *run, *asked])))
     return result
 

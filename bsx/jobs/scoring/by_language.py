@@ -18,7 +18,7 @@ from bsx.data.run import as_one_run
 from bsx.data.sidecar import carried
 from bsx.data.tables import Row
 from bsx.errors import BsxError, InputError
-from bsx.jobs.scoring.metrics import build_metrics, check_sides, wanted_sides
+from bsx.frames.metrics import build_metrics, check_sides, wanted_sides
 from bsx.jobs.scoring.rows import column_types, rows_of
 from bsx.jobs.scoring.run import ScoredFiles, ScoreRun
 from bsx.metrics.base import Metric

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from bsx.data.corpus import Segment
+from bsx.data.corpus import Corpus, Segment
 from bsx.data.journal import Arrays, Journal, continued
 from bsx.data.run import is_stream
 from bsx.errors import BsxError
 from bsx.metrics.blocks import BlockScores
-from bsx.metrics.run import Prepared, ScoredBlock
+from bsx.metrics.run import Prepared, ScoredBlock, texts_of
 from bsx.support.progress import Say
 
 
@@ -69,9 +70,11 @@ def kept_blocks(
     corpus = prepared.corpus
     settings = {"tokens": tokens}
 
+    files = getattr(corpus, "files", [])
+
     def identity() -> dict[str, object]:
         return {
-            "input": [f"{Path(file.name).name} ({file.digest()[:16]})" for file in getattr(corpus, "files", [])],
+            "input": [f"{Path(file.name).name} ({file.digest()[:16]})" for file in files] or [_digest(corpus)],
             "layout": [*corpus.systems, *getattr(corpus, "layout", [])],
             "signature": [str(prepared.signature(i)) for i in range(len(prepared.metrics))],
         }
@@ -97,6 +100,15 @@ def kept_blocks(
         pack=pack,
         unpack=unpack,
     )
+
+
+def _digest(corpus: Corpus) -> str:
+    """Return what stands for the texts of a table in memory."""
+    state = hashlib.sha256()
+    for segment in corpus:
+        for text in texts_of(segment):
+            state.update(f"{text}\0".encode("utf-8", "surrogatepass"))
+    return state.hexdigest()[:16]
 
 
 def pack(block: ScoredBlock) -> Arrays:

@@ -15,8 +15,7 @@ from bsx.data.corpus import InContext
 from bsx.data.run import as_one_run, is_stream
 from bsx.encode.devices import choose_devices
 from bsx.errors import InputError
-from bsx.jobs.scoring.input import Input
-from bsx.jobs.scoring.metrics import (
+from bsx.frames.metrics import (
     build_metrics,
     check_sides,
     detected,
@@ -24,7 +23,8 @@ from bsx.jobs.scoring.metrics import (
     look_at_scripts,
     wanted_sides,
 )
-from bsx.jobs.tables import Reported
+from bsx.frames.settings import Reported
+from bsx.frames.texts import Input
 from bsx.metrics.base import Metric
 from bsx.metrics.run import Prepared, ScoredBlock, Totals, block_tokens, prepare, stream, survey
 from bsx.metrics.summary import Tally, about, by_document, flags, summarise, to_text

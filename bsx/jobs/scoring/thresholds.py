@@ -6,26 +6,24 @@ from collections.abc import Mapping
 
 from bsx.analysis.agreement.published_curve import PublishedCurve
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries.models import LanguageEntry
 from bsx.catalog.thresholds import covering
 
 
 def published_curves(
-    catalog: Catalog, signatures: Mapping[str, str], language: LanguageEntry | None = None, *, means: bool = False
+    catalog: Catalog, signatures: Mapping[str, str], language: str | None = None, *, means: bool = False
 ) -> list[PublishedCurve]:
     """Return the published curves that cover scores of these signatures, at most one a metric.
 
     Args:
         catalog: the registry.
         signatures: of each metric's scores.
-        language: of the texts, if it is known.
+        language: code of that of the texts, if it is known.
         means: whether a system's score is the mean of its segments' whatever the metric, as that of a table of scores;
             a curve of a metric's corpus score says nothing of it.
     """
-    code = None if language is None else language.code
     result = []
     for metric, signature in signatures.items():
-        for study, curve in covering(catalog, signature, code):
+        for study, curve in covering(catalog, signature, language):
             if curve.scale is None or (means and curve.system == "corpus"):
                 continue
             result.append(

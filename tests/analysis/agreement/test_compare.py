@@ -431,10 +431,10 @@ def test_all_pairs_are_marked_against_every_system(cli: Run) -> None:
         ([*TABLE, "--metrics", "crhf"], "unknown metric 'crhf'"),
         ([*TABLE, "--metrics", "chrf", "--confidence", 2], "confidence: "),
         ([*TABLE, "--metrics", "chrf", "--resamples", 1], "resamples: must be at least"),
-        ([*TABLE, "--metrics", "chrf", "--columns", "x"], "columns and lower"),
-        ([], "name what to compare by"),
+        ([*TABLE, "--metrics", "chrf", "--columns", "x"], "columns needs one column of candidates"),
+        ([], "name a table of scores"),
         (TABLE, "candidate needs metrics"),
-        ([DATA], "columns names the scores"),
+        ([DATA], "holds one system"),
         (["-c", "a.txt", "-c", "x/a.txt", "-r", "r.txt", "--metrics", "chrf"], "two candidate files are called 'a'"),
     ],
 )

@@ -442,7 +442,7 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
     table = read_rows(tmp_path / "s.tsv")
     assert table[1]["reference"] == rows["reference"][0]
     assert [row["candidate"] for row in table[:2]] == [rows["one"][0], rows["two"][0]]
-    assert list(table[0])[-5:] == ["system", "id", "human", "chrf", "ter"]
+    assert list(table[0])[-5:] == ["system", "candidate", "human", "chrf", "ter"]
     assert [(row["system"], row["id"]) for row in table[:3]] == [("one", "a"), ("two", "a"), ("one", "b")]
     ter, human = ([float(row[name]) for row in table] for name in ("ter", "human"))
     assert found["ter"]["value"] == pytest.approx(-stats.pearsonr(ter, human).statistic)
@@ -458,7 +458,7 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
         assert message in bad.err
     one = (data, "--candidate", "one", "--columns", "two_grade", "--human", "one_grade")
     beside = cli("meta", "--metrics", "chrf", *one, "--format", "json")
-    assert [m["metric"] for m in json.loads(beside.out)["groups"][0]["metrics"]] == ["chrf", "two_grade"]
+    assert [m["metric"] for m in json.loads(beside.out)["groups"][0]["metrics"]] == ["two_grade", "chrf"]
 
 
 def test_the_sidecar_of_kept_scores_sums_up_each_system(cli: Run, tmp_path: Path) -> None:

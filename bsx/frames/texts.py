@@ -18,7 +18,7 @@ from bsx.data.long import ColumnName
 from bsx.data.open import open_corpus, table_parts
 from bsx.data.spool import STDIN
 from bsx.errors import InputError
-from bsx.jobs.tables import FORMATS, TableSettings, TestSets, TextColumns, TextFiles
+from bsx.frames.settings import FORMATS, TableSettings, TestSets, TextColumns, TextFiles
 from bsx.support.progress import Say, nothing
 from bsx.support.settings import Option
 from bsx.support.untyped import Settings

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, ParamSpec, Protocol, Self, TypeVar, cast, overload
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from bsx.data.formats.memory import IN_MEMORY, AnyTable
@@ -20,11 +19,10 @@ from bsx.data.long import USUAL, ColumnName, ColumnNames, RowColumns
 from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
 from bsx.support.checks import Array
-from bsx.support.progress import Progress, Say, Watch, nothing, told
-from bsx.support.settings import BaseSettings, Option, build_config, part, set_fields, settled
+from bsx.support.progress import Progress, Say, Watch, nothing
+from bsx.support.settings import BaseSettings, Option, part, set_fields, settled
 
 if TYPE_CHECKING:
-    from bsx.data.seen import RowTexts
     from bsx.data.tables import Table
     from bsx.metrics.base import Metric
 
@@ -39,7 +37,11 @@ class TableSettings(RowColumns):
     @property
     def table_name(self) -> str | None:
         """What the table is called in messages; None without one."""
-        return self.table if isinstance(self.table, str | None) else IN_MEMORY
+        if isinstance(self.table, str | None):
+            return self.table
+        from bsx.data.tables import Table
+
+        return self.table.name if isinstance(self.table, Table) else IN_MEMORY
 
 
 Keys = ParamSpec("Keys")
@@ -225,33 +227,6 @@ def find_columns(
     return results
 
 
-@dataclass(eq=False)
-class TableScores:
-    """Metrics' scores of a table's rows, higher is better unless it was asked for scores as they are.
-
-    Attributes:
-        values: metric or column -> scores (rows,); NaN where there is none.
-        signatures: metric -> signature, where known.
-        lower: those of which lower is better.
-        notes: what the user should know.
-        failed: whether a metric failed on some rows, which were left out.
-    """
-
-    values: dict[str, Array] = field(default_factory=dict)
-    signatures: dict[str, str] = field(default_factory=dict)
-    lower: frozenset[str] = frozenset()
-    notes: list[str] = field(default_factory=list)
-    failed: bool = False
-
-
-def known_columns(table: Table, columns: Sequence[str], *but: str) -> list[str]:
-    """Return the columns of scores: those that the user named, else those that ``bsx score`` wrote into the table."""
-    from bsx.data.sidecar import scored_columns
-
-    known = table.metrics or scored_columns(table.name, table.columns)
-    return list(columns) or [name for name in known if name not in but]
-
-
 def turned(table: Table, columns: Sequence[str], lower: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the columns of scores of which lower is better, as the user or the table's sidecar says, and notes.
 
@@ -271,20 +246,23 @@ def turned(table: Table, columns: Sequence[str], lower: Sequence[str]) -> tuple[
     return [*lower, *known], notes
 
 
-def read_scores(table: Table, columns: Sequence[str], lower: Sequence[str]) -> TableScores:
-    """Read metrics' scores out of a table.
+@dataclass(eq=False)
+class TableScores:
+    """Metrics' scores of a table's rows, higher is better unless it was asked for scores as they are.
 
-    Raises:
-        UnknownNameError: for a column that is not there.
-        InputError: naming file, row and column of a cell that is not a number.
+    Attributes:
+        values: metric or column -> scores (rows,); NaN where there is none.
+        signatures: metric -> signature, where known.
+        lower: those of which lower is better.
+        notes: what the user should know.
+        failed: whether a metric failed on some rows, which were left out.
     """
-    from bsx.data.columns import read_columns
-    from bsx.data.sidecar import known_signatures
 
-    less, notes = turned(table, columns, lower)
-    read = read_columns(table, list(columns))
-    values = {name: np.asarray(read[name], dtype=np.float64) * (-1 if name in less else 1) for name in columns}
-    return TableScores(values, known_signatures(table.name, columns), frozenset(less), notes)
+    values: dict[str, Array] = field(default_factory=dict)
+    signatures: dict[str, str] = field(default_factory=dict)
+    lower: frozenset[str] = frozenset()
+    notes: list[str] = field(default_factory=list)
+    failed: bool = False
 
 
 def open_distinct(settings: MetricSettings, columns: Iterable[str] = (), *useful: str) -> list[Metric]:
@@ -302,9 +280,11 @@ def open_distinct(settings: MetricSettings, columns: Iterable[str] = (), *useful
     refuse_without_metrics(settings, *useful)
     if not settings.metrics:
         return []
-    from bsx.jobs.metrics import open_metrics
+    from bsx.catalog.specs import split_specs
+    from bsx.metrics.zoo import get_metrics
 
-    metrics = open_metrics(settings.metrics, build_config(part(settings, MetricSettings), MetricSettings))
+    specs = [spec for text in settings.metrics for spec in split_specs(text)]
+    metrics = get_metrics(specs, **part(settings, EncoderSettings))
     wanted = [*columns, *(metric.spec for metric in metrics)]
     for metric in metrics:
         if wanted.count(metric.spec) > 1:
@@ -350,103 +330,3 @@ def score_texts(
         [note for row in rows for note in row.notes[int(row.turned and not turn) :]],
         any(row.failed for row in rows),
     )
-
-
-def row_texts(table: Table, settings: TextColumns, human: Sequence[str] = ()) -> RowTexts | None:
-    """Return the texts of a table's rows, by the columns that the user named or that have a usual name.
-
-    Args:
-        table: the table.
-        settings: what columns of texts are called; the rows of several columns of candidates come one after the other.
-        human: columns of human scores; rows without any are left out.
-
-    Returns:
-        The texts; None without candidates, or without anything to hold them against.
-    """
-    from bsx.data.cells import is_missing, spelled
-    from bsx.data.seen import RowTexts
-
-    asked = {role: getattr(settings, role) for role in TextColumns.model_fields}
-    found = find_columns(table.columns, asked, *asked)
-    if {"sentence1", "sentence2"} <= set(table.columns) and not found["candidate"]:
-        found |= {"candidate": ["sentence1"], "reference": ["sentence2"]}
-    named = [name for names in found.values() for name in names]
-    if not found["candidate"] or not (found["reference"] or found["source"]) or {*named, *human} - {*table.columns}:
-        return None
-    wanted = list(dict.fromkeys([*named, *human]))
-    rows = [
-        row for row in table.rows(*wanted, only=True) if not human or not all(is_missing(row[name]) for name in human)
-    ]
-
-    def texts(cell: object) -> list[str]:
-        return [spelled(text) for text in (cell if isinstance(cell, list) else [cell]) if text not in (None, "")]
-
-    references = [[text for name in found["reference"] for text in texts(row[name])] for row in rows]
-    sources = [spelled(row[found["source"][0]]) for row in rows] if found["source"] else None
-    several = len(found["candidate"])
-    return RowTexts(
-        [spelled(row[name]) for name in found["candidate"] for row in rows],
-        references * several if found["reference"] else None,
-        None if sources is None else sources * several,
-    )
-
-
-class ComputedScores(MetricSettings, TextColumns):
-    """Metrics to compute on columns of texts, beside columns that hold scores."""
-
-
-def score_table(
-    table: Table,
-    settings: ComputedScores,
-    columns: Iterable[str],
-    *useful: str,
-    rows: Sequence[int] | None = None,
-    progress: Watch = None,
-) -> TableScores:
-    """Compute the metrics that settings name on the texts of a table, as they are: no sign is turned.
-
-    Args:
-        table: with the columns of texts.
-        settings: the metrics, where they run, and what columns of texts are called; no metrics give no scores.
-        columns: of scores that are there already.
-        useful: settings that have an effect without metrics too; see `refuse_without_metrics`.
-        rows: places of the rows to score; all unless given.
-        progress: called with phase, done and total; True draws bars.
-
-    Raises:
-        InputError: as `open_distinct`, or without a column of candidates, with several of a role, or for settings of
-            texts where nothing is computed.
-    """
-    metrics = open_distinct(settings, columns, *useful)
-    if not metrics:
-        return TableScores()
-    from bsx.data.columns import read_columns
-    from bsx.metrics.summary import about
-
-    asked = {role: getattr(settings, role) for role in TextColumns.model_fields}
-    result = find_columns(table.columns, asked, *asked)
-    for role, names in result.items():
-        if len(names) > 1:
-            raise InputError(
-                f"{role}: name one column, not {len(names)}: a row has one text of each kind", setting=role
-            )
-    if not result["candidate"]:
-        there = ", ".join(table.columns)
-        raise InputError(
-            f"candidate names the column of texts to score; it has {there}", file=table.name, setting="candidate"
-        )
-    read = read_columns(table, [], texts=[name for names in result.values() for name in names])
-    texts = {role: [str(cell) for cell in read[names[0]]] for role, names in result.items() if names}
-    if rows is not None:
-        texts = {role: [column[row] for row in rows] for role, column in texts.items()}
-    scores = score_texts(
-        metrics,
-        texts["candidate"],
-        texts.get("reference"),
-        texts.get("source"),
-        turn=False,
-        where=lambda place: f"row {(place if rows is None else rows[place]) + 1}",
-        progress=told(progress),
-    )
-    scores.notes += about(metrics)
-    return scores
