@@ -282,7 +282,8 @@ class Frame:
         pairs = list(map(str, made[PAIR])) if PAIR in made else [""] * n
         groups = list(map(str, made[group])) if group is not None else [""] * n
         notes: list[str] = []
-        systems = list(map(str, made[system])) if system is not None else None
+        # A row that names no system is of none that is known.
+        systems = [str(name) or f"\0{row}" for row, name in enumerate(made[system])] if system is not None else None
         texts = self.shared_texts() if systems is not None or segment is None else None
         places = list(zip(groups, pairs, strict=True))
 
@@ -292,6 +293,10 @@ class Frame:
             of = enumerate(labels) if several is None else zip(several, labels, strict=True)
             return any(seen.setdefault((places[i], label), name) != name for i, (name, label) in enumerate(of))
 
+        if segment is not None and document is not None and "segment" not in self.named:
+            cells = list(zip(made[document], made[segment], strict=True))
+            if len(set(cells)) > len(set(made[segment])):  # numbered within documents
+                made[segment] = [f"{whole} {name}" for whole, name in cells]
         several = systems
         several = systems if systems is not None and bind([""] * n) else None
         if several is not None and segment is not None and "segment" in self.named and not bind(list(made[segment])):
@@ -303,7 +308,13 @@ class Frame:
             )
         if segment is None or (several is not None and not bind(list(made[segment]))):
             why = f"no two systems meet under {segment!r}" if segment is not None else "no column names segments"
-            of_texts = {SHARED: list(map(str, np.unique(texts, return_inverse=True)[1]))} if texts is not None else {}
+            of_texts: dict[str, Labels] = {}
+            if texts is not None and (document is None or several is not None):
+                within = made[document] if document is not None else [""] * n
+                numbers: dict[Hashable, str] = {}
+                of_texts[SHARED] = [
+                    numbers.setdefault(one, str(len(numbers) + 1)) for one in zip(within, texts, strict=True)
+                ]
             others = [name for name in USUAL["segment"] if name in self.table.columns and name != segment]
             others = others if segment is not None else []
             named = ((name, list(map(str, self.read([], keys=[name])[name]))) for name in others)
@@ -314,6 +325,9 @@ class Frame:
                 notes.append(f"{why}: {how}")
             elif why.startswith("no two"):
                 notes.append(f"{why}: rows are taken as independent")
+        if system is not None and (blank := sum(not name for name in made[system])):
+            notes.append(f"{blank:,} of {n:,} rows have no {system!r}: systems are not told apart")
+            system = None
         if system is not None and not (paired and segment is not None):
             system, note = self._told_apart(made, (group, system, segment, document), judged, paired=paired)
             notes += note

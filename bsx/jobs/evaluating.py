@@ -142,11 +142,14 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
     metrics = [name for name in frame.metrics if name not in settings.sentinels]
     controls = columns_of(settings.sentinels, [*frame.metrics, *frame.table.columns], metrics)
     human, group = list(frame.roles["human"]), settings.group
-    labels = [group, frame.column("system"), frame.column("segment")]
+    labels = [group, frame.column("segment")]
     labels += [frame.column("document")] if settings.sampled != "systems" else []
+    system = frame.column("system")
+    guessed = [system] if system is not None and not (settings.paired or "system" in frame.named) else []
+    labels += [system] if not guessed else []
     numbers = [*metrics, *controls, *human, *settings.categories]
-    pairs = [PAIR] if PAIR in frame.table.columns and PAIR not in (*numbers, *labels) else []
-    values = frame.read(numbers, labels, keys=pairs)
+    pairs = [PAIR] if PAIR in frame.table.columns and PAIR not in (*numbers, *labels, *guessed) else []
+    values = frame.read(numbers, labels, keys=[*guessed, *pairs])
     unit = frame.unit(values, group=group, paired=settings.paired, judged=~np.isnan(np.asarray(values[human[0]])))
     lower = [name for name in frame.lower if name in (*metrics, *controls)]
     own = {**part(settings, MetaSettings), "group": group, "lower": lower, "corpus": frame.corpus}
