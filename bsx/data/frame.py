@@ -299,13 +299,7 @@ class Frame:
                 made[segment] = [f"{whole} {name}" for whole, name in cells]
         several = systems
         several = systems if systems is not None and bind([""] * n) else None
-        if several is not None and segment is not None and "segment" in self.named and not bind(list(made[segment])):
-            raise InputError(
-                f"segment: no two systems have a row of the same segment under {segment!r}: name the column that "
-                "calls a segment the same for all systems",
-                file=self.name,
-                setting="segment",
-            )
+        self.refuse_apart(made)
         if segment is None or (several is not None and not bind(list(made[segment]))):
             why = f"no two systems meet under {segment!r}" if segment is not None else "no column names segments"
             of_texts: dict[str, Labels] = {}
@@ -344,6 +338,25 @@ class Frame:
                 pairing.add(str(name), (place, str(of)), text)
             notes += pairing.notes(missing=False)
         return RowUnits(made, system, segment, document, notes)
+
+    def refuse_apart(self, values: Mapping[str, Array | Labels]) -> None:
+        """Refuse a column of segments that the user named and under which no two systems meet.
+
+        Args:
+            values: columns that were read, those of systems and segments among them.
+        """
+        system, segment = self.column("system"), self.column("segment")
+        if system not in values or segment not in values or "segment" not in self.named:
+            return
+        systems, of = list(map(str, values[system])), dict[str, str]()
+        rows = zip(map(str, values[segment]), systems, strict=True)
+        if len(set(systems)) > 1 and all(of.setdefault(label, name) == name for label, name in rows):
+            raise InputError(
+                f"segment: no two systems have a row of the same segment under {segment!r}: name the column that "
+                "calls a segment the same for all systems",
+                file=self.name,
+                setting="segment",
+            )
 
     def _told_apart(
         self,

@@ -97,6 +97,7 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
     binding = [name for name in binding if settings.document is None or name not in DOCUMENTS]
     keys = dict.fromkeys([*binding, *(name for name in named.values() if name is not None and name not in labels)])
     table = frame.read(numbers, labels, keys=list(keys), alike=TEXTS)
+    frame.refuse_apart(table)
     table |= {usual: table[name] for usual, name in named.items() if name is not None}
     document = next((name for name in (settings.document, *DOCUMENTS) if name is not None and name in table), None)
     if document is not None and (settings.document is not None or (cluster is None and any(table[document]))):
