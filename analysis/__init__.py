@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from bsx.analysis.agreement.result import MetricComparison as MetricComparison
     from bsx.analysis.agreement.compare import compare_systems as compare_systems
     from bsx.analysis.agreement.settings import CompareSettings as CompareSettings
-    from bsx.analysis.agreement.evaluate import meta_evaluate as meta_evaluate
     from bsx.data.frame import CorpusScores as CorpusScores
     from bsx.analysis.agreement.learning_curve import LearningCurve as LearningCurve, learning_curve as learning_curve
     from bsx.analysis.agreement.raters import RaterAgreement as RaterAgreement, rater_agreement as rater_agreement
@@ -63,13 +62,11 @@ if TYPE_CHECKING:
     from bsx.analysis.datasets.wmt import load_wmt_da_system as load_wmt_da_system
     from bsx.analysis.disentangling.bootstrap import compare_coefficients as compare_coefficients
     from bsx.analysis.disentangling.checks import linearity_checks as linearity_checks, nested_test as nested_test
-    from bsx.analysis.disentangling.fit import disentangle as disentangle
     from bsx.analysis.disentangling.result import DisentangleResult as DisentangleResult, NestedTest as NestedTest
     from bsx.analysis.disentangling.settings import DisentangleSettings as DisentangleSettings
     from bsx.analysis.ensembles.fit import Training as Training, learn_weights as learn_weights
     from bsx.analysis.ensembles.fit import out_of_fold as out_of_fold
     from bsx.analysis.ensembles.result import EnsembleResult as EnsembleResult
-    from bsx.analysis.ensembles.run import Combined as Combined, combine as combine, ensemble as ensemble
     from bsx.analysis.ensembles.settings import EnsembleSettings as EnsembleSettings
     from bsx.analysis.factors.base import Factor as Factor, FactorConfig as FactorConfig, FactorScores as FactorScores
     from bsx.analysis.factors.base import Resources as Resources, SentencePairs as SentencePairs
@@ -95,7 +92,6 @@ if TYPE_CHECKING:
     from bsx.analysis.perturbations.perturb import get_perturbation as get_perturbation
     from bsx.analysis.perturbations.grammar.inflections import Inflections as Inflections
     from bsx.analysis.perturbations.perturb import Perturbed as Perturbed, perturb as perturb
-    from bsx.analysis.planning.designs import plan_compare as plan_compare, plan_meta as plan_meta
     from bsx.analysis.planning.result import PlanResult as PlanResult
     from bsx.analysis.planning.settings import ComparePlan as ComparePlan, MetaPlan as MetaPlan
     from bsx.analysis.probing.experiment import TestData as TestData, probe_layers as probe_layers

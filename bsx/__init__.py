@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from bsx.jobs.comparing import compare as compare
     from bsx.jobs.disentangling import disentangle as disentangle
     from bsx.jobs.evaluating import meta as meta
+    from bsx.jobs.planning import plan_compare as plan_compare, plan_meta as plan_meta
     from bsx.jobs.scoring.answer import evaluate as evaluate
     from bsx.metrics.base import Metric as Metric, PairMetric as PairMetric
     from bsx.metrics.blocks import PairScores as PairScores, Pairs as Pairs

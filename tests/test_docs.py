@@ -360,7 +360,7 @@ def test_the_documentation_builds_strictly(tmp_path: Path) -> None:
     made = {
         "cli": "bsx adversarial perturb",
         "bsx": "bsx.Scorer",
-        "analysis": "bsx.analysis.meta_evaluate",
+        "analysis": "bsx.analysis.compare_systems",
         "jobs": "bsx.jobs.meta",
     }
     for page, heading in made.items():

@@ -36,7 +36,7 @@ def intervene(references: Sequence[str], metrics: Mapping[str, Function], settin
     """Edit texts factor by factor, measure by how much each factor changed, and explain the falls of scores by that.
 
     Two regressions stand side by side, on one scale (standard deviations of scores and factors among the candidates):
-    of the candidates' scores on their factors, as `bsx.analysis.disentangle` fits it (*observed*), and of the falls of
+    of the candidates' scores on their factors, as `bsx.disentangle` fits it (*observed*), and of the falls of
     scores from a text to its edited form on the falls of its factors (*edited*), without an intercept, because nothing
     edited is nothing lost. Both have standard errors by sentence. Where a factor is in both, a test tells whether the
     coefficients agree (`compare_sides`).

@@ -17,7 +17,6 @@ from bsx.analysis import (
     compare_darr,
     compare_grouped,
     compare_ties,
-    ensemble,
     grouped,
     paired_bootstrap,
     pearson,
@@ -25,6 +24,7 @@ from bsx.analysis import (
     roc_auc,
     williams,
 )
+from bsx.analysis.ensembles.run import ensemble
 from bsx.analysis.stats.systems.darr import preferences
 from bsx.support.checks import Array
 

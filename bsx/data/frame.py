@@ -282,6 +282,9 @@ class Frame:
         pairs = list(map(str, made[PAIR])) if PAIR in made else [""] * n
         groups = list(map(str, made[group])) if group is not None else [""] * n
         notes: list[str] = []
+        if document is not None and "document" not in self.named and len(set(made[document])) < 2:
+            notes.append(f"all rows are of one document ({made[document][0]}): intervals and tests speak about no other")
+            document = None
         # A row that names no system is of none that is known.
         systems = [str(name) or f"\0{row}" for row, name in enumerate(made[system])] if system is not None else None
         texts = self.shared_texts() if systems is not None or segment is None else None
@@ -294,9 +297,9 @@ class Frame:
             return any(seen.setdefault((places[i], label), name) != name for i, (name, label) in enumerate(of))
 
         if segment is not None and document is not None and "segment" not in self.named:
-            cells = list(zip(made[document], made[segment], strict=True))
-            if len(set(cells)) > len(set(made[segment])):  # numbered within documents
-                made[segment] = [f"{whole} {name}" for whole, name in cells]
+            rows = list(zip(systems or groups, made[segment], made[document], strict=True))
+            if len({row[:2] for row in rows}) < len(set(rows)):  # numbered within documents
+                made[segment] = [f"{whole} {name}" for _, name, whole in rows]
         several = systems
         several = systems if systems is not None and bind([""] * n) else None
         self.refuse_apart(made)
@@ -346,7 +349,7 @@ class Frame:
             values: columns that were read, those of systems and segments among them.
         """
         system, segment = self.column("system"), self.column("segment")
-        if system not in values or segment not in values or "segment" not in self.named:
+        if system is None or segment is None or not {system, segment} <= values.keys() or "segment" not in self.named:
             return
         systems, of = list(map(str, values[system])), dict[str, str]()
         rows = zip(map(str, values[segment]), systems, strict=True)

@@ -15,7 +15,7 @@ from bsx.data.pairing import refuse_alike
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
-from bsx.support.settings import BaseSettings, Option
+from bsx.support.settings import BaseSettings, Names, Option
 
 SYSTEM = "system"
 """The usual column of systems, for every command that is told no other."""
@@ -37,7 +37,7 @@ USUAL: dict[str, tuple[str, ...]] = {
 # Settings that name columns, each declared once for all that have it; a shell offers the table's columns for them.
 COLUMN = Option(column=True)
 ColumnName = Annotated[str | None, COLUMN]
-ColumnNames = Annotated[Sequence[str], COLUMN]
+ColumnNames = Annotated[Names, COLUMN]
 Segment = Annotated[ColumnName, Field(description="Column of segments. [segment, sid or id, if there]")]
 Document = Annotated[
     ColumnName, Field(description="Column of documents, which are drawn whole. [document, doc or doc_id, if there]")

@@ -20,7 +20,7 @@ from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.progress import Progress, Say, Watch, nothing
-from bsx.support.settings import BaseSettings, Option, part, set_fields, settled
+from bsx.support.settings import BaseSettings, Names, Option, part, set_fields, settled
 
 if TYPE_CHECKING:
     from bsx.data.tables import Table
@@ -176,9 +176,7 @@ class MetricSettings(EncoderSettings):
 
     panel = "Metrics"
 
-    metrics: Annotated[
-        Sequence[str], Field(description="Metrics to compute: NAME[:field=value,…]; see bsx metrics.")
-    ] = ()
+    metrics: Annotated[Names, Field(description="Metrics to compute: NAME[:field=value,…]; see bsx metrics.")] = ()
 
 
 class Skipping(BaseSettings):

@@ -92,8 +92,6 @@ class EnsembleRun(
 def ensemble(settings: EnsembleRun) -> EnsembleResult:
     """Combine metrics of a table, compare the result with the best of them, and perhaps keep it as a metric.
 
-    It reads files; `bsx.analysis.ensemble` works on columns.
-
     Args:
         settings: see `EnsembleRun`.
 

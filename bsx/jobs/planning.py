@@ -43,7 +43,7 @@ class PlanMetaRun(MetaPlan, TableSettings):
 
 @on_table(PlanCompareRun)
 def plan_compare(settings: PlanCompareRun) -> PlanResult:
-    """Plan a comparison of two systems; `bsx.analysis.plan_compare` works on columns.
+    """Plan a comparison of two systems.
 
     Args:
         settings: see `PlanCompareRun`.
@@ -62,7 +62,7 @@ def plan_compare(settings: PlanCompareRun) -> PlanResult:
 
 @on_table(PlanMetaRun)
 def plan_meta(settings: PlanMetaRun) -> PlanResult:
-    """Plan a comparison of two metrics' correlations; `bsx.analysis.plan_meta` works on columns.
+    """Plan a comparison of two metrics' correlations.
 
     Args:
         settings: see `PlanMetaRun`.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Annotated, Any, ClassVar, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from bsx.errors import InputError
@@ -77,6 +77,10 @@ Resamples = Annotated[int, Field(ge=1, le=MOST_DRAWS, description="Bootstrap res
 Resamples95 = Annotated[int, Field(ge=20, le=MOST_DRAWS, description="Bootstrap resamples.")]
 """Where the level of the interval is no setting: so many as 95 % take at least."""
 Alpha = Annotated[float, Field(gt=0, lt=1, description="Level of significance.")]
+
+
+Names = Annotated[Sequence[str], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
+"""Several names, or one by itself."""
 
 
 class Seeded(BaseSettings):

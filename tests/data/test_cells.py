@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bsx.analysis import compute_factors, meta_evaluate
+from bsx.analysis import compute_factors
+from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.datasets.tabular import load_table
 from bsx.analysis.datasets.triples import load_triples
 from bsx.analysis.report.documents import ScoreRows, read_document

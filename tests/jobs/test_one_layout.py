@@ -13,8 +13,9 @@ import pyarrow
 import pytest
 
 import bsx
-from bsx.analysis import Judgments, MetaResult, load_test_set, meta_evaluate
+from bsx.analysis import Judgments, MetaResult, load_test_set
 from bsx.analysis import test_sets as every_test_set
+from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.data.sidecar import factor_columns, scored_columns
 from bsx.errors import InputError
 from bsx.jobs import compare, disentangle, ensemble, factors, meta, plan_compare, plan_meta, score_files

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bsx.analysis import MetaResult, meta_evaluate
+from bsx.analysis import MetaResult
 from bsx.analysis.agreement.categories import ByCategory
+from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.present.forms import parts_of
 from bsx.errors import InputError, UnknownNameError
 from tests.analysis.agreement.test_evaluate import invented

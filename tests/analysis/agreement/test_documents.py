@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bsx.analysis import meta_evaluate
+from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.stats.correlation import influence, worth
 from bsx.analysis.stats.resample import all_counts, bootstrap_rows, cluster_codes

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import bsx
-from bsx.analysis import meta_evaluate
+from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.sentinels import made, meant
 from bsx.analysis.present.families.agreement import beats
 from bsx.analysis.present.forms import parts_of

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bsx.analysis import disentangle, ensemble
+from bsx.analysis.disentangling.fit import disentangle
+from bsx.analysis.ensembles.run import ensemble
 from bsx.errors import InputError
 
 DOCUMENTS, SIZE = 20, 6

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bsx.analysis import disentangle, intervene, parse_document
+from bsx.analysis import intervene, parse_document
+from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.factors.lexical import bleu1
 from bsx.analysis.factors.zoo import compute_factors
 from bsx.analysis.intervening.edits import EditedText, save_pairs

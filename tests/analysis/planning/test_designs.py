@@ -11,7 +11,7 @@ from statsmodels.stats.power import TTestPower
 
 from benchmarks.calibration.plan import COLUMNS, differences, judged, metrics
 from bsx import BsxError, InputError
-from bsx.analysis import plan_compare, plan_meta
+from bsx.analysis.planning.designs import plan_compare, plan_meta
 from bsx.analysis.planning.power import detectable, power_of, width_of
 from bsx.analysis.planning.result import PlanResult
 

@@ -17,8 +17,12 @@ import pytest
 
 import bsx
 import bsx.analysis as analysis
+from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.protocol import Column, ProtocolScores
 from bsx.analysis.datasets.challenge import MinimalPair
+from bsx.analysis.disentangling.fit import disentangle
+from bsx.analysis.ensembles.run import ensemble
+from bsx.analysis.planning.designs import plan_meta
 from bsx.analysis.present.cells import number
 from bsx.analysis.present.cells import table as plain
 from bsx.analysis.present.cells import text as word
@@ -194,13 +198,13 @@ BUILDERS: dict[str, Callable[[], object]] = {
         table()["good"].reshape(5, 8), table()["human"].reshape(5, 8)
     ),
     "Comparison": lambda: analysis.williams(table()["good"], table()["50%_x"], table()["human"]),
-    "DisentangleResult": lambda: analysis.disentangle(table(), ["good"], ["50%_x", "poor & slow"]),
+    "DisentangleResult": lambda: disentangle(table(), ["good"], ["50%_x", "poor & slow"]),
     "Estimate": lambda: analysis.pearson(table()["good"], table()["human"]),
-    "EnsembleResult": lambda: analysis.ensemble(table(), NAMES, "human", group="lp", resamples=20),
+    "EnsembleResult": lambda: ensemble(table(), NAMES, "human", group="lp", resamples=20),
     "FactorScores": lambda: analysis.compute_factors("lex", ["a cat", "a dog"], ["a cat", "the dog"])["lex"],
     "Interventions": _interventions,
     "Judgments": lambda: analysis.Judgments(
-        tuple(analysis.meta_evaluate(table(), NAMES[1:], human) for human in ("human", "good"))
+        tuple(meta_evaluate(table(), NAMES[1:], human) for human in ("human", "good"))
     ),
     "LayerAgreement": lambda: analysis.layer_agreement(
         *(np.stack([table()["good"], table()["50%_x"]]),) * 3, table()["human"], table()["lp"], resamples=20
@@ -208,14 +212,12 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "LearningCurve": lambda: analysis.learning_curve(
         lambda sample: table()["good"], table()["human"], table()["human"], table()["lp"], sizes=[10, 20], seeds=(1, 2)
     ),
-    "MetaResult": lambda: analysis.meta_evaluate(table(), NAMES, "human", group="lp"),
+    "MetaResult": lambda: meta_evaluate(table(), NAMES, "human", group="lp"),
     "MetricScores": lambda: bsx.get_metric("chrf").score(["a cat", "a dog"], ["a cat", "the dog"]),
     "ModelSelection": lambda: analysis.expected_model_selection(table()["good"], table()["human"], sample=5),
     "NestedTest": lambda: analysis.nested_test(table(), "good", ["50%_x"], ["poor & slow"]),
     "PairsResult": lambda: analysis.detect_pairs([0, 1] * 20, {name: table()[name] for name in NAMES}, resamples=20),
-    "PlanResult": lambda: analysis.plan_meta(
-        table(), effect=0.2, columns=["good", "50%_x"], human="human", resamples=20
-    ),
+    "PlanResult": lambda: plan_meta(table(), effect=0.2, columns=["good", "50%_x"], human="human", resamples=20),
     "ProtocolResult": _protocol,
     "ProbeResult": lambda: analysis.probe_layers(
         np.random.default_rng(1).normal(size=(2, 60, 3)).astype(np.float32),
