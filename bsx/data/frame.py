@@ -283,7 +283,7 @@ class Frame:
         groups = list(map(str, made[group])) if group is not None else [""] * n
         notes: list[str] = []
         if document is not None and "document" not in self.named and len(set(made[document])) < 2:
-            notes.append(f"all rows are of one document ({made[document][0]}): intervals and tests speak about no other")
+            notes.append(f"all rows are of one document, {made[document][0]}: intervals and tests speak of no other")
             document = None
         # A row that names no system is of none that is known.
         systems = [str(name) or f"\0{row}" for row, name in enumerate(made[system])] if system is not None else None

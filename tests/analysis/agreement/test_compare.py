@@ -143,10 +143,13 @@ def test_a_column_of_documents_is_found_named_missed_or_refused(cli: Run, tmp_pa
             write_documents(file, documents)
         else:
             file.write_text(table.read_text().replace("b\t0\td0", "b\t0\td1"))
-        done = cli("compare", file, *start, "-o", tmp_path / "out.json")
+        done = cli("compare", file, *start, "--document", "doc", "-o", tmp_path / "out.json")
         assert (done.status, done.err.count("\n")) == (2, 1)
         assert message in done.err
         assert not (tmp_path / "out.json").exists()
+    single = json.loads(cli("compare", tmp_path / "v.tsv", *start).out)  # a column that nobody named
+    assert "documents" not in single
+    assert any("all rows are of one document" in note for note in single["notes"])
 
 
 def test_documents_of_texts(cli: Run, tmp_path: Path, texts: dict[str, list[str]]) -> None:
