@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import ClassVar
 
@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.adversarial.settings import PairSettings
-from bsx.analysis.adversarial.triples import complete, correct_p
+from bsx.analysis.adversarial.triples import complete
+from bsx.analysis.stats.clusters import corrected_tests
 from bsx.analysis.stats.detection import (
     FEW_LABELS,
     area_interval,
@@ -88,36 +89,6 @@ class PairDetection:
 
 
 @dataclass(frozen=True)
-class DetectionTest:
-    """DeLong's paired test of two metrics' areas.
-
-    Attributes:
-        a: the first metric.
-        b: the second.
-        auc_a: area of the first.
-        auc_b: area of the second.
-        difference: the first less the second.
-        ci: its interval.
-        p_two_sided: p of "they differ".
-        p_corrected: ``p_two_sided`` corrected for the number of tests; None if no correction was asked for.
-    """
-
-    a: str
-    b: str
-    auc_a: Number
-    auc_b: Number
-    difference: Number
-    ci: Interval
-    p_two_sided: Number
-    p_corrected: float | None = None
-
-    @property
-    def decisive(self) -> float:
-        """The p to go by: two-sided, and corrected if a correction was asked for."""
-        return self.p_two_sided if self.p_corrected is None else self.p_corrected
-
-
-@dataclass(frozen=True)
 class HarderSet:
     """All metrics on the second, harder set of pairs.
 
@@ -129,28 +100,7 @@ class HarderSet:
 
     name: str
     results: tuple[PairDetection, ...]
-    tests: tuple[DetectionTest, ...]
-
-
-@dataclass(frozen=True)
-class HarderDrop:
-    """What a metric loses on the harder of two sets.
-
-    Attributes:
-        metric: its name.
-        easy: area on the first set.
-        hard: area on the second.
-        drop: the first less the second.
-        ci: its interval.
-        p: one-sided p of "it is easier on the first set".
-    """
-
-    metric: str
-    easy: Number
-    hard: Number
-    drop: Number
-    ci: Interval
-    p: Number
+    tests: tuple[Comparison, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -161,15 +111,15 @@ class PairsResult(Result):
         results: one a metric.
         tests: of each pair of metrics.
         against: the same on a second set.
-        drops: what each metric loses on the second set.
+        drops: metric -> its area on the first set compared with that on the second.
     """
 
     kind: ClassVar[str] = "adversarial-pairs"
 
     results: tuple[PairDetection, ...]
-    tests: tuple[DetectionTest, ...]
+    tests: tuple[Comparison, ...]
     against: HarderSet | None = None
-    drops: tuple[HarderDrop, ...] = ()
+    drops: dict[str, Comparison] = field(default_factory=dict)
 
 
 @settled(PairSettings)
@@ -215,15 +165,10 @@ def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: P
                 interval=kind,
             )
         )
-    tests = {
-        (a, b): compare_auc(columns[a], columns[b], marks, cluster=of, confidence=confidence)
+    tests = [
+        replace(compare_auc(columns[a], columns[b], marks, cluster=of, confidence=confidence), a=a, b=b)
         for a, b in combinations(columns, 2)
-    }
-    corrected = correct_p({pair: test.p_two_sided for pair, test in tests.items()}, settings.correction)
-    rows = tuple(
-        DetectionTest(a, b, t.a, t.b, t.difference, (t.low, t.high), t.p_two_sided, corrected.get((a, b)))
-        for (a, b), t in tests.items()
-    )
+    ]
     positive, _, sets = clustered({"labels": marks, "scores": marks}, of, "error")
     counts = drawn_of_each(positive, sets)
     notes: tuple[str, ...] = ()
@@ -231,7 +176,7 @@ def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: P
         label = "paraphrases" if counts[0] <= counts[1] else "pairs that are none"
         what = label if sets is None else f"sets of pairs that share sentences hold {label}"
         notes = (f"only {min(counts)} {what}: intervals of areas allow for mistakes that so few do not show",)
-    return PairsResult(tuple(results), rows, notes=notes)
+    return PairsResult(tuple(results), corrected_tests(tests, settings.correction), notes=notes)
 
 
 def easy_to_hard(

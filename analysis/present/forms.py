@@ -126,7 +126,7 @@ def parts_of(result: Shown, *, page: bool = False) -> list[Part]:
 def records_of(result: Shown) -> list[Row]:
     """Return the figures of a result with full precision, row by row."""
     own = _own(_RECORDS, type(result))
-    return list(own(result)) if own is not None else [_figures(result)]
+    return list(own(result)) if own is not None else [as_row(result)]
 
 
 def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", label: str = "", title: str = "bsx") -> str:
@@ -249,13 +249,18 @@ def _own(known: Mapping[type[Shown], Any], kind: type[Shown]) -> Any:
     return result
 
 
-def _figures(result: Shown) -> Row:
-    return {name: value for name, value in vars(result).items() if isinstance(value, str | int | float)}
+def as_row(result: Shown) -> Row:
+    """Return the figures of a result that are no tables themselves; an interval is two."""
+    own = vars(result)
+    return {
+        **{name: value for name, value in own.items() if isinstance(value, str | int | float)},
+        **(dict(zip(("low", "high"), own["ci"], strict=True)) if "ci" in own else {}),
+    }
 
 
 def _plain(result: Shown) -> Part:
     """Return the figures of a result that no module of this room shows: a row each, with the names of their fields."""
-    figures = _figures(result)
+    figures = as_row(result)
     words = [str(value) for value in figures.values() if isinstance(value, str) and value]
     about = (type(result).__doc__ or "").partition("\n")[0].rstrip(".")
     rows = [[word(name), number(value)] for name, value in figures.items() if not isinstance(value, str)]

@@ -384,12 +384,10 @@ def _compared(
     half = float(t.ppf((1 + confidence) / 2, degrees)) * error
     if degrees < math.inf:
         method += f", t with {degrees:.1f} degrees of freedom"
-    return Comparison(
-        a=a,
-        b=b,
-        difference=difference,
-        low=max(-1.0, difference - half),  # two areas cannot lie further apart
-        high=min(1.0, difference + half),
+    return Comparison.of(
+        a,
+        b,
+        ci=(max(-1.0, difference - half), min(1.0, difference + half)),  # two areas cannot lie further apart
         statistic=z,
         p=float(t.sf(z, degrees)),
         p_two_sided=float(2 * t.sf(abs(z), degrees)),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.stats.resample import FEW_UNITS, Seed, bootstrap_counts, percentile_interval
+from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import clip_variance
 from bsx.analysis.stats.validate import settings, several_units, vectors
 from bsx.errors import InputError
@@ -50,25 +52,19 @@ class Preference(Shown):
     confidence: float
 
 
-@dataclass(frozen=True, repr=False)
-class McNemar(Shown):
-    """Two metrics that are right or wrong on the same items.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class McNemar(Comparison):
+    """Two metrics that are right or wrong on the same items; their values are the shares of items they get right.
 
     Attributes:
-        n: items.
         only_a: items that only the first gets right.
         only_b: items that only the second gets right.
         both: items that both get right.
-        p: two-sided exact p of "they are right equally often".
-        p_better: one-sided exact p of "the first is right more often".
     """
 
-    n: int
     only_a: int
     only_b: int
     both: int
-    p: float
-    p_better: float
 
 
 def wilson_interval(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -160,9 +156,19 @@ def mcnemar(a: ArrayLike, b: ArrayLike, *, cluster: ArrayLike | None = None) -> 
     """
     first, second, of = _with_clusters({"a": a, "b": b}, cluster, "error")
     x, y = first.astype(bool), second.astype(bool)
-    only_a, only_b = int((x & ~y).sum()), int((y & ~x).sum())
     one_sided, two_sided = _signs_p(x.astype(np.float64) - y, of)
-    return McNemar(len(x), only_a, only_b, int((x & y).sum()), two_sided, one_sided)
+    return McNemar.of(
+        float(x.mean()),
+        float(y.mean()),
+        ci=(math.nan, math.nan),
+        p=one_sided,
+        p_two_sided=two_sided,
+        n=len(x),
+        method="McNemar test",
+        only_a=int((x & ~y).sum()),
+        only_b=int((y & ~x).sum()),
+        both=int((x & y).sum()),
+    )
 
 
 def _with_clusters(

@@ -51,7 +51,7 @@ def test_triples_from_columns(cli: Run, long_triples: Path) -> None:
     assert (second["prefers_paraphrase"], second["mean_margin"]) == (6, 0)
     test = content["tests"][0]
     assert (test["a"], test["b"], test["only_a"], test["only_b"]) == ("a", "b", 4, 2)
-    assert test["p"] == pytest.approx(2 * (15 + 6 + 1) / 64)
+    assert test["p_two_sided"] == pytest.approx(2 * (15 + 6 + 1) / 64)
     assert {"metric", "low", "high", "n", "rate", "ci"} == set(content["splits"][0])
     worst = content["worst"][0]
     assert (worst["metric"], worst["row"], worst["anchor"], worst["margin"]) == ("a", 1, "anchor 0", -0.5)
@@ -116,9 +116,9 @@ def test_pairs(cli: Run, two_sets: tuple[Path, Path], tmp_path: Path) -> None:
         assert first["ci"][0] <= first["auc"] <= first["ci"][1]
         assert first["accuracy"]["majority"] == 0.5
     assert content["results"][1]["auc"] == 1
-    drop = content["drops"][1]
-    assert drop["metric"] == "chrf"
-    assert drop["drop"] == pytest.approx(1 - content["against"]["results"][1]["auc"])
+    drop = content["drops"]["chrf"]
+    assert (drop["a"], drop["b"]) == ("easy.tsv", "hard.tsv")
+    assert drop["difference"] == pytest.approx(1 - content["against"]["results"][1]["auc"])
     assert content["provenance"]["kind"] == "adversarial-pairs"
     assert [file["name"] for file in content["provenance"]["files"]] == ["easy.tsv", "hard.tsv"]
     text = cli(*command, "--resamples", "50").out

@@ -8,9 +8,9 @@ from dataclasses import replace
 from itertools import combinations
 
 from bsx.analysis.adversarial.challenge import BASE, Accuracy, Challenged, ChallengeResult
-from bsx.analysis.adversarial.pairs import DetectionTest, HarderSet, PairDetection, PairsResult
+from bsx.analysis.adversarial.pairs import HarderSet, PairDetection, PairsResult
 from bsx.analysis.adversarial.result import CaseResult, DropExample, Robustness
-from bsx.analysis.adversarial.triples import PairedTest, TripleExample, TriplePreference, TriplesResult
+from bsx.analysis.adversarial.triples import TripleExample, TriplePreference, TriplesResult
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import (
     FEWEST,
@@ -32,6 +32,8 @@ from bsx.analysis.present.forms import lists, presents, summarises
 from bsx.analysis.present.numbers import p_range
 from bsx.analysis.present.parts import Answer, Cell, Chart, Example, Heading, Notes, Part, Prose, Surprise, TablePart
 from bsx.analysis.present.words import differing, plain
+from bsx.analysis.stats.preference import McNemar
+from bsx.analysis.stats.results import Comparison
 from bsx.support.result import Result
 
 ALPHA = 0.05
@@ -214,9 +216,9 @@ def pairs(result: PairsResult) -> Iterator[Part]:
     yield _detection(result, result.results, result.tests)
     if result.drops:
         rows = []
-        for drop in result.drops:
-            p = p_value(drop.p, mark=_dagger(drop.p))
-            rows.append([text(drop.metric), number(drop.easy), number(drop.hard), estimate(drop.drop, drop.ci), p])
+        for metric, drop in result.drops.items():
+            lost, p = estimate(drop.difference, drop.ci), p_value(drop.p, mark=_dagger(drop.p))
+            rows.append([text(metric), number(drop.value_a), number(drop.value_b), lost, p])
         note = f"p: no drop, one-sided, uncorrected. † p < {ALPHA}."
         caption = "ROC AUC lost on the harder pairs, tests between independent sets"
         yield table(caption, ["metric", "easy", "hard", "drop", "p"], rows, note=note)
@@ -244,7 +246,6 @@ def pair_rows(result: PairsResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a set and metric, and what the metric loses on the second set in that set's row."""
     sets = [("", result.results)]
     sets += [(result.against.name, result.against.results)] if result.against is not None else []
-    drops = {drop.metric: drop for drop in result.drops}
     for name, detections in sets:
         for item in detections:
             row: dict[str, object] = {"set": name} if len(sets) > 1 else {}
@@ -253,13 +254,13 @@ def pair_rows(result: PairsResult) -> Iterator[Mapping[str, object]]:
             accuracy = item.accuracy
             row |= {"threshold": _given(accuracy.threshold), "in_sample": accuracy.in_sample}
             row |= {"cross_validated": accuracy.cross_validated, "majority": accuracy.majority}
-            if name and item.metric in drops:
-                drop = drops[item.metric]
-                row |= {"drop": drop.drop, **_ends(drop.ci, "drop_"), "drop_p": _given(drop.p)}
+            if name and item.metric in result.drops:
+                drop = result.drops[item.metric]
+                row |= {"drop": drop.difference, **_ends(drop.ci, "drop_"), "drop_p": _given(drop.p)}
             yield row
 
 
-def _pairs_answer(detections: Sequence[PairDetection], tests: Sequence[DetectionTest]) -> str:
+def _pairs_answer(detections: Sequence[PairDetection], tests: Sequence[Comparison]) -> str:
     ranked = sorted(
         (detection for detection in detections if not math.isnan(detection.auc)), key=lambda detection: -detection.auc
     )
@@ -286,7 +287,7 @@ def _harder_answer(result: PairsResult) -> list[str]:
     """Return which metrics lose significantly on the harder set."""
     if result.against is None:
         return []
-    lost = [f"{drop.metric} ({number(drop.drop).text})" for drop in result.drops if drop.p < ALPHA]
+    lost = [f"{metric} ({number(drop.difference).text})" for metric, drop in result.drops.items() if drop.p < ALPHA]
     if not lost:
         return [f"On {result.against.name}, no metric's AUC is significantly lower."]
     return [f"On {result.against.name}, AUC is significantly lower for {_some(lost)}."]
@@ -295,7 +296,7 @@ def _harder_answer(result: PairsResult) -> list[str]:
 def _detection(
     result: PairsResult,
     detections: Sequence[PairDetection],
-    tests: Sequence[DetectionTest],
+    tests: Sequence[Comparison],
     harder: HarderSet | None = None,
 ) -> TablePart:
     best = _unbeaten({item.metric: item.auc for item in detections}, tests)
@@ -313,7 +314,7 @@ def _detection(
     return table(caption, ["metric", "ROC AUC", "interval", "p"], rows, note=note, full=harder is not None)
 
 
-def _accuracies(detections: Sequence[PairDetection], tests: Sequence[DetectionTest], where: str = "") -> Iterator[Part]:
+def _accuracies(detections: Sequence[PairDetection], tests: Sequence[Comparison], where: str = "") -> Iterator[Part]:
     """Yield average precision and accuracies, then the tests between metrics."""
     rows = []
     for item in detections:
@@ -877,9 +878,7 @@ def _counted(result: Result) -> str:
     return _clause(values, tests, n, what)
 
 
-def _clause(
-    values: Mapping[str, float], tests: Sequence[PairedTest | DetectionTest], n: int, what: str, how: str = "McNemar"
-) -> str:
+def _clause(values: Mapping[str, float], tests: Sequence[Comparison], n: int, what: str, how: str = "McNemar") -> str:
     if n < FEWEST:
         return f"{n} {what} are too few to judge by" if values else ""
     apart = "".join(_apart(values, tests, how)).removesuffix(".")
@@ -889,7 +888,7 @@ def _clause(
 # What they share
 
 
-def _unbeaten(values: Mapping[str, float], tests: Sequence[PairedTest | DetectionTest]) -> set[str]:
+def _unbeaten(values: Mapping[str, float], tests: Sequence[Comparison]) -> set[str]:
     """Return the metrics that none with a higher value significantly outperforms; nobody without tests."""
     p = {frozenset((test.a, test.b)): test.decisive for test in tests}
     beaten = {
@@ -901,7 +900,7 @@ def _unbeaten(values: Mapping[str, float], tests: Sequence[PairedTest | Detectio
     return {name for name in values if name not in beaten} if tests else set()
 
 
-def _apart(values: Mapping[str, float], tests: Sequence[PairedTest | DetectionTest], name: str) -> list[str]:
+def _apart(values: Mapping[str, float], tests: Sequence[Comparison], name: str) -> list[str]:
     """Return who is significantly ahead of all others, or who is not told apart from the highest; nothing of one."""
     if len(values) < 2 or not tests:
         return []
@@ -957,7 +956,7 @@ def _verdicts(scores: Mapping[str, tuple[float, float]], better: str, worse: str
     return table("Scores", ["metric", better, worse, "margin", "verdict"], rows, sortable=False)
 
 
-def _paired(tests: Sequence[PairedTest]) -> Iterator[TablePart]:
+def _paired(tests: Sequence[McNemar]) -> Iterator[TablePart]:
     if tests:
         rows = [
             [text(t.a), text(t.b), number(t.only_a), number(t.only_b), p_value(t.decisive, mark=_dagger(t.decisive))]
@@ -968,8 +967,8 @@ def _paired(tests: Sequence[PairedTest]) -> Iterator[TablePart]:
         yield table(caption, ["A", "B", "only A", "only B", "p"], rows, note=note, names=2, full=True)
 
 
-def _corrected(tests: Sequence[PairedTest | DetectionTest]) -> str:
-    return ", p corrected for their number" if any(t.p_corrected is not None for t in tests) else ", uncorrected"
+def _corrected(tests: Sequence[Comparison]) -> str:
+    return ", p corrected for their number" if any(t.p_adjusted is not None for t in tests) else ", uncorrected"
 
 
 def _dagger(p: float) -> str:

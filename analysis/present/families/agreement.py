@@ -11,12 +11,10 @@ from bsx.analysis.agreement.learning_curve import LearningCurve
 from bsx.analysis.agreement.raters import RaterAgreement
 from bsx.analysis.agreement.result import (
     AverageAgreement,
-    AverageTest,
     GroupResult,
     Judgments,
     MetaResult,
     MetricAgreement,
-    PairTest,
 )
 from bsx.analysis.agreement.settings import MetaSettings, averaged
 from bsx.analysis.present import charts
@@ -38,6 +36,7 @@ from bsx.analysis.present.notices import seen_rows
 from bsx.analysis.present.numbers import p_range
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, TablePart
 from bsx.analysis.stats.equivalence import verdict
+from bsx.analysis.stats.results import Comparison
 from bsx.data.long import are_judgments
 
 TESTS = "Which metric is significantly better"
@@ -175,7 +174,7 @@ def _finding(result: MetaResult) -> str:
             "" if best.ci[0] > 0 or result.headline in _NO_ZERO else " No agreement is shown: the interval reaches 0."
         )
         return f"The {headline} of {best.metric} with {human} is {value} {where}.{none}"
-    tests: Sequence[PairTest | AverageTest] = result.average.tests if several else result.groups[0].tests
+    tests: Sequence[Comparison] = result.average.tests if several else result.groups[0].tests
     of = {(test.a, test.b): test for test in tests}
     if not all((best.metric, metric.metric) in of or (metric.metric, best.metric) in of for metric in others):
         return (
@@ -206,7 +205,7 @@ def _not_above(result: MetaResult) -> str:
     if result.average is None or not result.metrics:
         return ""
     several, group = len(result.groups) > 1, result.groups[0]
-    tests: Sequence[PairTest | AverageTest] = result.average.control_tests if several else group.control_tests
+    tests: Sequence[Comparison] = result.average.control_tests if several else group.control_tests
     values = {item.metric: item.value for item in (result.average.metrics if several else group.metrics)}
     of = {(test.a, test.b): test for test in tests}
 
@@ -215,7 +214,7 @@ def _not_above(result: MetaResult) -> str:
         test = of.get((metric, control))
         if test is None:
             return way * (values.get(metric, math.nan) - values.get(control, math.nan)) > 0
-        p = _p(result, test) if isinstance(test, PairTest) else test.p_adjusted
+        p = _p(result, test)
         return way * test.difference > 0 and p < _setting(result, "alpha")
 
     reached = [name for name in result.sentinels if values.get(name, math.nan) == values.get(name)]
@@ -246,7 +245,7 @@ def _told_apart(
     result: MetaResult,
     best: MetricAgreement | AverageAgreement,
     other: MetricAgreement | AverageAgreement,
-    of: Mapping[tuple[str, str], PairTest | AverageTest],
+    of: Mapping[tuple[str, str], Comparison],
 ) -> bool:
     """Return whether the metric with the higher value is significantly better."""
     return best.value > other.value and _between(result, best, other, of) < _setting(result, "alpha")
@@ -256,11 +255,11 @@ def _between(
     result: MetaResult,
     best: MetricAgreement | AverageAgreement,
     other: MetricAgreement | AverageAgreement,
-    of: Mapping[tuple[str, str], PairTest | AverageTest],
+    of: Mapping[tuple[str, str], Comparison],
 ) -> float:
     """Return the p of a test between two metrics."""
     test = of.get((best.metric, other.metric)) or of[other.metric, best.metric]
-    return _p(result, test) if isinstance(test, PairTest) else test.p_adjusted
+    return _p(result, test)
 
 
 def _with_values(agreements: Sequence[MetricAgreement | AverageAgreement]) -> str:
@@ -294,7 +293,7 @@ def _metrics(group: GroupResult) -> list[MetricAgreement]:
     return [metric for metric in group.metrics if not metric.control]
 
 
-def _p(result: MetaResult, test: PairTest) -> float:
+def _p(result: MetaResult, test: Comparison) -> float:
     """Return the p that makes winners."""
     plain = test.p if _setting(result, "alternative") == "greater" else test.p_two_sided
     return plain if test.p_adjusted is None else test.p_adjusted
@@ -581,14 +580,14 @@ def _tests(result: MetaResult) -> Iterator[TablePart]:
     yield from _mean_tests(result, result.average.tests if result.average is not None else (), "metric B")
 
 
-def _same(result: MetaResult, tests: Sequence[PairTest | AverageTest], where: str) -> Iterator[TablePart]:
+def _same(result: MetaResult, tests: Sequence[Comparison], where: str) -> Iterator[TablePart]:
     """Yield which metrics are shown to be the same, if a margin says what that is."""
     margin, alpha = result.settings.get("margin"), _setting(result, "alpha")
     results = []
     for test in tests:
         if margin is None or test.p_equivalence is None:
             return
-        p = _p(result, test) if isinstance(test, PairTest) else test.p_adjusted
+        p = _p(result, test)
         said = verdict(p < alpha, test.p_equivalence, alpha)
         cells = [text(test.a), text(test.b), estimate(test.difference, test.ci), p_value(p)]
         results.append([*cells, p_value(test.p_equivalence), verdict_cell(said, margin)])
@@ -598,13 +597,13 @@ def _same(result: MetaResult, tests: Sequence[PairTest | AverageTest], where: st
         yield table(f"Different or the same{where}, with {_level(result)}s", heads, results, note=note, names=2)
 
 
-def _mean_tests(result: MetaResult, tests: Sequence[AverageTest], other: str) -> Iterator[TablePart]:
+def _mean_tests(result: MetaResult, tests: Sequence[Comparison], other: str) -> Iterator[TablePart]:
     results = [
         [
             text(test.a),
             text(test.b),
             estimate(test.difference, test.ci),
-            p_value(test.p_adjusted, mark=_dagger(result, test)),
+            p_value(test.decisive, mark=_dagger(result, test)),
         ]
         for test in tests
     ]
@@ -615,8 +614,8 @@ def _mean_tests(result: MetaResult, tests: Sequence[AverageTest], other: str) ->
         yield table(caption, ["metric A", other, "difference", "p"], results, note=note, names=2, full=True)
 
 
-def _dagger(result: MetaResult, test: AverageTest) -> str:
-    return "†" if test.p_adjusted < _setting(result, "alpha") else ""
+def _dagger(result: MetaResult, test: Comparison) -> str:
+    return "†" if test.decisive < _setting(result, "alpha") else ""
 
 
 def _control_tests(result: MetaResult) -> Iterator[TablePart]:

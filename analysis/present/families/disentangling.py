@@ -35,7 +35,7 @@ from bsx.analysis.present.cells import (
     text,
     verdict_cell,
 )
-from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
 from bsx.analysis.stats.equivalence import verdict
@@ -122,9 +122,9 @@ def _compared(result: CoefficientComparison) -> TablePart:
     first = next(iter(result.by.values()))
     rows = []
     for name, c in result.by.items():
-        difference = estimate(c.difference, (c.low, c.high))
+        difference = estimate(c.difference, c.ci)
         p = p_value(c.p_two_sided, mark=_dagger(c.p_two_sided < _COMPARED))
-        cells = [text("R²" if name == "r2" else name), number(c.a), number(c.b), difference, p]
+        cells = [text("R²" if name == "r2" else name), number(c.value_a), number(c.value_b), difference, p]
         if result.margin is not None and c.p_equivalence is not None:
             said = verdict(c.p_two_sided < _COMPARED, c.p_equivalence, _COMPARED)
             cells += [p_value(c.p_equivalence), verdict_cell(said, result.margin)]
@@ -144,7 +144,7 @@ def _compared(result: CoefficientComparison) -> TablePart:
 def comparison_rows(result: CoefficientComparison) -> Iterator[Mapping[str, object]]:
     """Yield a row a factor."""
     for name, comparison in result.by.items():
-        yield {"factor": name, **vars(comparison)}
+        yield {"factor": name, **as_row(comparison)}
 
 
 @lists(DisentangleResult)
@@ -301,7 +301,9 @@ def _told_apart(result: CoefficientComparison) -> str:
     apart = {name: one for name, one in result.by.items() if name != "r2" and one.p_two_sided < _COMPARED}
     if not apart:
         return f"{result.a} and {result.b} are not told apart in any coefficient."
-    shown = [f"{name} ({one.a:.2f} and {one.b:.2f}, p {p_text(one.p_two_sided)})" for name, one in apart.items()]
+    shown = [
+        f"{name} ({one.value_a:.2f} and {one.value_b:.2f}, p {p_text(one.p_two_sided)})" for name, one in apart.items()
+    ]
     return f"{result.a} and {result.b} differ significantly in {listed(shown)} (uncorrected)."
 
 

@@ -41,7 +41,7 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
     yield from _charts(result, finding)
     yield _agreement(result)
     yield _weights(result)
-    tests = [{"group": group.group, **asdict(test)} for group in result.groups for test in group.tests]
+    tests = [{"group": group.group, **asdict(test)} for group in result.groups for test in group.tests.values()]
     yield plain_table("Tests against the best member", tests, full=True)
     if result.folds:
         yield plain_table("Training parts", [asdict(fold) for fold in result.folds], full=True)
@@ -55,7 +55,7 @@ def rows(result: EnsembleResult) -> Iterator[Mapping[str, object]]:
         row |= {f"r_{name}": r for name, r in group.members.items()}
         row |= {"ensemble": group.ensemble, "best": group.best, "best_r": group.best_r, "gain": group.gain}
         row |= dict(zip(("low", "high"), group.ci, strict=True))
-        yield row | {"p": group.p("williams"), "bootstrap_p": group.p("bootstrap")}
+        yield row | {"p": group.tests["williams"].p, "bootstrap_p": group.tests["bootstrap"].p}
     average = dict(zip(("low", "high"), result.average_ci, strict=True))
     yield {"group": "average", "gain": result.average_gain, **average, "bootstrap_p": result.average_p}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, estimate, listed, number, p_value, percent, table, text
-from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.numbers import figure
 from bsx.analysis.present.parts import Answer, Chart, Notes, Part
 from bsx.analysis.stats.clusters import AllComparisons, Clusters
@@ -114,7 +114,7 @@ def comparisons(result: AllComparisons) -> Iterator[Part]:
 def comparison_rows(result: AllComparisons) -> Iterator[Mapping[str, object]]:
     """Yield a row an ordered pair."""
     for (a, b), comparison in result.tests.items():
-        yield {**vars(comparison), "a": a, "b": b}
+        yield {**as_row(comparison), "a": a, "b": b}
 
 
 @presents(Ols)

@@ -58,12 +58,11 @@ def rows(result: CompareResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a metric and test."""
     for metric in result.metrics:
         for test in metric.tests:
-            low, high = test.ci or (None, None)
             yield {
                 **{"metric": metric.metric, "a": test.a, "b": test.b},
                 **{"score_a": metric[test.a].score, "score_b": metric[test.b].score, "difference": test.difference},
-                **{"low": low, "high": high, "p": test.p, "p_two_sided": test.p_two_sided},
-                **{"p_adjusted": test.p_adjusted, "better": test.better or ""},
+                **{"low": test.ci[0], "high": test.ci[1], "p": test.p, "p_two_sided": test.p_two_sided},
+                **{"p_adjusted": test.decisive, "better": test.better or ""},
                 **({} if test.verdict is None else {"p_equivalence": test.p_equivalence, "verdict": test.verdict}),
                 **({} if test.published is None else _published_row(test.published)),
             }
@@ -125,7 +124,7 @@ def _finding(result: CompareResult) -> str:
         different = sum(test.better is not None for test in tests)
         return f"{told} On {where}, {different} of {len(tests)} differences are significant ({_level(result)}){same}."
     (test,) = tests
-    told += f" On {where}, the two-sided p is {p_text(test.p_adjusted)} ({_test(result)}).{same}"
+    told += f" On {where}, the two-sided p is {p_text(test.decisive)} ({_test(result)}).{same}"
     if test.published is not None:
         told += (
             f" A difference of {_size(test.published)} {test.published.curve}: people agree in "
@@ -369,7 +368,7 @@ def _tests(result: CompareResult) -> TablePart:
         for test in metric.tests:
             difference = _difference(test, _decimals(metric))
             cells = [text(_shown(metric)), text(test.a), text(test.b), difference]
-            cells.append(p_value(test.p_adjusted, mark="†" if test.better is not None else ""))
+            cells.append(p_value(test.decisive, mark="†" if test.better is not None else ""))
             cells.append(Cell(NONE) if test.better is None else text(test.better))
             cells += [] if test.verdict is None else [verdict_cell(test.verdict, margin)]
             if published:
@@ -379,7 +378,7 @@ def _tests(result: CompareResult) -> TablePart:
             results.append(cells)
     heads = ["metric", "system", "compared with", "difference", "p", "better"]
     several = any(len(metric.tests) > 1 for metric in result.metrics)
-    ends = any(test.ci is not None for metric in result.metrics for test in metric.tests)
+    ends = any(test.ci[0] == test.ci[0] for metric in result.metrics for test in metric.tests)
     note = f"†: {_level(result)}."
     if several and ends and result.settings.get("correction") in _CORRECTED:
         note += " Intervals are not corrected."

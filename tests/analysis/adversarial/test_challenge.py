@@ -65,10 +65,10 @@ def test_counts_by_hand() -> None:
     (test,) = found.tests
     assert (test.only_a, test.only_b) == (5, 0)
     # Sentences are clusters (Durkalski et al. 2003): z = (2 + 2 + 1 + 0) / sqrt(4 + 4 + 1 + 0).
-    assert test.p == pytest.approx(math.erfc(5 / 3 / math.sqrt(2)))
+    assert test.p_two_sided == pytest.approx(math.erfc(5 / 3 / math.sqrt(2)))
     single = analysis.challenge(pairs[4:8], {"m": (good[4:8], bad[4:8]), "never": (bad[4:8], bad[4:8])})
-    assert single.tests[0].p == pytest.approx(2 / 8)  # exact: one row a sentence
-    assert test.p_corrected == pytest.approx(test.p)
+    assert single.tests[0].p_two_sided == pytest.approx(2 / 8)  # exact: one row a sentence
+    assert test.p_adjusted == pytest.approx(test.p_two_sided)
 
 
 def test_a_best_is_named_only_where_a_test_says_so() -> None:

@@ -71,7 +71,7 @@ def test_triples_tests_worst_and_what_is_left_out() -> None:
     assert [one.n for one in result.results] == [4, 4]
     (test,) = result.tests
     assert (test.n, test.only_a, test.only_b, test.both) == (4, 1, 1, 1)
-    assert test.p_corrected == test.p
+    assert test.p_adjusted == test.p_two_sided
     assert [(one.metric, one.row) for one in result.worst] == [("a", 2), ("a", 4), ("b", 1), ("b", 2)]
     later = prefer_paraphrase({"a": (good["a"][::-1], bad["a"][::-1])}, nan="omit", worst=1)
     assert [one.row for one in later.worst] == [4]  # a place among the given triples, not among those kept
@@ -124,15 +124,15 @@ def test_pairs_and_the_drop_to_a_hard_set() -> None:
     result = detect_pairs(labels, easy, resamples=50, correction="holm")
     assert [one.auc for one in result.results] == [roc_auc(labels, v).estimate for v in easy.values()]
     assert [(test.a, test.b) for test in result.tests] == [("a", "b")]
-    assert result.tests[0].p_corrected == result.tests[0].p_two_sided
+    assert result.tests[0].p_adjusted == result.tests[0].p_two_sided
     assert PairsResult.from_dict(json.loads(json.dumps(result.to_dict()))).to_dict() == result.to_dict()
     drops = easy_to_hard((labels, easy), (labels[:80], hard))
-    assert drops["a"].a == result.results[0].auc
-    assert drops["a"].difference == pytest.approx(drops["a"].a - roc_auc(labels[:80], hard["a"]).estimate)
+    assert drops["a"].value_a == result.results[0].auc
+    assert drops["a"].difference == pytest.approx(drops["a"].value_a - roc_auc(labels[:80], hard["a"]).estimate)
     assert drops["a"].p < 0.001 < drops["b"].p
     near = easy_to_hard((labels, {"a": labels + easy["b"] / 9}), (labels, {"a": easy["b"] / 9 - labels}))["a"]
     assert near.difference > 0.99
-    assert near.high == 1  # and not beyond, as the normal approximation has it
+    assert near.ci[1] == 1  # and not beyond, as the normal approximation has it
     with pytest.raises(InputError, match="have other metrics: a, b and a"):
         easy_to_hard((labels, easy), (labels[:80], {"a": hard["a"]}))
     with pytest.raises(InputError, match="there is no metric"):

@@ -18,7 +18,7 @@ from scipy import stats
 import bsx
 from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.measures import checked_williams
-from bsx.analysis.agreement.result import Judgments, MetaResult, PairTest
+from bsx.analysis.agreement.result import Judgments, MetaResult
 from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.present.forms import parts_of, records_of
 from bsx.analysis.present.parts import Answer, TablePart
@@ -61,10 +61,10 @@ def invented(seed: int = 0, systems: int = 5, segments: int = 30) -> dict[str, l
     return columns
 
 
-def assert_same(test: PairTest, expected: Comparison) -> None:
+def assert_same(test: Comparison, expected: Comparison) -> None:
     """The test of a pair is the module's."""
     ours = (test.difference, *test.ci, test.statistic, test.p, test.p_two_sided, test.method)
-    theirs = (expected.difference, expected.low, expected.high, expected.statistic, expected.p, expected.p_two_sided)
+    theirs = (expected.difference, *expected.ci, expected.statistic, expected.p, expected.p_two_sided)
     assert ours == (*theirs, expected.method)
 
 
@@ -126,7 +126,7 @@ def test_bootstrap_and_perm_both_are_the_modules(statistic: Any) -> None:
         found = result.groups[0].tests[0]
         assert (found.p, found.difference) == pytest.approx((expected.p, expected.difference))
         if test == "bootstrap":
-            assert found.ci == pytest.approx((expected.low, expected.high))
+            assert found.ci == pytest.approx(expected.ci)
     agreement = result.groups[0].metrics[0]
     assert result.headline == statistic
     assert agreement.value == agreement.figures[statistic]
@@ -150,7 +150,7 @@ def test_grouping_resamples_segments(by: Any) -> None:
     compared = result.groups[0].tests[0]
     reference = compare_grouped(g["good"], g["fair"], g["human"], by=by, resamples=2000)
     assert compared.difference == pytest.approx(reference.difference)
-    assert compared.ci == pytest.approx((reference.low, reference.high), abs=0.03)
+    assert compared.ci == pytest.approx(reference.ci, abs=0.03)
 
 
 def test_signs_are_kept_unless_asked_otherwise() -> None:
@@ -219,7 +219,7 @@ def test_hybrids() -> None:
     expected = compare_hybrid_limits(g["good"], g["fair"], g["human"])
     assert_same(test, expected)
     one, other = (hybrid_correlation_limit(g[name], g["human"]).estimate for name in ("good", "fair"))
-    assert (expected.a, expected.b) == pytest.approx((one, other))
+    assert (expected.value_a, expected.value_b) == pytest.approx((one, other))
     same = compare_hybrid_limits(g["good"], g["good"], g["human"])
     assert (same.difference, same.p_two_sided) == (0, 1)
     williams = meta_evaluate(columns, NAMES, "human", hybrids=500, sample=20, test="williams", **where)
@@ -556,7 +556,7 @@ def test_csv_and_dictionary_hold_the_same(result: MetaResult) -> None:
         assert row["metric"] == found["metric"]
         assert float(row["pearson"]) == found["figures"]["pearson"]
         assert [float(row["low"]), float(row["high"])] == found["ci"]
-    better = [test for test in plain["groups"][0]["tests"] if test["p_adjusted"] is not None]
+    better = [test for test in plain["groups"][0]["tests"] if "p_adjusted" in test]
     assert len(better) == 3
     assert all(test["p_adjusted"] >= test["p"] for test in better)
 

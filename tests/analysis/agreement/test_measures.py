@@ -79,7 +79,7 @@ def test_the_scale_of_a_permutation_that_was_chosen(n: int, asked: Any, scale: A
     plain = tests_of_items({"x": x, "y": y}, human, "perm-both", MetaSettings(test="perm-both", **DRAWS))("x", "y")
     assert plain.p == perm_both(x, y, human, **DRAWS).p
     asked_for = tests_of_items({"x": x, "y": y}, human, "williams", settings)("x", "y")
-    assert (asked_for.p, asked_for.low) == (williams(x, y, human).p, williams(x, y, human).low)
+    assert (asked_for.p, asked_for.ci) == (williams(x, y, human).p, williams(x, y, human).ci)
 
 
 def test_heavy_tails_of_one_metric_of_systems_leave_the_others_interval_as_it_is() -> None:

@@ -234,7 +234,7 @@ def test_the_answer_says_who_is_better_than_the_best_control(noise: float, wins:
     assert result.average is not None
     tests = {(test.a, test.b): test for test in result.average.control_tests}
     best = tests["near", "control"]
-    assert (best.difference > 0 and best.p_adjusted < 0.05) == wins
+    assert (best.difference > 0 and best.decisive < 0.05) == wins
     answer = next(part.text for part in parts_of(result) if isinstance(part, Answer))
     assert ("better than the best control, control" in answer) == wins
 

@@ -304,12 +304,12 @@ def test_comparing_groupings_resamples_the_same_segments(by: str) -> None:
     b_seen, h_seen = (np.where(np.isnan(a), NAN, z) for z in (b, h))
     for statistic in ("pearson", "kendall"):
         result = compare_grouped(a, b, h, by=by, statistic=statistic, nan="omit", resamples=1, seed=9)  # type: ignore[arg-type]
-        assert result.a == pytest.approx(by_hand(a, h_seen, by, statistic, "skip"))
-        assert result.b == pytest.approx(by_hand(b_seen, h_seen, by, statistic, "skip"))
+        assert result.value_a == pytest.approx(by_hand(a, h_seen, by, statistic, "skip"))
+        assert result.value_b == pytest.approx(by_hand(b_seen, h_seen, by, statistic, "skip"))
         same = int(np.random.default_rng(9).integers(2**63))
         chosen = next(bootstrap_indices(1, 12, same))[0]
         one, two = (by_hand(z[:, chosen], h_seen[:, chosen], by, statistic, "skip") for z in (a, b_seen))
-        assert result.low == pytest.approx(one - two)
+        assert result.ci[0] == pytest.approx(one - two)
     other = compare_grouped(b, a, h, by=by, nan="omit")  # type: ignore[arg-type]
     assert compare_grouped(a, b, h, by=by, nan="omit").p < 0.05 < 0.9 < other.p  # type: ignore[arg-type]
 

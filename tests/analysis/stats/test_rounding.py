@@ -78,7 +78,8 @@ def check(result: Any, low: float = -1.0, high: float = 1.0) -> None:
         assert isinstance(result, Comparison)
         assert not math.isnan(result.statistic), result
         ps = [result.p, result.p_two_sided]
-    assert result.low <= result.high, result
+    low, high = result.ci if isinstance(result, Comparison) else (result.low, result.high)
+    assert low <= high, result
     assert all(0 <= p <= 1 for p in ps), result
 
 

@@ -102,10 +102,10 @@ def test_comparing_is_symmetric_and_paired() -> None:
         worse = compare_darr((bad, zero), (good, zero), segment, unit=unit, seed=4)
         assert better.p < 0.01 < 0.9 < worse.p
         assert better.difference == pytest.approx(-worse.difference)
-        assert better.low > 0
+        assert better.ci[0] > 0
         same = compare_darr((good, zero), (good, zero), segment, unit=unit)
-        assert (same.difference, same.low, same.high, same.p_two_sided) == (0, 0, 0, 1)
-        assert better.a == darr_from_pairs(good, zero, segment, unit=unit).tau
+        assert (same.difference, *same.ci, same.p_two_sided) == (0, 0, 0, 1)
+        assert better.value_a == darr_from_pairs(good, zero, segment, unit=unit).tau
 
 
 def test_false_alarms_are_rare_by_segment_but_not_by_judgment() -> None:

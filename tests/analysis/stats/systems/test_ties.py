@@ -115,8 +115,8 @@ def test_comparing_ties_tends_to_the_full_enumeration(swap: Literal["segments", 
     a[0, 1] = NAN
     result = compare_ties(a, b, human, epsilon_a=0.0, epsilon_b=1.0, swap=swap, resamples=20_000, nan="omit")
     b_seen, seen = np.where(np.isnan(a), NAN, b), np.where(np.isnan(a), NAN, human)
-    assert result.a == pytest.approx(by_hand(a, seen, 0.0)[0])
-    assert result.b == pytest.approx(by_hand(b_seen, seen, 1.0)[0])
+    assert result.value_a == pytest.approx(by_hand(a, seen, 0.0)[0])
+    assert result.value_b == pytest.approx(by_hand(b_seen, seen, 1.0)[0])
     difference: list[float] = []
     for k in range(4):
         verdicts = []
@@ -131,7 +131,7 @@ def test_comparing_ties_tends_to_the_full_enumeration(swap: Literal["segments", 
     assert result.p == pytest.approx(np.mean(draws >= result.difference - 1e-9), abs=0.015)
     assert result.p_two_sided == pytest.approx(np.mean(np.abs(draws) >= abs(result.difference) - 1e-9), abs=0.015)
     calibrated = compare_ties(a, b, human, nan="omit")
-    assert calibrated.a == pytest.approx(calibrate_ties(a, seen, nan="omit").acc_eq)
+    assert calibrated.value_a == pytest.approx(calibrate_ties(a, seen, nan="omit").acc_eq)
     same = compare_ties(b, b, human)
     assert (same.difference, same.p, same.p_two_sided) == (0, 1, 1)
 
