@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from operator import attrgetter
 
 from bsx.analysis.adversarial.challenge import BASE, Accuracy, Challenged, ChallengeResult
 from bsx.analysis.adversarial.pairs import HarderSet, PairDetection, PairsResult
@@ -31,6 +32,7 @@ from bsx.analysis.present.cells import (
 from bsx.analysis.present.forms import lists, presents, summarises
 from bsx.analysis.present.numbers import p_range
 from bsx.analysis.present.parts import Answer, Cell, Chart, Example, Heading, Notes, Part, Prose, Surprise, TablePart
+from bsx.analysis.present.significance import CORRECTED, table_of_tests
 from bsx.analysis.present.words import differing, plain
 from bsx.analysis.stats.preference import McNemar
 from bsx.analysis.stats.results import Comparison
@@ -42,7 +44,6 @@ _NAMED = 4  # metrics or changes that a sentence has room for
 _EXAMPLES = 30  # of perturbed texts: more than anybody reads
 _BOLD = "Bold: no metric with a higher value is significantly better"
 _SAMPLED = "Intervals and tests speak about other {} like these."
-_CORRECTED = {"none": "uncorrected", "holm": "corrected after Holm", "bh": "corrected after Benjamini-Hochberg"}
 _INTERVALS = {"logit": "logit", "wilson": "Wilson"}
 _PHRASES = {
     "no-punctuation": "missing punctuation",
@@ -215,13 +216,10 @@ def pairs(result: PairsResult) -> Iterator[Part]:
     yield Answer(answer)
     yield _detection(result, result.results, result.tests)
     if result.drops:
-        rows = []
-        for metric, drop in result.drops.items():
-            lost, p = estimate(drop.difference, drop.ci), p_value(drop.p, mark=_dagger(drop.p))
-            rows.append([text(metric), number(drop.value_a), number(drop.value_b), lost, p])
-        note = f"p: no drop, one-sided, uncorrected. † p < {ALPHA}."
         caption = "ROC AUC lost on the harder pairs, tests between independent sets"
-        yield table(caption, ["metric", "easy", "hard", "drop", "p"], rows, note=note)
+        drops = [((metric,), drop) for metric, drop in result.drops.items()]
+        p, note = attrgetter("p"), "one-sided, uncorrected"
+        yield table_of_tests(caption, drops, ["metric", "easy", "hard"], alpha=ALPHA, p=p, values=True, note=note)
     yield from _noted(result.notes)
     sets = [("first set" if result.against is not None else "", result.results)]
     sets += [(result.against.name, result.against.results)] if result.against is not None else []
@@ -330,12 +328,8 @@ def _accuracies(detections: Sequence[PairDetection], tests: Sequence[Comparison]
     )
     yield table(f"Average precision and accuracy{where}", heads, rows, note=note, full=True)
     if tests:
-        rows = [
-            [text(t.a), text(t.b), estimate(t.difference, t.ci), p_value(t.decisive, mark=_dagger(t.decisive))]
-            for t in tests
-        ]
         caption = f"Differences of ROC AUC{where}; paired DeLong tests, two-sided{_corrected(tests)}"
-        yield table(caption, ["A", "B", "A - B", "p"], rows, note=f"† p < {ALPHA}.", names=2, full=True)
+        yield table_of_tests(caption, [((), test) for test in tests], ["A", "B"], alpha=ALPHA, full=True)
 
 
 # Perturbations
@@ -493,7 +487,7 @@ def _overview(result: Robustness, *, preserves: bool) -> TablePart:
 
 def _correction(result: Robustness) -> str:
     correction = str(result.settings.get("correction", "none"))
-    return _CORRECTED.get(correction, correction)
+    return CORRECTED.get(correction, correction)
 
 
 def _drops(result: Robustness) -> TablePart:
@@ -958,13 +952,11 @@ def _verdicts(scores: Mapping[str, tuple[float, float]], better: str, worse: str
 
 def _paired(tests: Sequence[McNemar]) -> Iterator[TablePart]:
     if tests:
-        rows = [
-            [text(t.a), text(t.b), number(t.only_a), number(t.only_b), p_value(t.decisive, mark=_dagger(t.decisive))]
-            for t in tests
-        ]
-        caption = f"Rows that only one of two metrics gets right, n = {tests[0].n:,}"
-        note = f"McNemar tests, two-sided{_corrected(tests)}; † p < {ALPHA}."
-        yield table(caption, ["A", "B", "only A", "only B", "p"], rows, note=note, names=2, full=True)
+        caption = f"Shares of rows that metrics get right, n = {tests[0].n:,}"
+        note = f"McNemar tests, two-sided{_corrected(tests)}"
+        only = {"only A": lambda test: number(test.only_a), "only B": lambda test: number(test.only_b)}
+        rows = [((), test) for test in tests]
+        yield table_of_tests(caption, rows, ["A", "B"], alpha=ALPHA, more=only, note=note, full=True)
 
 
 def _corrected(tests: Sequence[Comparison]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from bsx.analysis.agreement.learning_curve import LearningCurve
@@ -19,7 +20,6 @@ from bsx.analysis.agreement.result import (
 from bsx.analysis.agreement.settings import MetaSettings, averaged
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import (
-    EQUIVALENT,
     FEWEST,
     NONE,
     estimate,
@@ -29,13 +29,12 @@ from bsx.analysis.present.cells import (
     p_value,
     table,
     text,
-    verdict_cell,
 )
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.notices import seen_rows
 from bsx.analysis.present.numbers import p_range
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, TablePart
-from bsx.analysis.stats.equivalence import verdict
+from bsx.analysis.present.significance import CORRECTED, table_of_tests
 from bsx.analysis.stats.results import Comparison
 from bsx.data.long import are_judgments
 
@@ -45,7 +44,6 @@ _NAMED = 4  # metrics or groups that a sentence has room for
 _FEW = 12  # rows that a table of the short form has room for
 _TITLES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "difference": "diff", "spa": "soft accuracy"}
 _COUNTS = {"darr": ("concordant", "discordant", "ties", "n")}
-_CORRECTED = {"none": "uncorrected", "holm": "corrected after Holm", "bh": "corrected after Benjamini-Hochberg"}
 _STATISTICS = {
     "pearson": "Pearson's r",
     "spearman": "Spearman's rho",
@@ -83,8 +81,7 @@ def parts(result: MetaResult) -> Iterator[Part]:
         yield _figures(result)
     if any(group.tests for group in result.groups):
         yield _tests_chart(result)
-        yield from _tests(result)
-    yield from _control_tests(result)
+    yield from _tests(result)
 
 
 @presents(Judgments, section=("judgments", "Agreement with several judgments"))
@@ -325,10 +322,10 @@ def _level(result: MetaResult) -> str:
 def _how(result: MetaResult) -> str:
     """Return what was tested, and how."""
     alpha, correction = _setting(result, "alpha"), _setting(result, "correction")
-    corrected = _CORRECTED[correction]
+    corrected = CORRECTED[correction]
     if correction != "none" and len(result.groups) > 1:
         corrected += " over all groups" if _setting(result, "correction_over") == "all" else " within groups"
-    method = next(test.method for group in result.groups for test in group.tests)
+    method = next(test.method for group in result.groups for test in (*group.tests, *group.control_tests))
     sided = "one-sided" if _setting(result, "alternative") == "greater" else "two-sided"
     return f"{method}, {sided} p < {alpha:g}, {corrected}"
 
@@ -557,85 +554,34 @@ def _tests_chart(result: MetaResult) -> Chart:
 
 
 def _tests(result: MetaResult) -> Iterator[TablePart]:
-    """Yield the tests of each group, the metric with the higher value in the row, then those of averages."""
-    alpha, several = _setting(result, "alpha"), len(result.groups) > 1
-    for group in result.groups:
-        if group.clusters is None:
-            continue
-        names, tests = list(group.clusters.ranks), {(test.a, test.b): test for test in group.tests}
-        results = []
-        for i, a in enumerate(names[:-1]):
-            cells = [text(a)]
-            for j, b in enumerate(names[1:], 1):
-                p = _p(result, tests[a, b]) if j > i else math.nan
-                cells.append(p_value(p, mark="†" if p < alpha else "") if j > i else Cell(""))
-            results.append(cells)
-        caption = f"p of each pair of metrics{f' in {group.group}' if several else ''}, n = {group.n:,}; {_how(result)}"
-        note = f"The metric of the row has the higher value. †: p < {alpha:g}."
-        yield table(caption, ["better than", *names[1:]], results, note=note, sortable=False, folded=several, full=True)
-        pairs = [tests[a, b] for i, a in enumerate(names) for b in names[i + 1 :]]
-        yield from _same(result, pairs, f"{f' in {group.group}' if several else ''}, n = {group.n:,}")
-    if result.average is not None:
-        yield from _same(result, result.average.tests, ", mean over groups")
-    yield from _mean_tests(result, result.average.tests if result.average is not None else (), "metric B")
+    """Yield the tests of each group, those of averages, and those against controls."""
+    several, average = len(result.groups) > 1, result.average
 
+    def shown(caption: str, tests: Sequence[tuple[Sequence[object], Comparison]], *heads: str, note: str) -> TablePart:
+        caption += f", with {_level(result)}s" * any(test.ci[0] == test.ci[0] for _, test in tests)
+        how: dict[str, Any] = {"alpha": _setting(result, "alpha"), "p": partial(_p, result)}
+        how["margin"] = result.settings.get("margin")
+        full = how["margin"] is None
+        return table_of_tests(caption, tests, heads, **how, note=note, folded=several, full=full)
 
-def _same(result: MetaResult, tests: Sequence[Comparison], where: str) -> Iterator[TablePart]:
-    """Yield which metrics are shown to be the same, if a margin says what that is."""
-    margin, alpha = result.settings.get("margin"), _setting(result, "alpha")
-    results = []
-    for test in tests:
-        if margin is None or test.p_equivalence is None:
-            return
-        p = _p(result, test)
-        said = verdict(p < alpha, test.p_equivalence, alpha)
-        cells = [text(test.a), text(test.b), estimate(test.difference, test.ci), p_value(p)]
-        results.append([*cells, p_value(test.p_equivalence), verdict_cell(said, margin)])
-    if margin is not None and results:
-        note = f"{EQUIVALENT.format(f'{margin:g}')} Both p: {_CORRECTED[_setting(result, 'correction')]}."
-        heads = ["metric A", "metric B", "difference", "p of a difference", "p of equivalence", "verdict"]
-        yield table(f"Different or the same{where}, with {_level(result)}s", heads, results, note=note, names=2)
-
-
-def _mean_tests(result: MetaResult, tests: Sequence[Comparison], other: str) -> Iterator[TablePart]:
-    results = [
-        [
-            text(test.a),
-            text(test.b),
-            estimate(test.difference, test.ci),
-            p_value(test.decisive, mark=_dagger(result, test)),
-        ]
-        for test in tests
-    ]
-    if results:
-        alpha, correction = _setting(result, "alpha"), _CORRECTED[_setting(result, "correction")]
-        caption = f"Mean differences over groups ({tests[0].method}), with {_level(result)}s"
-        note = f"†: two-sided p < {alpha:g}, {correction}."
-        yield table(caption, ["metric A", other, "difference", "p"], results, note=note, names=2, full=True)
-
-
-def _dagger(result: MetaResult, test: Comparison) -> str:
-    return "†" if test.decisive < _setting(result, "alpha") else ""
-
-
-def _control_tests(result: MetaResult) -> Iterator[TablePart]:
-    """Yield the test of each metric against each control."""
-    alpha, several = _setting(result, "alpha"), len(result.groups) > 1
-    results = []
-    for group in result.groups:
-        for test in group.control_tests:
-            p = _p(result, test)
-            mark = "†" if p < alpha and test.difference > 0 else ""
-            where = [text(group.group)] if several else []
-            results.append(
-                [*where, text(test.a), text(test.b), estimate(test.difference, test.ci), p_value(p, mark=mark)]
-            )
-    if results:
-        heads = [*(["group"] if several else []), "metric", "control", "difference", "p"]
-        note = f"†: the metric agrees better than the control, p < {alpha:g}."
+    for group in (group for group in result.groups if group.clusters is not None):
+        order = list(group.clusters.ranks) if group.clusters is not None else []
+        pairs = [((), test) for test in group.tests if order.index(test.a) < order.index(test.b)]
+        caption = f"Each pair of metrics{f' in {group.group}' if several else ''}, n = {group.n:,}"
+        yield shown(caption, pairs, "better", "than", note=_how(result))
+    correction = f"two-sided, {CORRECTED[_setting(result, 'correction')]}"
+    if average is not None and average.tests:
+        means = [((), test) for test in average.tests]
+        caption = f"Mean differences over groups ({average.tests[0].method})"
+        yield shown(caption, means, "metric A", "metric B", note=correction)
+    if any(group.control_tests for group in result.groups):
+        against = [((group.group,) * several, test) for group in result.groups for test in group.control_tests]
         caption = "Metrics compared with controls, which cannot know how good a translation is"
-        yield table(caption, heads, results, note=note, names=len(heads) - 2, full=True)
-    yield from _mean_tests(result, result.average.control_tests if result.average is not None else (), "control")
+        yield shown(caption, against, *["group"] * several, "metric", "control", note=_how(result))
+    if average is not None and average.control_tests:
+        means = [((), test) for test in average.control_tests]
+        caption = f"Mean differences from controls ({average.control_tests[0].method})"
+        yield shown(caption, means, "metric", "control", note=correction)
 
 
 @presents(RaterAgreement, section=("raters", "Agreement of raters"))

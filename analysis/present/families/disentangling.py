@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -38,11 +39,11 @@ from bsx.analysis.present.cells import (
 from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
+from bsx.analysis.present.significance import CORRECTED, table_of_tests
 from bsx.analysis.stats.equivalence import verdict
 from bsx.support.result import Notice
 
 _ERRORS = {"classic": "classic", "hc3": "HC3", "cluster": "cluster-robust"}
-_CORRECTED = {"none": "uncorrected", "holm": "corrected after Holm", "bh": "corrected after Benjamini-Hochberg"}
 _PLURAL = {"row": "rows", "segment": "segments", "document": "documents", "system": "systems"}
 _OWN_SCALE = (
     "Own scale: metric and factors are standardised inside each group, so groups that differ in spread alone share "
@@ -105,7 +106,7 @@ def _matters(result: DisentangleResult) -> Iterator[TablePart]:
             rows.append([*cells, p_value(fit.p_adjusted[name]), p_value(p), verdict_cell(said, result.margin)])
     heads = ["metric", "factor", "coefficient", "p of 0", "p of equivalence", "verdict"]
     note = f"{EQUIVALENT.format(f'{result.margin:g}')} The difference is that from 0; both p: "
-    note += f"{_CORRECTED[result.correction]}."
+    note += f"{CORRECTED[result.correction]}."
     caption = f"Coefficients: different from 0, or too small to matter, with {100 * result.confidence:g} % intervals"
     yield table(caption, heads, rows, note=note, names=2)
 
@@ -120,24 +121,12 @@ def compared(result: CoefficientComparison) -> Iterator[Part]:
 def _compared(result: CoefficientComparison) -> TablePart:
     """Return two metrics' coefficients side by side."""
     first = next(iter(result.by.values()))
-    rows = []
-    for name, c in result.by.items():
-        difference = estimate(c.difference, c.ci)
-        p = p_value(c.p_two_sided, mark=_dagger(c.p_two_sided < _COMPARED))
-        cells = [text("R²" if name == "r2" else name), number(c.value_a), number(c.value_b), difference, p]
-        if result.margin is not None and c.p_equivalence is not None:
-            said = verdict(c.p_two_sided < _COMPARED, c.p_equivalence, _COMPARED)
-            cells += [p_value(c.p_equivalence), verdict_cell(said, result.margin)]
-        rows.append(cells)
     caption = (
         f"{result.a} compared with {result.b}, n = {first.n:,}; {first.method}, {100 * first.confidence:g} % intervals"
     )
-    note = "†: two-sided p < 0.05, uncorrected."
-    heads = ["factor", result.a, result.b, "difference", "p"]
-    if result.margin is not None:
-        heads += ["p of equivalence", "verdict"]
-        note += " " + EQUIVALENT.format(f"{result.margin:g}")
-    return table(caption, heads, rows, note=note)
+    tests = [(("R²" if name == "r2" else name,), test) for name, test in result.by.items()]
+    how: dict[str, Any] = {"alpha": _COMPARED, "margin": result.margin, "note": "two-sided, uncorrected"}
+    return table_of_tests(caption, tests, ["factor", result.a, result.b], values=True, **how)
 
 
 @lists(CoefficientComparison)
@@ -367,7 +356,7 @@ def _how(result: DisentangleResult) -> str:
         listed([_PLURAL.get(name, f"values of {name}") for name in names]) for names in (result.sampled, result.held)
     )
     fixed = f"; {held} are held fixed: nothing is said about others" if result.held else ""
-    sampled = f"† p < {result.alpha:g}, {_CORRECTED[result.correction]}. Sampled: {drawn}{fixed}."
+    sampled = f"† p < {result.alpha:g}, {CORRECTED[result.correction]}. Sampled: {drawn}{fixed}."
     return f"{sampled}\nStandard errors: {_ERRORS[result.se]}, {reference}{why}."
 
 
@@ -512,7 +501,7 @@ def _groups(result: DisentangleResult) -> Iterator[Part]:
             p = pooled[metric].by_factor.get(factor) if factor and metric in pooled else None
             results.append([text(metric), text(factor or "R²"), *own, *([p_value(p)] if pooled else [])])
     heads = ["metric", "factor", *(f"{name} (n = {part.n:,})" for name, part in groups.items())]
-    note = f"† p < {result.alpha:g}, {_CORRECTED[result.correction]}."
+    note = f"† p < {result.alpha:g}, {CORRECTED[result.correction]}."
     note += f" The last column tests whether the groups share it. {_OWN_SCALE}" if pooled else ""
     heads += ["p: the same"] if pooled else []
     yield table("Coefficients by group", heads, results, note=note, names=2, full=True)

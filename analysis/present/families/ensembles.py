@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from operator import attrgetter
 
 from bsx.analysis.ensembles.result import ALPHA, EnsembleResult, GainInterval
 from bsx.analysis.present import charts
@@ -14,6 +15,7 @@ from bsx.analysis.present.notices import SEEN, seen_rows
 from bsx.analysis.present.numbers import figure
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Surprise, TablePart
+from bsx.analysis.present.significance import table_of_tests
 from bsx.support.result import Notice
 
 _HOW = {
@@ -41,8 +43,10 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
     yield from _charts(result, finding)
     yield _agreement(result)
     yield _weights(result)
-    tests = [{"group": group.group, **asdict(test)} for group in result.groups for test in group.tests.values()]
-    yield plain_table("Tests against the best member", tests, full=True)
+    tests = [((group.group, name), test) for group in result.groups for name, test in group.tests.items()]
+    heads, note = ["group", "test", "ensemble", "best member"], "one-sided, uncorrected"
+    caption = "Tests against the best member"
+    yield table_of_tests(caption, tests, heads, alpha=ALPHA, p=attrgetter("p"), note=note, full=True)
     if result.folds:
         yield plain_table("Training parts", [asdict(fold) for fold in result.folds], full=True)
 

@@ -10,10 +10,10 @@ from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, estimate, listed, no_others, number, p_value, table, text
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
+from bsx.analysis.present.significance import CORRECTED
 from bsx.support.result import Interval, Notice, as_json
 
 _SIDES = ("observed", "edited")
-_CORRECTED = {"none": "uncorrected", "holm": "corrected after Holm", "bh": "corrected after Benjamini-Hochberg"}
 _NAMED = 6  # metrics that a sentence has room for
 
 
@@ -159,7 +159,7 @@ def _effects(result: Interventions) -> TablePart:
     unit = "standard deviations of unedited texts" if seen else "root mean squares over the edits"
     note = (
         f"Edited: how far the score falls when an edit lowers the factor, both in {unit}.\n"
-        f"†: p < {ALPHA}, {_CORRECTED.get(result.correction, result.correction)}."
+        f"†: p < {ALPHA}, {CORRECTED.get(result.correction, result.correction)}."
     )
     note += " Observed: the same among unedited texts. p: both are the same.\n" if seen else "\n"
     note += "surface: the cost of an edit of writing alone, which keeps words and meaning."

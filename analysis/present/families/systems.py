@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from bsx.analysis.agreement.published_curve import PublishedCurve, PublishedShare
 from bsx.analysis.agreement.result import CompareResult, MetricComparison, SystemTest
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import (
-    EQUIVALENT,
     FEWEST,
     NONE,
     estimate,
     listed,
     number,
-    p_value,
     percent,
     table,
     text,
-    verdict_cell,
 )
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Prose, Surprise, TablePart
+from bsx.analysis.present.significance import table_of_tests
 from bsx.support.result import Notice
 
 _CORRECTED = {"holm": "after Holm", "bh": "after Benjamini-Hochberg"}
@@ -361,43 +359,35 @@ def _mark(comparison: MetricComparison, name: str, result: CompareResult) -> str
 
 
 def _tests(result: CompareResult) -> TablePart:
-    published = any(test.published is not None for metric in result.metrics for test in metric.tests)
-    margin = float(result.settings.get("margin") or 0)
-    results = []
-    for metric in result.metrics:
-        for test in metric.tests:
-            difference = _difference(test, _decimals(metric))
-            cells = [text(_shown(metric)), text(test.a), text(test.b), difference]
-            cells.append(p_value(test.decisive, mark="†" if test.better is not None else ""))
-            cells.append(Cell(NONE) if test.better is None else text(test.better))
-            cells += [] if test.verdict is None else [verdict_cell(test.verdict, margin)]
-            if published:
-                cells.append(
-                    Cell(NONE) if test.published is None else Cell(f"{_share(test.published)} %", test.published.share)
-                )
-            results.append(cells)
-    heads = ["metric", "system", "compared with", "difference", "p", "better"]
-    several = any(len(metric.tests) > 1 for metric in result.metrics)
-    ends = any(test.ci[0] == test.ci[0] for metric in result.metrics for test in metric.tests)
-    note = f"†: {_level(result)}."
-    if several and ends and result.settings.get("correction") in _CORRECTED:
-        note += " Intervals are not corrected."
-    if any(test.verdict is not None for metric in result.metrics for test in metric.tests):
-        heads.append("verdict")
-        note += " " + EQUIVALENT.format(f"{margin:g}")
-    else:
-        note += " Without †, systems are not shown to be equal; margin tests that."
-    if published:
-        heads.append("people agree")
+    tests = [((_shown(metric),), test) for metric in result.metrics for test in metric.tests]
+    scale = {id(test): _decimals(metric) for metric in result.metrics for test in metric.tests}
+    more: dict[str, Callable[[SystemTest], Cell]] = {
+        "better": lambda test: Cell(NONE) if test.better is None else text(test.better)
+    }
+    ends = any(test.ci[0] == test.ci[0] for _, test in tests)
+    note = _level(result)
+    if len(tests) > len(result.metrics) and ends and result.settings.get("correction", "none") != "none":
+        note += "; intervals are not corrected"
+    if "margin" not in result.settings:
+        note += "; without †, systems are not shown to be equal: margin tests that"
+    if any(test.published is not None for _, test in tests):
+        more["people agree"] = lambda test: (
+            Cell(NONE) if test.published is None else Cell(f"{_share(test.published)} %", test.published.share)
+        )
         sources = listed(list(dict.fromkeys(curve.source for curve in result.published)))
-        note += f" People agree: published share of pairs of systems that differ as much ({sources}); a dash: none."
+        note += f"; people agree: published share of pairs of systems that differ as much ({sources}), a dash: none"
     with_ends = f"; differences with {_confidence(result)}" if ends else ""
-    caption = f"Paired tests ({_test(result)}){with_ends}; sampled: {_sampled(result)}"
-    return table(caption, heads, results, note=note, names=3, full=len(results) > _SHORT)
-
-
-def _difference(test: SystemTest, decimals: int) -> Cell:
-    return estimate(test.difference, test.ci, decimals)
+    return table_of_tests(
+        f"Paired tests ({_test(result)}){with_ends}; sampled: {_sampled(result)}",
+        tests,
+        ["metric", "system", "compared with"],
+        alpha=float(result.settings.get("alpha", 0.05)),
+        margin=result.settings.get("margin"),
+        places=lambda test: scale[id(test)],
+        more=more,
+        note=note,
+        full=len(tests) > _SHORT,
+    )
 
 
 def _chart(result: CompareResult) -> Chart:

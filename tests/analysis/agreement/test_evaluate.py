@@ -7,7 +7,7 @@ import html
 import io
 import json
 from collections.abc import Callable
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -896,19 +896,16 @@ def test_systems_are_scored_over_all_segments_with_corpus_scores(cli: Run, tmp_p
 
 
 def test_the_p_of_every_pair_stands_in_a_table(result: MetaResult) -> None:
-    tables = [part for part in parts_of(result) if isinstance(part, TablePart) and part.columns[0] == "better than"]
+    tables = [part for part in parts_of(result) if isinstance(part, TablePart) and part.columns[0] == "better"]
     assert len(tables) == len(result.groups)
     for group, one in zip(result.groups, tables, strict=True):
         assert group.clusters is not None
-        names = list(group.clusters.ranks)
-        assert list(one.columns[1:]) == names[1:]
-        for i, row in enumerate(one.rows):
-            assert row[0].text == names[i]
-            for b, cell in zip(names[i + 1 :], row[i + 1 :], strict=True):
-                test = next(test for test in group.tests if (test.a, test.b) == (names[i], b))
-                assert test.p_adjusted is not None
-                assert cell.value == test.p_adjusted
-                assert bool(cell.mark) == (test.p_adjusted < result.settings["alpha"])
+        pairs = set(combinations(group.clusters.ranks, 2))
+        assert {(row[0].text, row[1].text) for row in one.rows} == pairs
+        for a, b, difference, p in one.rows:
+            test = next(test for test in group.tests if (test.a, test.b) == (a.text, b.text))
+            assert (difference.value, p.value) == (test.difference, test.p_adjusted)
+            assert bool(p.mark) == (test.decisive < result.settings["alpha"])
 
 
 def test_williams_needs_four_rows() -> None:
