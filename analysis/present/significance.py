@@ -6,7 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Unpack
 
-from bsx.analysis.present.cells import EQUIVALENT, TableMarks, estimate, number, p_value, table, text, verdict_cell
+from bsx.analysis.present.cells import (
+    EQUIVALENT,
+    TableMarks,
+    estimate,
+    listed,
+    number,
+    p_value,
+    table,
+    text,
+    verdict_cell,
+)
+from bsx.analysis.present.numbers import p_range
 from bsx.analysis.present.parts import Cell, TablePart
 from bsx.analysis.stats.equivalence import verdict
 from bsx.analysis.stats.results import Comparison
@@ -32,12 +43,12 @@ def table_of_tests(
     heads: Sequence[str],
     *,
     alpha: float,
+    note: str,
     p: P = decisive,
     values: bool = False,
     margin: float | None = None,
     places: Callable[[Comparison], int] = lambda test: 3,
     more: Mapping[str, Callable[[Any], Cell]] = MappingProxyType({}),
-    note: str = "",
     **marks: Unpack[TableMarks],
 ) -> TablePart:
     """Return the table of tests of two things: what was tested, the difference with its interval, p, and the verdict.
@@ -47,12 +58,12 @@ def table_of_tests(
         tests: each with what stands before it in its row.
         heads: of what stands before, then of both sides.
         alpha: level below which p gets a dagger.
+        note: what the dagger means: the p that decides, its level and correction.
         p: of a test, which decides.
         values: show both values instead of both names.
         margin: largest difference that does not matter, where there is one.
         places: decimals of a difference.
         more: further columns by their heads, before the verdict.
-        note: what p is, behind the dagger.
     """
     same = margin if any(test.p_equivalence is not None for _, test in tests) else None
     rows = []
@@ -64,10 +75,62 @@ def table_of_tests(
         cells += [column(test) for column in more.values()]
         if same is not None and test.p_equivalence is not None:
             said = verdict(decides < alpha, test.p_equivalence, alpha)
-            cells += [p_value(test.p_equivalence), verdict_cell(said, same)]
+            cells += [*([] if more else [p_value(test.p_equivalence)]), verdict_cell(said, same)]
         rows.append(cells)
-    note = f"†: p < {alpha:g}{note and ', '}{note}."
+    note = f"†: {note}."
     note += "" if same is None else f" {EQUIVALENT.format(f'{same:g}')}"
-    verdicts = ["p of equivalence", "verdict"] if same is not None else []
+    verdicts = [*([] if more else ["p of equivalence"]), "verdict"] if same is not None else []  # a terminal is narrow
     columns = [*heads, "difference", "p", *more, *verdicts]
     return table(caption, columns, rows, note=note, names=len(heads) - 2 * values, **marks)
+
+
+def some(phrases: Sequence[str], most: int = 4) -> str:
+    """Return as many phrases as a sentence has room for, and how many more there are."""
+    left = len(phrases) - most
+    return listed(phrases) if left <= 0 else f"{', '.join(phrases[:most])} and {left} more"
+
+
+def against(ways: Mapping[str, int], reference: str, most: int = 4) -> str:
+    """Return what is significantly better than a reference (1), not told apart from it (0), or worse (-1)."""
+    said = []
+    for way, words in ((1, "significantly better than"), (0, "not told apart from"), (-1, "significantly worse than")):
+        if names := [name for name, found in ways.items() if found == way]:
+            who = f"all {len(names)}" if len(names) == len(ways) > 2 else some(names, most)
+            said.append(f"{who} {'is' if len(names) == 1 else 'are'} {words} {reference}")
+    return "; ".join(said)
+
+
+def standing(
+    values: Mapping[str, float],
+    tests: Sequence[Comparison],
+    *,
+    alpha: float,
+    p: P = decisive,
+    shown: Callable[[float], str] | None = None,
+    how: str | None = "",
+) -> tuple[str, bool, str]:
+    """Return the highest of several, whether it is the best by tests against all others, and how it stands to them.
+
+    Args:
+        values: of each, higher is better.
+        tests: between them.
+        alpha: level of significance.
+        p: of a test, which decides.
+        shown: writes the values of the others, where they are to be said.
+        how: the tests in words, said behind p; None for sentences without p.
+    """
+    best, *others = sorted(values, key=lambda name: -values[name])
+    of = {(test.b, test.a): test for test in tests} | {(test.a, test.b): test for test in tests}
+    if not others or not all((best, other) in of for other in others):
+        return best, False, "highest; differences were not tested"
+    every = {other: p(of[best, other]) for other in others}
+    worse = [other for other in others if values[best] > values[other] and every[other] < alpha]
+    alike = [other for other in others if other not in worse]
+    said = []
+    for words, names in (("not told apart from", alike), ("significantly better than", worse)):
+        if names:
+            named = [f"{name} ({shown(values[name])})" if shown else name for name in names]
+            whom = "all others" if how is None and len(names) == len(others) > 1 else some(named)
+            said.append(f"{words} {whom}{'' if how is None else f' ({p_range(every[name] for name in names)})'}")
+    text = ", but ".join(said)
+    return best, not alike, f"{text.removesuffix(')')}; {how})" if how else text

@@ -65,7 +65,7 @@ def test_triples_from_columns(cli: Run, long_triples: Path) -> None:
     assert turned["results"][0]["prefers_paraphrase"] == 6
     text = cli("adversarial", "triples", long_triples, "--correction", "holm", "--full").out
     assert "sign test, two-sided" in text
-    assert "McNemar tests, two-sided, p corrected for their number" in text
+    assert "McNemar tests, two-sided p < 0.05, p corrected for their number" in text
     assert "Row 1: a prefers the non-paraphrase" in text
 
 

@@ -11,7 +11,7 @@ from operator import attrgetter
 from bsx.analysis.adversarial.challenge import BASE, Accuracy, Challenged, ChallengeResult
 from bsx.analysis.adversarial.pairs import HarderSet, PairDetection, PairsResult
 from bsx.analysis.adversarial.result import CaseResult, DropExample, Robustness
-from bsx.analysis.adversarial.triples import TripleExample, TriplePreference, TriplesResult
+from bsx.analysis.adversarial.triples import TripleExample, TriplesResult
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import (
     FEWEST,
@@ -30,9 +30,8 @@ from bsx.analysis.present.cells import (
     text,
 )
 from bsx.analysis.present.forms import lists, presents, summarises
-from bsx.analysis.present.numbers import p_range
 from bsx.analysis.present.parts import Answer, Cell, Chart, Example, Heading, Notes, Part, Prose, Surprise, TablePart
-from bsx.analysis.present.significance import CORRECTED, table_of_tests
+from bsx.analysis.present.significance import CORRECTED, against, some, standing, table_of_tests
 from bsx.analysis.present.words import differing, plain
 from bsx.analysis.stats.preference import McNemar
 from bsx.analysis.stats.results import Comparison
@@ -149,26 +148,13 @@ def _triples_answer(result: TriplesResult) -> str:
     n = rated[0].n
     if n < FEWEST:
         return f"{n} triples are too few to say how often a metric prefers the paraphrase."
-    said = f"{_than_chance(rated)}: it scores the paraphrase higher in {percent(rated[0].rate).text} of {n:,} triples."
-    if len(rated) > 1:
-        shares = _shares([(rate.metric, rate.rate) for rate in rated])
-        said = f"{_than_chance(rated)}. The paraphrase scores higher in {shares} of {n:,} triples."
-    return " ".join([said, *_apart({rate.metric: rate.rate for rate in rated}, result.tests, "McNemar")])
-
-
-def _than_chance(rated: Sequence[TriplePreference]) -> str:
-    """Return which metrics prefer either text of a triple significantly."""
-    ways: dict[str, list[str]] = {}
-    for item in rated:
-        way = "the paraphrase" if 2 * item.prefers_paraphrase > item.n - item.ties else "the non-paraphrase"
-        ways.setdefault(f"{way} significantly" if item.p_two_sided < ALPHA else "neither significantly", []).append(
-            item.metric
-        )
-    if len(ways) == 1 and len(rated) > 2:
-        way = next(iter(ways))
-        none = way.startswith("neither")
-        return "No metric prefers either text significantly" if none else f"All {len(rated)} metrics prefer {way}"
-    return "; ".join(f"{_some(names)} prefer{'s' if len(names) == 1 else ''} {way}" for way, names in ways.items())
+    ways = {}
+    for one in rated:
+        way = 1 if 2 * one.prefers_paraphrase > one.n - one.ties else -1
+        ways[one.metric] = way if one.p_two_sided < ALPHA else 0
+    values = {one.metric: one.rate for one in rated}
+    said = f"At preferring the paraphrase, {against(ways, 'chance')}. It scores higher in {_shares(values, percent)}"
+    return f"{said} of {n:,} triples.{_stands(values, result.tests, 'McNemar')}"
 
 
 def _triple_examples(worst: Sequence[TripleExample]) -> Iterator[Part]:
@@ -218,7 +204,7 @@ def pairs(result: PairsResult) -> Iterator[Part]:
     if result.drops:
         caption = "ROC AUC lost on the harder pairs, tests between independent sets"
         drops = [((metric,), drop) for metric, drop in result.drops.items()]
-        p, note = attrgetter("p"), "one-sided, uncorrected"
+        p, note = attrgetter("p"), f"one-sided p < {ALPHA}, uncorrected"
         yield table_of_tests(caption, drops, ["metric", "easy", "hard"], alpha=ALPHA, p=p, values=True, note=note)
     yield from _noted(result.notes)
     sets = [("first set" if result.against is not None else "", result.results)]
@@ -267,18 +253,10 @@ def _pairs_answer(detections: Sequence[PairDetection], tests: Sequence[Compariso
     n = ranked[0].n
     if n < FEWEST:
         return f"{n} pairs are too few to say which metric tells paraphrases from other pairs best."
-    above = [detection.metric for detection in ranked if detection.auc > 0.5 and detection.p < ALPHA]
-    below = [detection.metric for detection in ranked if detection.auc < 0.5 and detection.p < ALPHA]
-    rest = [detection.metric for detection in ranked if detection.metric not in (*above, *below)]
-    ways = (
-        (above, "significantly better than chance"),
-        (rest, "not told apart from chance"),
-        (below, "significantly worse: other pairs score higher"),
-    )
-    said = [f"{_named(names, len(ranked))} {'is' if len(names) == 1 else 'are'} {way}" for names, way in ways if names]
-    areas = _shares([(detection.metric, detection.auc) for detection in ranked], lambda value: number(value).text)
-    found = f"At detecting paraphrases, {'; '.join(said)}. AUC on {n:,} pairs: {areas}; chance is 0.5."
-    return " ".join([found, *_apart({detection.metric: detection.auc for detection in ranked}, tests, "DeLong")])
+    ways = {one.metric: (1 if one.auc > 0.5 else -1) if one.p < ALPHA else 0 for one in ranked}
+    values = {one.metric: one.auc for one in ranked}
+    said = f"At detecting paraphrases, {against(ways, 'chance')}. AUC on {n:,} pairs: {_shares(values, number)}"
+    return f"{said}; chance is 0.5.{_stands(values, tests, 'DeLong')}"
 
 
 def _harder_answer(result: PairsResult) -> list[str]:
@@ -288,7 +266,7 @@ def _harder_answer(result: PairsResult) -> list[str]:
     lost = [f"{metric} ({number(drop.difference).text})" for metric, drop in result.drops.items() if drop.p < ALPHA]
     if not lost:
         return [f"On {result.against.name}, no metric's AUC is significantly lower."]
-    return [f"On {result.against.name}, AUC is significantly lower for {_some(lost)}."]
+    return [f"On {result.against.name}, AUC is significantly lower for {some(lost)}."]
 
 
 def _detection(
@@ -329,7 +307,8 @@ def _accuracies(detections: Sequence[PairDetection], tests: Sequence[Comparison]
     yield table(f"Average precision and accuracy{where}", heads, rows, note=note, full=True)
     if tests:
         caption = f"Differences of ROC AUC{where}; paired DeLong tests, two-sided{_corrected(tests)}"
-        yield table_of_tests(caption, [((), test) for test in tests], ["A", "B"], alpha=ALPHA, full=True)
+        rows = [((), test) for test in tests]
+        yield table_of_tests(caption, rows, ["A", "B"], alpha=ALPHA, note=f"p < {ALPHA}", full=True)
 
 
 # Perturbations
@@ -395,7 +374,7 @@ def _perturbed_answer(result: Robustness) -> str:
         most = max(most, *(case.excess_n for case in tested))
         rest = [_phrase(case) for case in sorted(tested, key=lambda case: case.excess) if case not in more]
         said = f"{len(more)} of {len(tested)} changes of meaning cost significantly more under {metric}"
-        phrases.append(said + (f" (not {_some(rest)})" if rest else ""))
+        phrases.append(said + (f" (not {some(rest)})" if rest else ""))
     if not phrases:
         return f"No perturbation that changes the meaning can be tested on {FEWEST} texts or more."
     left = len(phrases) - _NAMED
@@ -680,11 +659,11 @@ def _challenge_answer(result: ChallengeResult) -> str:
     n = rated[0][1].n
     if n < FEWEST:
         return f"{n} rows are too few to say how often a metric sees what is wrong with a translation."
-    shares = _shares([(name, one.rate) for name, one in rated])
-    said = [f"The good translation scores above the bad one in {shares} of {n:,} rows."]
-    said += _apart({name: one.rate for name, one in rated}, result.tests, "McNemar")
+    values = {name: one.rate for name, one in rated}
+    said = f"The good translation scores above the bad one in {_shares(values, percent)} of {n:,} rows."
+    said += _stands(values, result.tests, "McNemar")
     weak = [phrase for name, one in rated[:_NAMED] for phrase in _weakest(name, one, result.metrics[name])]
-    return " ".join([*said, *([f"Below that (intervals do not overlap): {'; '.join(weak)}."] if weak else [])])
+    return f"{said} Below that (intervals do not overlap): {'; '.join(weak)}." if weak else said
 
 
 def _weakest(name: str, overall: Accuracy, one: Challenged) -> list[str]:
@@ -836,7 +815,7 @@ def _column(result: Result) -> Iterator[tuple[str, dict[str, Cell]]]:
             name: [_phrase(case) for case in sorted(tested, key=lambda case: case.excess) if case not in more]
             for name, (more, tested) in counts.items()
         }
-        yield "not shown for", {name: text(_some(rest) if rest else NONE) for name, rest in left.items()}
+        yield "not shown for", {name: text(some(rest) if rest else NONE) for name, rest in left.items()}
 
 
 def _share(rate: float, ends: tuple[float, float]) -> Cell:
@@ -855,7 +834,7 @@ def _counted(result: Result) -> str:
         told.sort(key=lambda one: -len(one[1]))
         counts = [f"{len(more)}{'' if len(sizes) == 1 else f' of {len(tested)}'} under {n}" for n, more, tested in told]
         of = f"of {sizes[0]} changes of meaning" if len(sizes) == 1 else "of the changes of meaning"
-        return f"{of}, those that cost significantly more than {control} are {_some(counts)}"
+        return f"{of}, those that cost significantly more than {control} are {some(counts)}"
     if isinstance(result, ChallengeResult):
         rated = {name: one.overall for name, one in result.metrics.items() if one.overall is not None}
         n = max((one.n for one in rated.values()), default=0)
@@ -875,7 +854,7 @@ def _counted(result: Result) -> str:
 def _clause(values: Mapping[str, float], tests: Sequence[Comparison], n: int, what: str, how: str = "McNemar") -> str:
     if n < FEWEST:
         return f"{n} {what} are too few to judge by" if values else ""
-    apart = "".join(_apart(values, tests, how)).removesuffix(".")
+    apart = _stands(values, tests, how).removesuffix(".").lstrip()
     return f"{apart} on {n:,} {what}" if apart else f"{listed(list(values))}: no test between metrics on {n:,} {what}"
 
 
@@ -894,50 +873,24 @@ def _unbeaten(values: Mapping[str, float], tests: Sequence[Comparison]) -> set[s
     return {name for name in values if name not in beaten} if tests else set()
 
 
-def _apart(values: Mapping[str, float], tests: Sequence[Comparison], name: str) -> list[str]:
-    """Return who is significantly ahead of all others, or who is not told apart from the highest; nothing of one."""
+def _stands(values: Mapping[str, float], tests: Sequence[Comparison], name: str) -> str:
+    """Return a sentence on what the highest metric is better than; nothing of a single metric or without tests."""
     if len(values) < 2 or not tests:
-        return []
-    p = {frozenset((test.a, test.b)): test.decisive for test in tests}
-    best, *others = sorted(values, key=lambda metric: -values[metric])
-    equals = [metric for metric in others if not p.get(frozenset((best, metric)), math.nan) < ALPHA]
-    behind = [metric for metric in others if metric not in equals]
+        return ""
     how = f"{name} test{'s' * (len(tests) > 1)}{_corrected(tests)}"
-    less = p_range(p.get(frozenset((best, metric)), math.nan) for metric in behind)
-    if not equals:
-        whom = others[0] if len(others) == 1 else "every other metric"
-        return [f"{best} is significantly ahead of {whom} ({less}; {how})."]
-    alike = [p.get(frozenset(pair), math.nan) for pair in combinations([best, *equals], 2)]
-    said = f"{_some([best, *equals])} are not told apart"
-    if any(value < ALPHA for value in alike):
-        said, alike = f"{best} is not told apart from {_some(equals)}", alike[: len(equals)]  # pairs of the best first
-    if not behind:
-        return [f"{said} ({p_range(alike)}; {how})."]
-    return [f"{said} ({p_range(alike)}); {best} is significantly ahead of {_some(behind)} ({less}; {how})."]
+    best, _, stands = standing(values, tests, alpha=ALPHA, how=how)
+    return f" {best} is {stands}."
 
 
-def _shares(values: Sequence[tuple[str, float]], shown: Callable[[float], str] = lambda v: percent(v).text) -> str:
+def _shares(values: Mapping[str, float], shown: Callable[[float], Cell]) -> str:
     """Return the values of metrics, the highest first; of many, the lowest and the highest."""
-    if len(values) > _NAMED:
-        (high, top), (low, bottom) = values[0], values[-1]
-        return f"{shown(bottom)} ({low}) to {shown(top)} ({high})"
-    return listed([f"{shown(value)} ({name})" for name, value in values])
-
-
-def _named(names: Sequence[str], of: int) -> str:
-    """Return metrics by name, or that they are all."""
-    return f"all {of} metrics" if len(names) == of > 2 else _some(names)
+    every = [f"{shown(value).text} ({name})" for name, value in values.items()]
+    return listed(every) if len(every) <= _NAMED else f"{every[-1]} to {every[0]}"
 
 
 def _level(result: Result) -> str:
     level = result.settings.get("confidence", 0.95)
     return f"{100 * level:g} %" if isinstance(level, int | float) else str(level)
-
-
-def _some(phrases: Sequence[str]) -> str:
-    """Return as many phrases as a sentence has room for, and how many more there are."""
-    left = len(phrases) - _NAMED
-    return listed(phrases) if left <= 0 else f"{', '.join(phrases[:_NAMED])} and {left} more"
 
 
 def _verdicts(scores: Mapping[str, tuple[float, float]], better: str, worse: str) -> TablePart:
@@ -953,7 +906,7 @@ def _verdicts(scores: Mapping[str, tuple[float, float]], better: str, worse: str
 def _paired(tests: Sequence[McNemar]) -> Iterator[TablePart]:
     if tests:
         caption = f"Shares of rows that metrics get right, n = {tests[0].n:,}"
-        note = f"McNemar tests, two-sided{_corrected(tests)}"
+        note = f"McNemar tests, two-sided p < {ALPHA}{_corrected(tests)}"
         only = {"only A": lambda test: number(test.only_a), "only B": lambda test: number(test.only_b)}
         rows = [((), test) for test in tests]
         yield table_of_tests(caption, rows, ["A", "B"], alpha=ALPHA, more=only, note=note, full=True)

@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from bsx.analysis.agreement.learning_curve import LearningCurve
 from bsx.analysis.agreement.raters import RaterAgreement
 from bsx.analysis.agreement.result import (
@@ -32,9 +34,8 @@ from bsx.analysis.present.cells import (
 )
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.notices import seen_rows
-from bsx.analysis.present.numbers import p_range
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, TablePart
-from bsx.analysis.present.significance import CORRECTED, table_of_tests
+from bsx.analysis.present.significance import CORRECTED, against, some, standing, table_of_tests
 from bsx.analysis.stats.results import Comparison
 from bsx.data.long import are_judgments
 
@@ -65,7 +66,7 @@ def _section(result: MetaResult) -> tuple[str, str]:
 @presents(MetaResult, section=_section)
 def parts(result: MetaResult) -> Iterator[Part]:
     """Yield which metric agrees best, the figures, and the tests behind them."""
-    yield Answer(f"{_finding(result)}{_not_above(result)}", answers=True)
+    yield Answer(f"{_finding(result)}{_beside_best_control(result)}", answers=True)
     if result.average is None:
         yield _categories(result)
     elif len(result.groups) > 1:
@@ -87,7 +88,9 @@ def parts(result: MetaResult) -> Iterator[Part]:
 @presents(Judgments, section=("judgments", "Agreement with several judgments"))
 def judgments(result: Judgments) -> Iterator[Part]:
     """Yield what each judgment says, then the parts of each under its name."""
-    yield Answer(" ".join(f"{_finding(judgment)}{_not_above(judgment)}" for judgment in result.judgments), answers=True)
+    yield Answer(
+        " ".join(f"{_finding(judgment)}{_beside_best_control(judgment)}" for judgment in result.judgments), answers=True
+    )
     for judgment in result.judgments:
         every = [part for part in parts(judgment) if not isinstance(part, Answer)]
         yield Heading(judgment.human)
@@ -171,98 +174,42 @@ def _finding(result: MetaResult) -> str:
             "" if best.ci[0] > 0 or result.headline in _NO_ZERO else " No agreement is shown: the interval reaches 0."
         )
         return f"The {headline} of {best.metric} with {human} is {value} {where}.{none}"
-    tests: Sequence[Comparison] = result.average.tests if several else result.groups[0].tests
-    of = {(test.a, test.b): test for test in tests}
-    if not all((best.metric, metric.metric) in of or (metric.metric, best.metric) in of for metric in others):
-        return (
-            f"{best.metric} has the highest {headline} with {human}, {value} {where}; differences were not tested, so "
-            "no metric is called the best."
-        )
-    worse = [metric for metric in others if _told_apart(result, best, metric, of)]
-    alike = [metric for metric in others if metric not in worse]
-    behind = _with_values(worse)
-    less, same = (p_range(_between(result, best, metric, of) for metric in group) for group in (worse, alike))
-    if not alike:
-        return (
-            f"{best.metric} agrees best with {human}: {headline} {value} {where}, significantly higher than {behind} "
-            f"({less})."
-        )
-    rest = f" Significantly lower than {best.metric}: {behind} ({less})." if worse else ""
-    return (
-        f"No metric is shown to agree best with {human}: {best.metric} has the highest {headline}, {value} {where}, "
-        f"but is not significantly better than {_with_values(alike)} ({same}).{rest}"
+    tests = result.average.tests if several else result.groups[0].tests
+    values = {metric.metric: metric.value for metric in ranked}
+    _, told, stands = standing(
+        values, tests, alpha=_setting(result, "alpha"), p=partial(_p, result), shown=lambda one: number(one).text
     )
+    if told:
+        return f"{best.metric} agrees best with {human}: {headline} {value} {where}, {stands}."
+    none = f"No metric is shown to agree best with {human}"
+    return f"{none}: {best.metric} has the highest {headline}, {value} {where}, {stands.removeprefix('highest; ')}."
 
 
-def _not_above(result: MetaResult) -> str:
-    """Return what controls, on average over groups, say of metrics, which the answer must not hide.
-
-    That is the controls that no metric is better than; else, of several, which metrics are better than the best.
-    """
+def _beside_best_control(result: MetaResult) -> str:
+    """Return how metrics stand to the best control, on average over groups, which the answer must not hide."""
     if result.average is None or not result.metrics:
         return ""
     several, group = len(result.groups) > 1, result.groups[0]
-    tests: Sequence[Comparison] = result.average.control_tests if several else group.control_tests
+    tests = {(test.a, test.b): test for test in (result.average.control_tests if several else group.control_tests)}
     values = {item.metric: item.value for item in (result.average.metrics if several else group.metrics)}
-    of = {(test.a, test.b): test for test in tests}
-
-    def above(metric: str, control: str, way: int) -> bool:
-        """Return whether a metric is better than a control (way 1), or the control than the metric (-1)."""
-        test = of.get((metric, control))
-        if test is None:
-            return way * (values.get(metric, math.nan) - values.get(control, math.nan)) > 0
-        p = _p(result, test)
-        return way * test.difference > 0 and p < _setting(result, "alpha")
-
     reached = [name for name in result.sentinels if values.get(name, math.nan) == values.get(name)]
-    none = [name for name in reached if not any(above(metric, name, 1) for metric in result.metrics)]
-    two_sided = several or _setting(result, "alternative") != "greater"
-    best = [name for name in none if of and two_sided and all(above(metric, name, -1) for metric in result.metrics)]
-    every = "than the metric" if len(result.metrics) == 1 else "than every metric"
-    said = ""
-    if best:
-        shown = listed([f"{name} ({number(values[name]).text})" for name in best])
-        said = f" Significantly better {every}: the control{'s' * (len(best) > 1)} {shown}."
-    if rest := [name for name in none if name not in best]:
-        how = "significantly better" if of else "better"
-        said += f" No metric is {how} than the control{'s' * (len(rest) > 1)} {listed(rest)}."
-    highest = max(reached, key=lambda name: values[name], default=None)
-    if len(reached) < 2 or highest is None or highest in none:  # of a single control, a note says it
-        return said
-    better = [name for name in result.metrics if above(name, highest, 1)]
-    how = "significantly better" if of else "better"
-    control = f"the best control, {highest} ({number(values[highest]).text})"
-    if len(better) == len(result.metrics):
-        return f"{said} {'Every metric' if len(better) > 1 else better[0]} is {how} than {control}."
-    named = ", ".join(better) if len(better) <= _NAMED else f"{', '.join(better[:_NAMED])} and others"
-    return f"{said} Of {len(result.metrics)} metrics, {len(better)} {how} than {control}: {named}."
-
-
-def _told_apart(
-    result: MetaResult,
-    best: MetricAgreement | AverageAgreement,
-    other: MetricAgreement | AverageAgreement,
-    of: Mapping[tuple[str, str], Comparison],
-) -> bool:
-    """Return whether the metric with the higher value is significantly better."""
-    return best.value > other.value and _between(result, best, other, of) < _setting(result, "alpha")
-
-
-def _between(
-    result: MetaResult,
-    best: MetricAgreement | AverageAgreement,
-    other: MetricAgreement | AverageAgreement,
-    of: Mapping[tuple[str, str], Comparison],
-) -> float:
-    """Return the p of a test between two metrics."""
-    test = of.get((best.metric, other.metric)) or of[other.metric, best.metric]
-    return _p(result, test)
-
-
-def _with_values(agreements: Sequence[MetricAgreement | AverageAgreement]) -> str:
-    named = [f"{item.metric} ({number(item.value).text})" for item in agreements[:_NAMED]]
-    more = len(agreements) - _NAMED
-    return f"{', '.join(named)} and {more} more" if more > 0 else listed(named)
+    metrics = [name for name in result.metrics if values.get(name, math.nan) == values.get(name)]
+    if not reached or not metrics:
+        return ""
+    best = max(reached, key=lambda name: values[name])
+    control = f"{'the best control,' if len(reached) > 1 else 'the control'} {best} ({number(values[best]).text})"
+    if not tests:
+        above = [name for name in metrics if values[name] > values[best]]
+        return f" Higher than {control}: {some(above) if above else 'no metric'}; these differences were not tested."
+    ways = {}
+    for name in metrics:
+        test = tests[name, best]
+        ways[name] = int(np.sign(test.difference)) if _p(result, test) < _setting(result, "alpha") else 0
+    if 1 not in ways.values():
+        worse = [name for name, way in ways.items() if way < 0]
+        behind = f"; {some(worse)} {'is' if len(worse) == 1 else 'are'} significantly worse" if worse else ""
+        return f" No metric is significantly better than {control}{behind}."
+    return f" {against(ways, control)}."
 
 
 def _unseen(result: MetaResult) -> str:
@@ -291,9 +238,9 @@ def _metrics(group: GroupResult) -> list[MetricAgreement]:
 
 
 def _p(result: MetaResult, test: Comparison) -> float:
-    """Return the p that makes winners."""
-    plain = test.p if _setting(result, "alternative") == "greater" else test.p_two_sided
-    return plain if test.p_adjusted is None else test.p_adjusted
+    """Return the p that makes winners; that of a mean over groups is two-sided."""
+    one_sided = _setting(result, "alternative") == "greater" and test.unit != "group"
+    return test.p if one_sided and test.p_adjusted is None else test.decisive
 
 
 def _shown(agreement: MetricAgreement | AverageAgreement) -> str:
@@ -569,7 +516,7 @@ def _tests(result: MetaResult) -> Iterator[TablePart]:
         pairs = [((), test) for test in group.tests if order.index(test.a) < order.index(test.b)]
         caption = f"Each pair of metrics{f' in {group.group}' if several else ''}, n = {group.n:,}"
         yield shown(caption, pairs, "better", "than", note=_how(result))
-    correction = f"two-sided, {CORRECTED[_setting(result, 'correction')]}"
+    correction = f"two-sided p < {_setting(result, 'alpha'):g}, {CORRECTED[_setting(result, 'correction')]}"
     if average is not None and average.tests:
         means = [((), test) for test in average.tests]
         caption = f"Mean differences over groups ({average.tests[0].method})"

@@ -125,7 +125,11 @@ def _compared(result: CoefficientComparison) -> TablePart:
         f"{result.a} compared with {result.b}, n = {first.n:,}; {first.method}, {100 * first.confidence:g} % intervals"
     )
     tests = [(("R²" if name == "r2" else name,), test) for name, test in result.by.items()]
-    how: dict[str, Any] = {"alpha": _COMPARED, "margin": result.margin, "note": "two-sided, uncorrected"}
+    how: dict[str, Any] = {
+        "alpha": _COMPARED,
+        "margin": result.margin,
+        "note": f"two-sided p < {_COMPARED}, uncorrected",
+    }
     return table_of_tests(caption, tests, ["factor", result.a, result.b], values=True, **how)
 
 

@@ -44,7 +44,7 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
     yield _agreement(result)
     yield _weights(result)
     tests = [((group.group, name), test) for group in result.groups for name, test in group.tests.items()]
-    heads, note = ["group", "test", "ensemble", "best member"], "one-sided, uncorrected"
+    heads, note = ["group", "test", "ensemble", "best member"], f"one-sided p < {ALPHA}, uncorrected"
     caption = "Tests against the best member"
     yield table_of_tests(caption, tests, heads, alpha=ALPHA, p=attrgetter("p"), note=note, full=True)
     if result.folds:

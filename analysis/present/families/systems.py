@@ -21,7 +21,7 @@ from bsx.analysis.present.cells import (
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Prose, Surprise, TablePart
-from bsx.analysis.present.significance import table_of_tests
+from bsx.analysis.present.significance import against, standing, table_of_tests
 from bsx.support.result import Notice
 
 _CORRECTED = {"holm": "after Holm", "bh": "after Benjamini-Hochberg"}
@@ -114,7 +114,7 @@ def _finding(result: CompareResult) -> str:
         return f"{where} are too few for a bootstrap to tell systems apart."
     said: dict[str, list[str]] = {}
     for metric in result.metrics:
-        said.setdefault(_told_apart(metric, result.baseline), []).append(metric.metric)
+        said.setdefault(_told_apart(metric, result), []).append(metric.metric)
     told = " ".join(f"Under {listed(names)}, {what}." for what, names in said.items())
     tests = [test for metric in result.metrics for test in metric.tests]
     same = _same(tests, result)
@@ -144,39 +144,15 @@ def _same(tests: Sequence[SystemTest], result: CompareResult) -> str:
     return f", {equivalent} shown to be smaller than {margin}, and {undecided} undecided"
 
 
-def _told_apart(comparison: MetricComparison, baseline: str | None) -> str:
-    """Return which systems differ significantly under a metric: from the baseline, or from any other."""
-    names, worse = [system.system for system in comparison.systems], {test.worse for test in comparison.tests}
-    if baseline is not None:
-        ways = {
-            f"significantly better than {baseline}": [test.a for test in comparison.tests if test.better == test.a],
-            f"significantly worse than {baseline}": [test.a for test in comparison.tests if test.worse == test.a],
-            f"not told apart from {baseline}": [test.a for test in comparison.tests if test.better is None],
-        }
-        return "; ".join(f"{_several(systems)} {what}" for what, systems in ways.items() if systems)
-    leaders = [name for name in names if name not in worse]
-    if leaders == names:
-        return (
-            f"{listed(names)} are not told apart"
-            if len(names) == 2
-            else f"no two of the {len(names)} systems are told apart"
-        )
-    if len(leaders) == 1:
-        beaten = [str(test.worse) for test in comparison.tests if test.better == leaders[0]]
-        if len(beaten) == len(names) - 1:
-            return f"{leaders[0]} is significantly better than {beaten[0] if len(beaten) == 1 else 'all others'}"
-        return (
-            f"{leaders[0]} alone is not significantly worse than another; it is significantly better than "
-            f"{len(beaten)} of {len(names) - 1}"
-        )
-    shown = listed(leaders) if len(leaders) <= _NAMED else f"{len(leaders)} of {len(names)}"
-    rest = [name for name in names if name in worse]
-    if len(rest) == 1:
-        by = [str(test.better) for test in comparison.tests if test.worse == rest[0]]
-        others = f"{rest[0]} is significantly worse than {listed(by) if len(by) <= _NAMED else f'{len(by)} of them'}"
-    else:
-        others = f"each of the other {len(rest)} is significantly worse than at least one system"
-    return f"{shown} are not told apart, and no system is significantly better than them; {others}"
+def _told_apart(comparison: MetricComparison, result: CompareResult) -> str:
+    """Return which systems differ significantly under a metric: from the baseline, or from the best."""
+    if result.baseline is not None:
+        ways = {test.a: 0 if test.better is None else 1 if test.better == test.a else -1 for test in comparison.tests}
+        return against(ways, result.baseline, _NAMED)
+    sign = 1 if comparison.higher_is_better else -1
+    values = {system.system: sign * system.score for system in comparison.systems}
+    best, _, stands = standing(values, comparison.tests, alpha=result.settings.get("alpha", 0.05), how=None)
+    return f"{best} is {stands}"
 
 
 def _people(result: CompareResult) -> Iterator[Part]:
@@ -258,11 +234,6 @@ def _needed(result: CompareResult) -> TablePart:
         names=2,
         full=True,
     )
-
-
-def _several(names: Sequence[str]) -> str:
-    shown = listed(names) if len(names) <= _NAMED else f"{len(names)} systems"
-    return f"{shown} {'is' if len(names) == 1 else 'are'}"
 
 
 def _test(result: CompareResult) -> str:
