@@ -206,7 +206,7 @@ def computed(
 
 def cell(values: np.ndarray, human: np.ndarray) -> str:
     r = pearson(values, human)
-    return f"{r.estimate:.3f} [{r.low:.3f}, {r.high:.3f}]"
+    return f"{r.estimate:.3f} [{r.ci[0]:.3f}, {r.ci[1]:.3f}]"
 
 
 def agreement(data: Path, cache: Path) -> tuple[list[str], dict[str, str]]:

@@ -25,19 +25,11 @@ from bsx.analysis.stats.detection import (
     roc_auc,
 )
 from bsx.analysis.stats.resample import Resampling
-from bsx.analysis.stats.results import Comparison
+from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 from bsx.support.result import Endless, Interval, Number, Result
 from bsx.support.settings import settled
-
-
-@dataclass(frozen=True)
-class AveragePrecision:
-    """Mean of the precisions, each weighted by the recall gained there, with its interval."""
-
-    estimate: Number
-    ci: Interval
 
 
 @dataclass(frozen=True)
@@ -83,7 +75,7 @@ class PairDetection:
     auc: Number
     ci: Interval
     p: Number
-    average_precision: AveragePrecision
+    average_precision: Estimate
     accuracy: DetectionAccuracy
     interval: str = ""
 
@@ -149,18 +141,17 @@ def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: P
         auc = roc_auc(marks, values, interval=kind, cluster=of, **drawn)
         curve = precision_recall(marks, values, cluster=of, **drawn)
         best = best_threshold(marks, values, cluster=of, confidence=confidence, seed=seed)
-        average, ends = curve.average_precision, (best.low, best.high)
         results.append(
             PairDetection(
                 metric=name,
                 n=len(marks),
                 positives=curve.positives,
                 auc=auc.estimate,
-                ci=(auc.low, auc.high),
+                ci=auc.ci,
                 p=auc.p,
-                average_precision=AveragePrecision(average.estimate, (average.low, average.high)),
+                average_precision=curve.average_precision,
                 accuracy=DetectionAccuracy(
-                    best.threshold, best.accuracy, best.cross_validated, ends, best.majority, best.folds
+                    best.threshold, best.accuracy, best.cross_validated, best.ci, best.majority, best.folds
                 ),
                 interval=kind,
             )

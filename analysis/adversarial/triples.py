@@ -185,11 +185,11 @@ def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], setting
                 prefers_paraphrase=preferred.first,
                 ties=preferred.ties,
                 rate=preferred.rate,
-                ci=(preferred.low, preferred.high),
+                ci=preferred.ci,
                 mean_paraphrase=float(good.mean()),
                 mean_nonparaphrase=float(bad.mean()),
                 mean_margin=preferred.margin,
-                margin_ci=(preferred.margin_low, preferred.margin_high),
+                margin_ci=preferred.margin_ci,
                 p_two_sided=preferred.p_two_sided,
             )
         )

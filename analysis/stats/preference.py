@@ -15,7 +15,7 @@ from bsx.analysis.stats.validate import settings, several_units, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 from bsx.support.optional import need
-from bsx.support.result import Shown
+from bsx.support.result import Interval, Shown
 from bsx.support.untyped import Untyped
 
 
@@ -28,11 +28,9 @@ class Preference(Shown):
         first: items where the first score is strictly higher.
         ties: items where both are equal.
         rate: first / n; a tie is no preference for the first.
-        low: lower end of the Wilson interval of ``rate``.
-        high: its upper end.
+        ci: Wilson interval of ``rate``.
         margin: mean of first minus second.
-        margin_low: lower end of its bootstrap interval.
-        margin_high: its upper end.
+        margin_ci: its bootstrap interval.
         p: one-sided, "the first is preferred": exact sign test without the ties.
         p_two_sided: exact sign test of indifference.
         confidence: level of both intervals.
@@ -42,11 +40,9 @@ class Preference(Shown):
     first: int
     ties: int
     rate: float
-    low: float
-    high: float
+    ci: Interval
     margin: float
-    margin_low: float
-    margin_high: float
+    margin_ci: Interval
     p: float
     p_two_sided: float
     confidence: float
@@ -118,23 +114,20 @@ def preference(
     a, b, of = _with_clusters({"first": first, "second": second}, cluster, nan)
     margin = a - b
     n, wins, losses = len(margin), int((margin > 0).sum()), int((margin < 0).sum())
-    low, high = wilson_interval(wins, n, confidence)
+    ends = wilson_interval(wins, n, confidence)
     sums, sizes = (np.bincount(of, weights=column) for column in (margin, np.ones(n)))
     draws = np.concatenate([(c @ sums) / (c @ sizes) for c in bootstrap_counts(resamples, len(sums), seed)])
-    margin_low, margin_high = percentile_interval(draws, confidence, units=len(sums))
     if len(sums) < n:
-        low, high = clustered_share(margin > 0, of, confidence)
+        ends = clustered_share(margin > 0, of, confidence)
     one_sided, two_sided = _signs_p(np.sign(margin), of)
     return Preference(
         n=n,
         first=wins,
         ties=n - wins - losses,
         rate=wins / n,
-        low=low,
-        high=high,
+        ci=ends,
         margin=float(margin.mean()),
-        margin_low=margin_low,
-        margin_high=margin_high,
+        margin_ci=percentile_interval(draws, confidence, units=len(sums)),
         p=one_sided,
         p_two_sided=two_sided,
         confidence=confidence,

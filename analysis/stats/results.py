@@ -9,14 +9,13 @@ from typing import Any, Self
 from bsx.support.result import Interval, Number, Shown
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Estimate(Shown):
     """One statistic with its interval.
 
     Attributes:
         estimate: the value on all data.
-        low: lower end of the confidence interval; NaN where none was asked for.
-        high: upper end.
+        ci: its interval; NaN where none was asked for.
         p: two-sided p-value of "no association"; NaN where the method defines none.
         n: items the value rests on.
         method: statistic and interval in words, e.g. ``"pearson, Fisher z interval"``.
@@ -24,9 +23,8 @@ class Estimate(Shown):
     """
 
     estimate: Number
-    low: Number
-    high: Number
-    p: Number
+    ci: Interval
+    p: Number = math.nan
     n: int
     method: str
     confidence: float = 0.95

@@ -161,11 +161,11 @@ def intervals(pair: Pair) -> dict[str, bool]:
         "Fisher": pearson(pair.a, pair.human),
         "bootstrap": pearson(pair.a, pair.human, interval="bootstrap", resamples=DRAWS),
     }
-    return {name: covers((one.low, one.high), pair.truth) for name, one in found.items()}
+    return {name: covers(one.ci, pair.truth) for name, one in found.items()}
 
 
 def _ends(found: object) -> tuple[float, float]:
-    return found.low, found.high  # type: ignore[attr-defined]
+    return found.ci  # type: ignore[attr-defined]
 
 
 def clustered(rng: np.random.Generator) -> tuple[Array, Array, NDArray[np.int64], float]:

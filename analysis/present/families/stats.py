@@ -176,7 +176,7 @@ def share_rows(result: Dominance) -> Iterator[Mapping[str, object]]:
 def precision_recall(result: PrecisionRecall) -> Iterator[Part]:
     """Yield average precision beside the share of positives, and the curve."""
     results = result.average_precision
-    low, high = results.low, results.high
+    low, high = results.ci
     what = f"Average precision is {results.estimate:.3f} on {results.n:,} pairs"
     if results.n < FEWEST:
         yield Answer(f"{what}, which are too few to say more.")

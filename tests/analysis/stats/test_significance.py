@@ -436,7 +436,7 @@ def test_systems_are_resampled_with_segments_or_without(by: By) -> None:
     metric[2, 3] = np.nan
     for resample in ("systems", "both"):
         found = grouped(metric, human, by=by, resample=resample, resamples=200, nan="omit")
-        assert found.low < found.estimate < found.high
+        assert found.ci[0] < found.estimate < found.ci[1]
         assert ("systems and segments" if resample == "both" else "over systems") in found.method
         test = compare_grouped(metric, human * 2, human, by=by, resample=resample, resamples=100, nan="omit")
         assert test.p > 0.9
