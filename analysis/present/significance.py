@@ -25,6 +25,7 @@ from bsx.analysis.stats.results import Comparison
 CORRECTED = {"none": "uncorrected", "holm": "corrected after Holm", "bh": "corrected after Benjamini-Hochberg"}
 P = Callable[[Comparison], float]
 """The p of a test that decides."""
+NAMED = 6  # names that a sentence has room for
 
 
 def decisive(test: Comparison) -> float:
@@ -84,18 +85,20 @@ def table_of_tests(
     return table(caption, columns, rows, note=note, names=len(heads) - 2 * values, **marks)
 
 
-def some(phrases: Sequence[str], most: int = 4) -> str:
-    """Return as many phrases as a sentence has room for, and how many more there are."""
-    left = len(phrases) - most
-    return listed(phrases) if left <= 0 else f"{', '.join(phrases[:most])} and {left} more"
+def some(phrases: Sequence[str], *, long: bool = False) -> str:
+    """Return as many phrases as a sentence has room for, and how many more there are; long ones behind semicolons."""
+    left = len(phrases) - NAMED
+    if left <= 0:
+        return "; ".join(phrases) if long else listed(phrases)
+    return f"{('; ' if long else ', ').join(phrases[:NAMED])} and {left} more"
 
 
-def against(ways: Mapping[str, int], reference: str, most: int = 4) -> str:
+def against(ways: Mapping[str, int], reference: str) -> str:
     """Return what is significantly better than a reference (1), not told apart from it (0), or worse (-1)."""
     said = []
     for way, words in ((1, "significantly better than"), (0, "not told apart from"), (-1, "significantly worse than")):
         if names := [name for name, found in ways.items() if found == way]:
-            who = f"all {len(names)}" if len(names) == len(ways) > 2 else some(names, most)
+            who = f"all {len(names)}" if len(names) == len(ways) > 2 else some(names)
             said.append(f"{who} {'is' if len(names) == 1 else 'are'} {words} {reference}")
     return "; ".join(said)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from operator import attrgetter
@@ -29,9 +29,9 @@ from bsx.analysis.present.cells import (
     table,
     text,
 )
-from bsx.analysis.present.forms import lists, presents, summarises
+from bsx.analysis.present.forms import as_row, lists, presents, summarises
 from bsx.analysis.present.parts import Answer, Cell, Chart, Example, Heading, Notes, Part, Prose, Surprise, TablePart
-from bsx.analysis.present.significance import CORRECTED, against, some, standing, table_of_tests
+from bsx.analysis.present.significance import CORRECTED, NAMED, against, some, standing, table_of_tests
 from bsx.analysis.present.words import differing, plain
 from bsx.analysis.stats.preference import McNemar
 from bsx.analysis.stats.results import Comparison
@@ -39,7 +39,6 @@ from bsx.support.result import Result
 
 ALPHA = 0.05
 _SECTION = ("robustness", "Robustness")
-_NAMED = 4  # metrics or changes that a sentence has room for
 _EXAMPLES = 30  # of perturbed texts: more than anybody reads
 _BOLD = "Bold: no metric with a higher value is significantly better"
 _SAMPLED = "Intervals and tests speak about other {} like these."
@@ -106,7 +105,7 @@ def triples(result: TriplesResult) -> Iterator[Part]:
         f"Share of triples in which the paraphrase scores higher, n = {results[0].n:,}; {_level(result)} intervals"
     )
     yield table(caption, heads, rows, note=note)
-    yield from _noted(result.notes)
+    yield Notes(result.notes)
     points = [charts.Point(one.metric, 0, one.rate, *one.ci) for one in sorted(results, key=lambda one: -one.rate)]
     alt = f"{answer} Half of the triples would be chance."
     axis = "share of triples in which the paraphrase scores higher"
@@ -132,15 +131,8 @@ def triples(result: TriplesResult) -> Iterator[Part]:
 @lists(TriplesResult)
 def triple_rows(result: TriplesResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a metric."""
-    for item in result.results:
-        row = {"metric": item.metric, "n": item.n, "prefers_paraphrase": item.prefers_paraphrase, "ties": item.ties}
-        row |= {
-            "rate": item.rate,
-            **_ends(item.ci),
-            "mean_margin": item.mean_margin,
-            **_ends(item.margin_ci, "margin_"),
-        }
-        yield row | {"p_two_sided": _given(item.p_two_sided)}
+    names = ("metric", "n", "prefers_paraphrase", "ties", "rate", "ci", "mean_margin", "margin_ci", "p_two_sided")
+    yield from (as_row(item, *names) for item in result.results)
 
 
 def _triples_answer(result: TriplesResult) -> str:
@@ -206,7 +198,7 @@ def pairs(result: PairsResult) -> Iterator[Part]:
         drops = [((metric,), drop) for metric, drop in result.drops.items()]
         p, note = attrgetter("p"), f"one-sided p < {ALPHA}, uncorrected"
         yield table_of_tests(caption, drops, ["metric", "easy", "hard"], alpha=ALPHA, p=p, values=True, note=note)
-    yield from _noted(result.notes)
+    yield Notes(result.notes)
     sets = [("first set" if result.against is not None else "", result.results)]
     sets += [(result.against.name, result.against.results)] if result.against is not None else []
     points = [
@@ -233,14 +225,12 @@ def pair_rows(result: PairsResult) -> Iterator[Mapping[str, object]]:
     for name, detections in sets:
         for item in detections:
             row: dict[str, object] = {"set": name} if len(sets) > 1 else {}
-            row |= {"metric": item.metric, "n": item.n, "positives": item.positives, "auc": item.auc, **_ends(item.ci)}
-            row |= {"p": _given(item.p), "average_precision": item.average_precision.estimate}
-            accuracy = item.accuracy
-            row |= {"threshold": _given(accuracy.threshold), "in_sample": accuracy.in_sample}
-            row |= {"cross_validated": accuracy.cross_validated, "majority": accuracy.majority}
+            row |= as_row(item, "metric", "n", "positives", "auc", "ci", "p")
+            row |= {"average_precision": item.average_precision.estimate}
+            row |= as_row(item.accuracy, "threshold", "in_sample", "cross_validated", "majority")
             if name and item.metric in result.drops:
-                drop = result.drops[item.metric]
-                row |= {"drop": drop.difference, **_ends(drop.ci, "drop_"), "drop_p": _given(drop.p)}
+                lost = as_row(result.drops[item.metric], "difference", "ci", "p")
+                row |= dict(zip(("drop", "drop_low", "drop_high", "drop_p"), lost.values(), strict=True))
             yield row
 
 
@@ -326,7 +316,7 @@ def perturbations(result: Robustness) -> Iterator[Part]:
     notes = [note for note in result.notes if note not in left_out]
     if alike:
         notes.append(f"left out: {'; '.join(f'{listed(names)} ({why})' for why, names in alike.items())}")
-    yield from _noted([*_floor(result), *notes])
+    yield Notes((*_floor(result), *notes))
     yield from _drop_chart(result, answer)
     kept = _overview(result, preserves=True)
     beside = [row for row in kept.rows if row[0].text != _control(result)]  # which the first table has already
@@ -334,7 +324,7 @@ def perturbations(result: Robustness) -> Iterator[Part]:
     strengths = _strength_chart(result)
     yield from [strengths] if strengths is not None else []
     yield _drops(result)
-    yield from _noted((f"Left out: {_said(entry)}" for entry in result.skipped), full=True)
+    yield Notes(tuple(f"Left out: {_said(entry)}" for entry in result.skipped), full=True)
     yield from _drop_examples(result)
     yield from _perturbed_surprises(result)
 
@@ -342,12 +332,9 @@ def perturbations(result: Robustness) -> Iterator[Part]:
 @lists(Robustness)
 def perturbed_rows(result: Robustness) -> Iterator[Mapping[str, object]]:
     """Yield a row a metric, perturbation and strength."""
-    first = ("metric", "perturbation", "strength", "preserves", "n", "unchanged", "not_applicable", "failed", "nearer")
-    for item in result.results:
-        row = {name: getattr(item, name) for name in (*first, "mean_clean", "mean_score", "drop")}
-        row |= {"low": item.ci[0], "high": item.ci[1], "relative_drop": item.relative_drop, "unnoticed": item.unnoticed}
-        row |= {"excess": item.excess, "excess_low": item.excess_ci[0], "excess_high": item.excess_ci[1]}
-        yield row | {"excess_n": item.excess_n, "p": item.p, "p_adjusted": item.p_adjusted}
+    names = ("metric", "perturbation", "strength", "preserves", "n", "unchanged", "not_applicable", "failed", "nearer")
+    names += ("mean_clean", "mean_score", "drop", "ci", "relative_drop", "unnoticed", "excess", "excess_ci")
+    yield from (as_row(item, *names, "excess_n", "p", "p_adjusted") for item in result.results)
 
 
 def _floor(result: Robustness) -> list[str]:
@@ -377,10 +364,8 @@ def _perturbed_answer(result: Robustness) -> str:
         phrases.append(said + (f" (not {some(rest)})" if rest else ""))
     if not phrases:
         return f"No perturbation that changes the meaning can be tested on {FEWEST} texts or more."
-    left = len(phrases) - _NAMED
-    ending = f" (and {left} metric{'s' * (left > 1)} more)" if left > 0 else ""
     named = _PHRASES.get(control, control)
-    said = f"Compared with {named}, which keeps the meaning, {'; '.join(phrases[:_NAMED])}{ending}."
+    said = f"Compared with {named}, which keeps the meaning, {some(phrases, long=True)}."
     return f"{said} Tests are one-sided, on {FEWEST} to {most:,} texts, {_correction(result)}."
 
 
@@ -629,7 +614,7 @@ def challenged(result: ChallengeResult) -> Iterator[Part]:
     n = sum(part.n for part in first.phenomena.values()) if first.overall is None else first.overall.n
     caption = f"Accuracy{' by severity' if severities else ''}, n = {n:,}; {_level(result)} intervals"
     yield table(caption, heads, rows, note=note, names=1 + bool(severities))
-    yield from _noted(result.notes)
+    yield Notes(result.notes)
     names = sorted(first.phenomena, key=lambda name: (_severity(first.phenomena[name].severity), name))
     yield _phenomena(metrics, names, severe=bool(severities))
     yield _map(metrics, names)
@@ -646,9 +631,8 @@ def challenge_rows(result: ChallengeResult) -> Iterator[Mapping[str, object]]:
         parts += [("", "all", one.overall)] if one.overall is not None else []
         parts += [("", severity, found) for severity, found in one.severities.items()]
         for phenomenon, severity, found in parts:
-            row: dict[str, object] = {"metric": metric, "phenomenon": phenomenon, "severity": severity}
-            row |= {name: getattr(found, name) for name in ("n", "right", "tied", "rate")} | _ends(found.ci)
-            yield row | {"drop": _given(found.drop)}
+            about = {"metric": metric, "phenomenon": phenomenon, "severity": severity}
+            yield about | as_row(found, "n", "right", "tied", "rate", "ci", "drop")
 
 
 def _challenge_answer(result: ChallengeResult) -> str:
@@ -662,7 +646,7 @@ def _challenge_answer(result: ChallengeResult) -> str:
     values = {name: one.rate for name, one in rated}
     said = f"The good translation scores above the bad one in {_shares(values, percent)} of {n:,} rows."
     said += _stands(values, result.tests, "McNemar")
-    weak = [phrase for name, one in rated[:_NAMED] for phrase in _weakest(name, one, result.metrics[name])]
+    weak = [phrase for name, one in rated[:NAMED] for phrase in _weakest(name, one, result.metrics[name])]
     return f"{said} Below that (intervals do not overlap): {'; '.join(weak)}." if weak else said
 
 
@@ -885,7 +869,7 @@ def _stands(values: Mapping[str, float], tests: Sequence[Comparison], name: str)
 def _shares(values: Mapping[str, float], shown: Callable[[float], Cell]) -> str:
     """Return the values of metrics, the highest first; of many, the lowest and the highest."""
     every = [f"{shown(value).text} ({name})" for name, value in values.items()]
-    return listed(every) if len(every) <= _NAMED else f"{every[-1]} to {every[0]}"
+    return listed(every) if len(every) <= NAMED else f"{every[-1]} to {every[0]}"
 
 
 def _level(result: Result) -> str:
@@ -922,18 +906,3 @@ def _dagger(p: float) -> str:
 
 def _percents(ends: tuple[float, float]) -> Cell:
     return interval(ends, 1, scale=100)
-
-
-def _noted(notes: Iterable[str], *, full: bool = False) -> Iterator[Notes]:
-    said = tuple(notes)
-    if said:
-        yield Notes(said, full)
-
-
-def _given(value: float) -> float | None:
-    """Return a figure, or None where it is not defined."""
-    return value if math.isfinite(value) else None
-
-
-def _ends(ends: tuple[float, float], prefix: str = "") -> dict[str, object]:
-    return {f"{prefix}low": _given(ends[0]), f"{prefix}high": _given(ends[1])}

@@ -35,13 +35,12 @@ from bsx.analysis.present.cells import (
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.notices import seen_rows
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, TablePart
-from bsx.analysis.present.significance import CORRECTED, against, some, standing, table_of_tests
+from bsx.analysis.present.significance import CORRECTED, NAMED, against, some, standing, table_of_tests
 from bsx.analysis.stats.results import Comparison
 from bsx.data.long import are_judgments
 
 TESTS = "Which metric is significantly better"
 """Title of the chart of tests."""
-_NAMED = 4  # metrics or groups that a sentence has room for
 _FEW = 12  # rows that a table of the short form has room for
 _TITLES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "difference": "diff", "spa": "soft accuracy"}
 _COUNTS = {"darr": ("concordant", "discordant", "ties", "n")}
@@ -74,8 +73,7 @@ def parts(result: MetaResult) -> Iterator[Part]:
     else:
         yield _figures(result)
     said = (*map(seen_rows, result.warnings), *_beside_controls(result), *result.notes)
-    if said:
-        yield Notes(said)
+    yield Notes(said)
     yield from _without_one(result)
     yield _chart(result)
     if result.average is None or len(result.groups) > 1:
@@ -98,8 +96,7 @@ def judgments(result: Judgments) -> Iterator[Part]:
         yield from (
             _of(part, judgment.human) for part in every if not (isinstance(part, Chart) and part.title != TESTS)
         )
-    if result.notes or result.warnings:
-        yield Notes((*map(seen_rows, result.warnings), *result.notes))
+    yield Notes((*map(seen_rows, result.warnings), *result.notes))
     yield _judgments_chart(result)
 
 
@@ -298,7 +295,7 @@ def _counted(result: MetaResult) -> str:
         return f"n = {counts[0]:,}" + (f", {left:,} rows left out" if left else "")
     if len(set(counts)) == 1:
         return f"n = {counts[0]:,} in each of {len(counts)} groups"
-    if len(counts) <= _NAMED:
+    if len(counts) <= NAMED:
         return ", ".join(f"n = {group.n:,} ({group.group})" for group in result.groups)
     return f"n = {min(counts):,} to {max(counts):,} in {len(counts)} groups"
 
@@ -561,8 +558,7 @@ def raters(result: RaterAgreement) -> Iterator[Part]:
     heads = ["rater", "rated", "mean", "severity", "r with others"]
     note = "Severity: the others' mean on the same translations, less this rater's."
     yield table("Raters, the severest first", heads, results, note=note, full=len(results) > _FEW)
-    if result.notes:
-        yield Notes(result.notes)
+    yield Notes(result.notes)
     points = [charts.Point(name, 0, value, *own) for name, value, own in named]
     alt = "Alpha and both reliabilities with their intervals."
     spec = charts.intervals(points, alt=alt, axis=level, series=1)
@@ -600,8 +596,7 @@ def learning(result: LearningCurve) -> Iterator[Part]:
     ]
     caption = f"{result.method}, {100 * result.confidence:g} % interval; {result.n:,} test instances"
     yield table(caption, ["instances", "judgments of each", "r"], results, names=0)
-    if result.notes:
-        yield Notes(result.notes)
+    yield Notes(result.notes)
     kinds = list(dict.fromkeys(point.judgments for point in result.points))
     names = tuple(_judgments(kind) for kind in kinds)
     marks = [

@@ -39,7 +39,7 @@ from bsx.analysis.present.cells import (
 from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
-from bsx.analysis.present.significance import CORRECTED, table_of_tests
+from bsx.analysis.present.significance import CORRECTED, some, table_of_tests
 from bsx.analysis.stats.equivalence import verdict
 from bsx.support.result import Notice
 
@@ -50,7 +50,6 @@ _OWN_SCALE = (
     "their coefficients here."
 )
 _COMPARED = 0.05  # p below which two coefficients differ significantly
-_NAMED = 6  # metrics that a sentence has room for
 _BY_METRIC = 3  # metrics up to which a sentence goes metric by metric, else factor by factor
 _BESIDE = {"within": "within {}", "errors-in-variables": "without noise"}
 # What stands beside the main estimate in the short form.
@@ -183,9 +182,8 @@ def worded(notice: Notice) -> str:
         apart = [
             f"{d['metric']} {d['factor']} {d['within']:.3f} (all rows {d['pooled']:.3f})" for d in values["differences"]
         ]
-        more = f" and {len(apart) - _NAMED} more" if len(apart) > _NAMED else ""
         return (
-            f"coefficients within one {about} differ from those of all rows: {'; '.join(apart[:_NAMED])}{more}; "
+            f"coefficients within one {about} differ from those of all rows: {some(apart, long=True)}; "
             f"within={about} gives them all."
         )
     if name == "bent":
@@ -326,9 +324,7 @@ def _of_factor(fits: Sequence[Coefficients], factor: str) -> str:
         if side:
             low, high = min(side.values(), key=abs), max(side.values(), key=abs)
             spread = f"{low:.2f}" if len(side) == 1 else f"{low:.2f} to {high:.2f}"
-            names, more = list(side), len(side) - _NAMED
-            some = listed(names) if more <= 0 else f"{', '.join(names[:_NAMED])} and {more} more"
-            many = f"all {len(fits)} metrics" if len(side) == len(fits) else some
+            many = f"all {len(fits)} metrics" if len(side) == len(fits) else some(list(side))
             ways.append(f"{many} {verb}{'s' * (len(side) == 1)} with {factor} ({spread})")
     return " and ".join(ways) or f"no metric is significantly associated with {factor}"
 

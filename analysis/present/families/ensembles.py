@@ -10,7 +10,7 @@ from operator import attrgetter
 from bsx.analysis.ensembles.result import ALPHA, EnsembleResult, GainInterval
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, NONE, listed, number, p_value, plain_table, table, text
-from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.notices import SEEN, seen_rows
 from bsx.analysis.present.numbers import figure
 from bsx.analysis.present.numbers import p_value as p_text
@@ -38,8 +38,7 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
     yield _gains(result)
     said = [worded(notice) for notice in _joined(result.warnings)] + [f"{note}." for note in result.notes]
     said += [f"{result.omitted:,} rows are left out because a number is missing."] if result.omitted else []
-    if said:
-        yield Notes(tuple(said))
+    yield Notes(tuple(said))
     yield from _charts(result, finding)
     yield _agreement(result)
     yield _weights(result)
@@ -55,13 +54,11 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
 def rows(result: EnsembleResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a group, then the average."""
     for group in result.groups:
-        row: dict[str, object] = {"group": group.group, "n": group.n}
-        row |= {f"r_{name}": r for name, r in group.members.items()}
-        row |= {"ensemble": group.ensemble, "best": group.best, "best_r": group.best_r, "gain": group.gain}
-        row |= dict(zip(("low", "high"), group.ci, strict=True))
+        row = as_row(group, "group", "n") | {f"r_{name}": r for name, r in group.members.items()}
+        row |= as_row(group, "ensemble", "best", "best_r", "gain", "ci")
         yield row | {"p": group.tests["williams"].p, "bootstrap_p": group.tests["bootstrap"].p}
-    average = dict(zip(("low", "high"), result.average_ci, strict=True))
-    yield {"group": "average", "gain": result.average_gain, **average, "bootstrap_p": result.average_p}
+    low, high = result.average_ci
+    yield {"group": "average", "gain": result.average_gain, "low": low, "high": high, "bootstrap_p": result.average_p}
 
 
 def worded(notice: Notice) -> str:

@@ -43,8 +43,7 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
     caption = f"{what}, mean over {listed(result.groups)}, n = {result.n:,}; "
     caption += "95 % bootstrap intervals over segments like these of these groups"
     yield table(caption, ["layer", "P", "R", "F1"], results, note="Bold: the highest F1; no tests.")
-    if result.notes:
-        yield Notes(result.notes)
+    yield Notes(result.notes)
     points = [
         (float(layer), place, float(value), name)
         for place, name in enumerate(("P", "R", "F1"))

@@ -18,15 +18,14 @@ from bsx.analysis.present.cells import (
     table,
     text,
 )
-from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Prose, Surprise, TablePart
-from bsx.analysis.present.significance import against, standing, table_of_tests
+from bsx.analysis.present.significance import NAMED, against, standing, table_of_tests
 from bsx.support.result import Notice
 
 _CORRECTED = {"holm": "after Holm", "bh": "after Benjamini-Hochberg"}
 _TESTS = {"bootstrap": "paired bootstrap", "randomise": "approximate randomisation"}
-_NAMED = 8  # systems that a sentence has room for
 _SHORT = 8  # tests that a terminal has room for
 _SHARES = (0.8, 0.9, 0.95)
 _WIDE = 3  # metrics whose intervals have room beside their scores
@@ -46,8 +45,7 @@ def parts(result: CompareResult) -> Iterator[Part]:
         yield _needed(result)
     said = [_worded(notice) for notice in result.warnings if notice.name != "too-few-to-swap"]  # the answer says that
     said += [f"{note}." for note in result.notes]
-    if said:
-        yield Notes(tuple(said))
+    yield Notes(tuple(said))
     yield from _contradictions(result)
 
 
@@ -56,18 +54,13 @@ def rows(result: CompareResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a metric and test."""
     for metric in result.metrics:
         for test in metric.tests:
-            yield {
-                **{"metric": metric.metric, "a": test.a, "b": test.b},
-                **{"score_a": metric[test.a].score, "score_b": metric[test.b].score, "difference": test.difference},
-                **{"low": test.ci[0], "high": test.ci[1], "p": test.p, "p_two_sided": test.p_two_sided},
-                **{"p_adjusted": test.decisive, "better": test.better or ""},
-                **({} if test.verdict is None else {"p_equivalence": test.p_equivalence, "verdict": test.verdict}),
-                **({} if test.published is None else _published_row(test.published)),
-            }
-
-
-def _published_row(known: PublishedShare) -> Mapping[str, object]:
-    return {"published_delta": known.delta, "published_share": known.share, "published_source": known.source}
+            row = {"metric": metric.metric, "a": test.a, "b": test.b}
+            row |= {"score_a": metric[test.a].score, "score_b": metric[test.b].score}
+            row |= as_row(test, "difference", "ci", "p", "p_two_sided")
+            row |= {"p_adjusted": test.decisive, "better": test.better or ""}
+            row |= {} if test.verdict is None else as_row(test, "p_equivalence", "verdict")
+            known = {} if test.published is None else as_row(test.published, "delta", "share", "source")
+            yield row | {f"published_{name}": value for name, value in known.items()}
 
 
 def _worded(notice: Notice) -> str:
@@ -148,7 +141,7 @@ def _told_apart(comparison: MetricComparison, result: CompareResult) -> str:
     """Return which systems differ significantly under a metric: from the baseline, or from the best."""
     if result.baseline is not None:
         ways = {test.a: 0 if test.better is None else 1 if test.better == test.a else -1 for test in comparison.tests}
-        return against(ways, result.baseline, _NAMED)
+        return against(ways, result.baseline)
     sign = 1 if comparison.higher_is_better else -1
     values = {system.system: sign * system.score for system in comparison.systems}
     best, _, stands = standing(values, comparison.tests, alpha=result.settings.get("alpha", 0.05), how=None)
@@ -271,7 +264,7 @@ def _decimals(comparison: MetricComparison) -> int:
 def _scores(result: CompareResult, *, intervals: bool) -> TablePart:
     """Return systems by metrics; numbered, with ranks, if all pairs were tested."""
     every = result.baseline is None
-    crowded = every and not intervals and len(result.systems) > _NAMED  # the table of intervals has the marks
+    crowded = every and not intervals and len(result.systems) > NAMED  # the table of intervals has the marks
     results: list[list[Cell]] = []
     for place, name in enumerate(result.systems):
         cells = [text(f"{place + 1} {name}" if every else name)]
