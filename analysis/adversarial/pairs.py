@@ -15,6 +15,7 @@ from bsx.analysis.adversarial.triples import complete
 from bsx.analysis.stats.clusters import corrected_tests
 from bsx.analysis.stats.detection import (
     FEW_LABELS,
+    ThresholdAccuracy,
     area_interval,
     best_threshold,
     clustered,
@@ -28,29 +29,8 @@ from bsx.analysis.stats.resample import Resampling
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
-from bsx.support.result import Endless, Interval, Number, Result
+from bsx.support.result import Interval, Number, Result
 from bsx.support.settings import settled
-
-
-@dataclass(frozen=True)
-class DetectionAccuracy:
-    """Accuracy of "a paraphrase if the score is at least the threshold".
-
-    Attributes:
-        threshold: the best one on all pairs; infinite if calling all pairs the same is best.
-        in_sample: accuracy with it on the pairs it was chosen on: too high for new ones.
-        cross_validated: each pair labelled with the best threshold of the other folds.
-        ci: Wilson interval of ``cross_validated``.
-        majority: accuracy of always giving the more frequent label.
-        folds: of the cross-validation.
-    """
-
-    threshold: Endless
-    in_sample: Number
-    cross_validated: Number
-    ci: Interval
-    majority: Number
-    folds: int
 
 
 @dataclass(frozen=True)
@@ -76,7 +56,7 @@ class PairDetection:
     ci: Interval
     p: Number
     average_precision: Estimate
-    accuracy: DetectionAccuracy
+    accuracy: ThresholdAccuracy
     interval: str = ""
 
 
@@ -150,9 +130,7 @@ def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: P
                 ci=auc.ci,
                 p=auc.p,
                 average_precision=curve.average_precision,
-                accuracy=DetectionAccuracy(
-                    best.threshold, best.accuracy, best.cross_validated, best.ci, best.majority, best.folds
-                ),
+                accuracy=best,
                 interval=kind,
             )
         )

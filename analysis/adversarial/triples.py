@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from bsx.analysis.adversarial.settings import TripleSettings
 from bsx.analysis.datasets.triples import Triple
 from bsx.analysis.stats.clusters import Correction, corrected_tests
-from bsx.analysis.stats.preference import McNemar, mcnemar, preference, wilson_interval
+from bsx.analysis.stats.preference import McNemar, Preference, mcnemar, preference, wilson_interval
 from bsx.analysis.stats.validate import vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
@@ -25,35 +25,19 @@ Metric = Callable[[Sequence[str], Sequence[str]], ArrayLike]
 """Scores of n candidates against their n references, higher is better: (n,)."""
 
 
-@dataclass(frozen=True)
-class TriplePreference:
-    """How often a metric prefers the paraphrase.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TriplePreference(Preference):
+    """How often a metric prefers the paraphrase, the first of the two texts that are not the anchor.
 
     Attributes:
         metric: its name.
-        n: triples.
-        prefers_paraphrase: triples with m(A, B) strictly above m(A, C).
-        ties: triples in which both are equal.
-        rate: prefers_paraphrase / n; a tie is no preference.
-        ci: Wilson interval of ``rate``, with quantiles of t for few sets of triples that share sentences.
         mean_paraphrase: mean of m(A, B).
         mean_nonparaphrase: mean of m(A, C).
-        mean_margin: mean of m(A, B) - m(A, C).
-        margin_ci: its bootstrap interval.
-        p_two_sided: p of "either is preferred as often": sign test without the ties.
     """
 
     metric: str
-    n: int
-    prefers_paraphrase: int
-    ties: int
-    rate: Number
-    ci: Interval
     mean_paraphrase: Number
     mean_nonparaphrase: Number
-    mean_margin: Number
-    margin_ci: Interval
-    p_two_sided: Number
 
 
 @dataclass(frozen=True)
@@ -178,21 +162,8 @@ def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], setting
         preferred = preference(
             good, bad, cluster=of, confidence=confidence, resamples=settings.resamples, seed=settings.seed
         )
-        results.append(
-            TriplePreference(
-                metric=name,
-                n=preferred.n,
-                prefers_paraphrase=preferred.first,
-                ties=preferred.ties,
-                rate=preferred.rate,
-                ci=preferred.ci,
-                mean_paraphrase=float(good.mean()),
-                mean_nonparaphrase=float(bad.mean()),
-                mean_margin=preferred.margin,
-                margin_ci=preferred.margin_ci,
-                p_two_sided=preferred.p_two_sided,
-            )
-        )
+        means = {"mean_paraphrase": float(good.mean()), "mean_nonparaphrase": float(bad.mean())}
+        results.append(TriplePreference(**vars(preferred), metric=name, **means))
     right = {name: good > bad for name, (good, bad) in pairs.items()}
     splits = () if gaps is None or not settings.bins else tuple(_split(right, gaps, settings.bins, confidence))
     examples = []

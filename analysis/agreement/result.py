@@ -34,25 +34,28 @@ class WithoutOne:
 
 @dataclass(frozen=True)
 class MetricAgreement:
-    """One metric's agreement with human judgments.
+    """One metric's agreement with human judgments in a group, or its mean over groups.
 
     Attributes:
         metric: its name.
-        value: the figure that is averaged over groups, tested and bracketed by the interval.
+        value: the figure that is averaged over groups, tested and bracketed by the interval; NaN if the metric has no
+            values in some group.
         ci: its interval.
         figures: everything that was measured, by name; NaN where it is not defined.
         method: figure and interval in words.
         control: whether it is no competitor, but knows nothing of how good a translation is.
         without_one: the value without one system; None if systems are not what is correlated, or under four.
+        wins: of a mean over groups: groups in which nothing significantly outperforms it; None if nothing was tested.
     """
 
     metric: str
     value: Number
     ci: Interval
     figures: dict[str, Figure]
-    method: str
+    method: str = ""
     control: bool = False
     without_one: WithoutOne | None = None
+    wins: int | None = None
 
 
 @dataclass(frozen=True)
@@ -115,27 +118,6 @@ class GroupResult:
 
 
 @dataclass(frozen=True)
-class AverageAgreement:
-    """One metric's mean over groups.
-
-    Attributes:
-        metric: its name.
-        value: mean of the figure that has intervals; NaN if the metric has no values in some group.
-        ci: the mean's interval.
-        figures: mean of each figure, by name.
-        wins: groups in which nothing significantly outperforms it; None if nothing was tested.
-        control: whether it is a control.
-    """
-
-    metric: str
-    value: Number
-    ci: Interval
-    figures: dict[str, Number]
-    wins: int | None
-    control: bool = False
-
-
-@dataclass(frozen=True)
 class AverageResult:
     """Means over groups.
 
@@ -147,11 +129,11 @@ class AverageResult:
     """
 
     groups: int
-    metrics: tuple[AverageAgreement, ...]
+    metrics: tuple[MetricAgreement, ...]
     tests: tuple[Comparison, ...]
     control_tests: tuple[Comparison, ...] = ()
 
-    def __getitem__(self, metric: str) -> AverageAgreement:
+    def __getitem__(self, metric: str) -> MetricAgreement:
         """Return a metric's mean.
 
         Raises:

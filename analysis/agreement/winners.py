@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from bsx.analysis.agreement.measures import Agreement
-from bsx.analysis.agreement.result import AverageAgreement, GroupResult, MetricAgreement, Winners
+from bsx.analysis.agreement.result import Figure, GroupResult, MetricAgreement, Winners
 from bsx.analysis.agreement.settings import MetaSettings, averaged
 from bsx.analysis.stats.clusters import Clusters, adjust, compare_all, corrected_tests, significance_clusters
 from bsx.analysis.stats.equivalence import equivalence_p
@@ -162,7 +162,7 @@ def _standard_error(test: Comparison, confidence: float, normal: Untyped) -> flo
 
 def average_of(
     metric: str, groups: Sequence[GroupResult], settings: MetaSettings, *, competes: bool
-) -> AverageAgreement:
+) -> MetricAgreement:
     """Return the plain mean over groups; its interval combines those of the groups, as independent or as dependent.
 
     Source: Zou & Donner 2008 (MOVER) for the interval of a sum from the intervals of its parts.
@@ -174,9 +174,10 @@ def average_of(
     nothing = math.nan
     names = averaged(settings.level, settings.statistic)
     if len(present) < len(groups):
-        figures = dict.fromkeys(names, nothing)
-        return AverageAgreement(metric, nothing, (nothing, nothing), figures, wins, not competes)
-    figures = {}
+        return MetricAgreement(
+            metric, nothing, (nothing, nothing), dict.fromkeys(names, nothing), control=not competes, wins=wins
+        )
+    figures: dict[str, Figure] = {}
     for name in names:
         values = [value for item in present if isinstance(value := item.figures[name], float | int)]
         figures[name] = float(np.mean(values)) if len(values) == len(present) else nothing
@@ -185,4 +186,4 @@ def average_of(
     together = sum if settings.group_sources == "shared" else lambda parts: math.hypot(*parts)
     down = together([agreement.value - agreement.ci[0] for agreement in present]) / len(present)
     up = together([agreement.ci[1] - agreement.value for agreement in present]) / len(present)
-    return AverageAgreement(metric, value, (value - down, value + up), figures, wins, not competes)
+    return MetricAgreement(metric, value, (value - down, value + up), figures, control=not competes, wins=wins)

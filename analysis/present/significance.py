@@ -44,7 +44,7 @@ def table_of_tests(
     heads: Sequence[str],
     *,
     alpha: float,
-    note: str,
+    note: str,  # type: ignore[misc] # one that is always there
     p: P = decisive,
     values: bool = False,
     margin: float | None = None,

@@ -19,7 +19,7 @@ from bsx.analysis.stats.validate import settings, several_units, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.optional import need
-from bsx.support.result import Interval, Shown
+from bsx.support.result import Endless, Interval, Number, Shown
 
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
@@ -487,7 +487,7 @@ class ThresholdAccuracy(Shown):
 
     Attributes:
         threshold: the best one on all items; infinite if calling all items the same is best.
-        accuracy: with that threshold on the items it was chosen on: too high for new items.
+        in_sample: accuracy with it on the items it was chosen on: too high for new items.
         cross_validated: each item labelled with the best threshold of the other folds.
         ci: Wilson interval of ``cross_validated``, for clusters if there are any.
         majority: accuracy of always giving the more frequent label.
@@ -496,11 +496,11 @@ class ThresholdAccuracy(Shown):
         confidence: level of the interval.
     """
 
-    threshold: float
-    accuracy: float
-    cross_validated: float
+    threshold: Endless
+    in_sample: Number
+    cross_validated: Number
     ci: Interval
-    majority: float
+    majority: Number
     folds: int
     n: int
     confidence: float

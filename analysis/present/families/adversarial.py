@@ -93,8 +93,8 @@ def triples(result: TriplesResult) -> Iterator[Part]:
     for one in results:
         p = p_value(one.p_two_sided, mark=_dagger(one.p_two_sided))
         rate = percent(one.rate, strong=one.metric in best)
-        counts = [number(one.prefers_paraphrase), number(one.ties)]
-        rows.append([text(one.metric), *counts, rate, _percents(one.ci), number(one.mean_margin), p])
+        counts = [number(one.first), number(one.ties)]
+        rows.append([text(one.metric), *counts, rate, _percents(one.ci), number(one.margin), p])
     note = (
         "A triple is an anchor, a paraphrase with few of its words and a non-paraphrase with many; a tie counts "
         f"against the metric.\np: sign test, two-sided, uncorrected; † p < {ALPHA}. {_SAMPLED.format('triples')}"
@@ -131,7 +131,7 @@ def triples(result: TriplesResult) -> Iterator[Part]:
 @lists(TriplesResult)
 def triple_rows(result: TriplesResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a metric."""
-    names = ("metric", "n", "prefers_paraphrase", "ties", "rate", "ci", "mean_margin", "margin_ci", "p_two_sided")
+    names = ("metric", "n", "first", "ties", "rate", "ci", "margin", "margin_ci", "p_two_sided")
     yield from (as_row(item, *names) for item in result.results)
 
 
@@ -142,7 +142,7 @@ def _triples_answer(result: TriplesResult) -> str:
         return f"{n} triples are too few to say how often a metric prefers the paraphrase."
     ways = {}
     for one in rated:
-        way = 1 if 2 * one.prefers_paraphrase > one.n - one.ties else -1
+        way = 1 if 2 * one.first > one.n - one.ties else -1
         ways[one.metric] = way if one.p_two_sided < ALPHA else 0
     values = {one.metric: one.rate for one in rated}
     said = f"At preferring the paraphrase, {against(ways, 'chance')}. It scores higher in {_shares(values, percent)}"
@@ -297,8 +297,8 @@ def _accuracies(detections: Sequence[PairDetection], tests: Sequence[Comparison]
     yield table(f"Average precision and accuracy{where}", heads, rows, note=note, full=True)
     if tests:
         caption = f"Differences of ROC AUC{where}; paired DeLong tests, two-sided{_corrected(tests)}"
-        rows = [((), test) for test in tests]
-        yield table_of_tests(caption, rows, ["A", "B"], alpha=ALPHA, note=f"p < {ALPHA}", full=True)
+        pairs_ = [((), test) for test in tests]
+        yield table_of_tests(caption, pairs_, ["A", "B"], alpha=ALPHA, note=f"p < {ALPHA}", full=True)
 
 
 # Perturbations
@@ -333,8 +333,8 @@ def perturbations(result: Robustness) -> Iterator[Part]:
 def perturbed_rows(result: Robustness) -> Iterator[Mapping[str, object]]:
     """Yield a row a metric, perturbation and strength."""
     names = ("metric", "perturbation", "strength", "preserves", "n", "unchanged", "not_applicable", "failed", "nearer")
-    names += ("mean_clean", "mean_score", "drop", "ci", "relative_drop", "unnoticed", "excess", "excess_ci")
-    yield from (as_row(item, *names, "excess_n", "p", "p_adjusted") for item in result.results)
+    more = ("mean_clean", "mean_score", "drop", "ci", "relative_drop", "unnoticed", "excess", "excess_ci", "excess_n")
+    yield from (as_row(item, *names, *more, "p", "p_adjusted") for item in result.results)
 
 
 def _floor(result: Robustness) -> list[str]:

@@ -13,7 +13,6 @@ import numpy as np
 from bsx.analysis.agreement.learning_curve import LearningCurve
 from bsx.analysis.agreement.raters import RaterAgreement
 from bsx.analysis.agreement.result import (
-    AverageAgreement,
     GroupResult,
     Judgments,
     MetaResult,
@@ -105,7 +104,7 @@ def rows(result: MetaResult) -> Iterator[Mapping[str, object]]:
     """Yield one row a group and metric, then one of averages a metric, whose group is ``average``."""
     names = {"pairs" if name == "n" else name: name for name in _names(result)}
 
-    def row(group: str, agreement: MetricAgreement | AverageAgreement, n: object, more: Row) -> Row:
+    def row(group: str, agreement: MetricAgreement, n: object, more: Row) -> Row:
         figures = {shown: _plain(agreement.figures.get(name)) for shown, name in names.items()}
         low, high = agreement.ci
         control = {"control": int(agreement.control)} if result.sentinels else {}
@@ -135,9 +134,9 @@ def judgment_rows(result: Judgments) -> Iterator[Mapping[str, object]]:
 Row = Mapping[str, object]
 
 
-def _carried(agreement: MetricAgreement | AverageAgreement) -> Row:
+def _carried(agreement: MetricAgreement) -> Row:
     """Return the range without one system, where there is one."""
-    if not isinstance(agreement, MetricAgreement) or (without := agreement.without_one) is None:
+    if (without := agreement.without_one) is None:
         return {}
     return {
         **{"lowest_without_one": _plain(without.lowest), "without_lowest": without.without_lowest},
@@ -150,7 +149,7 @@ def _finding(result: MetaResult) -> str:
     if result.average is None:
         return _unseen(result)
     human, headline, several = result.human, _statistic(result), len(result.groups) > 1
-    results: Sequence[MetricAgreement | AverageAgreement]
+    results: Sequence[MetricAgreement]
     results = result.average.metrics if several else result.groups[0].metrics
     ranked = sorted(
         (metric for metric in results if not metric.control and metric.value == metric.value),
@@ -240,7 +239,7 @@ def _p(result: MetaResult, test: Comparison) -> float:
     return test.p if one_sided and test.p_adjusted is None else test.decisive
 
 
-def _shown(agreement: MetricAgreement | AverageAgreement) -> str:
+def _shown(agreement: MetricAgreement) -> str:
     return f"{agreement.metric} (control)" if agreement.control else agreement.metric
 
 
@@ -423,7 +422,7 @@ def _chart(result: MetaResult) -> Chart:
     several = len(result.groups) > 1
     shown = {metric.metric: _shown(metric) for group in result.groups for metric in group.metrics}
     names = [shown[name] for name in (*result.metrics, *result.sentinels) if name in shown]
-    blocks: list[tuple[str, Sequence[MetricAgreement | AverageAgreement]]]
+    blocks: list[tuple[str, Sequence[MetricAgreement]]]
     blocks = [(group.group, group.metrics) for group in result.groups]
     if several and result.average is not None:
         blocks.append(("average", result.average.metrics))

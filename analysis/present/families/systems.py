@@ -54,7 +54,7 @@ def rows(result: CompareResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a metric and test."""
     for metric in result.metrics:
         for test in metric.tests:
-            row = {"metric": metric.metric, "a": test.a, "b": test.b}
+            row: dict[str, object] = {"metric": metric.metric, "a": test.a, "b": test.b}
             row |= {"score_a": metric[test.a].score, "score_b": metric[test.b].score}
             row |= as_row(test, "difference", "ci", "p", "p_two_sided")
             row |= {"p_adjusted": test.decisive, "better": test.better or ""}

@@ -43,7 +43,7 @@ def test_any_callable_is_a_metric() -> None:
     assert scores["words"][0].tolist() == [1, 2, 1]
     assert scores["words"][1].tolist() == [3, 0, 1]
     found = prefer_paraphrase(scores, worst=2).results[0]
-    assert (found.prefers_paraphrase, found.ties, found.n) == (1, 1, 3)
+    assert (found.first, found.ties, found.n) == (1, 1, 3)
     assert (found.mean_paraphrase, found.mean_nonparaphrase) == pytest.approx((4 / 3, 4 / 3))
     with pytest.raises(InputError, match=r"half: returned scores of shape \(1,\) for 2 pairs"):
         score_pairs({"half": lambda c, r: [1.0]}, ["a", "b"], ["a", "b"])
@@ -153,13 +153,13 @@ def test_published_preferences(shared: Path) -> None:
         name, n, metric = key.split("_", 2)
         good, bad = (side[: int(n)] for side in tables[name].scores[metric])
         found = prefer_paraphrase({metric: (good, bad)}, resamples=50).results[0]
-        assert (found.prefers_paraphrase, found.ties, found.n) == (
+        assert (found.first, found.ties, found.n) == (
             expected["prefers_B"],
             expected["ties"],
             expected["n"],
         )
         assert [found.rate, *found.ci] == pytest.approx([expected["rate"], *expected["wilson95"]], abs=1e-8)
-        means = [found.mean_paraphrase, found.mean_nonparaphrase, found.mean_margin]
+        means = [found.mean_paraphrase, found.mean_nonparaphrase, found.margin]
         assert means == pytest.approx([expected[k] for k in ("mean_B", "mean_C", "mean_diff")], abs=1e-8)
         checked += 1
     assert checked == 27

@@ -100,7 +100,7 @@ def group(name: str, tests: dict[tuple[str, str], float], error: float) -> Group
             z = sign * difference / error
             ends = (sign * difference - Z * error, sign * difference + Z * error)
             p = float(stats.norm.sf(z)), float(2 * stats.norm.sf(abs(z)))
-            known = {"p": p[0], "p_two_sided": p[1], "n": 100, "method": "z test"}
+            known: Any = {"p": p[0], "p_two_sided": p[1], "n": 100, "method": "z test"}
             every.append(Comparison(a=a, b=b, difference=sign * difference, ci=ends, statistic=z, **known))
     metrics = tuple(
         figure(name, value, value - 0.1, value + 0.2) for name, value in (("a", 0.6), ("b", 0.5), ("c", 0.4))
@@ -158,7 +158,7 @@ def test_the_test_of_an_average_adds_up_errors(sources: Any, error: float) -> No
     ],
 )
 def test_which_error_an_average_takes_from_a_test(p: float, ends: tuple[float, float], error: float) -> None:
-    known = {"p": p / 2, "p_two_sided": p, "n": 9, "method": "some test"}
+    known: Any = {"p": p / 2, "p_two_sided": p, "n": 9, "method": "some test"}
     test = Comparison(a="a", b="b", difference=0.1, ci=ends, **known)
     only = GroupResult("g", 9, 0, (), (test,), "williams", None)
     found = winners.average_tests([("a", "b")], [only], MetaSettings(correction="none"))[0]

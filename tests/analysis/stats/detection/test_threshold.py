@@ -24,8 +24,8 @@ def test_the_best_threshold_is_the_best_of_all() -> None:
         labels, a, _ = make(60, seed)
         found = best_threshold(labels, a, folds=5)
         every = [accuracy_at(labels, a, t) for t in (*np.unique(a), np.inf)]
-        assert found.accuracy == pytest.approx(max(every))
-        assert accuracy_at(labels, a, found.threshold) == pytest.approx(found.accuracy)
+        assert found.in_sample == pytest.approx(max(every))
+        assert accuracy_at(labels, a, found.threshold) == pytest.approx(found.in_sample)
         assert found.ci[0] <= found.cross_validated <= found.ci[1]
         assert found.majority == pytest.approx(max(labels.mean(), 1 - labels.mean()))
 
@@ -52,7 +52,7 @@ def test_cross_validation_does_not_flatter_noise() -> None:
     for _ in range(60):
         labels = np.arange(40) % 2
         found = best_threshold(labels, rng.normal(size=40), folds=10, seed=rng)
-        both.append((found.accuracy, found.cross_validated))
+        both.append((found.in_sample, found.cross_validated))
     fitted, honest = np.mean(both, axis=0)
     assert fitted > 0.58
     assert honest < 0.53
