@@ -162,8 +162,9 @@ def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], setting
         preferred = preference(
             good, bad, cluster=of, confidence=confidence, resamples=settings.resamples, seed=settings.seed
         )
-        means = {"mean_paraphrase": float(good.mean()), "mean_nonparaphrase": float(bad.mean())}
-        results.append(TriplePreference(**vars(preferred), metric=name, **means))
+        means = float(good.mean()), float(bad.mean())
+        known = {**vars(preferred), "metric": name}
+        results.append(TriplePreference(**known, mean_paraphrase=means[0], mean_nonparaphrase=means[1]))
     right = {name: good > bad for name, (good, bad) in pairs.items()}
     splits = () if gaps is None or not settings.bins else tuple(_split(right, gaps, settings.bins, confidence))
     examples = []

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Unpack
+from typing import Any
 
 from bsx.analysis.present.cells import (
     EQUIVALENT,
-    TableMarks,
     estimate,
     listed,
     number,
@@ -44,13 +43,14 @@ def table_of_tests(
     heads: Sequence[str],
     *,
     alpha: float,
-    note: str,  # type: ignore[misc] # one that is always there
+    level: str,
     p: P = decisive,
     values: bool = False,
     margin: float | None = None,
     places: Callable[[Comparison], int] = lambda test: 3,
     more: Mapping[str, Callable[[Any], Cell]] = MappingProxyType({}),
-    **marks: Unpack[TableMarks],
+    folded: bool = False,
+    full: bool = False,
 ) -> TablePart:
     """Return the table of tests of two things: what was tested, the difference with its interval, p, and the verdict.
 
@@ -59,12 +59,14 @@ def table_of_tests(
         tests: each with what stands before it in its row.
         heads: of what stands before, then of both sides.
         alpha: level below which p gets a dagger.
-        note: what the dagger means: the p that decides, its level and correction.
+        level: what the dagger means: the p that decides, its level and correction.
         p: of a test, which decides.
         values: show both values instead of both names.
         margin: largest difference that does not matter, where there is one.
         places: decimals of a difference.
         more: further columns by their heads, before the verdict.
+        folded: as of `bsx.analysis.present.parts.TablePart`.
+        full: likewise.
     """
     same = margin if any(test.p_equivalence is not None for _, test in tests) else None
     rows = []
@@ -78,11 +80,11 @@ def table_of_tests(
             said = verdict(decides < alpha, test.p_equivalence, alpha)
             cells += [*([] if more else [p_value(test.p_equivalence)]), verdict_cell(said, same)]
         rows.append(cells)
-    note = f"†: {note}."
+    note = f"†: {level}."
     note += "" if same is None else f" {EQUIVALENT.format(f'{same:g}')}"
     verdicts = [*([] if more else ["p of equivalence"]), "verdict"] if same is not None else []  # a terminal is narrow
     columns = [*heads, "difference", "p", *more, *verdicts]
-    return table(caption, columns, rows, note=note, names=len(heads) - 2 * values, **marks)
+    return table(caption, columns, rows, note=note, names=len(heads) - 2 * values, folded=folded, full=full)
 
 
 def some(phrases: Sequence[str], *, long: bool = False) -> str:

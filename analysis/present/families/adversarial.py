@@ -197,7 +197,7 @@ def pairs(result: PairsResult) -> Iterator[Part]:
         caption = "ROC AUC lost on the harder pairs, tests between independent sets"
         drops = [((metric,), drop) for metric, drop in result.drops.items()]
         p, note = attrgetter("p"), f"one-sided p < {ALPHA}, uncorrected"
-        yield table_of_tests(caption, drops, ["metric", "easy", "hard"], alpha=ALPHA, p=p, values=True, note=note)
+        yield table_of_tests(caption, drops, ["metric", "easy", "hard"], alpha=ALPHA, p=p, values=True, level=note)
     yield Notes(result.notes)
     sets = [("first set" if result.against is not None else "", result.results)]
     sets += [(result.against.name, result.against.results)] if result.against is not None else []
@@ -298,7 +298,7 @@ def _accuracies(detections: Sequence[PairDetection], tests: Sequence[Comparison]
     if tests:
         caption = f"Differences of ROC AUC{where}; paired DeLong tests, two-sided{_corrected(tests)}"
         pairs_ = [((), test) for test in tests]
-        yield table_of_tests(caption, pairs_, ["A", "B"], alpha=ALPHA, note=f"p < {ALPHA}", full=True)
+        yield table_of_tests(caption, pairs_, ["A", "B"], alpha=ALPHA, level=f"p < {ALPHA}", full=True)
 
 
 # Perturbations
@@ -893,7 +893,7 @@ def _paired(tests: Sequence[McNemar]) -> Iterator[TablePart]:
         note = f"McNemar tests, two-sided p < {ALPHA}{_corrected(tests)}"
         only = {"only A": lambda test: number(test.only_a), "only B": lambda test: number(test.only_b)}
         rows = [((), test) for test in tests]
-        yield table_of_tests(caption, rows, ["A", "B"], alpha=ALPHA, more=only, note=note, full=True)
+        yield table_of_tests(caption, rows, ["A", "B"], alpha=ALPHA, more=only, level=note, full=True)
 
 
 def _corrected(tests: Sequence[Comparison]) -> str:

@@ -500,31 +500,31 @@ def _tests(result: MetaResult) -> Iterator[TablePart]:
     """Yield the tests of each group, those of averages, and those against controls."""
     several, average = len(result.groups) > 1, result.average
 
-    def shown(caption: str, tests: Sequence[tuple[Sequence[object], Comparison]], *heads: str, note: str) -> TablePart:
+    def shown(caption: str, tests: Sequence[tuple[Sequence[object], Comparison]], *heads: str, level: str) -> TablePart:
         caption += f", with {_level(result)}s" * any(test.ci[0] == test.ci[0] for _, test in tests)
         how: dict[str, Any] = {"alpha": _setting(result, "alpha"), "p": partial(_p, result)}
         how["margin"] = result.settings.get("margin")
         full = how["margin"] is None
-        return table_of_tests(caption, tests, heads, **how, note=note, folded=several, full=full)
+        return table_of_tests(caption, tests, heads, **how, level=level, folded=several, full=full)
 
     for group in (group for group in result.groups if group.clusters is not None):
         order = list(group.clusters.ranks) if group.clusters is not None else []
         pairs = [((), test) for test in group.tests if order.index(test.a) < order.index(test.b)]
         caption = f"Each pair of metrics{f' in {group.group}' if several else ''}, n = {group.n:,}"
-        yield shown(caption, pairs, "better", "than", note=_how(result))
+        yield shown(caption, pairs, "better", "than", level=_how(result))
     correction = f"two-sided p < {_setting(result, 'alpha'):g}, {CORRECTED[_setting(result, 'correction')]}"
     if average is not None and average.tests:
         means = [((), test) for test in average.tests]
         caption = f"Mean differences over groups ({average.tests[0].method})"
-        yield shown(caption, means, "metric A", "metric B", note=correction)
+        yield shown(caption, means, "metric A", "metric B", level=correction)
     if any(group.control_tests for group in result.groups):
         against = [((group.group,) * several, test) for group in result.groups for test in group.control_tests]
         caption = "Metrics compared with controls, which cannot know how good a translation is"
-        yield shown(caption, against, *["group"] * several, "metric", "control", note=_how(result))
+        yield shown(caption, against, *["group"] * several, "metric", "control", level=_how(result))
     if average is not None and average.control_tests:
         means = [((), test) for test in average.control_tests]
         caption = f"Mean differences from controls ({average.control_tests[0].method})"
-        yield shown(caption, means, "metric", "control", note=correction)
+        yield shown(caption, means, "metric", "control", level=correction)
 
 
 @presents(RaterAgreement, section=("raters", "Agreement of raters"))

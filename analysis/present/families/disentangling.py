@@ -127,7 +127,7 @@ def _compared(result: CoefficientComparison) -> TablePart:
     how: dict[str, Any] = {
         "alpha": _COMPARED,
         "margin": result.margin,
-        "note": f"two-sided p < {_COMPARED}, uncorrected",
+        "level": f"two-sided p < {_COMPARED}, uncorrected",
     }
     return table_of_tests(caption, tests, ["factor", result.a, result.b], values=True, **how)
 

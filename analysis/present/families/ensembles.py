@@ -45,7 +45,7 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
     tests = [((group.group, name), test) for group in result.groups for name, test in group.tests.items()]
     heads, note = ["group", "test", "ensemble", "best member"], f"one-sided p < {ALPHA}, uncorrected"
     caption = "Tests against the best member"
-    yield table_of_tests(caption, tests, heads, alpha=ALPHA, p=attrgetter("p"), note=note, full=True)
+    yield table_of_tests(caption, tests, heads, alpha=ALPHA, p=attrgetter("p"), level=note, full=True)
     if result.folds:
         yield plain_table("Training parts", [asdict(fold) for fold in result.folds], full=True)
 

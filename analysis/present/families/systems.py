@@ -349,7 +349,7 @@ def _tests(result: CompareResult) -> TablePart:
         margin=result.settings.get("margin"),
         places=lambda test: scale[id(test)],
         more=more,
-        note=note,
+        level=note,
         full=len(tests) > _SHORT,
     )
 

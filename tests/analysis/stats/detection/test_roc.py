@@ -173,7 +173,7 @@ def test_a_perfect_detector_and_one_item_of_a_class() -> None:
     assert found.ci[0] == pytest.approx(0.025 ** (1 / 2))  # two of two, Clopper and Pearson
     assert found.p == pytest.approx(2 / 6)  # six orders of two positives and two negatives
     worst = roc_auc([1, 1, 0, 0], [1, 2, 3, 4])
-    assert worst.ci == (0, pytest.approx(1 - found.ci[0]))
+    assert worst.ci == pytest.approx((0, 1 - found.ci[0]))
     assert precision_recall([0, 0, 1, 1], [1, 2, 3, 4]).average_precision.ci[0] == pytest.approx(found.ci[0])
     assert roc_auc([0, 0, 1], [1, 3, 2]).estimate == 0.5
     assert compare_auc([1, 2, 3, 4], [4, 3, 2, 1], [0, 0, 1, 1]).p == 0
