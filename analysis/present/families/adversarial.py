@@ -145,7 +145,7 @@ def _triples_answer(result: TriplesResult) -> str:
         way = 1 if 2 * one.first > one.n - one.ties else -1
         ways[one.metric] = way if one.p_two_sided < ALPHA else 0
     values = {one.metric: one.rate for one in rated}
-    said = f"At preferring the paraphrase, {against(ways, 'chance')}. It scores higher in {_shares(values, percent)}"
+    said = f"At preferring the paraphrase, {against(ways, 'chance')}. Rates: {_shares(values, percent)}"
     return f"{said} of {n:,} triples.{_stands(values, result.tests, 'McNemar')}"
 
 
