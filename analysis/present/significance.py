@@ -20,10 +20,12 @@ from bsx.analysis.present.numbers import p_range
 from bsx.analysis.present.parts import Cell, TablePart
 from bsx.analysis.stats.equivalence import verdict
 from bsx.analysis.stats.results import Comparison
+from bsx.support.result import Result
 
 CORRECTED = {"none": "uncorrected", "holm": "corrected after Holm", "bh": "corrected after Benjamini-Hochberg"}
 P = Callable[[Comparison], float]
 """The p of a test that decides."""
+ALPHA = 0.05  # where a result has no level of its own
 NAMED = 6  # names that a sentence has room for
 
 
@@ -32,9 +34,14 @@ def decisive(test: Comparison) -> float:
     return test.decisive
 
 
-def dagger(p: float | None, alpha: float) -> str:
+def dagger(p: float | None, alpha: float = ALPHA) -> str:
     """Return the mark of a p below the level."""
     return "†" if p is not None and p < alpha else ""
+
+
+def confidence(result: Result) -> str:
+    """Return the level of a result's intervals."""
+    return f"{100 * float(result.settings.get('confidence', 0.95)):g} %"
 
 
 def table_of_tests(

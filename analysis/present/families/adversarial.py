@@ -31,13 +31,22 @@ from bsx.analysis.present.cells import (
 )
 from bsx.analysis.present.forms import as_row, lists, presents, summarises
 from bsx.analysis.present.parts import Answer, Cell, Chart, Example, Heading, Notes, Part, Prose, Surprise, TablePart
-from bsx.analysis.present.significance import CORRECTED, NAMED, against, some, standing, table_of_tests
+from bsx.analysis.present.significance import (
+    ALPHA,
+    CORRECTED,
+    NAMED,
+    against,
+    confidence,
+    dagger,
+    some,
+    standing,
+    table_of_tests,
+)
 from bsx.analysis.present.words import differing, plain
 from bsx.analysis.stats.preference import McNemar
 from bsx.analysis.stats.results import Comparison
 from bsx.support.result import Result
 
-ALPHA = 0.05
 _SECTION = ("robustness", "Robustness")
 _EXAMPLES = 30  # of perturbed texts: more than anybody reads
 _BOLD = "Bold: no metric with a higher value is significantly better"
@@ -91,7 +100,7 @@ def triples(result: TriplesResult) -> Iterator[Part]:
     best = _unbeaten({one.metric: one.rate for one in results}, result.tests)
     rows = []
     for one in results:
-        p = p_value(one.p_two_sided, mark=_dagger(one.p_two_sided))
+        p = p_value(one.p_two_sided, mark=dagger(one.p_two_sided))
         rate = percent(one.rate, strong=one.metric in best)
         counts = [number(one.first), number(one.ties)]
         rows.append([text(one.metric), *counts, rate, _percents(one.ci), number(one.margin), p])
@@ -102,15 +111,15 @@ def triples(result: TriplesResult) -> Iterator[Part]:
     note += f"\n{_BOLD}, p < {ALPHA}, McNemar tests{_corrected(result.tests)}." if result.tests else ""
     heads = ["metric", "prefers paraphrase", "ties", "rate", "interval (%)", "mean margin", "p"]
     caption = (
-        f"Share of triples in which the paraphrase scores higher, n = {results[0].n:,}; {_level(result)} intervals"
+        f"Share of triples in which the paraphrase scores higher, n = {results[0].n:,}; {confidence(result)} intervals"
     )
     yield table(caption, heads, rows, note=note)
     yield Notes(result.notes)
     points = [charts.Point(one.metric, 0, one.rate, *one.ci) for one in sorted(results, key=lambda one: -one.rate)]
     alt = f"{answer} Half of the triples would be chance."
     axis = "share of triples in which the paraphrase scores higher"
-    spec = charts.intervals(points, alt=alt, axis=axis, series=1, zero=0.5, span=(0, 1))
-    yield Chart("Does the metric prefer the paraphrase?", alt, (("", spec),))
+    title = "Does the metric prefer the paraphrase?"
+    yield charts.forest(title, points, alt=alt, axis=axis, zero=0.5, span=(0, 1))
     yield from _paired(result.tests)
     if result.splits:
         rows = [
@@ -207,9 +216,8 @@ def pairs(result: PairsResult) -> Iterator[Part]:
         for item in detections
     ]
     alt = f"{answer} An AUC of one half is chance."
-    spec = charts.intervals(points, alt=alt, axis="area under the ROC curve", series=len(sets), zero=0.5)
-    names = tuple(name for name, _ in sets) if len(sets) > 1 else ()
-    yield Chart("Does the metric detect paraphrases?", alt, (("", spec),), names)
+    names, title = [name for name, _ in sets] if len(sets) > 1 else [], "Does the metric detect paraphrases?"
+    yield charts.forest(title, points, alt=alt, axis="area under the ROC curve", names=names, zero=0.5)
     yield from _accuracies(result.results, result.tests)
     if result.against is not None:
         yield Heading(f"The harder set: {result.against.name}", full=True)
@@ -268,7 +276,7 @@ def _detection(
     best = _unbeaten({item.metric: item.auc for item in detections}, tests)
     rows = []
     for item in detections:
-        p = p_value(item.p, mark=_dagger(item.p))
+        p = p_value(item.p, mark=dagger(item.p))
         area = number(item.auc, strong=item.metric in best)
         rows.append([text(item.metric), area, interval(item.ci), p])
     note = f"p: AUC 0.5 (chance), two-sided, uncorrected; † p < {ALPHA}. {_SAMPLED.format('pairs')}"
@@ -276,7 +284,7 @@ def _detection(
     where = "" if harder is None else f" in {harder.name}"
     kinds = dict.fromkeys(_INTERVALS.get(item.interval, item.interval) for item in detections if item.interval)
     caption = f"Paraphrase detection{where}, n = {detections[0].n:,} pairs; "
-    caption += " ".join([_level(result), *([" or ".join(kinds)] if kinds else []), "intervals"])
+    caption += " ".join([confidence(result), *([" or ".join(kinds)] if kinds else []), "intervals"])
     return table(caption, ["metric", "ROC AUC", "interval", "p"], rows, note=note, full=harder is not None)
 
 
@@ -430,7 +438,7 @@ def _overview(result: Robustness, *, preserves: bool) -> TablePart:
         for metric in metrics:
             case = cases.get((metric, name))
             value = None if case is None or math.isnan(case.relative_drop) else case.relative_drop
-            mark = "" if case is None else _dagger(case.p_adjusted) + few(case.n)
+            mark = "" if case is None else dagger(case.p_adjusted) + few(case.n)
             cells.append(Cell(NONE) if value is None else percent(value, heat=heat(value, 0, 1), mark=mark))
         rows.append(cells)
     if not preserves:
@@ -462,7 +470,7 @@ def _drops(result: Robustness) -> TablePart:
         row += [text("kept" if item.preserves else "changed"), number(item.n), number(item.not_applicable)]
         row += [number(item.unchanged), number(item.mean_score), number(item.drop), interval(item.ci)]
         row += [percent(item.relative_drop), number(item.excess), interval(item.excess_ci)]
-        rows.append([*row, p_value(item.p_adjusted, mark=_dagger(item.p_adjusted)), percent(item.unnoticed)])
+        rows.append([*row, p_value(item.p_adjusted, mark=dagger(item.p_adjusted)), percent(item.unnoticed)])
     heads = ["metric", "perturbation", "strength", "meaning", "texts", "n/a", "same"]
     heads += ["mean score", "drop", "interval of drop", "relative drop", "less control's", "interval of that", "p"]
     note = (
@@ -494,9 +502,11 @@ def _drop_chart(result: Robustness, answer: str) -> Iterator[Chart]:
         points.append(charts.Point(name, metrics.index(one.metric), one.relative_drop, low, high, one.metric))
     alt = f"Relative drops with intervals, the control first, one mark a metric. {answer}"
     axis = "relative drop (1: as far as an unrelated text)"
-    spec = charts.intervals(points, alt=alt, axis=axis, series=len(metrics), dense=True)
-    names = tuple(metrics) if len(metrics) > 1 else ()
-    yield Chart("What a change of meaning costs, compared with one that keeps it", alt, (("", spec),), names)
+    names, title = (
+        metrics if len(metrics) > 1 else [],
+        "What a change of meaning costs, compared with one that keeps it",
+    )
+    yield charts.forest(title, points, alt=alt, axis=axis, names=names, dense=True)
 
 
 def _strength_chart(result: Robustness) -> Chart | None:
@@ -612,7 +622,7 @@ def challenged(result: ChallengeResult) -> Iterator[Part]:
     note = f"Right: the good translation scores above the bad one; a tie is an error. {_SAMPLED.format('sentences')}"
     note += f"\n{_BOLD}, p < {ALPHA}, McNemar tests{_corrected(result.tests)}." if result.tests else ""
     n = sum(part.n for part in first.phenomena.values()) if first.overall is None else first.overall.n
-    caption = f"Accuracy{' by severity' if severities else ''}, n = {n:,}; {_level(result)} intervals"
+    caption = f"Accuracy{' by severity' if severities else ''}, n = {n:,}; {confidence(result)} intervals"
     yield table(caption, heads, rows, note=note, names=1 + bool(severities))
     yield Notes(result.notes)
     names = sorted(first.phenomena, key=lambda name: (_severity(first.phenomena[name].severity), name))
@@ -872,11 +882,6 @@ def _shares(values: Mapping[str, float], shown: Callable[[float], Cell]) -> str:
     return listed(every) if len(every) <= NAMED else f"{every[-1]} to {every[0]}"
 
 
-def _level(result: Result) -> str:
-    level = result.settings.get("confidence", 0.95)
-    return f"{100 * level:g} %" if isinstance(level, int | float) else str(level)
-
-
 def _verdicts(scores: Mapping[str, tuple[float, float]], better: str, worse: str) -> TablePart:
     """Return what every metric made of two texts, of which the first is the better one."""
     rows = []
@@ -898,10 +903,6 @@ def _paired(tests: Sequence[McNemar]) -> Iterator[TablePart]:
 
 def _corrected(tests: Sequence[Comparison]) -> str:
     return ", p corrected for their number" if any(t.p_adjusted is not None for t in tests) else ", uncorrected"
-
-
-def _dagger(p: float) -> str:
-    return "†" if p < ALPHA else ""
 
 
 def _percents(ends: tuple[float, float]) -> Cell:

@@ -34,7 +34,7 @@ from bsx.analysis.present.cells import (
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.notices import seen_rows
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, TablePart
-from bsx.analysis.present.significance import CORRECTED, NAMED, against, some, standing, table_of_tests
+from bsx.analysis.present.significance import CORRECTED, NAMED, against, confidence, some, standing, table_of_tests
 from bsx.analysis.stats.results import Comparison
 from bsx.data.long import are_judgments
 
@@ -259,7 +259,7 @@ def _wins(group: GroupResult, metric: str) -> bool:
 
 
 def _level(result: MetaResult) -> str:
-    return f"{100 * _setting(result, 'confidence'):g} % interval"
+    return f"{confidence(result)} interval"
 
 
 def _how(result: MetaResult) -> str:
@@ -440,8 +440,7 @@ def _chart(result: MetaResult) -> Chart:
     ]
     alt = f"{_finding(result)} The tables hold every figure."
     axis = f"{_statistic(result)} with {result.human}, {_level(result)}"
-    spec = charts.intervals(points, alt=alt, axis=axis, series=len(names) if several else 1)
-    return Chart("Agreement of each metric", alt, (("", spec),), tuple(names) if several else ())
+    return charts.forest("Agreement of each metric", points, alt=alt, axis=axis, names=names if several else ())
 
 
 def _judgments_chart(result: Judgments) -> Chart:
@@ -560,8 +559,7 @@ def raters(result: RaterAgreement) -> Iterator[Part]:
     yield Notes(result.notes)
     points = [charts.Point(name, 0, value, *own) for name, value, own in named]
     alt = "Alpha and both reliabilities with their intervals."
-    spec = charts.intervals(points, alt=alt, axis=level, series=1)
-    yield Chart("Alpha and reliabilities", alt, (("", spec),))
+    yield charts.forest("Alpha and reliabilities", points, alt=alt, axis=level)
 
 
 @lists(RaterAgreement)

@@ -39,7 +39,7 @@ from bsx.analysis.present.cells import (
 from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
-from bsx.analysis.present.significance import CORRECTED, some, table_of_tests
+from bsx.analysis.present.significance import CORRECTED, dagger, some, table_of_tests
 from bsx.analysis.stats.equivalence import verdict
 from bsx.support.result import Notice
 
@@ -79,8 +79,8 @@ def parts(result: DisentangleResult) -> Iterator[Part]:
         for place, fit in enumerate(result.results)
     ]
     alt = "Standardised coefficients of each factor in each metric, with intervals."
-    spec = charts.intervals(points, alt=alt, axis="standardised coefficient", series=len(names))
-    yield Chart("What each metric is associated with", alt, (("", spec),), names if len(names) > 1 else ())
+    title, shown = "What each metric is associated with", names if len(names) > 1 else ()
+    yield charts.forest(title, points, alt=alt, axis="standardised coefficient", names=shown)
     yield _intervals(result)
     yield from _matters(result)
     yield from _shares(result)
@@ -167,7 +167,7 @@ def nested(tests: Mapping[str, Sequence[NestedTest]]) -> Iterator[TablePart]:
             added = " + ".join(test.added) if test.name == "factors" else f"{test.name} ({', '.join(test.added)})"
             df = f"{test.df1}, {test.df2:g}" if math.isfinite(test.df2) else str(test.df1)
             cells = [number(test.r2_base), number(test.r2_full), number(test.gain), number(test.statistic, 2), text(df)]
-            results.append([text(metric), text(added), *cells, p_value(test.p, mark=_dagger(test.p < 0.05))])
+            results.append([text(metric), text(added), *cells, p_value(test.p, mark=dagger(test.p))])
     if results:
         n = next(own[0].n for own in tests.values() if own)
         caption = f"What further terms explain, n = {n:,}; tests of nested models, uncorrected"
@@ -369,12 +369,8 @@ def _joined(notices: Sequence[Notice]) -> list[Notice]:
     return [replace(first, about=listed([first.about, *(one.about for one in rest)])) for first, *rest in same.values()]
 
 
-def _dagger(significant: bool) -> str:
-    return "†" if significant else ""
-
-
 def _marked(fit: Coefficients, factor: str, decimals: int = 3) -> Cell:
-    return number(fit.coef.get(factor), decimals, mark=_dagger(fit.significant.get(factor, False)))
+    return number(fit.coef.get(factor), decimals, mark="†" * fit.significant.get(factor, False))
 
 
 def _coefficient(fit: Coefficients, factor: str) -> dict[str, object]:
@@ -561,11 +557,9 @@ def _bends(result: DisentangleResult) -> Iterator[Part]:
     for bend in result.bends:
         if bend.coef:
             fit = result[bend.metric]
-            line = [number(fit.coef[f], 2, mark=_dagger(fit.p[f] < result.alpha)) for f in result.factors]
+            line = [number(fit.coef[f], 2, mark=dagger(fit.p[f], result.alpha)) for f in result.factors]
             curve = [
-                number(bend.coef[f], 2, mark=_dagger(bend.coef_p[f] < result.alpha))
-                if f in bend.coef
-                else text("curve")
+                number(bend.coef[f], 2, mark=dagger(bend.coef_p[f], result.alpha)) if f in bend.coef else text("curve")
                 for f in result.factors
             ]
             beside.append([text(bend.metric), text(f"a line in {bend.factor}"), *line])

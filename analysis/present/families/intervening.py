@@ -10,7 +10,7 @@ from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, estimate, listed, no_others, number, p_value, table, text
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
-from bsx.analysis.present.significance import CORRECTED, NAMED, some
+from bsx.analysis.present.significance import CORRECTED, NAMED, dagger, some
 from bsx.support.result import Interval, Notice, as_json
 
 _SIDES = ("observed", "edited")
@@ -105,10 +105,6 @@ def _apart(effect: Effect) -> str:
     return f"{effect.metric} {effect.factor} ({effect.observed:.2f}, edited {effect.edited:.2f})"
 
 
-def _dagger(p: float | None) -> str:
-    return "†" if _significant(p) else ""
-
-
 def _moved(value: float | None, ends: Interval | None, still: str, mark: str = "", decimals: int = 2) -> Cell:
     """Return a coefficient's cell; one that is 0 to rounding says so."""
     if value is not None and ends is not None and max(map(abs, ends)) < ROUNDING:
@@ -127,7 +123,7 @@ def _differences(result: Interventions) -> Iterator[TablePart]:
     results = []
     for effect in result.effects:
         cells = [text(effect.metric), text(effect.factor), estimate(effect.observed, effect.observed_ci)]
-        mark = _dagger(effect.edited_p_adjusted)
+        mark = dagger(effect.edited_p_adjusted)
         cells.append(_moved(effect.edited, effect.edited_ci, "nothing moves", mark, 3))
         cells += [_moved(effect.difference, effect.difference_ci, "none", decimals=3), p_value(effect.p_adjusted)]
         results.append(cells)
@@ -141,7 +137,7 @@ def _effects(result: Interventions) -> TablePart:
     for effect in result.effects:
         cells = [text(effect.metric), text(effect.factor)]
         cells += [estimate(effect.observed, effect.observed_ci, 2)] if seen else []
-        cells.append(_moved(effect.edited, effect.edited_ci, "nothing moves", _dagger(effect.edited_p_adjusted)))
+        cells.append(_moved(effect.edited, effect.edited_ci, "nothing moves", dagger(effect.edited_p_adjusted)))
         cells += [p_value(effect.p_adjusted)] if seen else []
         results.append(cells)
     edited = max((fit.n_edited for fit in result.fits), default=0)

@@ -87,8 +87,7 @@ def clusters(result: Clusters) -> Iterator[Part]:
     yield table(f"Clusters of significance, n = {count}", ["name", "value", "rank"], results, note=note)
     points = [charts.Point(name, 0, value) for name, value in zip(result.names, result.values, strict=True)]
     alt = f"Values: {', '.join(f'{point.row} {number(point.value).text}' for point in points)}."
-    spec = charts.intervals(points, alt=alt, axis="value", series=1, zero=None)
-    yield Chart("Values, the best first", alt, (("", spec),))
+    yield charts.forest("Values, the best first", points, alt=alt, axis="value", zero=None)
 
 
 @lists(Clusters)
@@ -138,7 +137,7 @@ def least_squares(result: Ols) -> Iterator[Part]:
     ends = zip(result.coef.tolist(), result.low.tolist(), result.high.tolist(), strict=True)
     points = [charts.Point(f"term {i}", 0, *three) for i, three in enumerate(ends)]
     alt = "Coefficients with their intervals, by the place of their term."
-    yield Chart("Coefficients", alt, (("", charts.intervals(points, alt=alt, axis="coefficient", series=1)),))
+    yield charts.forest("Coefficients", points, alt=alt, axis="coefficient")
 
 
 @lists(Ols)
@@ -161,8 +160,7 @@ def shares(result: Dominance) -> Iterator[Part]:
         results.append([text(name), number(value, 4), text(listed(others))])
     yield table("Shares of R² (general dominance)", ["factor", "share", "dominates completely"], results)
     points = [charts.Point(name, 0, value) for name, value in result.general.items()]
-    spec = charts.intervals(points, alt=f"Shares of R²: {said}.", axis="share of R²", series=1)
-    yield Chart("Shares of R²", f"Shares of R²: {said}.", (("", spec),))
+    yield charts.forest("Shares of R²", points, alt=f"Shares of R²: {said}.", axis="share of R²")
 
 
 @lists(Dominance)

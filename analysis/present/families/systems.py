@@ -21,7 +21,7 @@ from bsx.analysis.present.cells import (
 from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Prose, Surprise, TablePart
-from bsx.analysis.present.significance import NAMED, against, standing, table_of_tests
+from bsx.analysis.present.significance import NAMED, against, confidence, standing, table_of_tests
 from bsx.support.result import Notice
 
 _CORRECTED = {"holm": "after Holm", "bh": "after Benjamini-Hochberg"}
@@ -247,8 +247,7 @@ def _level(result: CompareResult) -> str:
 
 
 def _confidence(result: CompareResult) -> str:
-    level = result.settings.get("confidence")
-    return f"{100 * level:g} % intervals" if isinstance(level, float) else "intervals"
+    return f"{confidence(result)} intervals"
 
 
 def _shown(comparison: MetricComparison) -> str:
