@@ -101,7 +101,7 @@ def preferences(title: str, content: dict[str, Any]) -> list[str]:
         name = f"published `{r['metric']}`" if r["metric"] in published else f"**`{r['metric']}`**"
         rates = [f"{s['rate']:.2f}" for s in content["splits"] if s["metric"] == r["metric"]]
         lines.append(
-            f"| {name} | {r['prefers_paraphrase']} | {r['rate']:.3f} | {interval(r['ci'])} | {r['mean_margin']:+.4f} | "
+            f"| {name} | {r['first']} | {r['rate']:.3f} | {interval(r['ci'])} | {r['margin']:+.4f} | "
             f"{interval(r['margin_ci'], 4)} | {' | '.join(rates)} |"
         )
     sizes = ", ".join(str(s["n"]) for s in ranges)

@@ -63,8 +63,8 @@ def read(table: Path) -> dict[str, object]:
 
 
 def line(rule: str, result: EnsembleResult) -> str:
-    wins = sum(group.p("williams") < 0.05 for group in result.groups)
-    losses = sum(group.p("williams") > 0.95 for group in result.groups)
+    wins = sum(group.tests["williams"].p < 0.05 for group in result.groups)
+    losses = sum(group.tests["williams"].p > 0.95 for group in result.groups)
     mean = np.mean([group.ensemble for group in result.groups])
     best = np.mean([group.best_r for group in result.groups])
     low, high = result.average_ci

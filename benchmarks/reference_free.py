@@ -206,7 +206,7 @@ def computed(
 
 def cell(values: np.ndarray, human: np.ndarray) -> str:
     r = pearson(values, human)
-    return f"{r.estimate:.3f} [{r.low:.3f}, {r.high:.3f}]"
+    return f"{r.estimate:.3f} [{r.ci[0]:.3f}, {r.ci[1]:.3f}]"
 
 
 def agreement(data: Path, cache: Path) -> tuple[list[str], dict[str, str]]:
@@ -244,11 +244,11 @@ def agreement(data: Path, cache: Path) -> tuple[list[str], dict[str, str]]:
         if "mUSE" in rows[0]:
             test = williams(scores["muse-v3-qe"], shown["their mUSE"], human)
             students += (
-                f"; {part.name} {test.difference:+.3f} [{test.low:+.3f}, {test.high:+.3f}], p {test.p_two_sided:.1g}"
+                f"; {part.name} {test.difference:+.3f} [{test.ci[0]:+.3f}, {test.ci[1]:+.3f}], p {test.p_two_sided:.1g}"
             )
         for a, b in WITH_AND_WITHOUT:
             test = williams(scores[a], scores[b], human)
-            text = f"{test.difference:+.3f} [{test.low:+.3f}, {test.high:+.3f}]"
+            text = f"{test.difference:+.3f} [{test.ci[0]:+.3f}, {test.ci[1]:+.3f}]"
             gains.setdefault((a, b), {})[part.name] = text, test.p_two_sided
     titles = dict.fromkeys(title for found in columns.values() for title in found)
     head = " | ".join(f"{name}, n = {n:,}" for name, n in sizes.items())

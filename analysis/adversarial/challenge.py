@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -12,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from bsx.analysis.adversarial.settings import ChallengeSettings
-from bsx.analysis.adversarial.triples import PairedTest, complete, paired_tests
+from bsx.analysis.adversarial.triples import complete, paired_tests
 from bsx.analysis.datasets.challenge import MinimalPair
-from bsx.analysis.stats.preference import clustered_share, mcnemar, wilson_interval
+from bsx.analysis.stats.preference import McNemar, clustered_share, wilson_interval
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.result import Interval, Number, Result
@@ -113,7 +112,7 @@ class ChallengeResult(Result):
     kind: ClassVar[str] = "adversarial-challenge"
 
     metrics: Annotated[dict[str, Challenged], Field(min_length=1)]
-    tests: tuple[PairedTest, ...]
+    tests: tuple[McNemar, ...]
     examples: tuple[ChallengeExample, ...] = ()
 
 
@@ -148,12 +147,8 @@ def challenge(
     by_metric = {name: rows.of(values[2 * i], values[2 * i + 1]) for i, name in enumerate(scores)}
     counted = ~rows.base
     right = {name: (values[2 * i] > values[2 * i + 1])[counted] for i, name in enumerate(scores)}
-    tests = {
-        (a, b): mcnemar(right[a], right[b], cluster=rows.item[counted])
-        for a, b in combinations(right, 2)
-        if counted.any()
-    }
-    return ChallengeResult(by_metric, paired_tests(tests, settings.correction), notes=tuple(rows.notes()))
+    tests = paired_tests(right, rows.item[counted], settings.correction) if counted.any() else ()
+    return ChallengeResult(by_metric, tests, notes=tuple(rows.notes()))
 
 
 class _Rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import ClassVar
 
@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.adversarial.settings import PairSettings
-from bsx.analysis.adversarial.triples import complete, correct_p
+from bsx.analysis.adversarial.triples import complete
+from bsx.analysis.stats.clusters import corrected_tests
 from bsx.analysis.stats.detection import (
     FEW_LABELS,
+    ThresholdAccuracy,
     area_interval,
     best_threshold,
     clustered,
@@ -24,40 +26,11 @@ from bsx.analysis.stats.detection import (
     roc_auc,
 )
 from bsx.analysis.stats.resample import Resampling
-from bsx.analysis.stats.results import Comparison
+from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
-from bsx.support.result import Endless, Interval, Number, Result
+from bsx.support.result import Interval, Number, Result
 from bsx.support.settings import settled
-
-
-@dataclass(frozen=True)
-class AveragePrecision:
-    """Mean of the precisions, each weighted by the recall gained there, with its interval."""
-
-    estimate: Number
-    ci: Interval
-
-
-@dataclass(frozen=True)
-class DetectionAccuracy:
-    """Accuracy of "a paraphrase if the score is at least the threshold".
-
-    Attributes:
-        threshold: the best one on all pairs; infinite if calling all pairs the same is best.
-        in_sample: accuracy with it on the pairs it was chosen on: too high for new ones.
-        cross_validated: each pair labelled with the best threshold of the other folds.
-        ci: Wilson interval of ``cross_validated``.
-        majority: accuracy of always giving the more frequent label.
-        folds: of the cross-validation.
-    """
-
-    threshold: Endless
-    in_sample: Number
-    cross_validated: Number
-    ci: Interval
-    majority: Number
-    folds: int
 
 
 @dataclass(frozen=True)
@@ -82,39 +55,9 @@ class PairDetection:
     auc: Number
     ci: Interval
     p: Number
-    average_precision: AveragePrecision
-    accuracy: DetectionAccuracy
+    average_precision: Estimate
+    accuracy: ThresholdAccuracy
     interval: str = ""
-
-
-@dataclass(frozen=True)
-class DetectionTest:
-    """DeLong's paired test of two metrics' areas.
-
-    Attributes:
-        a: the first metric.
-        b: the second.
-        auc_a: area of the first.
-        auc_b: area of the second.
-        difference: the first less the second.
-        ci: its interval.
-        p_two_sided: p of "they differ".
-        p_corrected: ``p_two_sided`` corrected for the number of tests; None if no correction was asked for.
-    """
-
-    a: str
-    b: str
-    auc_a: Number
-    auc_b: Number
-    difference: Number
-    ci: Interval
-    p_two_sided: Number
-    p_corrected: float | None = None
-
-    @property
-    def decisive(self) -> float:
-        """The p to go by: two-sided, and corrected if a correction was asked for."""
-        return self.p_two_sided if self.p_corrected is None else self.p_corrected
 
 
 @dataclass(frozen=True)
@@ -129,28 +72,7 @@ class HarderSet:
 
     name: str
     results: tuple[PairDetection, ...]
-    tests: tuple[DetectionTest, ...]
-
-
-@dataclass(frozen=True)
-class HarderDrop:
-    """What a metric loses on the harder of two sets.
-
-    Attributes:
-        metric: its name.
-        easy: area on the first set.
-        hard: area on the second.
-        drop: the first less the second.
-        ci: its interval.
-        p: one-sided p of "it is easier on the first set".
-    """
-
-    metric: str
-    easy: Number
-    hard: Number
-    drop: Number
-    ci: Interval
-    p: Number
+    tests: tuple[Comparison, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -161,15 +83,15 @@ class PairsResult(Result):
         results: one a metric.
         tests: of each pair of metrics.
         against: the same on a second set.
-        drops: what each metric loses on the second set.
+        drops: metric -> its area on the first set compared with that on the second.
     """
 
     kind: ClassVar[str] = "adversarial-pairs"
 
     results: tuple[PairDetection, ...]
-    tests: tuple[DetectionTest, ...]
+    tests: tuple[Comparison, ...]
     against: HarderSet | None = None
-    drops: tuple[HarderDrop, ...] = ()
+    drops: dict[str, Comparison] = field(default_factory=dict)
 
 
 @settled(PairSettings)
@@ -199,31 +121,23 @@ def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: P
         auc = roc_auc(marks, values, interval=kind, cluster=of, **drawn)
         curve = precision_recall(marks, values, cluster=of, **drawn)
         best = best_threshold(marks, values, cluster=of, confidence=confidence, seed=seed)
-        average, ends = curve.average_precision, (best.low, best.high)
         results.append(
             PairDetection(
                 metric=name,
                 n=len(marks),
                 positives=curve.positives,
                 auc=auc.estimate,
-                ci=(auc.low, auc.high),
+                ci=auc.ci,
                 p=auc.p,
-                average_precision=AveragePrecision(average.estimate, (average.low, average.high)),
-                accuracy=DetectionAccuracy(
-                    best.threshold, best.accuracy, best.cross_validated, ends, best.majority, best.folds
-                ),
+                average_precision=curve.average_precision,
+                accuracy=best,
                 interval=kind,
             )
         )
-    tests = {
-        (a, b): compare_auc(columns[a], columns[b], marks, cluster=of, confidence=confidence)
+    tests = [
+        replace(compare_auc(columns[a], columns[b], marks, cluster=of, confidence=confidence), a=a, b=b)
         for a, b in combinations(columns, 2)
-    }
-    corrected = correct_p({pair: test.p_two_sided for pair, test in tests.items()}, settings.correction)
-    rows = tuple(
-        DetectionTest(a, b, t.a, t.b, t.difference, (t.low, t.high), t.p_two_sided, corrected.get((a, b)))
-        for (a, b), t in tests.items()
-    )
+    ]
     positive, _, sets = clustered({"labels": marks, "scores": marks}, of, "error")
     counts = drawn_of_each(positive, sets)
     notes: tuple[str, ...] = ()
@@ -231,7 +145,7 @@ def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: P
         label = "paraphrases" if counts[0] <= counts[1] else "pairs that are none"
         what = label if sets is None else f"sets of pairs that share sentences hold {label}"
         notes = (f"only {min(counts)} {what}: intervals of areas allow for mistakes that so few do not show",)
-    return PairsResult(tuple(results), rows, notes=notes)
+    return PairsResult(tuple(results), corrected_tests(tests, settings.correction), notes=notes)
 
 
 def easy_to_hard(

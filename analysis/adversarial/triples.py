@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import ClassVar
 
@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.adversarial.settings import TripleSettings
 from bsx.analysis.datasets.triples import Triple
-from bsx.analysis.stats.clusters import Correction, adjust
-from bsx.analysis.stats.preference import McNemar, mcnemar, preference, wilson_interval
+from bsx.analysis.stats.clusters import Correction, corrected_tests
+from bsx.analysis.stats.preference import McNemar, Preference, mcnemar, preference, wilson_interval
 from bsx.analysis.stats.validate import vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
@@ -25,65 +25,19 @@ Metric = Callable[[Sequence[str], Sequence[str]], ArrayLike]
 """Scores of n candidates against their n references, higher is better: (n,)."""
 
 
-@dataclass(frozen=True)
-class TriplePreference:
-    """How often a metric prefers the paraphrase.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TriplePreference(Preference):
+    """How often a metric prefers the paraphrase, the first of the two texts that are not the anchor.
 
     Attributes:
         metric: its name.
-        n: triples.
-        prefers_paraphrase: triples with m(A, B) strictly above m(A, C).
-        ties: triples in which both are equal.
-        rate: prefers_paraphrase / n; a tie is no preference.
-        ci: Wilson interval of ``rate``, with quantiles of t for few sets of triples that share sentences.
         mean_paraphrase: mean of m(A, B).
         mean_nonparaphrase: mean of m(A, C).
-        mean_margin: mean of m(A, B) - m(A, C).
-        margin_ci: its bootstrap interval.
-        p_two_sided: p of "either is preferred as often": sign test without the ties.
     """
 
     metric: str
-    n: int
-    prefers_paraphrase: int
-    ties: int
-    rate: Number
-    ci: Interval
     mean_paraphrase: Number
     mean_nonparaphrase: Number
-    mean_margin: Number
-    margin_ci: Interval
-    p_two_sided: Number
-
-
-@dataclass(frozen=True)
-class PairedTest:
-    """McNemar's test of two metrics that are right or wrong on the same rows.
-
-    Attributes:
-        a: the first metric.
-        b: the second.
-        n: rows.
-        only_a: rows that only the first gets right.
-        only_b: rows that only the second gets right.
-        both: rows that both get right.
-        p: two-sided p of "they are right equally often".
-        p_corrected: ``p`` corrected for the number of tests; None if no correction was asked for.
-    """
-
-    a: str
-    b: str
-    n: int
-    only_a: int
-    only_b: int
-    both: int
-    p: Number
-    p_corrected: float | None = None
-
-    @property
-    def decisive(self) -> float:
-        """The p to go by: two-sided, and corrected if a correction was asked for."""
-        return self.p if self.p_corrected is None else self.p_corrected
 
 
 @dataclass(frozen=True)
@@ -144,7 +98,7 @@ class TriplesResult(Result):
     kind: ClassVar[str] = "adversarial-triples"
 
     results: tuple[TriplePreference, ...]
-    tests: tuple[PairedTest, ...]
+    tests: tuple[McNemar, ...]
     splits: tuple[Split, ...]
     worst: tuple[TripleExample, ...]
 
@@ -208,23 +162,10 @@ def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], setting
         preferred = preference(
             good, bad, cluster=of, confidence=confidence, resamples=settings.resamples, seed=settings.seed
         )
-        results.append(
-            TriplePreference(
-                metric=name,
-                n=preferred.n,
-                prefers_paraphrase=preferred.first,
-                ties=preferred.ties,
-                rate=preferred.rate,
-                ci=(preferred.low, preferred.high),
-                mean_paraphrase=float(good.mean()),
-                mean_nonparaphrase=float(bad.mean()),
-                mean_margin=preferred.margin,
-                margin_ci=(preferred.margin_low, preferred.margin_high),
-                p_two_sided=preferred.p_two_sided,
-            )
-        )
+        means = float(good.mean()), float(bad.mean())
+        known = {**vars(preferred), "metric": name}
+        results.append(TriplePreference(**known, mean_paraphrase=means[0], mean_nonparaphrase=means[1]))
     right = {name: good > bad for name, (good, bad) in pairs.items()}
-    tests = {(a, b): mcnemar(right[a], right[b], cluster=of) for a, b in combinations(right, 2)}
     splits = () if gaps is None or not settings.bins else tuple(_split(right, gaps, settings.bins, confidence))
     examples = []
     for name, (good, bad) in pairs.items():
@@ -248,15 +189,17 @@ def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], setting
         notes.append(
             f"only {sets} sets of triples that share sentences: intervals with t of {sets - 1} degrees of freedom"
         )
-    tests_ = paired_tests(tests, settings.correction)
-    return TriplesResult(tuple(results), tests_, splits, tuple(examples), notes=tuple(notes))
+    tests = paired_tests(right, of, settings.correction)
+    return TriplesResult(tuple(results), tests, splits, tuple(examples), notes=tuple(notes))
 
 
-def paired_tests(tests: Mapping[tuple[str, str], McNemar], correction: Correction) -> tuple[PairedTest, ...]:
-    """Return McNemar tests between metrics as parts of a result, their p corrected for their number if asked for."""
-    corrected = correct_p({pair: test.p for pair, test in tests.items()}, correction)
-    return tuple(
-        PairedTest(a, b, t.n, t.only_a, t.only_b, t.both, t.p, corrected.get((a, b))) for (a, b), t in tests.items()
+def paired_tests(
+    right: Mapping[str, NDArray[np.bool_]], cluster: ArrayLike | None, correction: Correction
+) -> tuple[McNemar, ...]:
+    """Return McNemar tests of each pair of metrics, their p corrected for their number if asked for."""
+    pairs = list(combinations(right, 2))
+    return corrected_tests(
+        [replace(mcnemar(right[a], right[b], cluster=cluster), a=a, b=b) for a, b in pairs], correction
     )
 
 
@@ -283,10 +226,3 @@ def complete(columns: Mapping[str, ArrayLike], nan: NanPolicy) -> tuple[dict[str
     places = np.arange(lengths[0][0] if lengths and lengths[0] else 0, dtype=np.float64)
     *values, kept = vectors({**columns, "": places}, nan=nan, minimum=1)
     return dict(zip(columns, values, strict=True)), kept.astype(np.int64)
-
-
-def correct_p(p: Mapping[tuple[str, str], float], correction: Correction) -> dict[tuple[str, str], float]:
-    """Return the p-values of tests between metrics, corrected for their number; nothing for ``none``."""
-    if correction == "none" or not p:
-        return {}
-    return dict(zip(p, adjust(list(p.values()), correction).tolist(), strict=True))

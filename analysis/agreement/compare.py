@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from bsx.analysis.agreement.published_curve import PublishedCurve
 from bsx.analysis.agreement.result import CompareResult, MetricComparison, SystemScore, SystemTest
 from bsx.analysis.agreement.settings import ComparedMetric, CompareSettings
-from bsx.analysis.stats.clusters import adjust, significance_clusters
+from bsx.analysis.stats.clusters import adjust, corrected_tests, significance_clusters
 from bsx.analysis.stats.equivalence import verdict
 from bsx.analysis.stats.resample import percentile_interval
 from bsx.analysis.stats.results import Comparison
@@ -64,28 +64,17 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
         else randomised(pair, draws, settings.seed, **how)
         for (a, b), pair in zip(pairs, paired, strict=True)
     ]
-    adjusted = adjust([comparison.p_two_sided for comparison in results], settings.correction)
     same = adjust([_p_equivalence(comparison) for comparison in results], settings.correction)
     tests = []
-    for (a, b), comparison, p, p_same in zip(pairs, results, adjusted, same, strict=True):
+    for (a, b), comparison, p_same in zip(pairs, corrected_tests(results, settings.correction), same, strict=True):
         winner = a if (comparison.difference > 0) == higher_is_better else b
-        different = bool(p < settings.alpha and comparison.difference != 0)
-        ends = (comparison.low, comparison.high)
-        tests.append(
-            SystemTest(
-                a,
-                b,
-                comparison.difference,
-                ends if np.isfinite(ends).all() else None,
-                comparison.p,
-                comparison.p_two_sided,
-                float(p),
-                winner if different else None,
-                comparison.method,
-                p_equivalence=None if settings.margin is None else float(p_same),
-                verdict=None if settings.margin is None else verdict(different, p_same, settings.alpha),
-            )
-        )
+        different = bool(comparison.decisive < settings.alpha and comparison.difference != 0)
+        known = {**vars(comparison), "a": a, "b": b}
+        if not np.isfinite(comparison.ci).all():  # so few segments give none
+            known["ci"] = (np.nan, np.nan)
+        if settings.margin is not None:
+            known |= {"p_equivalence": float(p_same), "verdict": verdict(different, p_same, settings.alpha)}
+        tests.append(SystemTest(**known, better=winner if different else None))
     systems = [
         SystemScore(
             name,

@@ -137,7 +137,7 @@ def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
         figures: dict[str, Figure] = {statistic: estimate.estimate for statistic, estimate in results.items()}
         if by != "none":
             figures |= {"defined": main.groups, "undefined": main.undefined}
-        metrics.append(MetricAgreement(name, main.estimate, (main.low, main.high), figures, main.method))
+        metrics.append(MetricAgreement(name, main.estimate, main.ci, figures, main.method))
     test = settings.test_for(dependent=True)
     said: tuple[str, ...] = ()
     if settings.sampled == "segments" and settings.statistic != "acc_eq":
@@ -157,12 +157,12 @@ def _tied(rows: Rows, settings: MetaSettings) -> Agreement:
     metrics, epsilons = [], {}
     for name, x in rows.metrics.items():
         result = calibrate_ties(x, human, by=by, human_epsilon=settings.human_ties, nan="omit", cluster=of, **options)
-        figures: dict[str, Figure] = {"acc_eq": result.acc_eq, "chance": result.chance, "epsilon": result.epsilon}
+        figures: dict[str, Figure] = {"acc_eq": result.estimate, "chance": result.chance, "epsilon": result.epsilon}
         for statistic in STATISTICS:
             plain = group_mean(group_values(x, human, by, statistic))
             figures[statistic] = float(plain)
         epsilons[name] = result.epsilon
-        metrics.append(MetricAgreement(name, result.acc_eq, (result.low, result.high), figures, result.method))
+        metrics.append(MetricAgreement(name, result.estimate, result.ci, figures, result.method))
     test = settings.test_for(dependent=True)
     draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
 
@@ -200,9 +200,9 @@ def _darr(rows: Rows, settings: MetaSettings) -> Agreement:
     metrics = []
     for name, (better, worse) in sides.items():
         result = darr_from_pairs(better, worse, pairs.segment, ties=ties, unit=unit, cluster=of, **options)
-        fields = ("tau", "concordant", "discordant", "ties", "n", "segments")
-        figures = {field: getattr(result, field) for field in fields}
-        metrics.append(MetricAgreement(name, result.tau, (result.low, result.high), figures, result.method))
+        fields = ("concordant", "discordant", "ties", "n", "segments")
+        figures: dict[str, Figure] = {"tau": result.estimate, **{field: getattr(result, field) for field in fields}}
+        metrics.append(MetricAgreement(name, result.estimate, result.ci, figures, result.method))
 
     def compare(a: str, b: str) -> Comparison:
         return compare_darr(sides[a], sides[b], pairs.segment, ties=ties, unit=unit, cluster=of, **options)
@@ -291,7 +291,7 @@ def _order_of_systems(rows: Rows, name: str, x: Array, human: Array, settings: M
     """Return pairwise accuracy and soft pairwise accuracy; the latter needs scores of segments."""
     options, over = resampling(settings), settings.sampled
     accuracy = pairwise_accuracy(x, human, **options)
-    ends = (accuracy.low, accuracy.high)
+    ends = accuracy.ci
     if over != "systems":
         shape, draws = rows.shape, settings.resamples
         drawn = resampled_scores(
@@ -320,7 +320,7 @@ def _order_of_systems(rows: Rows, name: str, x: Array, human: Array, settings: M
         cluster=rows.clusters,
         **options,
     )
-    return {**figures, "spa": spa.estimate, "spa_ci": (spa.low, spa.high)}
+    return {**figures, "spa": spa.estimate, "spa_ci": spa.ci}
 
 
 def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
@@ -335,12 +335,12 @@ def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
         figures: dict[str, Figure] = {
             "limit": limit.estimate,
             "pearson": sampled.estimate,
-            "pearson_ci": (sampled.low, sampled.high),
+            "pearson_ci": sampled.ci,
             "hits_at_1": chosen.hits_at_1,
             "mrr": chosen.mrr,
             "difference": chosen.difference,
         }
-        metrics.append(MetricAgreement(name, limit.estimate, (limit.low, limit.high), figures, limit.method))
+        metrics.append(MetricAgreement(name, limit.estimate, limit.ci, figures, limit.method))
     test = settings.test_for(dependent=True)
 
     def compare(a: str, b: str) -> Comparison:

@@ -150,7 +150,7 @@ def correlations(
         results[statistic] = measure(x, human, interval=interval, **variant, **resampling(settings))
     main = results[settings.statistic]
     figures = {statistic: estimate.estimate for statistic, estimate in results.items()}
-    ends, method = (main.low, main.high), main.method
+    ends, method = main.ci, main.method
     if clusters is not None:
         drawn = bootstrap_correlations(
             x[None], human, settings.statistic, resamples=settings.resamples, seed=settings.seed, clusters=clusters

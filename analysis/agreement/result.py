@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from bsx.analysis.agreement.published_curve import PublishedCurve, PublishedShare
 from bsx.analysis.stats.equivalence import Verdict
+from bsx.analysis.stats.results import Comparison
 from bsx.errors import UnknownNameError
 from bsx.support.near import did_you_mean
 from bsx.support.result import Interval, Notice, Number, Result
@@ -33,55 +34,28 @@ class WithoutOne:
 
 @dataclass(frozen=True)
 class MetricAgreement:
-    """One metric's agreement with human judgments.
+    """One metric's agreement with human judgments in a group, or its mean over groups.
 
     Attributes:
         metric: its name.
-        value: the figure that is averaged over groups, tested and bracketed by the interval.
+        value: the figure that is averaged over groups, tested and bracketed by the interval; NaN if the metric has no
+            values in some group.
         ci: its interval.
         figures: everything that was measured, by name; NaN where it is not defined.
         method: figure and interval in words.
         control: whether it is no competitor, but knows nothing of how good a translation is.
         without_one: the value without one system; None if systems are not what is correlated, or under four.
+        wins: of a mean over groups: groups in which nothing significantly outperforms it; None if nothing was tested.
     """
 
     metric: str
     value: Number
     ci: Interval
     figures: dict[str, Figure]
-    method: str
+    method: str = ""
     control: bool = False
     without_one: WithoutOne | None = None
-
-
-@dataclass(frozen=True)
-class PairTest:
-    """One ordered pair of metrics.
-
-    Attributes:
-        a: the first metric.
-        b: the second.
-        difference: a's value less b's.
-        ci: its interval; NaN where the test gives none.
-        statistic: the test statistic; the difference itself for resampling tests.
-        p: one-sided, "a agrees better than b".
-        p_two_sided: of "they differ".
-        p_adjusted: the p that makes winners, corrected for the number of pairs; None without a correction, and for the
-            direction of the worse metric, which is not among the corrected tests.
-        method: the test in words.
-        p_equivalence: of "they differ by the margin or more", corrected likewise; None without a margin.
-    """
-
-    a: str
-    b: str
-    difference: Number
-    ci: Interval
-    statistic: Number
-    p: Number
-    p_two_sided: Number
-    p_adjusted: float | None
-    method: str
-    p_equivalence: float | None = None
+    wins: int | None = None
 
 
 @dataclass(frozen=True)
@@ -119,10 +93,10 @@ class GroupResult:
     n: int
     left_out: int
     metrics: tuple[MetricAgreement, ...]
-    tests: tuple[PairTest, ...]
+    tests: tuple[Comparison, ...]
     test: str
     clusters: Winners | None
-    control_tests: tuple[PairTest, ...] = ()
+    control_tests: tuple[Comparison, ...] = ()
     systems: int | None = None
 
     def find(self, metric: str) -> MetricAgreement | None:
@@ -144,54 +118,6 @@ class GroupResult:
 
 
 @dataclass(frozen=True)
-class AverageAgreement:
-    """One metric's mean over groups.
-
-    Attributes:
-        metric: its name.
-        value: mean of the figure that has intervals; NaN if the metric has no values in some group.
-        ci: the mean's interval.
-        figures: mean of each figure, by name.
-        wins: groups in which nothing significantly outperforms it; None if nothing was tested.
-        control: whether it is a control.
-    """
-
-    metric: str
-    value: Number
-    ci: Interval
-    figures: dict[str, Number]
-    wins: int | None
-    control: bool = False
-
-
-@dataclass(frozen=True)
-class AverageTest:
-    """Two metrics' mean difference over groups.
-
-    Attributes:
-        a: the first metric.
-        b: the second.
-        difference: mean of a's value less b's.
-        ci: its interval.
-        p: one-sided, "a agrees better on average".
-        p_two_sided: of "they differ on average".
-        p_adjusted: the two-sided p, corrected for the number of pairs as the settings say.
-        method: the test in words.
-        p_equivalence: of "they differ by the margin or more", corrected likewise; None without a margin.
-    """
-
-    a: str
-    b: str
-    difference: Number
-    ci: Interval
-    p: Number
-    p_two_sided: Number
-    p_adjusted: Number
-    method: str
-    p_equivalence: float | None = None
-
-
-@dataclass(frozen=True)
 class AverageResult:
     """Means over groups.
 
@@ -203,11 +129,11 @@ class AverageResult:
     """
 
     groups: int
-    metrics: tuple[AverageAgreement, ...]
-    tests: tuple[AverageTest, ...]
-    control_tests: tuple[AverageTest, ...] = ()
+    metrics: tuple[MetricAgreement, ...]
+    tests: tuple[Comparison, ...]
+    control_tests: tuple[Comparison, ...] = ()
 
-    def __getitem__(self, metric: str) -> AverageAgreement:
+    def __getitem__(self, metric: str) -> MetricAgreement:
         """Return a metric's mean.
 
         Raises:
@@ -305,36 +231,18 @@ class SystemScore:
     rank: int | None = None
 
 
-@dataclass(frozen=True)
-class SystemTest:
-    """Two systems under one metric.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SystemTest(Comparison):
+    """Two systems under one metric; the second is the baseline unless all pairs are compared.
 
     Attributes:
-        a: the first system.
-        b: the second; the baseline unless all pairs are compared.
-        difference: the first one's score less the second one's.
-        ci: its interval, which is its own: not corrected for other pairs; None where so few segments give none.
-        p: one-sided, of "a is better than b".
-        p_two_sided: of "they differ".
-        p_adjusted: the two-sided p, corrected for the number of pairs of this metric.
-        better: the better system if ``p_adjusted`` is below alpha, else None.
-        method: the test in words.
-        p_equivalence: of "they differ by the margin or more", corrected likewise; None without a margin.
+        better: the better system if the p that decides is below alpha, else None.
         verdict: what both tests say, see `bsx.analysis.stats.equivalence`; None without a margin.
         published: how often people agree with a difference that large, as was published for the metric; None where
             nothing was.
     """
 
-    a: str
-    b: str
-    difference: Number
-    ci: Interval | None
-    p: Number
-    p_two_sided: Number
-    p_adjusted: Number
     better: str | None
-    method: str
-    p_equivalence: float | None = None
     verdict: Verdict | None = None
     published: PublishedShare | None = None
 

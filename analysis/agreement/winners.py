@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 
 from bsx.analysis.agreement.measures import Agreement
-from bsx.analysis.agreement.result import AverageAgreement, AverageTest, GroupResult, MetricAgreement, PairTest, Winners
+from bsx.analysis.agreement.result import Figure, GroupResult, MetricAgreement, Winners
 from bsx.analysis.agreement.settings import MetaSettings, averaged
-from bsx.analysis.stats.clusters import Clusters, adjust, compare_all, significance_clusters
+from bsx.analysis.stats.clusters import Clusters, adjust, compare_all, corrected_tests, significance_clusters
 from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.results import Comparison
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
-
-Tested = TypeVar("Tested", PairTest, AverageTest)
 
 
 def tests_against(
@@ -26,17 +23,17 @@ def tests_against(
     metrics: Sequence[MetricAgreement],
     controls: Sequence[MetricAgreement],
     settings: MetaSettings,
-) -> tuple[PairTest, ...]:
+) -> tuple[Comparison, ...]:
     """Return the test of each metric against each control, corrected as the settings say."""
     if agreement.test == "none":
         return ()
     pairs = [(a.metric, b.metric) for a in metrics for b in controls]
-    tests = [_pair(a, b, agreement.compare(a, b), None) for a, b in pairs]
+    tests = [replace(agreement.compare(a, b), a=a, b=b) for a, b in pairs]
     tests = list(_with_margin(tests, settings))
     return _corrected(tests, settings) if settings.correction_over == "group" else tuple(tests)
 
 
-def _with_margin(tests: Sequence[Tested], settings: MetaSettings) -> tuple[Tested, ...]:
+def _with_margin(tests: Sequence[Comparison], settings: MetaSettings) -> tuple[Comparison, ...]:
     """Test equivalence too, where there is a margin: by the interval, or the error that gives a test its p."""
     if settings.margin is None or not tests:
         return tuple(tests)
@@ -51,16 +48,13 @@ def _with_margin(tests: Sequence[Tested], settings: MetaSettings) -> tuple[Teste
     return tuple(replace(test, p_equivalence=float(adjusted[frozenset((test.a, test.b))])) for test in tests)
 
 
-def _corrected(tests: Sequence[PairTest], settings: MetaSettings) -> tuple[PairTest, ...]:
-    if settings.correction == "none" or not tests:
-        return tuple(tests)
-    adjusted = adjust([_deciding(test, settings) for test in tests], settings.correction)
-    return tuple(replace(test, p_adjusted=float(p)) for test, p in zip(tests, adjusted, strict=True))
+def _corrected(tests: Sequence[Comparison], settings: MetaSettings) -> tuple[Comparison, ...]:
+    return corrected_tests(tests, settings.correction, lambda test: _deciding(test, settings))
 
 
 def tests_between(
     agreement: Agreement, names: list[str], settings: MetaSettings
-) -> tuple[tuple[PairTest, ...], Winners | None]:
+) -> tuple[tuple[Comparison, ...], Winners | None]:
     """Return all tests, corrected as the settings say, and the clusters they give."""
     if agreement.test == "none" or len(names) < 2:
         return (), None
@@ -77,9 +71,9 @@ def tests_between(
     order = every.clusters.names
     tests = []
     for (a, b), comparison in every.tests.items():
-        corrected = settings.correction != "none" and order.index(a) < order.index(b)
-        p = float(every.p[names.index(a), names.index(b)]) if corrected else None
-        tests.append(_pair(a, b, comparison, p))
+        counts = settings.correction != "none" and order.index(a) < order.index(b)
+        p = float(every.p[names.index(a), names.index(b)]) if counts else None
+        tests.append(replace(comparison, a=a, b=b, p_adjusted=p))
     return _with_margin(tests, settings), _winners(every.clusters)
 
 
@@ -97,9 +91,9 @@ def corrected_over_all(results: list[GroupResult], settings: MetaSettings) -> li
         p = np.ones((len(names), len(names)))
         tests = []
         for test in group.tests:
-            corrected = adjusted.get((k, test.a, test.b))
-            p[names.index(test.a), names.index(test.b)] = test.p if corrected is None else corrected
-            tests.append(replace(test, p_adjusted=None if corrected is None else float(corrected)))
+            decides = adjusted.get((k, test.a, test.b))
+            p[names.index(test.a), names.index(test.b)] = test.p if decides is None else decides
+            tests.append(replace(test, p_adjusted=None if decides is None else float(decides)))
         clusters = significance_clusters({name: group[name].value for name in names}, p, alpha=settings.alpha)
         outcome[group.group] = replace(group, tests=tuple(tests), clusters=_winners(clusters))
     against = iter(_corrected([test for group in results for test in group.control_tests], settings))
@@ -109,23 +103,8 @@ def corrected_over_all(results: list[GroupResult], settings: MetaSettings) -> li
     ]
 
 
-def _deciding(test: PairTest, settings: MetaSettings) -> float:
+def _deciding(test: Comparison, settings: MetaSettings) -> float:
     return test.p_two_sided if settings.alternative == "two-sided" else test.p
-
-
-def _pair(a: str, b: str, comparison: Comparison, p_adjusted: float | None) -> PairTest:
-    ends = (comparison.low, comparison.high)
-    return PairTest(
-        a,
-        b,
-        comparison.difference,
-        ends,
-        comparison.statistic,
-        comparison.p,
-        comparison.p_two_sided,
-        p_adjusted,
-        comparison.method,
-    )
 
 
 def _winners(clusters: Clusters) -> Winners:
@@ -134,15 +113,14 @@ def _winners(clusters: Clusters) -> Winners:
 
 def average_tests(
     pairs: Sequence[tuple[str, str]], groups: Sequence[GroupResult], settings: MetaSettings
-) -> tuple[AverageTest, ...]:
+) -> tuple[Comparison, ...]:
     """Test whether two metrics' mean differences over groups are 0, one test for each pair, corrected.
 
     Each group's standard error is that with which its own test gets its two-sided p. Errors of independent groups add
     up in squares; those of groups that share sources, at worst, as they are.
     """
     normal = need("scipy.stats", "the test of an average").norm
-    method = f"mean difference, normal, {settings.group_sources} groups"
-    results: list[AverageTest] = []
+    results: list[Comparison] = []
     for a, b in pairs:
         every = [test for group in groups for test in (*group.tests, *group.control_tests)]
         tests = [test for test in every if (test.a, test.b) == (a, b)]
@@ -153,14 +131,25 @@ def average_tests(
         difference, error = float(np.mean([test.difference for test in tests])), together / len(tests)
         z = difference / error if error > 0 else 0.0
         half = float(normal.ppf((1 + settings.confidence) / 2)) * error
-        p, two = float(normal.sf(z)), float(2 * normal.sf(abs(z)))
-        results.append(AverageTest(a, b, difference, (difference - half, difference + half), p, two, two, method))
-    adjusted: Iterable[float] = adjust([test.p_two_sided for test in results], settings.correction) if results else ()
-    corrected = [replace(test, p_adjusted=float(p)) for test, p in zip(results, adjusted, strict=True)]
-    return _with_margin(corrected, settings)
+        results.append(
+            Comparison(
+                a=a,
+                b=b,
+                difference=difference,
+                ci=(difference - half, difference + half),
+                p=float(normal.sf(z)),
+                p_two_sided=float(2 * normal.sf(abs(z))),
+                n=len(tests),
+                method=f"mean difference, normal, {settings.group_sources} groups",
+                unit="group",
+                statistic=z,
+                confidence=settings.confidence,
+            )
+        )
+    return _with_margin(corrected_tests(results, settings.correction), settings)
 
 
-def _standard_error(test: PairTest | AverageTest, confidence: float, normal: Untyped) -> float:
+def _standard_error(test: Comparison, confidence: float, normal: Untyped) -> float:
     """Return the standard error that gives a difference its two-sided p, or its interval its width if p is no help."""
     low, high = test.ci
     if 1e-6 < test.p_two_sided < 0.9 and test.difference:
@@ -173,7 +162,7 @@ def _standard_error(test: PairTest | AverageTest, confidence: float, normal: Unt
 
 def average_of(
     metric: str, groups: Sequence[GroupResult], settings: MetaSettings, *, competes: bool
-) -> AverageAgreement:
+) -> MetricAgreement:
     """Return the plain mean over groups; its interval combines those of the groups, as independent or as dependent.
 
     Source: Zou & Donner 2008 (MOVER) for the interval of a sum from the intervals of its parts.
@@ -185,9 +174,10 @@ def average_of(
     nothing = math.nan
     names = averaged(settings.level, settings.statistic)
     if len(present) < len(groups):
-        figures = dict.fromkeys(names, nothing)
-        return AverageAgreement(metric, nothing, (nothing, nothing), figures, wins, not competes)
-    figures = {}
+        return MetricAgreement(
+            metric, nothing, (nothing, nothing), dict.fromkeys(names, nothing), control=not competes, wins=wins
+        )
+    figures: dict[str, Figure] = {}
     for name in names:
         values = [value for item in present if isinstance(value := item.figures[name], float | int)]
         figures[name] = float(np.mean(values)) if len(values) == len(present) else nothing
@@ -196,4 +186,4 @@ def average_of(
     together = sum if settings.group_sources == "shared" else lambda parts: math.hypot(*parts)
     down = together([agreement.value - agreement.ci[0] for agreement in present]) / len(present)
     up = together([agreement.ci[1] - agreement.value for agreement in present]) / len(present)
-    return AverageAgreement(metric, value, (value - down, value + up), figures, wins, not competes)
+    return MetricAgreement(metric, value, (value - down, value + up), figures, control=not competes, wins=wins)

@@ -180,10 +180,9 @@ def compare_coefficients(
             float(values[j, 0]), float(values[j, 1]), differences, n, method, settings.confidence, errors.few()
         )
         if settings.margin is not None:
-            ends = (found.low, found.high)
-            p_same = equivalence_p(found.difference, ends, settings.margin, confidence=settings.confidence)
+            p_same = equivalence_p(found.difference, found.ci, settings.margin, confidence=settings.confidence)
             found = replace(found, p_equivalence=p_same)
-        comparisons[name] = found
+        comparisons[name] = replace(found, a=a, b=b)
     return CoefficientComparison(a, b, comparisons, settings.margin)
 
 

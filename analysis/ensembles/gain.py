@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bsx.analysis.ensembles.result import GainTest, GroupGain
+from bsx.analysis.ensembles.result import GroupGain
 from bsx.analysis.stats.folds import Rows
 from bsx.analysis.stats.resample import bootstrap_counts, bootstrap_p, few_units
+from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import pearson_rows, weighted_pearson
 from bsx.analysis.stats.significance import williams_from_correlations
 from bsx.analysis.stats.validate import several_units, vectors
@@ -86,7 +87,7 @@ def gains(
     if np.isnan(mean):
         return found, mean, (mean, mean), mean
     if len(found) == 1:
-        return found, mean, found[0].ci, found[0].p("bootstrap")
+        return found, mean, found[0].ci, found[0].tests["bootstrap"].p
     # Each group's interval holds by itself; the errors of independent groups add up in squares (Zou & Donner 2008).
     down = float(np.linalg.norm([one.gain - one.ci[0] for one in found])) / len(found)
     up = float(np.linalg.norm([one.ci[1] - one.gain for one in found])) / len(found)
@@ -133,7 +134,6 @@ def _group(
         float(r[k]), float(r[best]), float(pearson_rows(scores[k], scores[best])), len(rows), confidence=confidence
     )
     rival = measured.metrics[best] if best < k else measured.baseline_name
-    by_draws = bootstrap_p(drawn[:, k] - drawn[:, chosen[behind]], units=count)[0]
     one = GroupGain(
         group=group,
         n=len(rows),
@@ -145,19 +145,20 @@ def _group(
         gain=gain,
         ci=(low, high),
         undefined_resamples=int(np.isnan(over[behind]).sum()),
-        tests=(
-            GainTest(
-                "ensemble",
-                rival,
-                "williams",
-                test.difference,
-                test.p,
-                (test.low, test.high),
-                test.statistic if math.isfinite(test.statistic) else None,
-                test.p_two_sided,
+        tests={
+            "williams": replace(test, a="ensemble", b=rival),
+            "bootstrap": Comparison(
+                a="ensemble",
+                b=rival,
+                difference=test.difference,
+                ci=(math.nan, math.nan),
+                p=bootstrap_p(drawn[:, k] - drawn[:, chosen[behind]], units=count)[0],
+                p_two_sided=math.nan,  # it asks for the better one of several members
+                n=len(rows),
+                method="difference of pearson, paired bootstrap",
+                unit="item" if count == len(rows) else "set of rows",
             ),
-            GainTest("ensemble", rival, "bootstrap", test.difference, by_draws),
-        ),
+        },
     )
     return one, (np.stack(over, axis=1), behind)
 

@@ -2,42 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bsx.support.result import Endless, Interval, Notice, Number, Result
+from bsx.analysis.stats.results import Comparison
+from bsx.support.result import Endless, Notice, Number, Result
 
 ALPHA = 0.05
 """p below which an ensemble is said to agree better than its best member."""
 
 GainInterval = tuple[Number, Endless]
 """Ends of the interval of a gain; the upper one is endless where the best member may have no correlation at all."""
-
-
-@dataclass(frozen=True)
-class GainTest:
-    """The ensemble compared with its best member.
-
-    Attributes:
-        a: the ensemble.
-        b: the best member.
-        test: ``williams`` or ``bootstrap``.
-        difference: of their correlations.
-        p: one-sided p of "the ensemble agrees better".
-        ci: interval of the difference; None where the test gives none.
-        statistic: of the test; None where it is not finite, or the test has none.
-        p_two_sided: p of "they differ"; None where the test gives none.
-    """
-
-    a: str
-    b: str
-    test: str
-    difference: Number
-    p: Number
-    ci: Interval | None = None
-    statistic: float | None = None
-    p_two_sided: float | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +30,7 @@ class GroupGain:
         gain: ensemble / best_r - 1; NaN where best_r is not above 0.
         ci: bootstrap interval of the gain.
         undefined_resamples: those in which the best member's r is not above 0; they are left out of the interval.
-        tests: of the ensemble against the best member: Williams, then bootstrap.
+        tests: ``williams`` and ``bootstrap``: of the ensemble against the best member.
     """
 
     group: str
@@ -68,16 +43,12 @@ class GroupGain:
     gain: Number
     ci: GainInterval
     undefined_resamples: int
-    tests: tuple[GainTest, ...]
+    tests: dict[str, Comparison]
 
     @property
     def decisive(self) -> float:
         """The one-sided p to go by: of the Williams test, or of the bootstrap where rows belong together."""
-        return self.p("williams" if self.units == self.n else "bootstrap")
-
-    def p(self, test: str) -> float:
-        """Return the one-sided p of a test, ``williams`` or ``bootstrap``; NaN without it."""
-        return next((item.p for item in self.tests if item.test == test), math.nan)
+        return self.tests["williams" if self.units == self.n else "bootstrap"].p
 
 
 @dataclass(frozen=True)

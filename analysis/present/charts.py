@@ -7,6 +7,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
+from typing import Any
+
+from bsx.analysis.present.parts import Chart
 
 Number = float | None
 """A figure; None, and what is not finite, is not drawn."""
@@ -184,6 +187,12 @@ def intervals(
             0, {"data": {"values": [{"zero": zero}]}, "mark": rule, "encoding": {"x": {"field": "zero", **x}}}
         )
     return {**spec, "layer": layers}
+
+
+def forest(title: str, points: Sequence[Point], *, alt: str, axis: str, names: Sequence[str] = (), **how: Any) -> Chart:
+    """Return a chart of one forest plot, with a series for each of the names; see `intervals`."""
+    spec = intervals(points, alt=alt, axis=axis, series=max(1, len(names)), **how)
+    return Chart(title, alt, (("", spec),), tuple(names))
 
 
 def lines(

@@ -6,6 +6,7 @@ import csv
 import functools
 import importlib
 import io
+import math
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from bsx.analysis.present import families, html, latex, markdown, text
 from bsx.analysis.present.cells import number, plain_table, table
 from bsx.analysis.present.cells import text as word
-from bsx.analysis.present.parts import Answer, Chart, Part
+from bsx.analysis.present.parts import Answer, Chart, Notes, Part
 from bsx.analysis.present.pictures import Picture, picture
 from bsx.data.output import atomic_path, atomic_text, make_folder
 from bsx.data.run import check_outputs
@@ -120,13 +121,14 @@ def parts_of(result: Shown, *, page: bool = False) -> list[Part]:
         page: as reports and pages show it.
     """
     own = (_own(_PAGES, type(result)) if page else None) or _own(_PARTS, type(result))
-    return list(own(result)) if own is not None else [_plain(result)]
+    every = own(result) if own is not None else [_plain(result)]
+    return [part for part in every if not (isinstance(part, Notes) and not part.items)]
 
 
 def records_of(result: Shown) -> list[Row]:
     """Return the figures of a result with full precision, row by row."""
     own = _own(_RECORDS, type(result))
-    return list(own(result)) if own is not None else [_figures(result)]
+    return list(own(result)) if own is not None else [as_row(result)]
 
 
 def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", label: str = "", title: str = "bsx") -> str:
@@ -249,13 +251,23 @@ def _own(known: Mapping[type[Shown], Any], kind: type[Shown]) -> Any:
     return result
 
 
-def _figures(result: Shown) -> Row:
-    return {name: value for name, value in vars(result).items() if isinstance(value, str | int | float)}
+def as_row(result: object, *names: str) -> dict[str, object]:
+    """Return figures of a result as a row: those of its fields that are named, or all that are no tables themselves.
+
+    An interval is two, such as ``drop_low`` and ``drop_high`` of ``drop_ci``; what is not defined is None.
+    """
+    row: dict[str, object] = {}
+    for name, value in ((name, getattr(result, name)) for name in names or vars(result)):
+        if name == "ci" or name.endswith("_ci"):
+            row |= dict(zip((f"{name[:-2]}low", f"{name[:-2]}high"), as_json(value) or (None, None), strict=True))
+        elif names or isinstance(value, str | int | float):
+            row[name] = None if isinstance(value, float) and not math.isfinite(value) else value
+    return row
 
 
 def _plain(result: Shown) -> Part:
     """Return the figures of a result that no module of this room shows: a row each, with the names of their fields."""
-    figures = _figures(result)
+    figures = as_row(result)
     words = [str(value) for value in figures.values() if isinstance(value, str) and value]
     about = (type(result).__doc__ or "").partition("\n")[0].rstrip(".")
     rows = [[word(name), number(value)] for name, value in figures.items() if not isinstance(value, str)]

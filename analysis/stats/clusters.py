@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,7 @@ from bsx.support.result import Shown
 
 Correction = Literal["none", "holm", "bh"]
 Alternative = Literal["two-sided", "greater"]
+Tested = TypeVar("Tested", bound=Comparison)
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,6 +91,18 @@ def adjust(p: ArrayLike, method: Correction = "holm") -> Array:
     return values
 
 
+def corrected_tests(
+    tests: Sequence[Tested],
+    correction: Correction,
+    p: Callable[[Comparison], float] = attrgetter("p_two_sided"),
+) -> tuple[Tested, ...]:
+    """Return tests with their p (two-sided unless another is asked for) corrected for their number, if one is named."""
+    if correction == "none" or not tests:
+        return tuple(tests)
+    adjusted = adjust([p(test) for test in tests], correction)
+    return tuple(replace(test, p_adjusted=float(one)) for test, one in zip(tests, adjusted, strict=True))
+
+
 def compare_all(
     metrics: Mapping[str, ArrayLike],
     human: ArrayLike,
@@ -123,7 +137,7 @@ def compare_all(
         p[names.index(a), names.index(b)] = result.p
     if len(names) == 1:
         raise InputError(f"only the metric {names[0]} is given: there is nothing to compare it with")
-    values = {a: next(result.a for (first, _), result in tests.items() if first == a) for a in names}
+    values = {a: next(result.value_a for (first, _), result in tests.items() if first == a) for a in names}
     order = [names.index(name) for name in sorted(names, key=lambda name: -values[name])]
     # One test for each pair, better metric first; the other direction cannot be significant.
     upper = tuple(

@@ -206,7 +206,7 @@ def pairwise_accuracy(
         low, high = percentile_interval(np.concatenate(draws), confidence)
     if not low < high:  # few systems, or all pairs alike
         (low, high), method = share_of_pairs(alike.astype(np.float64), confidence), PAIRS_METHOD
-    return Estimate(accuracy, low, high, float("nan"), len(x), method, confidence)
+    return Estimate(estimate=accuracy, ci=(low, high), n=len(x), method=method, confidence=confidence)
 
 
 def bootstrap_correlations(
@@ -375,4 +375,6 @@ def _estimate(
         "none": "",
     }
     method = name + words[interval]
-    return Estimate(value, low, high, float(test.pvalue), len(x), method, confidence)
+    return Estimate(
+        estimate=value, ci=(low, high), p=float(test.pvalue), n=len(x), method=method, confidence=confidence
+    )

@@ -19,7 +19,7 @@ from bsx.analysis.stats.validate import settings, several_units, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.optional import need
-from bsx.support.result import Shown
+from bsx.support.result import Endless, Interval, Number, Shown
 
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
@@ -173,7 +173,14 @@ def roc_auc(
             low, high = map(float, need("scipy.special", "DeLong's interval").expit([centre - half, centre + half]))
         p = float(2 * t.sf(abs(_ratio(auc - 0.5, error)), math.inf if of is None else degrees))
     grouped = "" if of is None else f", {of.max() + 1} clusters"
-    return Estimate(auc, low, high, p, len(positive), f"ROC AUC, {interval} interval{grouped}", confidence)
+    return Estimate(
+        estimate=auc,
+        ci=(low, high),
+        p=p,
+        n=len(positive),
+        method=f"ROC AUC, {interval} interval{grouped}",
+        confidence=confidence,
+    )
 
 
 def area_interval(labels: ArrayLike, interval: AreaInterval = "auto", cluster: ArrayLike | None = None) -> AreaInterval:
@@ -384,12 +391,10 @@ def _compared(
     half = float(t.ppf((1 + confidence) / 2, degrees)) * error
     if degrees < math.inf:
         method += f", t with {degrees:.1f} degrees of freedom"
-    return Comparison(
-        a=a,
-        b=b,
-        difference=difference,
-        low=max(-1.0, difference - half),  # two areas cannot lie further apart
-        high=min(1.0, difference + half),
+    return Comparison.of(
+        a,
+        b,
+        ci=(max(-1.0, difference - half), min(1.0, difference + half)),  # two areas cannot lie further apart
         statistic=z,
         p=float(t.sf(z, degrees)),
         p_two_sided=float(2 * t.sf(abs(z), degrees)),
@@ -463,7 +468,7 @@ def precision_recall(
     if columns[0][positive].min() > columns[0][~positive].max():
         low, high, _ = separated(positive, of, 1.0, confidence)
     method = f"average precision, bootstrap interval, {'stratified' if of is None else f'{of.max() + 1} clusters'}"
-    average = Estimate(area, low, high, float("nan"), len(positive), method, confidence)
+    average = Estimate(estimate=area, ci=(low, high), n=len(positive), method=method, confidence=confidence)
     precision, recall = (true / (true + false))[0], (true / true[:, -1:])[0]
     return PrecisionRecall(columns[0][order][ends], precision, recall, average, float(positive.mean()))
 
@@ -482,22 +487,20 @@ class ThresholdAccuracy(Shown):
 
     Attributes:
         threshold: the best one on all items; infinite if calling all items the same is best.
-        accuracy: with that threshold on the items it was chosen on: too high for new items.
+        in_sample: accuracy with it on the items it was chosen on: too high for new items.
         cross_validated: each item labelled with the best threshold of the other folds.
-        low: lower end of the Wilson interval of ``cross_validated``, for clusters if there are any.
-        high: its upper end.
+        ci: Wilson interval of ``cross_validated``, for clusters if there are any.
         majority: accuracy of always giving the more frequent label.
         folds: of the cross-validation.
         n: items.
         confidence: level of the interval.
     """
 
-    threshold: float
-    accuracy: float
-    cross_validated: float
-    low: float
-    high: float
-    majority: float
+    threshold: Endless
+    in_sample: Number
+    cross_validated: Number
+    ci: Interval
+    majority: Number
     folds: int
     n: int
     confidence: float
@@ -556,9 +559,9 @@ def best_threshold(
         chosen, _ = _best(positive[fold != k], values[fold != k])
         labelled[fold == k] = (values[fold == k] >= chosen) == positive[fold == k]
     n, correct = len(positive), int(labelled.sum())
-    low, high = wilson_interval(correct, n, confidence) if of is None else clustered_share(labelled, of, confidence)
+    ends = wilson_interval(correct, n, confidence) if of is None else clustered_share(labelled, of, confidence)
     majority = max(float(positive.mean()), 1 - float(positive.mean()))
-    return ThresholdAccuracy(threshold, right / n, correct / n, low, high, majority, folds, n, confidence)
+    return ThresholdAccuracy(threshold, right / n, correct / n, ends, majority, folds, n, confidence)
 
 
 def _best(positive: Mask, scores: Array) -> tuple[float, int]:

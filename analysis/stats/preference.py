@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.stats.resample import FEW_UNITS, Seed, bootstrap_counts, percentile_interval
+from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import clip_variance
 from bsx.analysis.stats.validate import settings, several_units, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 from bsx.support.optional import need
-from bsx.support.result import Shown
+from bsx.support.result import Interval, Shown
 from bsx.support.untyped import Untyped
 
 
@@ -26,11 +28,9 @@ class Preference(Shown):
         first: items where the first score is strictly higher.
         ties: items where both are equal.
         rate: first / n; a tie is no preference for the first.
-        low: lower end of the Wilson interval of ``rate``.
-        high: its upper end.
+        ci: Wilson interval of ``rate``.
         margin: mean of first minus second.
-        margin_low: lower end of its bootstrap interval.
-        margin_high: its upper end.
+        margin_ci: its bootstrap interval.
         p: one-sided, "the first is preferred": exact sign test without the ties.
         p_two_sided: exact sign test of indifference.
         confidence: level of both intervals.
@@ -40,35 +40,27 @@ class Preference(Shown):
     first: int
     ties: int
     rate: float
-    low: float
-    high: float
+    ci: Interval
     margin: float
-    margin_low: float
-    margin_high: float
+    margin_ci: Interval
     p: float
     p_two_sided: float
     confidence: float
 
 
-@dataclass(frozen=True, repr=False)
-class McNemar(Shown):
-    """Two metrics that are right or wrong on the same items.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class McNemar(Comparison):
+    """Two metrics that are right or wrong on the same items; their values are the shares of items they get right.
 
     Attributes:
-        n: items.
         only_a: items that only the first gets right.
         only_b: items that only the second gets right.
         both: items that both get right.
-        p: two-sided exact p of "they are right equally often".
-        p_better: one-sided exact p of "the first is right more often".
     """
 
-    n: int
     only_a: int
     only_b: int
     both: int
-    p: float
-    p_better: float
 
 
 def wilson_interval(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -122,23 +114,20 @@ def preference(
     a, b, of = _with_clusters({"first": first, "second": second}, cluster, nan)
     margin = a - b
     n, wins, losses = len(margin), int((margin > 0).sum()), int((margin < 0).sum())
-    low, high = wilson_interval(wins, n, confidence)
+    ends = wilson_interval(wins, n, confidence)
     sums, sizes = (np.bincount(of, weights=column) for column in (margin, np.ones(n)))
     draws = np.concatenate([(c @ sums) / (c @ sizes) for c in bootstrap_counts(resamples, len(sums), seed)])
-    margin_low, margin_high = percentile_interval(draws, confidence, units=len(sums))
     if len(sums) < n:
-        low, high = clustered_share(margin > 0, of, confidence)
+        ends = clustered_share(margin > 0, of, confidence)
     one_sided, two_sided = _signs_p(np.sign(margin), of)
     return Preference(
         n=n,
         first=wins,
         ties=n - wins - losses,
         rate=wins / n,
-        low=low,
-        high=high,
+        ci=ends,
         margin=float(margin.mean()),
-        margin_low=margin_low,
-        margin_high=margin_high,
+        margin_ci=percentile_interval(draws, confidence, units=len(sums)),
         p=one_sided,
         p_two_sided=two_sided,
         confidence=confidence,
@@ -160,9 +149,19 @@ def mcnemar(a: ArrayLike, b: ArrayLike, *, cluster: ArrayLike | None = None) -> 
     """
     first, second, of = _with_clusters({"a": a, "b": b}, cluster, "error")
     x, y = first.astype(bool), second.astype(bool)
-    only_a, only_b = int((x & ~y).sum()), int((y & ~x).sum())
     one_sided, two_sided = _signs_p(x.astype(np.float64) - y, of)
-    return McNemar(len(x), only_a, only_b, int((x & y).sum()), two_sided, one_sided)
+    return McNemar.of(
+        float(x.mean()),
+        float(y.mean()),
+        ci=(math.nan, math.nan),
+        p=one_sided,
+        p_two_sided=two_sided,
+        n=len(x),
+        method="McNemar test",
+        only_a=int((x & ~y).sum()),
+        only_b=int((y & ~x).sum()),
+        both=int((x & y).sum()),
+    )
 
 
 def _with_clusters(

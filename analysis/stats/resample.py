@@ -193,7 +193,7 @@ def compared(
     ``units`` is how many things were drawn, where they may be few; see `percentile_interval`.
     """
     ends, p = percentile_interval(draws, confidence, units), bootstrap_p(draws, units=units)
-    return Comparison(a, b, a - b, *ends, a - b, *p, n, method, confidence)
+    return Comparison.of(a, b, ci=ends, p=p[0], p_two_sided=p[1], n=n, method=method, confidence=confidence)
 
 
 def permuted(
@@ -214,7 +214,7 @@ def permuted(
     """
     p = permutation_p(sign * draws, sign * (a - b), plus_one=plus_one)
     two_sided = permutation_p(np.abs(draws), abs(a - b), plus_one=plus_one)
-    return Comparison(a, b, a - b, *ends, a - b, p, two_sided, n, method, confidence)
+    return Comparison.of(a, b, ci=ends, p=p, p_two_sided=two_sided, n=n, method=method, confidence=confidence)
 
 
 def permutation_p(draws: Array, observed: float, *, plus_one: bool = True) -> float:

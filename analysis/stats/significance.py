@@ -95,13 +95,10 @@ def williams_from_correlations(
     else:
         t = difference * math.sqrt((n - 1) * (1 + r_ab) / spread)
     distribution = need("scipy.stats", "the Williams test").t
-    low, high = _zou_interval(r_ah, r_bh, r_ab, n, confidence)
-    return Comparison(
-        a=r_ah,
-        b=r_bh,
-        difference=difference,
-        low=low,
-        high=high,
+    return Comparison.of(
+        r_ah,
+        r_bh,
+        ci=_zou_interval(r_ah, r_bh, r_ab, n, confidence),
         statistic=t,
         p=float(distribution.sf(t, n - 3)),
         p_two_sided=float(2 * distribution.sf(abs(t), n - 3)),

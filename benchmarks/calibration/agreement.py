@@ -156,16 +156,12 @@ def sizes(
 def intervals(pair: Pair) -> dict[str, bool]:
     """Tell which intervals of a correlation hold the truth."""
     if pair.a.ndim == 2:
-        return {"bootstrap over segments": covers(_ends(grouped(pair.a, pair.human, resamples=DRAWS)), pair.truth)}
+        return {"bootstrap over segments": covers(grouped(pair.a, pair.human, resamples=DRAWS).ci, pair.truth)}
     found = {
         "Fisher": pearson(pair.a, pair.human),
         "bootstrap": pearson(pair.a, pair.human, interval="bootstrap", resamples=DRAWS),
     }
-    return {name: covers((one.low, one.high), pair.truth) for name, one in found.items()}
-
-
-def _ends(found: object) -> tuple[float, float]:
-    return found.low, found.high  # type: ignore[attr-defined]
+    return {name: covers(one.ci, pair.truth) for name, one in found.items()}
 
 
 def clustered(rng: np.random.Generator) -> tuple[Array, Array, NDArray[np.int64], float]:
@@ -182,8 +178,8 @@ def areas(drawn: tuple[Array, Array, NDArray[np.int64], float]) -> dict[str, boo
     rng = np.random.default_rng(int(1e6 * abs(scores[0])))
     other = labels + rng.normal(size=80)[of] * 0.9 + rng.normal(size=320) * 0.4359
     return {
-        "clusters: coverage": covers(_ends(roc_auc(labels, scores, cluster=of)), truth),
-        "rows: coverage": covers(_ends(roc_auc(labels, scores)), truth),
+        "clusters: coverage": covers(roc_auc(labels, scores, cluster=of).ci, truth),
+        "rows: coverage": covers(roc_auc(labels, scores).ci, truth),
         "clusters: size": compare_auc(scores, other, labels, cluster=of).p_two_sided < 0.05,
         "rows: size": compare_auc(scores, other, labels).p_two_sided < 0.05,
     }

@@ -67,8 +67,8 @@ def intervals(drawn: Scored) -> dict[str, bool]:
     plain = pearson(drawn.a, drawn.human)
     again = pearson(drawn.a, drawn.human, interval="bootstrap", resamples=DRAWS)
     return {
-        "Fisher": covers((plain.low, plain.high), drawn.truth),
-        "percentiles": covers((again.low, again.high), drawn.truth),
+        "Fisher": covers(plain.ci, drawn.truth),
+        "percentiles": covers(again.ci, drawn.truth),
         "default": covers(default.groups[0]["a"].ci, drawn.truth),
     }
 
@@ -80,7 +80,7 @@ def ranks(drawn: Scored) -> dict[str, bool]:
     for name, measure in (("rho", spearman), ("tau", kendall)):
         for interval in ("analytic", "leave-one-out"):
             one = measure(drawn.a, drawn.human, interval=interval)
-            found[f"{name}, {interval.replace('leave-one-out', 'default')}"] = covers((one.low, one.high), truths[name])
+            found[f"{name}, {interval.replace('leave-one-out', 'default')}"] = covers(one.ci, truths[name])
     return found
 
 
@@ -131,8 +131,8 @@ def accuracies(drawn: Pairs) -> dict[str, bool]:
     return {
         "percentiles": covers(tuple(old), drawn.truth),
         "percentiles: no width": bool(old[0] == old[1]),
-        "default": covers((found.low, found.high), drawn.truth),
-        "default: no width": found.low == found.high,
+        "default": covers(found.ci, drawn.truth),
+        "default: no width": found.ci[0] == found.ci[1],
     }
 
 
@@ -152,7 +152,7 @@ def softly(drawn: Pairs) -> dict[str, bool]:
     found = soft_pairwise_accuracy(drawn.metric, drawn.human, method="normal", resample="systems", resamples=10)
     counts = np.random.default_rng(1).multinomial(len(drawn.human), [1 / len(drawn.human)] * len(drawn.human), DRAWS)
     old = np.nanpercentile(mean_of_drawn_pairs(alike(drawn.metric, drawn.human), counts.astype(float)), [2.5, 97.5])
-    return {"percentiles": covers(tuple(old), drawn.truth), "default": covers((found.low, found.high), drawn.truth)}
+    return {"percentiles": covers(tuple(old), drawn.truth), "default": covers(found.ci, drawn.truth)}
 
 
 def alike(metric: Array, human: Array) -> Array:
@@ -207,8 +207,8 @@ def areas(drawn: Labelled) -> dict[str, bool]:
     test = compare_auc(drawn.a, drawn.b, drawn.labels, cluster=of)
     normal = 2 * NormalDist().cdf(-abs(test.statistic))
     return {
-        "logit": covers((logit.low, logit.high), drawn.truth),
-        "default": covers((default.low, default.high), drawn.truth),
+        "logit": covers(logit.ci, drawn.truth),
+        "default": covers(default.ci, drawn.truth),
         "size, normal": normal <= 0.05,
         "size, default": test.p_two_sided <= 0.05,
     }
@@ -235,8 +235,8 @@ def preferred(drawn: Labelled) -> dict[str, bool]:
     return {
         "rows": covers(rows_, drawn.truth),
         "clusters, normal": covers(normal, drawn.truth),
-        "clusters (default)": covers((found.low, found.high), drawn.truth),
-        "mean margin (default)": covers((found.margin_low, found.margin_high), NormalDist().inv_cdf(drawn.truth)),
+        "clusters (default)": covers(found.ci, drawn.truth),
+        "mean margin (default)": covers(found.margin_ci, NormalDist().inv_cdf(drawn.truth)),
     }
 
 

@@ -12,7 +12,6 @@ from pydantic import Field
 
 from bsx.analysis.adversarial.challenge import ChallengeExample, ChallengeResult, challenge
 from bsx.analysis.adversarial.pairs import (
-    HarderDrop,
     HarderSet,
     PairsResult,
     detect_pairs,
@@ -118,7 +117,7 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
     if settings.against is not None:
         of = (clusters[0], clusters[1])
         drops = easy_to_hard(read[0], read[1], clusters=of, confidence=settings.confidence, nan=asked["nan"])
-        lost = tuple(HarderDrop(name, d.a, d.b, d.difference, (d.low, d.high), d.p) for name, d in drops.items())
+        lost = {metric: replace(drop, a=files[0].name, b=files[1].name) for metric, drop in drops.items()}
         answer = replace(answer, against=HarderSet(files[1].name, results[1].results, results[1].tests), drops=lost)
     asked |= {name: getattr(settings, name) for name in ("document", "label", "reference", "candidate")}
     return replace(answer, settings=asked | _ran(settings), signatures=signatures, notes=tuple(notes))

@@ -46,12 +46,12 @@ def test_triples_from_columns(cli: Run, long_triples: Path) -> None:
     content = json.loads(done.out)
     assert set(content) == {"results", "tests", "splits", "worst", "settings", "provenance"}
     first, second = content["results"]
-    assert {"metric", "n", "prefers_paraphrase", "ties", "rate", "ci", "mean_margin"} <= set(first)
-    assert (first["metric"], first["n"], first["prefers_paraphrase"], first["ties"]) == ("a", 12, 8, 0)
-    assert (second["prefers_paraphrase"], second["mean_margin"]) == (6, 0)
+    assert {"metric", "n", "first", "ties", "rate", "ci", "margin"} <= set(first)
+    assert (first["metric"], first["n"], first["first"], first["ties"]) == ("a", 12, 8, 0)
+    assert (second["first"], second["margin"]) == (6, 0)
     test = content["tests"][0]
     assert (test["a"], test["b"], test["only_a"], test["only_b"]) == ("a", "b", 4, 2)
-    assert test["p"] == pytest.approx(2 * (15 + 6 + 1) / 64)
+    assert test["p_two_sided"] == pytest.approx(2 * (15 + 6 + 1) / 64)
     assert {"metric", "low", "high", "n", "rate", "ci"} == set(content["splits"][0])
     worst = content["worst"][0]
     assert (worst["metric"], worst["row"], worst["anchor"], worst["margin"]) == ("a", 1, "anchor 0", -0.5)
@@ -62,10 +62,10 @@ def test_triples_from_columns(cli: Run, long_triples: Path) -> None:
     turned = json.loads(
         cli("adversarial", "triples", long_triples, "--columns", "b", "--lower", "b", "--format", "json").out
     )
-    assert turned["results"][0]["prefers_paraphrase"] == 6
+    assert turned["results"][0]["first"] == 6
     text = cli("adversarial", "triples", long_triples, "--correction", "holm", "--full").out
     assert "sign test, two-sided" in text
-    assert "McNemar tests, two-sided, p corrected for their number" in text
+    assert "McNemar tests, two-sided p < 0.05, p corrected for their number" in text
     assert "Row 1: a prefers the non-paraphrase" in text
 
 
@@ -83,7 +83,7 @@ def test_triples_scored_here(cli: Run, examples: Path) -> None:
     margin = np.subtract(
         *(np.asarray(chrf.score([t[k] for t in triples], [t.anchor for t in triples])) for k in (1, 2))
     )
-    assert content["results"][0]["mean_margin"] == pytest.approx(margin.mean())
+    assert content["results"][0]["margin"] == pytest.approx(margin.mean())
     assert content["worst"][0]["margin"] == pytest.approx(margin.min())
 
 
@@ -116,9 +116,9 @@ def test_pairs(cli: Run, two_sets: tuple[Path, Path], tmp_path: Path) -> None:
         assert first["ci"][0] <= first["auc"] <= first["ci"][1]
         assert first["accuracy"]["majority"] == 0.5
     assert content["results"][1]["auc"] == 1
-    drop = content["drops"][1]
-    assert drop["metric"] == "chrf"
-    assert drop["drop"] == pytest.approx(1 - content["against"]["results"][1]["auc"])
+    drop = content["drops"]["chrf"]
+    assert (drop["a"], drop["b"]) == ("easy.tsv", "hard.tsv")
+    assert drop["difference"] == pytest.approx(1 - content["against"]["results"][1]["auc"])
     assert content["provenance"]["kind"] == "adversarial-pairs"
     assert [file["name"] for file in content["provenance"]["files"]] == ["easy.tsv", "hard.tsv"]
     text = cli(*command, "--resamples", "50").out

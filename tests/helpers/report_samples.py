@@ -76,6 +76,7 @@ def compare() -> dict[str, Any]:
             "p_two_sided": 0.004,
             "p_adjusted": 0.004,
             "better": "brook",
+            "n": 200,
             "method": "paired bootstrap",
         }
     ]

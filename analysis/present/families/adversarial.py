@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from operator import attrgetter
 
 from bsx.analysis.adversarial.challenge import BASE, Accuracy, Challenged, ChallengeResult
-from bsx.analysis.adversarial.pairs import DetectionTest, HarderSet, PairDetection, PairsResult
+from bsx.analysis.adversarial.pairs import HarderSet, PairDetection, PairsResult
 from bsx.analysis.adversarial.result import CaseResult, DropExample, Robustness
-from bsx.analysis.adversarial.triples import PairedTest, TripleExample, TriplePreference, TriplesResult
+from bsx.analysis.adversarial.triples import TripleExample, TriplesResult
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import (
     FEWEST,
@@ -28,19 +29,28 @@ from bsx.analysis.present.cells import (
     table,
     text,
 )
-from bsx.analysis.present.forms import lists, presents, summarises
-from bsx.analysis.present.numbers import p_range
+from bsx.analysis.present.forms import as_row, lists, presents, summarises
 from bsx.analysis.present.parts import Answer, Cell, Chart, Example, Heading, Notes, Part, Prose, Surprise, TablePart
+from bsx.analysis.present.significance import (
+    ALPHA,
+    CORRECTED,
+    NAMED,
+    against,
+    confidence,
+    dagger,
+    some,
+    standing,
+    table_of_tests,
+)
 from bsx.analysis.present.words import differing, plain
+from bsx.analysis.stats.preference import McNemar
+from bsx.analysis.stats.results import Comparison
 from bsx.support.result import Result
 
-ALPHA = 0.05
 _SECTION = ("robustness", "Robustness")
-_NAMED = 4  # metrics or changes that a sentence has room for
 _EXAMPLES = 30  # of perturbed texts: more than anybody reads
 _BOLD = "Bold: no metric with a higher value is significantly better"
 _SAMPLED = "Intervals and tests speak about other {} like these."
-_CORRECTED = {"none": "uncorrected", "holm": "corrected after Holm", "bh": "corrected after Benjamini-Hochberg"}
 _INTERVALS = {"logit": "logit", "wilson": "Wilson"}
 _PHRASES = {
     "no-punctuation": "missing punctuation",
@@ -90,10 +100,10 @@ def triples(result: TriplesResult) -> Iterator[Part]:
     best = _unbeaten({one.metric: one.rate for one in results}, result.tests)
     rows = []
     for one in results:
-        p = p_value(one.p_two_sided, mark=_dagger(one.p_two_sided))
+        p = p_value(one.p_two_sided, mark=dagger(one.p_two_sided))
         rate = percent(one.rate, strong=one.metric in best)
-        counts = [number(one.prefers_paraphrase), number(one.ties)]
-        rows.append([text(one.metric), *counts, rate, _percents(one.ci), number(one.mean_margin), p])
+        counts = [number(one.first), number(one.ties)]
+        rows.append([text(one.metric), *counts, rate, _percents(one.ci), number(one.margin), p])
     note = (
         "A triple is an anchor, a paraphrase with few of its words and a non-paraphrase with many; a tie counts "
         f"against the metric.\np: sign test, two-sided, uncorrected; † p < {ALPHA}. {_SAMPLED.format('triples')}"
@@ -101,15 +111,15 @@ def triples(result: TriplesResult) -> Iterator[Part]:
     note += f"\n{_BOLD}, p < {ALPHA}, McNemar tests{_corrected(result.tests)}." if result.tests else ""
     heads = ["metric", "prefers paraphrase", "ties", "rate", "interval (%)", "mean margin", "p"]
     caption = (
-        f"Share of triples in which the paraphrase scores higher, n = {results[0].n:,}; {_level(result)} intervals"
+        f"Share of triples in which the paraphrase scores higher, n = {results[0].n:,}; {confidence(result)} intervals"
     )
     yield table(caption, heads, rows, note=note)
-    yield from _noted(result.notes)
+    yield Notes(result.notes)
     points = [charts.Point(one.metric, 0, one.rate, *one.ci) for one in sorted(results, key=lambda one: -one.rate)]
     alt = f"{answer} Half of the triples would be chance."
     axis = "share of triples in which the paraphrase scores higher"
-    spec = charts.intervals(points, alt=alt, axis=axis, series=1, zero=0.5, span=(0, 1))
-    yield Chart("Does the metric prefer the paraphrase?", alt, (("", spec),))
+    title = "Does the metric prefer the paraphrase?"
+    yield charts.forest(title, points, alt=alt, axis=axis, zero=0.5, span=(0, 1))
     yield from _paired(result.tests)
     if result.splits:
         rows = [
@@ -130,15 +140,8 @@ def triples(result: TriplesResult) -> Iterator[Part]:
 @lists(TriplesResult)
 def triple_rows(result: TriplesResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a metric."""
-    for item in result.results:
-        row = {"metric": item.metric, "n": item.n, "prefers_paraphrase": item.prefers_paraphrase, "ties": item.ties}
-        row |= {
-            "rate": item.rate,
-            **_ends(item.ci),
-            "mean_margin": item.mean_margin,
-            **_ends(item.margin_ci, "margin_"),
-        }
-        yield row | {"p_two_sided": _given(item.p_two_sided)}
+    names = ("metric", "n", "first", "ties", "rate", "ci", "margin", "margin_ci", "p_two_sided")
+    yield from (as_row(item, *names) for item in result.results)
 
 
 def _triples_answer(result: TriplesResult) -> str:
@@ -146,26 +149,13 @@ def _triples_answer(result: TriplesResult) -> str:
     n = rated[0].n
     if n < FEWEST:
         return f"{n} triples are too few to say how often a metric prefers the paraphrase."
-    said = f"{_than_chance(rated)}: it scores the paraphrase higher in {percent(rated[0].rate).text} of {n:,} triples."
-    if len(rated) > 1:
-        shares = _shares([(rate.metric, rate.rate) for rate in rated])
-        said = f"{_than_chance(rated)}. The paraphrase scores higher in {shares} of {n:,} triples."
-    return " ".join([said, *_apart({rate.metric: rate.rate for rate in rated}, result.tests, "McNemar")])
-
-
-def _than_chance(rated: Sequence[TriplePreference]) -> str:
-    """Return which metrics prefer either text of a triple significantly."""
-    ways: dict[str, list[str]] = {}
-    for item in rated:
-        way = "the paraphrase" if 2 * item.prefers_paraphrase > item.n - item.ties else "the non-paraphrase"
-        ways.setdefault(f"{way} significantly" if item.p_two_sided < ALPHA else "neither significantly", []).append(
-            item.metric
-        )
-    if len(ways) == 1 and len(rated) > 2:
-        way = next(iter(ways))
-        none = way.startswith("neither")
-        return "No metric prefers either text significantly" if none else f"All {len(rated)} metrics prefer {way}"
-    return "; ".join(f"{_some(names)} prefer{'s' if len(names) == 1 else ''} {way}" for way, names in ways.items())
+    ways = {}
+    for one in rated:
+        way = 1 if 2 * one.first > one.n - one.ties else -1
+        ways[one.metric] = way if one.p_two_sided < ALPHA else 0
+    values = {one.metric: one.rate for one in rated}
+    said = f"At preferring the paraphrase, {against(ways, 'chance')}. Rates: {_shares(values, percent)}"
+    return f"{said} of {n:,} triples.{_stands(values, result.tests, 'McNemar')}"
 
 
 def _triple_examples(worst: Sequence[TripleExample]) -> Iterator[Part]:
@@ -213,14 +203,11 @@ def pairs(result: PairsResult) -> Iterator[Part]:
     yield Answer(answer)
     yield _detection(result, result.results, result.tests)
     if result.drops:
-        rows = []
-        for drop in result.drops:
-            p = p_value(drop.p, mark=_dagger(drop.p))
-            rows.append([text(drop.metric), number(drop.easy), number(drop.hard), estimate(drop.drop, drop.ci), p])
-        note = f"p: no drop, one-sided, uncorrected. † p < {ALPHA}."
         caption = "ROC AUC lost on the harder pairs, tests between independent sets"
-        yield table(caption, ["metric", "easy", "hard", "drop", "p"], rows, note=note)
-    yield from _noted(result.notes)
+        drops = [((metric,), drop) for metric, drop in result.drops.items()]
+        p, note = attrgetter("p"), f"one-sided p < {ALPHA}, uncorrected"
+        yield table_of_tests(caption, drops, ["metric", "easy", "hard"], alpha=ALPHA, p=p, values=True, level=note)
+    yield Notes(result.notes)
     sets = [("first set" if result.against is not None else "", result.results)]
     sets += [(result.against.name, result.against.results)] if result.against is not None else []
     points = [
@@ -229,9 +216,8 @@ def pairs(result: PairsResult) -> Iterator[Part]:
         for item in detections
     ]
     alt = f"{answer} An AUC of one half is chance."
-    spec = charts.intervals(points, alt=alt, axis="area under the ROC curve", series=len(sets), zero=0.5)
-    names = tuple(name for name, _ in sets) if len(sets) > 1 else ()
-    yield Chart("Does the metric detect paraphrases?", alt, (("", spec),), names)
+    names, title = [name for name, _ in sets] if len(sets) > 1 else [], "Does the metric detect paraphrases?"
+    yield charts.forest(title, points, alt=alt, axis="area under the ROC curve", names=names, zero=0.5)
     yield from _accuracies(result.results, result.tests)
     if result.against is not None:
         yield Heading(f"The harder set: {result.against.name}", full=True)
@@ -244,22 +230,19 @@ def pair_rows(result: PairsResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a set and metric, and what the metric loses on the second set in that set's row."""
     sets = [("", result.results)]
     sets += [(result.against.name, result.against.results)] if result.against is not None else []
-    drops = {drop.metric: drop for drop in result.drops}
     for name, detections in sets:
         for item in detections:
             row: dict[str, object] = {"set": name} if len(sets) > 1 else {}
-            row |= {"metric": item.metric, "n": item.n, "positives": item.positives, "auc": item.auc, **_ends(item.ci)}
-            row |= {"p": _given(item.p), "average_precision": item.average_precision.estimate}
-            accuracy = item.accuracy
-            row |= {"threshold": _given(accuracy.threshold), "in_sample": accuracy.in_sample}
-            row |= {"cross_validated": accuracy.cross_validated, "majority": accuracy.majority}
-            if name and item.metric in drops:
-                drop = drops[item.metric]
-                row |= {"drop": drop.drop, **_ends(drop.ci, "drop_"), "drop_p": _given(drop.p)}
+            row |= as_row(item, "metric", "n", "positives", "auc", "ci", "p")
+            row |= {"average_precision": item.average_precision.estimate}
+            row |= as_row(item.accuracy, "threshold", "in_sample", "cross_validated", "majority")
+            if name and item.metric in result.drops:
+                lost = as_row(result.drops[item.metric], "difference", "ci", "p")
+                row |= dict(zip(("drop", "drop_low", "drop_high", "drop_p"), lost.values(), strict=True))
             yield row
 
 
-def _pairs_answer(detections: Sequence[PairDetection], tests: Sequence[DetectionTest]) -> str:
+def _pairs_answer(detections: Sequence[PairDetection], tests: Sequence[Comparison]) -> str:
     ranked = sorted(
         (detection for detection in detections if not math.isnan(detection.auc)), key=lambda detection: -detection.auc
     )
@@ -268,40 +251,32 @@ def _pairs_answer(detections: Sequence[PairDetection], tests: Sequence[Detection
     n = ranked[0].n
     if n < FEWEST:
         return f"{n} pairs are too few to say which metric tells paraphrases from other pairs best."
-    above = [detection.metric for detection in ranked if detection.auc > 0.5 and detection.p < ALPHA]
-    below = [detection.metric for detection in ranked if detection.auc < 0.5 and detection.p < ALPHA]
-    rest = [detection.metric for detection in ranked if detection.metric not in (*above, *below)]
-    ways = (
-        (above, "significantly better than chance"),
-        (rest, "not told apart from chance"),
-        (below, "significantly worse: other pairs score higher"),
-    )
-    said = [f"{_named(names, len(ranked))} {'is' if len(names) == 1 else 'are'} {way}" for names, way in ways if names]
-    areas = _shares([(detection.metric, detection.auc) for detection in ranked], lambda value: number(value).text)
-    found = f"At detecting paraphrases, {'; '.join(said)}. AUC on {n:,} pairs: {areas}; chance is 0.5."
-    return " ".join([found, *_apart({detection.metric: detection.auc for detection in ranked}, tests, "DeLong")])
+    ways = {one.metric: (1 if one.auc > 0.5 else -1) if one.p < ALPHA else 0 for one in ranked}
+    values = {one.metric: one.auc for one in ranked}
+    said = f"At detecting paraphrases, {against(ways, 'chance')}. AUC on {n:,} pairs: {_shares(values, number)}"
+    return f"{said}; chance is 0.5.{_stands(values, tests, 'DeLong')}"
 
 
 def _harder_answer(result: PairsResult) -> list[str]:
     """Return which metrics lose significantly on the harder set."""
     if result.against is None:
         return []
-    lost = [f"{drop.metric} ({number(drop.drop).text})" for drop in result.drops if drop.p < ALPHA]
+    lost = [f"{metric} ({number(drop.difference).text})" for metric, drop in result.drops.items() if drop.p < ALPHA]
     if not lost:
         return [f"On {result.against.name}, no metric's AUC is significantly lower."]
-    return [f"On {result.against.name}, AUC is significantly lower for {_some(lost)}."]
+    return [f"On {result.against.name}, AUC is significantly lower for {some(lost)}."]
 
 
 def _detection(
     result: PairsResult,
     detections: Sequence[PairDetection],
-    tests: Sequence[DetectionTest],
+    tests: Sequence[Comparison],
     harder: HarderSet | None = None,
 ) -> TablePart:
     best = _unbeaten({item.metric: item.auc for item in detections}, tests)
     rows = []
     for item in detections:
-        p = p_value(item.p, mark=_dagger(item.p))
+        p = p_value(item.p, mark=dagger(item.p))
         area = number(item.auc, strong=item.metric in best)
         rows.append([text(item.metric), area, interval(item.ci), p])
     note = f"p: AUC 0.5 (chance), two-sided, uncorrected; † p < {ALPHA}. {_SAMPLED.format('pairs')}"
@@ -309,11 +284,11 @@ def _detection(
     where = "" if harder is None else f" in {harder.name}"
     kinds = dict.fromkeys(_INTERVALS.get(item.interval, item.interval) for item in detections if item.interval)
     caption = f"Paraphrase detection{where}, n = {detections[0].n:,} pairs; "
-    caption += " ".join([_level(result), *([" or ".join(kinds)] if kinds else []), "intervals"])
+    caption += " ".join([confidence(result), *([" or ".join(kinds)] if kinds else []), "intervals"])
     return table(caption, ["metric", "ROC AUC", "interval", "p"], rows, note=note, full=harder is not None)
 
 
-def _accuracies(detections: Sequence[PairDetection], tests: Sequence[DetectionTest], where: str = "") -> Iterator[Part]:
+def _accuracies(detections: Sequence[PairDetection], tests: Sequence[Comparison], where: str = "") -> Iterator[Part]:
     """Yield average precision and accuracies, then the tests between metrics."""
     rows = []
     for item in detections:
@@ -329,12 +304,9 @@ def _accuracies(detections: Sequence[PairDetection], tests: Sequence[DetectionTe
     )
     yield table(f"Average precision and accuracy{where}", heads, rows, note=note, full=True)
     if tests:
-        rows = [
-            [text(t.a), text(t.b), estimate(t.difference, t.ci), p_value(t.decisive, mark=_dagger(t.decisive))]
-            for t in tests
-        ]
         caption = f"Differences of ROC AUC{where}; paired DeLong tests, two-sided{_corrected(tests)}"
-        yield table(caption, ["A", "B", "A - B", "p"], rows, note=f"† p < {ALPHA}.", names=2, full=True)
+        pairs_ = [((), test) for test in tests]
+        yield table_of_tests(caption, pairs_, ["A", "B"], alpha=ALPHA, level=f"p < {ALPHA}", full=True)
 
 
 # Perturbations
@@ -352,7 +324,7 @@ def perturbations(result: Robustness) -> Iterator[Part]:
     notes = [note for note in result.notes if note not in left_out]
     if alike:
         notes.append(f"left out: {'; '.join(f'{listed(names)} ({why})' for why, names in alike.items())}")
-    yield from _noted([*_floor(result), *notes])
+    yield Notes((*_floor(result), *notes))
     yield from _drop_chart(result, answer)
     kept = _overview(result, preserves=True)
     beside = [row for row in kept.rows if row[0].text != _control(result)]  # which the first table has already
@@ -360,7 +332,7 @@ def perturbations(result: Robustness) -> Iterator[Part]:
     strengths = _strength_chart(result)
     yield from [strengths] if strengths is not None else []
     yield _drops(result)
-    yield from _noted((f"Left out: {_said(entry)}" for entry in result.skipped), full=True)
+    yield Notes(tuple(f"Left out: {_said(entry)}" for entry in result.skipped), full=True)
     yield from _drop_examples(result)
     yield from _perturbed_surprises(result)
 
@@ -368,12 +340,9 @@ def perturbations(result: Robustness) -> Iterator[Part]:
 @lists(Robustness)
 def perturbed_rows(result: Robustness) -> Iterator[Mapping[str, object]]:
     """Yield a row a metric, perturbation and strength."""
-    first = ("metric", "perturbation", "strength", "preserves", "n", "unchanged", "not_applicable", "failed", "nearer")
-    for item in result.results:
-        row = {name: getattr(item, name) for name in (*first, "mean_clean", "mean_score", "drop")}
-        row |= {"low": item.ci[0], "high": item.ci[1], "relative_drop": item.relative_drop, "unnoticed": item.unnoticed}
-        row |= {"excess": item.excess, "excess_low": item.excess_ci[0], "excess_high": item.excess_ci[1]}
-        yield row | {"excess_n": item.excess_n, "p": item.p, "p_adjusted": item.p_adjusted}
+    names = ("metric", "perturbation", "strength", "preserves", "n", "unchanged", "not_applicable", "failed", "nearer")
+    more = ("mean_clean", "mean_score", "drop", "ci", "relative_drop", "unnoticed", "excess", "excess_ci", "excess_n")
+    yield from (as_row(item, *names, *more, "p", "p_adjusted") for item in result.results)
 
 
 def _floor(result: Robustness) -> list[str]:
@@ -400,13 +369,11 @@ def _perturbed_answer(result: Robustness) -> str:
         most = max(most, *(case.excess_n for case in tested))
         rest = [_phrase(case) for case in sorted(tested, key=lambda case: case.excess) if case not in more]
         said = f"{len(more)} of {len(tested)} changes of meaning cost significantly more under {metric}"
-        phrases.append(said + (f" (not {_some(rest)})" if rest else ""))
+        phrases.append(said + (f" (not {some(rest)})" if rest else ""))
     if not phrases:
         return f"No perturbation that changes the meaning can be tested on {FEWEST} texts or more."
-    left = len(phrases) - _NAMED
-    ending = f" (and {left} metric{'s' * (left > 1)} more)" if left > 0 else ""
     named = _PHRASES.get(control, control)
-    said = f"Compared with {named}, which keeps the meaning, {'; '.join(phrases[:_NAMED])}{ending}."
+    said = f"Compared with {named}, which keeps the meaning, {some(phrases, long=True)}."
     return f"{said} Tests are one-sided, on {FEWEST} to {most:,} texts, {_correction(result)}."
 
 
@@ -471,7 +438,7 @@ def _overview(result: Robustness, *, preserves: bool) -> TablePart:
         for metric in metrics:
             case = cases.get((metric, name))
             value = None if case is None or math.isnan(case.relative_drop) else case.relative_drop
-            mark = "" if case is None else _dagger(case.p_adjusted) + few(case.n)
+            mark = "" if case is None else dagger(case.p_adjusted) + few(case.n)
             cells.append(Cell(NONE) if value is None else percent(value, heat=heat(value, 0, 1), mark=mark))
         rows.append(cells)
     if not preserves:
@@ -492,7 +459,7 @@ def _overview(result: Robustness, *, preserves: bool) -> TablePart:
 
 def _correction(result: Robustness) -> str:
     correction = str(result.settings.get("correction", "none"))
-    return _CORRECTED.get(correction, correction)
+    return CORRECTED.get(correction, correction)
 
 
 def _drops(result: Robustness) -> TablePart:
@@ -503,7 +470,7 @@ def _drops(result: Robustness) -> TablePart:
         row += [text("kept" if item.preserves else "changed"), number(item.n), number(item.not_applicable)]
         row += [number(item.unchanged), number(item.mean_score), number(item.drop), interval(item.ci)]
         row += [percent(item.relative_drop), number(item.excess), interval(item.excess_ci)]
-        rows.append([*row, p_value(item.p_adjusted, mark=_dagger(item.p_adjusted)), percent(item.unnoticed)])
+        rows.append([*row, p_value(item.p_adjusted, mark=dagger(item.p_adjusted)), percent(item.unnoticed)])
     heads = ["metric", "perturbation", "strength", "meaning", "texts", "n/a", "same"]
     heads += ["mean score", "drop", "interval of drop", "relative drop", "less control's", "interval of that", "p"]
     note = (
@@ -535,9 +502,11 @@ def _drop_chart(result: Robustness, answer: str) -> Iterator[Chart]:
         points.append(charts.Point(name, metrics.index(one.metric), one.relative_drop, low, high, one.metric))
     alt = f"Relative drops with intervals, the control first, one mark a metric. {answer}"
     axis = "relative drop (1: as far as an unrelated text)"
-    spec = charts.intervals(points, alt=alt, axis=axis, series=len(metrics), dense=True)
-    names = tuple(metrics) if len(metrics) > 1 else ()
-    yield Chart("What a change of meaning costs, compared with one that keeps it", alt, (("", spec),), names)
+    names, title = (
+        metrics if len(metrics) > 1 else [],
+        "What a change of meaning costs, compared with one that keeps it",
+    )
+    yield charts.forest(title, points, alt=alt, axis=axis, names=names, dense=True)
 
 
 def _strength_chart(result: Robustness) -> Chart | None:
@@ -653,9 +622,9 @@ def challenged(result: ChallengeResult) -> Iterator[Part]:
     note = f"Right: the good translation scores above the bad one; a tie is an error. {_SAMPLED.format('sentences')}"
     note += f"\n{_BOLD}, p < {ALPHA}, McNemar tests{_corrected(result.tests)}." if result.tests else ""
     n = sum(part.n for part in first.phenomena.values()) if first.overall is None else first.overall.n
-    caption = f"Accuracy{' by severity' if severities else ''}, n = {n:,}; {_level(result)} intervals"
+    caption = f"Accuracy{' by severity' if severities else ''}, n = {n:,}; {confidence(result)} intervals"
     yield table(caption, heads, rows, note=note, names=1 + bool(severities))
-    yield from _noted(result.notes)
+    yield Notes(result.notes)
     names = sorted(first.phenomena, key=lambda name: (_severity(first.phenomena[name].severity), name))
     yield _phenomena(metrics, names, severe=bool(severities))
     yield _map(metrics, names)
@@ -672,9 +641,8 @@ def challenge_rows(result: ChallengeResult) -> Iterator[Mapping[str, object]]:
         parts += [("", "all", one.overall)] if one.overall is not None else []
         parts += [("", severity, found) for severity, found in one.severities.items()]
         for phenomenon, severity, found in parts:
-            row: dict[str, object] = {"metric": metric, "phenomenon": phenomenon, "severity": severity}
-            row |= {name: getattr(found, name) for name in ("n", "right", "tied", "rate")} | _ends(found.ci)
-            yield row | {"drop": _given(found.drop)}
+            about = {"metric": metric, "phenomenon": phenomenon, "severity": severity}
+            yield about | as_row(found, "n", "right", "tied", "rate", "ci", "drop")
 
 
 def _challenge_answer(result: ChallengeResult) -> str:
@@ -685,11 +653,11 @@ def _challenge_answer(result: ChallengeResult) -> str:
     n = rated[0][1].n
     if n < FEWEST:
         return f"{n} rows are too few to say how often a metric sees what is wrong with a translation."
-    shares = _shares([(name, one.rate) for name, one in rated])
-    said = [f"The good translation scores above the bad one in {shares} of {n:,} rows."]
-    said += _apart({name: one.rate for name, one in rated}, result.tests, "McNemar")
-    weak = [phrase for name, one in rated[:_NAMED] for phrase in _weakest(name, one, result.metrics[name])]
-    return " ".join([*said, *([f"Below that (intervals do not overlap): {'; '.join(weak)}."] if weak else [])])
+    values = {name: one.rate for name, one in rated}
+    said = f"The good translation scores above the bad one in {_shares(values, percent)} of {n:,} rows."
+    said += _stands(values, result.tests, "McNemar")
+    weak = [phrase for name, one in rated[:NAMED] for phrase in _weakest(name, one, result.metrics[name])]
+    return f"{said} Below that (intervals do not overlap): {'; '.join(weak)}." if weak else said
 
 
 def _weakest(name: str, overall: Accuracy, one: Challenged) -> list[str]:
@@ -841,7 +809,7 @@ def _column(result: Result) -> Iterator[tuple[str, dict[str, Cell]]]:
             name: [_phrase(case) for case in sorted(tested, key=lambda case: case.excess) if case not in more]
             for name, (more, tested) in counts.items()
         }
-        yield "not shown for", {name: text(_some(rest) if rest else NONE) for name, rest in left.items()}
+        yield "not shown for", {name: text(some(rest) if rest else NONE) for name, rest in left.items()}
 
 
 def _share(rate: float, ends: tuple[float, float]) -> Cell:
@@ -860,7 +828,7 @@ def _counted(result: Result) -> str:
         told.sort(key=lambda one: -len(one[1]))
         counts = [f"{len(more)}{'' if len(sizes) == 1 else f' of {len(tested)}'} under {n}" for n, more, tested in told]
         of = f"of {sizes[0]} changes of meaning" if len(sizes) == 1 else "of the changes of meaning"
-        return f"{of}, those that cost significantly more than {control} are {_some(counts)}"
+        return f"{of}, those that cost significantly more than {control} are {some(counts)}"
     if isinstance(result, ChallengeResult):
         rated = {name: one.overall for name, one in result.metrics.items() if one.overall is not None}
         n = max((one.n for one in rated.values()), default=0)
@@ -877,19 +845,17 @@ def _counted(result: Result) -> str:
     return _clause(values, tests, n, what)
 
 
-def _clause(
-    values: Mapping[str, float], tests: Sequence[PairedTest | DetectionTest], n: int, what: str, how: str = "McNemar"
-) -> str:
+def _clause(values: Mapping[str, float], tests: Sequence[Comparison], n: int, what: str, how: str = "McNemar") -> str:
     if n < FEWEST:
         return f"{n} {what} are too few to judge by" if values else ""
-    apart = "".join(_apart(values, tests, how)).removesuffix(".")
+    apart = _stands(values, tests, how).removesuffix(".").lstrip()
     return f"{apart} on {n:,} {what}" if apart else f"{listed(list(values))}: no test between metrics on {n:,} {what}"
 
 
 # What they share
 
 
-def _unbeaten(values: Mapping[str, float], tests: Sequence[PairedTest | DetectionTest]) -> set[str]:
+def _unbeaten(values: Mapping[str, float], tests: Sequence[Comparison]) -> set[str]:
     """Return the metrics that none with a higher value significantly outperforms; nobody without tests."""
     p = {frozenset((test.a, test.b)): test.decisive for test in tests}
     beaten = {
@@ -901,50 +867,19 @@ def _unbeaten(values: Mapping[str, float], tests: Sequence[PairedTest | Detectio
     return {name for name in values if name not in beaten} if tests else set()
 
 
-def _apart(values: Mapping[str, float], tests: Sequence[PairedTest | DetectionTest], name: str) -> list[str]:
-    """Return who is significantly ahead of all others, or who is not told apart from the highest; nothing of one."""
+def _stands(values: Mapping[str, float], tests: Sequence[Comparison], name: str) -> str:
+    """Return a sentence on what the highest metric is better than; nothing of a single metric or without tests."""
     if len(values) < 2 or not tests:
-        return []
-    p = {frozenset((test.a, test.b)): test.decisive for test in tests}
-    best, *others = sorted(values, key=lambda metric: -values[metric])
-    equals = [metric for metric in others if not p.get(frozenset((best, metric)), math.nan) < ALPHA]
-    behind = [metric for metric in others if metric not in equals]
+        return ""
     how = f"{name} test{'s' * (len(tests) > 1)}{_corrected(tests)}"
-    less = p_range(p.get(frozenset((best, metric)), math.nan) for metric in behind)
-    if not equals:
-        whom = others[0] if len(others) == 1 else "every other metric"
-        return [f"{best} is significantly ahead of {whom} ({less}; {how})."]
-    alike = [p.get(frozenset(pair), math.nan) for pair in combinations([best, *equals], 2)]
-    said = f"{_some([best, *equals])} are not told apart"
-    if any(value < ALPHA for value in alike):
-        said, alike = f"{best} is not told apart from {_some(equals)}", alike[: len(equals)]  # pairs of the best first
-    if not behind:
-        return [f"{said} ({p_range(alike)}; {how})."]
-    return [f"{said} ({p_range(alike)}); {best} is significantly ahead of {_some(behind)} ({less}; {how})."]
+    best, _, stands = standing(values, tests, alpha=ALPHA, how=how)
+    return f" {best} is {stands}."
 
 
-def _shares(values: Sequence[tuple[str, float]], shown: Callable[[float], str] = lambda v: percent(v).text) -> str:
+def _shares(values: Mapping[str, float], shown: Callable[[float], Cell]) -> str:
     """Return the values of metrics, the highest first; of many, the lowest and the highest."""
-    if len(values) > _NAMED:
-        (high, top), (low, bottom) = values[0], values[-1]
-        return f"{shown(bottom)} ({low}) to {shown(top)} ({high})"
-    return listed([f"{shown(value)} ({name})" for name, value in values])
-
-
-def _named(names: Sequence[str], of: int) -> str:
-    """Return metrics by name, or that they are all."""
-    return f"all {of} metrics" if len(names) == of > 2 else _some(names)
-
-
-def _level(result: Result) -> str:
-    level = result.settings.get("confidence", 0.95)
-    return f"{100 * level:g} %" if isinstance(level, int | float) else str(level)
-
-
-def _some(phrases: Sequence[str]) -> str:
-    """Return as many phrases as a sentence has room for, and how many more there are."""
-    left = len(phrases) - _NAMED
-    return listed(phrases) if left <= 0 else f"{', '.join(phrases[:_NAMED])} and {left} more"
+    every = [f"{shown(value).text} ({name})" for name, value in values.items()]
+    return listed(every) if len(every) <= NAMED else f"{every[-1]} to {every[0]}"
 
 
 def _verdicts(scores: Mapping[str, tuple[float, float]], better: str, worse: str) -> TablePart:
@@ -957,39 +892,18 @@ def _verdicts(scores: Mapping[str, tuple[float, float]], better: str, worse: str
     return table("Scores", ["metric", better, worse, "margin", "verdict"], rows, sortable=False)
 
 
-def _paired(tests: Sequence[PairedTest]) -> Iterator[TablePart]:
+def _paired(tests: Sequence[McNemar]) -> Iterator[TablePart]:
     if tests:
-        rows = [
-            [text(t.a), text(t.b), number(t.only_a), number(t.only_b), p_value(t.decisive, mark=_dagger(t.decisive))]
-            for t in tests
-        ]
-        caption = f"Rows that only one of two metrics gets right, n = {tests[0].n:,}"
-        note = f"McNemar tests, two-sided{_corrected(tests)}; † p < {ALPHA}."
-        yield table(caption, ["A", "B", "only A", "only B", "p"], rows, note=note, names=2, full=True)
+        caption = f"Shares of rows that metrics get right, n = {tests[0].n:,}"
+        note = f"McNemar tests, two-sided p < {ALPHA}{_corrected(tests)}"
+        only = {"only A": lambda test: number(test.only_a), "only B": lambda test: number(test.only_b)}
+        rows = [((), test) for test in tests]
+        yield table_of_tests(caption, rows, ["A", "B"], alpha=ALPHA, more=only, level=note, full=True)
 
 
-def _corrected(tests: Sequence[PairedTest | DetectionTest]) -> str:
-    return ", p corrected for their number" if any(t.p_corrected is not None for t in tests) else ", uncorrected"
-
-
-def _dagger(p: float) -> str:
-    return "†" if p < ALPHA else ""
+def _corrected(tests: Sequence[Comparison]) -> str:
+    return ", p corrected for their number" if any(t.p_adjusted is not None for t in tests) else ", uncorrected"
 
 
 def _percents(ends: tuple[float, float]) -> Cell:
     return interval(ends, 1, scale=100)
-
-
-def _noted(notes: Iterable[str], *, full: bool = False) -> Iterator[Notes]:
-    said = tuple(notes)
-    if said:
-        yield Notes(said, full)
-
-
-def _given(value: float) -> float | None:
-    """Return a figure, or None where it is not defined."""
-    return value if math.isfinite(value) else None
-
-
-def _ends(ends: tuple[float, float], prefix: str = "") -> dict[str, object]:
-    return {f"{prefix}low": _given(ends[0]), f"{prefix}high": _given(ends[1])}

@@ -5,23 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from bsx.analysis.agreement.learning_curve import LearningCurve
 from bsx.analysis.agreement.raters import RaterAgreement
 from bsx.analysis.agreement.result import (
-    AverageAgreement,
-    AverageTest,
     GroupResult,
     Judgments,
     MetaResult,
     MetricAgreement,
-    PairTest,
 )
 from bsx.analysis.agreement.settings import MetaSettings, averaged
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import (
-    EQUIVALENT,
     FEWEST,
     NONE,
     estimate,
@@ -31,22 +30,19 @@ from bsx.analysis.present.cells import (
     p_value,
     table,
     text,
-    verdict_cell,
 )
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.notices import seen_rows
-from bsx.analysis.present.numbers import p_range
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, TablePart
-from bsx.analysis.stats.equivalence import verdict
+from bsx.analysis.present.significance import CORRECTED, NAMED, against, confidence, some, standing, table_of_tests
+from bsx.analysis.stats.results import Comparison
 from bsx.data.long import are_judgments
 
 TESTS = "Which metric is significantly better"
 """Title of the chart of tests."""
-_NAMED = 4  # metrics or groups that a sentence has room for
 _FEW = 12  # rows that a table of the short form has room for
 _TITLES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "difference": "diff", "spa": "soft accuracy"}
 _COUNTS = {"darr": ("concordant", "discordant", "ties", "n")}
-_CORRECTED = {"none": "uncorrected", "holm": "corrected after Holm", "bh": "corrected after Benjamini-Hochberg"}
 _STATISTICS = {
     "pearson": "Pearson's r",
     "spearman": "Spearman's rho",
@@ -68,7 +64,7 @@ def _section(result: MetaResult) -> tuple[str, str]:
 @presents(MetaResult, section=_section)
 def parts(result: MetaResult) -> Iterator[Part]:
     """Yield which metric agrees best, the figures, and the tests behind them."""
-    yield Answer(f"{_finding(result)}{_not_above(result)}", answers=True)
+    yield Answer(f"{_finding(result)}{_beside_best_control(result)}", answers=True)
     if result.average is None:
         yield _categories(result)
     elif len(result.groups) > 1:
@@ -76,22 +72,22 @@ def parts(result: MetaResult) -> Iterator[Part]:
     else:
         yield _figures(result)
     said = (*map(seen_rows, result.warnings), *_beside_controls(result), *result.notes)
-    if said:
-        yield Notes(said)
+    yield Notes(said)
     yield from _without_one(result)
     yield _chart(result)
     if result.average is None or len(result.groups) > 1:
         yield _figures(result)
     if any(group.tests for group in result.groups):
         yield _tests_chart(result)
-        yield from _tests(result)
-    yield from _control_tests(result)
+    yield from _tests(result)
 
 
 @presents(Judgments, section=("judgments", "Agreement with several judgments"))
 def judgments(result: Judgments) -> Iterator[Part]:
     """Yield what each judgment says, then the parts of each under its name."""
-    yield Answer(" ".join(f"{_finding(judgment)}{_not_above(judgment)}" for judgment in result.judgments), answers=True)
+    yield Answer(
+        " ".join(f"{_finding(judgment)}{_beside_best_control(judgment)}" for judgment in result.judgments), answers=True
+    )
     for judgment in result.judgments:
         every = [part for part in parts(judgment) if not isinstance(part, Answer)]
         yield Heading(judgment.human)
@@ -99,8 +95,7 @@ def judgments(result: Judgments) -> Iterator[Part]:
         yield from (
             _of(part, judgment.human) for part in every if not (isinstance(part, Chart) and part.title != TESTS)
         )
-    if result.notes or result.warnings:
-        yield Notes((*map(seen_rows, result.warnings), *result.notes))
+    yield Notes((*map(seen_rows, result.warnings), *result.notes))
     yield _judgments_chart(result)
 
 
@@ -109,7 +104,7 @@ def rows(result: MetaResult) -> Iterator[Mapping[str, object]]:
     """Yield one row a group and metric, then one of averages a metric, whose group is ``average``."""
     names = {"pairs" if name == "n" else name: name for name in _names(result)}
 
-    def row(group: str, agreement: MetricAgreement | AverageAgreement, n: object, more: Row) -> Row:
+    def row(group: str, agreement: MetricAgreement, n: object, more: Row) -> Row:
         figures = {shown: _plain(agreement.figures.get(name)) for shown, name in names.items()}
         low, high = agreement.ci
         control = {"control": int(agreement.control)} if result.sentinels else {}
@@ -139,9 +134,9 @@ def judgment_rows(result: Judgments) -> Iterator[Mapping[str, object]]:
 Row = Mapping[str, object]
 
 
-def _carried(agreement: MetricAgreement | AverageAgreement) -> Row:
+def _carried(agreement: MetricAgreement) -> Row:
     """Return the range without one system, where there is one."""
-    if not isinstance(agreement, MetricAgreement) or (without := agreement.without_one) is None:
+    if (without := agreement.without_one) is None:
         return {}
     return {
         **{"lowest_without_one": _plain(without.lowest), "without_lowest": without.without_lowest},
@@ -154,7 +149,7 @@ def _finding(result: MetaResult) -> str:
     if result.average is None:
         return _unseen(result)
     human, headline, several = result.human, _statistic(result), len(result.groups) > 1
-    results: Sequence[MetricAgreement | AverageAgreement]
+    results: Sequence[MetricAgreement]
     results = result.average.metrics if several else result.groups[0].metrics
     ranked = sorted(
         (metric for metric in results if not metric.control and metric.value == metric.value),
@@ -175,98 +170,42 @@ def _finding(result: MetaResult) -> str:
             "" if best.ci[0] > 0 or result.headline in _NO_ZERO else " No agreement is shown: the interval reaches 0."
         )
         return f"The {headline} of {best.metric} with {human} is {value} {where}.{none}"
-    tests: Sequence[PairTest | AverageTest] = result.average.tests if several else result.groups[0].tests
-    of = {(test.a, test.b): test for test in tests}
-    if not all((best.metric, metric.metric) in of or (metric.metric, best.metric) in of for metric in others):
-        return (
-            f"{best.metric} has the highest {headline} with {human}, {value} {where}; differences were not tested, so "
-            "no metric is called the best."
-        )
-    worse = [metric for metric in others if _told_apart(result, best, metric, of)]
-    alike = [metric for metric in others if metric not in worse]
-    behind = _with_values(worse)
-    less, same = (p_range(_between(result, best, metric, of) for metric in group) for group in (worse, alike))
-    if not alike:
-        return (
-            f"{best.metric} agrees best with {human}: {headline} {value} {where}, significantly higher than {behind} "
-            f"({less})."
-        )
-    rest = f" Significantly lower than {best.metric}: {behind} ({less})." if worse else ""
-    return (
-        f"No metric is shown to agree best with {human}: {best.metric} has the highest {headline}, {value} {where}, "
-        f"but is not significantly better than {_with_values(alike)} ({same}).{rest}"
+    tests = result.average.tests if several else result.groups[0].tests
+    values = {metric.metric: metric.value for metric in ranked}
+    _, told, stands = standing(
+        values, tests, alpha=_setting(result, "alpha"), p=partial(_p, result), shown=lambda one: number(one).text
     )
+    if told:
+        return f"{best.metric} agrees best with {human}: {headline} {value} {where}, {stands}."
+    none = f"No metric is shown to agree best with {human}"
+    return f"{none}: {best.metric} has the highest {headline}, {value} {where}, {stands.removeprefix('highest; ')}."
 
 
-def _not_above(result: MetaResult) -> str:
-    """Return what controls, on average over groups, say of metrics, which the answer must not hide.
-
-    That is the controls that no metric is better than; else, of several, which metrics are better than the best.
-    """
+def _beside_best_control(result: MetaResult) -> str:
+    """Return how metrics stand to the best control, on average over groups, which the answer must not hide."""
     if result.average is None or not result.metrics:
         return ""
     several, group = len(result.groups) > 1, result.groups[0]
-    tests: Sequence[PairTest | AverageTest] = result.average.control_tests if several else group.control_tests
+    tests = {(test.a, test.b): test for test in (result.average.control_tests if several else group.control_tests)}
     values = {item.metric: item.value for item in (result.average.metrics if several else group.metrics)}
-    of = {(test.a, test.b): test for test in tests}
-
-    def above(metric: str, control: str, way: int) -> bool:
-        """Return whether a metric is better than a control (way 1), or the control than the metric (-1)."""
-        test = of.get((metric, control))
-        if test is None:
-            return way * (values.get(metric, math.nan) - values.get(control, math.nan)) > 0
-        p = _p(result, test) if isinstance(test, PairTest) else test.p_adjusted
-        return way * test.difference > 0 and p < _setting(result, "alpha")
-
     reached = [name for name in result.sentinels if values.get(name, math.nan) == values.get(name)]
-    none = [name for name in reached if not any(above(metric, name, 1) for metric in result.metrics)]
-    two_sided = several or _setting(result, "alternative") != "greater"
-    best = [name for name in none if of and two_sided and all(above(metric, name, -1) for metric in result.metrics)]
-    every = "than the metric" if len(result.metrics) == 1 else "than every metric"
-    said = ""
-    if best:
-        shown = listed([f"{name} ({number(values[name]).text})" for name in best])
-        said = f" Significantly better {every}: the control{'s' * (len(best) > 1)} {shown}."
-    if rest := [name for name in none if name not in best]:
-        how = "significantly better" if of else "better"
-        said += f" No metric is {how} than the control{'s' * (len(rest) > 1)} {listed(rest)}."
-    highest = max(reached, key=lambda name: values[name], default=None)
-    if len(reached) < 2 or highest is None or highest in none:  # of a single control, a note says it
-        return said
-    better = [name for name in result.metrics if above(name, highest, 1)]
-    how = "significantly better" if of else "better"
-    control = f"the best control, {highest} ({number(values[highest]).text})"
-    if len(better) == len(result.metrics):
-        return f"{said} {'Every metric' if len(better) > 1 else better[0]} is {how} than {control}."
-    named = ", ".join(better) if len(better) <= _NAMED else f"{', '.join(better[:_NAMED])} and others"
-    return f"{said} Of {len(result.metrics)} metrics, {len(better)} {how} than {control}: {named}."
-
-
-def _told_apart(
-    result: MetaResult,
-    best: MetricAgreement | AverageAgreement,
-    other: MetricAgreement | AverageAgreement,
-    of: Mapping[tuple[str, str], PairTest | AverageTest],
-) -> bool:
-    """Return whether the metric with the higher value is significantly better."""
-    return best.value > other.value and _between(result, best, other, of) < _setting(result, "alpha")
-
-
-def _between(
-    result: MetaResult,
-    best: MetricAgreement | AverageAgreement,
-    other: MetricAgreement | AverageAgreement,
-    of: Mapping[tuple[str, str], PairTest | AverageTest],
-) -> float:
-    """Return the p of a test between two metrics."""
-    test = of.get((best.metric, other.metric)) or of[other.metric, best.metric]
-    return _p(result, test) if isinstance(test, PairTest) else test.p_adjusted
-
-
-def _with_values(agreements: Sequence[MetricAgreement | AverageAgreement]) -> str:
-    named = [f"{item.metric} ({number(item.value).text})" for item in agreements[:_NAMED]]
-    more = len(agreements) - _NAMED
-    return f"{', '.join(named)} and {more} more" if more > 0 else listed(named)
+    metrics = [name for name in result.metrics if values.get(name, math.nan) == values.get(name)]
+    if not reached or not metrics:
+        return ""
+    best = max(reached, key=lambda name: values[name])
+    control = f"{'the best control,' if len(reached) > 1 else 'the control'} {best} ({number(values[best]).text})"
+    if not tests:
+        above = [name for name in metrics if values[name] > values[best]]
+        return f" Higher than {control}: {some(above) if above else 'no metric'}; these differences were not tested."
+    ways = {}
+    for name in metrics:
+        test = tests[name, best]
+        ways[name] = int(np.sign(test.difference)) if _p(result, test) < _setting(result, "alpha") else 0
+    if 1 not in ways.values():
+        worse = [name for name, way in ways.items() if way < 0]
+        behind = f"; {some(worse)} {'is' if len(worse) == 1 else 'are'} significantly worse" if worse else ""
+        return f" No metric is significantly better than {control}{behind}."
+    return f" {against(ways, control)}."
 
 
 def _unseen(result: MetaResult) -> str:
@@ -294,13 +233,13 @@ def _metrics(group: GroupResult) -> list[MetricAgreement]:
     return [metric for metric in group.metrics if not metric.control]
 
 
-def _p(result: MetaResult, test: PairTest) -> float:
-    """Return the p that makes winners."""
-    plain = test.p if _setting(result, "alternative") == "greater" else test.p_two_sided
-    return plain if test.p_adjusted is None else test.p_adjusted
+def _p(result: MetaResult, test: Comparison) -> float:
+    """Return the p that makes winners; that of a mean over groups is two-sided."""
+    one_sided = _setting(result, "alternative") == "greater" and test.unit != "group"
+    return test.p if one_sided and test.p_adjusted is None else test.decisive
 
 
-def _shown(agreement: MetricAgreement | AverageAgreement) -> str:
+def _shown(agreement: MetricAgreement) -> str:
     return f"{agreement.metric} (control)" if agreement.control else agreement.metric
 
 
@@ -320,16 +259,16 @@ def _wins(group: GroupResult, metric: str) -> bool:
 
 
 def _level(result: MetaResult) -> str:
-    return f"{100 * _setting(result, 'confidence'):g} % interval"
+    return f"{confidence(result)} interval"
 
 
 def _how(result: MetaResult) -> str:
     """Return what was tested, and how."""
     alpha, correction = _setting(result, "alpha"), _setting(result, "correction")
-    corrected = _CORRECTED[correction]
+    corrected = CORRECTED[correction]
     if correction != "none" and len(result.groups) > 1:
         corrected += " over all groups" if _setting(result, "correction_over") == "all" else " within groups"
-    method = next(test.method for group in result.groups for test in group.tests)
+    method = next(test.method for group in result.groups for test in (*group.tests, *group.control_tests))
     sided = "one-sided" if _setting(result, "alternative") == "greater" else "two-sided"
     return f"{method}, {sided} p < {alpha:g}, {corrected}"
 
@@ -355,7 +294,7 @@ def _counted(result: MetaResult) -> str:
         return f"n = {counts[0]:,}" + (f", {left:,} rows left out" if left else "")
     if len(set(counts)) == 1:
         return f"n = {counts[0]:,} in each of {len(counts)} groups"
-    if len(counts) <= _NAMED:
+    if len(counts) <= NAMED:
         return ", ".join(f"n = {group.n:,} ({group.group})" for group in result.groups)
     return f"n = {min(counts):,} to {max(counts):,} in {len(counts)} groups"
 
@@ -483,7 +422,7 @@ def _chart(result: MetaResult) -> Chart:
     several = len(result.groups) > 1
     shown = {metric.metric: _shown(metric) for group in result.groups for metric in group.metrics}
     names = [shown[name] for name in (*result.metrics, *result.sentinels) if name in shown]
-    blocks: list[tuple[str, Sequence[MetricAgreement | AverageAgreement]]]
+    blocks: list[tuple[str, Sequence[MetricAgreement]]]
     blocks = [(group.group, group.metrics) for group in result.groups]
     if several and result.average is not None:
         blocks.append(("average", result.average.metrics))
@@ -501,8 +440,7 @@ def _chart(result: MetaResult) -> Chart:
     ]
     alt = f"{_finding(result)} The tables hold every figure."
     axis = f"{_statistic(result)} with {result.human}, {_level(result)}"
-    spec = charts.intervals(points, alt=alt, axis=axis, series=len(names) if several else 1)
-    return Chart("Agreement of each metric", alt, (("", spec),), tuple(names) if several else ())
+    return charts.forest("Agreement of each metric", points, alt=alt, axis=axis, names=names if several else ())
 
 
 def _judgments_chart(result: Judgments) -> Chart:
@@ -558,85 +496,34 @@ def _tests_chart(result: MetaResult) -> Chart:
 
 
 def _tests(result: MetaResult) -> Iterator[TablePart]:
-    """Yield the tests of each group, the metric with the higher value in the row, then those of averages."""
-    alpha, several = _setting(result, "alpha"), len(result.groups) > 1
-    for group in result.groups:
-        if group.clusters is None:
-            continue
-        names, tests = list(group.clusters.ranks), {(test.a, test.b): test for test in group.tests}
-        results = []
-        for i, a in enumerate(names[:-1]):
-            cells = [text(a)]
-            for j, b in enumerate(names[1:], 1):
-                p = _p(result, tests[a, b]) if j > i else math.nan
-                cells.append(p_value(p, mark="†" if p < alpha else "") if j > i else Cell(""))
-            results.append(cells)
-        caption = f"p of each pair of metrics{f' in {group.group}' if several else ''}, n = {group.n:,}; {_how(result)}"
-        note = f"The metric of the row has the higher value. †: p < {alpha:g}."
-        yield table(caption, ["better than", *names[1:]], results, note=note, sortable=False, folded=several, full=True)
-        pairs = [tests[a, b] for i, a in enumerate(names) for b in names[i + 1 :]]
-        yield from _same(result, pairs, f"{f' in {group.group}' if several else ''}, n = {group.n:,}")
-    if result.average is not None:
-        yield from _same(result, result.average.tests, ", mean over groups")
-    yield from _mean_tests(result, result.average.tests if result.average is not None else (), "metric B")
+    """Yield the tests of each group, those of averages, and those against controls."""
+    several, average = len(result.groups) > 1, result.average
 
+    def shown(caption: str, tests: Sequence[tuple[Sequence[object], Comparison]], *heads: str, level: str) -> TablePart:
+        caption += f", with {_level(result)}s" * any(test.ci[0] == test.ci[0] for _, test in tests)
+        how: dict[str, Any] = {"alpha": _setting(result, "alpha"), "p": partial(_p, result)}
+        how["margin"] = result.settings.get("margin")
+        full = how["margin"] is None
+        return table_of_tests(caption, tests, heads, **how, level=level, folded=several, full=full)
 
-def _same(result: MetaResult, tests: Sequence[PairTest | AverageTest], where: str) -> Iterator[TablePart]:
-    """Yield which metrics are shown to be the same, if a margin says what that is."""
-    margin, alpha = result.settings.get("margin"), _setting(result, "alpha")
-    results = []
-    for test in tests:
-        if margin is None or test.p_equivalence is None:
-            return
-        p = _p(result, test) if isinstance(test, PairTest) else test.p_adjusted
-        said = verdict(p < alpha, test.p_equivalence, alpha)
-        cells = [text(test.a), text(test.b), estimate(test.difference, test.ci), p_value(p)]
-        results.append([*cells, p_value(test.p_equivalence), verdict_cell(said, margin)])
-    if margin is not None and results:
-        note = f"{EQUIVALENT.format(f'{margin:g}')} Both p: {_CORRECTED[_setting(result, 'correction')]}."
-        heads = ["metric A", "metric B", "difference", "p of a difference", "p of equivalence", "verdict"]
-        yield table(f"Different or the same{where}, with {_level(result)}s", heads, results, note=note, names=2)
-
-
-def _mean_tests(result: MetaResult, tests: Sequence[AverageTest], other: str) -> Iterator[TablePart]:
-    results = [
-        [
-            text(test.a),
-            text(test.b),
-            estimate(test.difference, test.ci),
-            p_value(test.p_adjusted, mark=_dagger(result, test)),
-        ]
-        for test in tests
-    ]
-    if results:
-        alpha, correction = _setting(result, "alpha"), _CORRECTED[_setting(result, "correction")]
-        caption = f"Mean differences over groups ({tests[0].method}), with {_level(result)}s"
-        note = f"†: two-sided p < {alpha:g}, {correction}."
-        yield table(caption, ["metric A", other, "difference", "p"], results, note=note, names=2, full=True)
-
-
-def _dagger(result: MetaResult, test: AverageTest) -> str:
-    return "†" if test.p_adjusted < _setting(result, "alpha") else ""
-
-
-def _control_tests(result: MetaResult) -> Iterator[TablePart]:
-    """Yield the test of each metric against each control."""
-    alpha, several = _setting(result, "alpha"), len(result.groups) > 1
-    results = []
-    for group in result.groups:
-        for test in group.control_tests:
-            p = _p(result, test)
-            mark = "†" if p < alpha and test.difference > 0 else ""
-            where = [text(group.group)] if several else []
-            results.append(
-                [*where, text(test.a), text(test.b), estimate(test.difference, test.ci), p_value(p, mark=mark)]
-            )
-    if results:
-        heads = [*(["group"] if several else []), "metric", "control", "difference", "p"]
-        note = f"†: the metric agrees better than the control, p < {alpha:g}."
+    for group in (group for group in result.groups if group.clusters is not None):
+        order = list(group.clusters.ranks) if group.clusters is not None else []
+        pairs = [((), test) for test in group.tests if order.index(test.a) < order.index(test.b)]
+        caption = f"Each pair of metrics{f' in {group.group}' if several else ''}, n = {group.n:,}"
+        yield shown(caption, pairs, "better", "than", level=_how(result))
+    correction = f"two-sided p < {_setting(result, 'alpha'):g}, {CORRECTED[_setting(result, 'correction')]}"
+    if average is not None and average.tests:
+        means = [((), test) for test in average.tests]
+        caption = f"Mean differences over groups ({average.tests[0].method})"
+        yield shown(caption, means, "metric A", "metric B", level=correction)
+    if any(group.control_tests for group in result.groups):
+        against = [((group.group,) * several, test) for group in result.groups for test in group.control_tests]
         caption = "Metrics compared with controls, which cannot know how good a translation is"
-        yield table(caption, heads, results, note=note, names=len(heads) - 2, full=True)
-    yield from _mean_tests(result, result.average.control_tests if result.average is not None else (), "control")
+        yield shown(caption, against, *["group"] * several, "metric", "control", level=_how(result))
+    if average is not None and average.control_tests:
+        means = [((), test) for test in average.control_tests]
+        caption = f"Mean differences from controls ({average.control_tests[0].method})"
+        yield shown(caption, means, "metric", "control", level=correction)
 
 
 @presents(RaterAgreement, section=("raters", "Agreement of raters"))
@@ -669,12 +556,10 @@ def raters(result: RaterAgreement) -> Iterator[Part]:
     heads = ["rater", "rated", "mean", "severity", "r with others"]
     note = "Severity: the others' mean on the same translations, less this rater's."
     yield table("Raters, the severest first", heads, results, note=note, full=len(results) > _FEW)
-    if result.notes:
-        yield Notes(result.notes)
+    yield Notes(result.notes)
     points = [charts.Point(name, 0, value, *own) for name, value, own in named]
     alt = "Alpha and both reliabilities with their intervals."
-    spec = charts.intervals(points, alt=alt, axis=level, series=1)
-    yield Chart("Alpha and reliabilities", alt, (("", spec),))
+    yield charts.forest("Alpha and reliabilities", points, alt=alt, axis=level)
 
 
 @lists(RaterAgreement)
@@ -708,8 +593,7 @@ def learning(result: LearningCurve) -> Iterator[Part]:
     ]
     caption = f"{result.method}, {100 * result.confidence:g} % interval; {result.n:,} test instances"
     yield table(caption, ["instances", "judgments of each", "r"], results, names=0)
-    if result.notes:
-        yield Notes(result.notes)
+    yield Notes(result.notes)
     kinds = list(dict.fromkeys(point.judgments for point in result.points))
     names = tuple(_judgments(kind) for kind in kinds)
     marks = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -35,21 +36,20 @@ from bsx.analysis.present.cells import (
     text,
     verdict_cell,
 )
-from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
+from bsx.analysis.present.significance import CORRECTED, dagger, some, table_of_tests
 from bsx.analysis.stats.equivalence import verdict
 from bsx.support.result import Notice
 
 _ERRORS = {"classic": "classic", "hc3": "HC3", "cluster": "cluster-robust"}
-_CORRECTED = {"none": "uncorrected", "holm": "corrected after Holm", "bh": "corrected after Benjamini-Hochberg"}
 _PLURAL = {"row": "rows", "segment": "segments", "document": "documents", "system": "systems"}
 _OWN_SCALE = (
     "Own scale: metric and factors are standardised inside each group, so groups that differ in spread alone share "
     "their coefficients here."
 )
 _COMPARED = 0.05  # p below which two coefficients differ significantly
-_NAMED = 6  # metrics that a sentence has room for
 _BY_METRIC = 3  # metrics up to which a sentence goes metric by metric, else factor by factor
 _BESIDE = {"within": "within {}", "errors-in-variables": "without noise"}
 # What stands beside the main estimate in the short form.
@@ -79,8 +79,8 @@ def parts(result: DisentangleResult) -> Iterator[Part]:
         for place, fit in enumerate(result.results)
     ]
     alt = "Standardised coefficients of each factor in each metric, with intervals."
-    spec = charts.intervals(points, alt=alt, axis="standardised coefficient", series=len(names))
-    yield Chart("What each metric is associated with", alt, (("", spec),), names if len(names) > 1 else ())
+    title, shown = "What each metric is associated with", names if len(names) > 1 else ()
+    yield charts.forest(title, points, alt=alt, axis="standardised coefficient", names=shown)
     yield _intervals(result)
     yield from _matters(result)
     yield from _shares(result)
@@ -105,7 +105,7 @@ def _matters(result: DisentangleResult) -> Iterator[TablePart]:
             rows.append([*cells, p_value(fit.p_adjusted[name]), p_value(p), verdict_cell(said, result.margin)])
     heads = ["metric", "factor", "coefficient", "p of 0", "p of equivalence", "verdict"]
     note = f"{EQUIVALENT.format(f'{result.margin:g}')} The difference is that from 0; both p: "
-    note += f"{_CORRECTED[result.correction]}."
+    note += f"{CORRECTED[result.correction]}."
     caption = f"Coefficients: different from 0, or too small to matter, with {100 * result.confidence:g} % intervals"
     yield table(caption, heads, rows, note=note, names=2)
 
@@ -120,31 +120,23 @@ def compared(result: CoefficientComparison) -> Iterator[Part]:
 def _compared(result: CoefficientComparison) -> TablePart:
     """Return two metrics' coefficients side by side."""
     first = next(iter(result.by.values()))
-    rows = []
-    for name, c in result.by.items():
-        difference = estimate(c.difference, (c.low, c.high))
-        p = p_value(c.p_two_sided, mark=_dagger(c.p_two_sided < _COMPARED))
-        cells = [text("R²" if name == "r2" else name), number(c.a), number(c.b), difference, p]
-        if result.margin is not None and c.p_equivalence is not None:
-            said = verdict(c.p_two_sided < _COMPARED, c.p_equivalence, _COMPARED)
-            cells += [p_value(c.p_equivalence), verdict_cell(said, result.margin)]
-        rows.append(cells)
     caption = (
         f"{result.a} compared with {result.b}, n = {first.n:,}; {first.method}, {100 * first.confidence:g} % intervals"
     )
-    note = "†: two-sided p < 0.05, uncorrected."
-    heads = ["factor", result.a, result.b, "difference", "p"]
-    if result.margin is not None:
-        heads += ["p of equivalence", "verdict"]
-        note += " " + EQUIVALENT.format(f"{result.margin:g}")
-    return table(caption, heads, rows, note=note)
+    tests = [(("R²" if name == "r2" else name,), test) for name, test in result.by.items()]
+    how: dict[str, Any] = {
+        "alpha": _COMPARED,
+        "margin": result.margin,
+        "level": f"two-sided p < {_COMPARED}, uncorrected",
+    }
+    return table_of_tests(caption, tests, ["factor", result.a, result.b], values=True, **how)
 
 
 @lists(CoefficientComparison)
 def comparison_rows(result: CoefficientComparison) -> Iterator[Mapping[str, object]]:
     """Yield a row a factor."""
     for name, comparison in result.by.items():
-        yield {"factor": name, **vars(comparison)}
+        yield {"factor": name, **as_row(comparison)}
 
 
 @lists(DisentangleResult)
@@ -175,7 +167,7 @@ def nested(tests: Mapping[str, Sequence[NestedTest]]) -> Iterator[TablePart]:
             added = " + ".join(test.added) if test.name == "factors" else f"{test.name} ({', '.join(test.added)})"
             df = f"{test.df1}, {test.df2:g}" if math.isfinite(test.df2) else str(test.df1)
             cells = [number(test.r2_base), number(test.r2_full), number(test.gain), number(test.statistic, 2), text(df)]
-            results.append([text(metric), text(added), *cells, p_value(test.p, mark=_dagger(test.p < 0.05))])
+            results.append([text(metric), text(added), *cells, p_value(test.p, mark=dagger(test.p))])
     if results:
         n = next(own[0].n for own in tests.values() if own)
         caption = f"What further terms explain, n = {n:,}; tests of nested models, uncorrected"
@@ -190,9 +182,8 @@ def worded(notice: Notice) -> str:
         apart = [
             f"{d['metric']} {d['factor']} {d['within']:.3f} (all rows {d['pooled']:.3f})" for d in values["differences"]
         ]
-        more = f" and {len(apart) - _NAMED} more" if len(apart) > _NAMED else ""
         return (
-            f"coefficients within one {about} differ from those of all rows: {'; '.join(apart[:_NAMED])}{more}; "
+            f"coefficients within one {about} differ from those of all rows: {some(apart, long=True)}; "
             f"within={about} gives them all."
         )
     if name == "bent":
@@ -301,7 +292,9 @@ def _told_apart(result: CoefficientComparison) -> str:
     apart = {name: one for name, one in result.by.items() if name != "r2" and one.p_two_sided < _COMPARED}
     if not apart:
         return f"{result.a} and {result.b} are not told apart in any coefficient."
-    shown = [f"{name} ({one.a:.2f} and {one.b:.2f}, p {p_text(one.p_two_sided)})" for name, one in apart.items()]
+    shown = [
+        f"{name} ({one.value_a:.2f} and {one.value_b:.2f}, p {p_text(one.p_two_sided)})" for name, one in apart.items()
+    ]
     return f"{result.a} and {result.b} differ significantly in {listed(shown)} (uncorrected)."
 
 
@@ -331,9 +324,7 @@ def _of_factor(fits: Sequence[Coefficients], factor: str) -> str:
         if side:
             low, high = min(side.values(), key=abs), max(side.values(), key=abs)
             spread = f"{low:.2f}" if len(side) == 1 else f"{low:.2f} to {high:.2f}"
-            names, more = list(side), len(side) - _NAMED
-            some = listed(names) if more <= 0 else f"{', '.join(names[:_NAMED])} and {more} more"
-            many = f"all {len(fits)} metrics" if len(side) == len(fits) else some
+            many = f"all {len(fits)} metrics" if len(side) == len(fits) else some(list(side))
             ways.append(f"{many} {verb}{'s' * (len(side) == 1)} with {factor} ({spread})")
     return " and ".join(ways) or f"no metric is significantly associated with {factor}"
 
@@ -365,7 +356,7 @@ def _how(result: DisentangleResult) -> str:
         listed([_PLURAL.get(name, f"values of {name}") for name in names]) for names in (result.sampled, result.held)
     )
     fixed = f"; {held} are held fixed: nothing is said about others" if result.held else ""
-    sampled = f"† p < {result.alpha:g}, {_CORRECTED[result.correction]}. Sampled: {drawn}{fixed}."
+    sampled = f"† p < {result.alpha:g}, {CORRECTED[result.correction]}. Sampled: {drawn}{fixed}."
     return f"{sampled}\nStandard errors: {_ERRORS[result.se]}, {reference}{why}."
 
 
@@ -378,12 +369,8 @@ def _joined(notices: Sequence[Notice]) -> list[Notice]:
     return [replace(first, about=listed([first.about, *(one.about for one in rest)])) for first, *rest in same.values()]
 
 
-def _dagger(significant: bool) -> str:
-    return "†" if significant else ""
-
-
 def _marked(fit: Coefficients, factor: str, decimals: int = 3) -> Cell:
-    return number(fit.coef.get(factor), decimals, mark=_dagger(fit.significant.get(factor, False)))
+    return number(fit.coef.get(factor), decimals, mark="†" * fit.significant.get(factor, False))
 
 
 def _coefficient(fit: Coefficients, factor: str) -> dict[str, object]:
@@ -510,7 +497,7 @@ def _groups(result: DisentangleResult) -> Iterator[Part]:
             p = pooled[metric].by_factor.get(factor) if factor and metric in pooled else None
             results.append([text(metric), text(factor or "R²"), *own, *([p_value(p)] if pooled else [])])
     heads = ["metric", "factor", *(f"{name} (n = {part.n:,})" for name, part in groups.items())]
-    note = f"† p < {result.alpha:g}, {_CORRECTED[result.correction]}."
+    note = f"† p < {result.alpha:g}, {CORRECTED[result.correction]}."
     note += f" The last column tests whether the groups share it. {_OWN_SCALE}" if pooled else ""
     heads += ["p: the same"] if pooled else []
     yield table("Coefficients by group", heads, results, note=note, names=2, full=True)
@@ -570,11 +557,9 @@ def _bends(result: DisentangleResult) -> Iterator[Part]:
     for bend in result.bends:
         if bend.coef:
             fit = result[bend.metric]
-            line = [number(fit.coef[f], 2, mark=_dagger(fit.p[f] < result.alpha)) for f in result.factors]
+            line = [number(fit.coef[f], 2, mark=dagger(fit.p[f], result.alpha)) for f in result.factors]
             curve = [
-                number(bend.coef[f], 2, mark=_dagger(bend.coef_p[f] < result.alpha))
-                if f in bend.coef
-                else text("curve")
+                number(bend.coef[f], 2, mark=dagger(bend.coef_p[f], result.alpha)) if f in bend.coef else text("curve")
                 for f in result.factors
             ]
             beside.append([text(bend.metric), text(f"a line in {bend.factor}"), *line])

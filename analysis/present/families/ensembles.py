@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from operator import attrgetter
 
 from bsx.analysis.ensembles.result import ALPHA, EnsembleResult, GainInterval
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, NONE, listed, number, p_value, plain_table, table, text
-from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.notices import SEEN, seen_rows
 from bsx.analysis.present.numbers import figure
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Surprise, TablePart
+from bsx.analysis.present.significance import confidence, dagger, table_of_tests
 from bsx.support.result import Notice
 
 _HOW = {
@@ -36,13 +38,14 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
     yield _gains(result)
     said = [worded(notice) for notice in _joined(result.warnings)] + [f"{note}." for note in result.notes]
     said += [f"{result.omitted:,} rows are left out because a number is missing."] if result.omitted else []
-    if said:
-        yield Notes(tuple(said))
+    yield Notes(tuple(said))
     yield from _charts(result, finding)
     yield _agreement(result)
     yield _weights(result)
-    tests = [{"group": group.group, **asdict(test)} for group in result.groups for test in group.tests]
-    yield plain_table("Tests against the best member", tests, full=True)
+    tests = [((group.group, name), test) for group in result.groups for name, test in group.tests.items()]
+    heads, note = ["group", "test", "ensemble", "best member"], f"one-sided p < {ALPHA}, uncorrected"
+    caption = "Tests against the best member"
+    yield table_of_tests(caption, tests, heads, alpha=ALPHA, p=attrgetter("p"), level=note, full=True)
     if result.folds:
         yield plain_table("Training parts", [asdict(fold) for fold in result.folds], full=True)
 
@@ -51,13 +54,11 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
 def rows(result: EnsembleResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a group, then the average."""
     for group in result.groups:
-        row: dict[str, object] = {"group": group.group, "n": group.n}
-        row |= {f"r_{name}": r for name, r in group.members.items()}
-        row |= {"ensemble": group.ensemble, "best": group.best, "best_r": group.best_r, "gain": group.gain}
-        row |= dict(zip(("low", "high"), group.ci, strict=True))
-        yield row | {"p": group.p("williams"), "bootstrap_p": group.p("bootstrap")}
-    average = dict(zip(("low", "high"), result.average_ci, strict=True))
-    yield {"group": "average", "gain": result.average_gain, **average, "bootstrap_p": result.average_p}
+        row = as_row(group, "group", "n") | {f"r_{name}": r for name, r in group.members.items()}
+        row |= as_row(group, "ensemble", "best", "best_r", "gain", "ci")
+        yield row | {"p": group.tests["williams"].p, "bootstrap_p": group.tests["bootstrap"].p}
+    low, high = result.average_ci
+    yield {"group": "average", "gain": result.average_gain, "low": low, "high": high, "bootstrap_p": result.average_p}
 
 
 def worded(notice: Notice) -> str:
@@ -107,13 +108,9 @@ def _rows(result: EnsembleResult) -> int:
     return sum(group.n for group in result.groups)
 
 
-def _confidence(result: EnsembleResult) -> float:
-    return float(result.settings.get("confidence", 0.95))
-
-
 def _loses(result: EnsembleResult) -> bool:
     """Return whether the interval of the average gain, of the level of a test, lies below 0."""
-    return result.average_ci[1] < 0 and _confidence(result) >= 1 - ALPHA
+    return result.average_ci[1] < 0 and result.settings.get("confidence", 0.95) >= 1 - ALPHA
 
 
 def _finding(result: EnsembleResult) -> str:
@@ -174,10 +171,6 @@ def _drawn(result: EnsembleResult) -> str:
     return f"sets of rows with the same {' or '.join(result.kept_together)} ({units:,} here)"
 
 
-def _dagger(p: float) -> str:
-    return "†" if p < ALPHA else ""
-
-
 def _gains(result: EnsembleResult) -> TablePart:
     """Return the ensemble beside its best member in every group, and on average."""
     results = []
@@ -185,11 +178,11 @@ def _gains(result: EnsembleResult) -> TablePart:
         p, best = group.decisive, group.best_r >= group.ensemble
         cells = [text(group.group), text(group.best), number(group.n), number(group.best_r, 4, strong=best)]
         cells += [number(group.ensemble, 4, strong=group.ensemble >= group.best_r), _gain_cell(group.gain, group.ci)]
-        results.append([*cells, p_value(p, mark=_dagger(p))])
+        results.append([*cells, p_value(p, mark=dagger(p))])
     if len(result.groups) > 1:
         average = [text("average"), *[Cell("")] * 4, _gain_cell(result.average_gain, result.average_ci)]
-        results.append([*average, p_value(result.average_p, mark=_dagger(result.average_p))])
-    level = f"{100 * _confidence(result):g} % intervals"
+        results.append([*average, p_value(result.average_p, mark=dagger(result.average_p))])
+    level = f"{confidence(result)} intervals"
     caption = (
         f"Ensemble of {len(result.members)} metrics and its best member: Pearson correlation with human judgments, "
         f"{level}, n = {sum(group.n for group in result.groups):,}"
@@ -212,9 +205,8 @@ def _charts(result: EnsembleResult, finding: str) -> Iterator[Chart]:
         )
     ]
     alt = f"Gain over the best member by group, with intervals. {finding}"
-    spec = charts.intervals(gains, alt=alt, axis="gain over the best member (%)", series=1)
     if any(math.isfinite(group.gain) for group in result.groups):
-        yield Chart("Gain over the best member", alt, (("", spec),))
+        yield charts.forest("Gain over the best member", gains, alt=alt, axis="gain over the best member (%)")
     points = []
     for group in result.groups:
         points += [
@@ -224,8 +216,8 @@ def _charts(result: EnsembleResult, finding: str) -> Iterator[Chart]:
         points.append(charts.Point(group.group, len(result.members), group.ensemble, None, None, "ensemble"))
     alt = f"{finding} Each row is a group, with a mark for each member and one for the ensemble."
     axis = "correlation with human judgments"
-    spec = charts.intervals(points, alt=alt, axis=axis, series=len(result.members) + 1, zero=None)
-    yield Chart("Members and ensemble", alt, (("", spec),), (*result.members, "ensemble"))
+    names = (*result.members, "ensemble")
+    yield charts.forest("Members and ensemble", points, alt=alt, axis=axis, names=names, zero=None)
 
 
 def _agreement(result: EnsembleResult) -> TablePart:

@@ -25,8 +25,7 @@ def parts(result: FactorScores) -> Iterator[Part]:
         figures = {"mean": known.mean(), "sd": known.std(), "lowest": known.min(), "highest": known.max()}
         results = [[text(name), number(float(value))] for name, value in figures.items()]
         yield table(f"Factor, {counted}", ["figure", "value"], results)
-    if result.notes:
-        yield Notes(result.notes)
+    yield Notes(result.notes)
     if len(known):
         alt = f"How the factor is spread over {counted}."
         yield Chart("Spread of the factor", alt, (("", charts.histogram(known.tolist(), alt=alt, axis="factor")),))

@@ -10,11 +10,10 @@ from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, estimate, listed, no_others, number, p_value, table, text
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
+from bsx.analysis.present.significance import CORRECTED, NAMED, dagger, some
 from bsx.support.result import Interval, Notice, as_json
 
 _SIDES = ("observed", "edited")
-_CORRECTED = {"none": "uncorrected", "holm": "corrected after Holm", "bh": "corrected after Benjamini-Hochberg"}
-_NAMED = 6  # metrics that a sentence has room for
 
 
 @presents(Interventions, section=("interventions", "Interventions"))
@@ -24,8 +23,7 @@ def parts(result: Interventions) -> Iterator[Part]:
     yield Answer(finding)
     yield _effects(result)
     said = [f"{note.rstrip('.')}." for note in (*map(worded, result.warnings), *result.notes)] + _left_out(result)
-    if said:
-        yield Notes(tuple(said))
+    yield Notes(tuple(said))
     yield _chart(result, finding)
     yield from _differences(result)
     yield _fits(result)
@@ -92,27 +90,19 @@ def _finding(result: Interventions) -> str:
         phrases.append(f"{fit.metric} reacts to {listed(named) if named else 'no factor significantly'}")
         apart += [_apart(effect) for effect in own if _significant(effect.p_adjusted)]
         compared |= any(effect.p_adjusted is not None for effect in own)
-    more = len(phrases) - _NAMED
-    rest = f" (and {more} metric{'s' * (more > 1)} more)" if more > 0 else ""
-    first = {fit.metric for fit in result.fits[:_NAMED]}
+    first = {fit.metric for fit in result.fits[:NAMED]}
     others = any(e.metric in first and not _significant(e.edited_p_adjusted) for e in result.effects)
-    end = no_others(others, named=more > 0)
-    said = f"On {most:,} edited {result.base}s, {'; '.join(phrases[:_NAMED])}{rest}{end}."
+    end = no_others(others, named=len(phrases) > NAMED)
+    said = f"On {most:,} edited {result.base}s, {some(phrases, long=True)}{end}."
     if not compared:
         return said
     if not apart:
         return f"{said} None differs significantly from the coefficient in unedited texts."
-    more = len(apart) - _NAMED
-    rest = f"; and {more} more" if more > 0 else ""
-    return f"{said} Significantly different in unedited texts: {'; '.join(apart[:_NAMED])}{rest}."
+    return f"{said} Significantly different in unedited texts: {some(apart, long=True)}."
 
 
 def _apart(effect: Effect) -> str:
     return f"{effect.metric} {effect.factor} ({effect.observed:.2f}, edited {effect.edited:.2f})"
-
-
-def _dagger(p: float | None) -> str:
-    return "†" if _significant(p) else ""
 
 
 def _moved(value: float | None, ends: Interval | None, still: str, mark: str = "", decimals: int = 2) -> Cell:
@@ -133,7 +123,7 @@ def _differences(result: Interventions) -> Iterator[TablePart]:
     results = []
     for effect in result.effects:
         cells = [text(effect.metric), text(effect.factor), estimate(effect.observed, effect.observed_ci)]
-        mark = _dagger(effect.edited_p_adjusted)
+        mark = dagger(effect.edited_p_adjusted)
         cells.append(_moved(effect.edited, effect.edited_ci, "nothing moves", mark, 3))
         cells += [_moved(effect.difference, effect.difference_ci, "none", decimals=3), p_value(effect.p_adjusted)]
         results.append(cells)
@@ -147,7 +137,7 @@ def _effects(result: Interventions) -> TablePart:
     for effect in result.effects:
         cells = [text(effect.metric), text(effect.factor)]
         cells += [estimate(effect.observed, effect.observed_ci, 2)] if seen else []
-        cells.append(_moved(effect.edited, effect.edited_ci, "nothing moves", _dagger(effect.edited_p_adjusted)))
+        cells.append(_moved(effect.edited, effect.edited_ci, "nothing moves", dagger(effect.edited_p_adjusted)))
         cells += [p_value(effect.p_adjusted)] if seen else []
         results.append(cells)
     edited = max((fit.n_edited for fit in result.fits), default=0)
@@ -159,7 +149,7 @@ def _effects(result: Interventions) -> TablePart:
     unit = "standard deviations of unedited texts" if seen else "root mean squares over the edits"
     note = (
         f"Edited: how far the score falls when an edit lowers the factor, both in {unit}.\n"
-        f"†: p < {ALPHA}, {_CORRECTED.get(result.correction, result.correction)}."
+        f"†: p < {ALPHA}, {CORRECTED.get(result.correction, result.correction)}."
     )
     note += " Observed: the same among unedited texts. p: both are the same.\n" if seen else "\n"
     note += "surface: the cost of an edit of writing alone, which keeps words and meaning."

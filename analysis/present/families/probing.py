@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, estimate, number, percent, table, text
-from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
+from bsx.analysis.present.significance import NAMED
 from bsx.analysis.probing.result import LayerFigures, ProbedModel, ProbeResult, SideBySide, Transferred
 
 _SURE = 0.95  # share of resamples from which the best layer is told apart from the others
-_NAMED = 6  # tasks that a sentence has room for
 _CONTROLLED = ("control", "selectivity")
+_CONTROL = (*_CONTROLLED, "selectivity_low", "selectivity_high")
 _SAMPLED = "95 % bootstrap intervals over test items like these, for these trained probes"
 _BOLD = "Bold: highest accuracy. majority: always the most frequent label."
 Line = tuple[str, Sequence[LayerFigures]]
@@ -27,8 +28,7 @@ def parts(result: ProbedModel) -> Iterator[Part]:
     yield Answer(f"{found} {_with_human(result.agreement)}" if result.agreement is not None else found)
     if len(result.tasks) > 1 or result.agreement is not None:
         yield _overview(result)
-    if result.notes:
-        yield Notes(tuple(result.notes))
+    yield Notes(tuple(result.notes))
     yield _chart(result.tasks, f"{result.model}: {result.probe} probes", result.agreement)
     for task in result.tasks:
         yield from _tables(task, full=len(result.tasks) > 1 or result.agreement is not None)
@@ -39,8 +39,7 @@ def probed(result: ProbeResult) -> Iterator[Part]:
     """Yield what the layers know of one task."""
     yield Answer(_finding([result]))
     yield from _tables(result, full=False)
-    if result.notes:
-        yield Notes(tuple(result.notes))
+    yield Notes(tuple(result.notes))
     yield _chart([result], f"{result.task or 'One task'}: {result.probe} probes", None)
 
 
@@ -58,38 +57,21 @@ def rows(result: ProbedModel) -> Iterator[Mapping[str, object]]:
 def task_rows(result: ProbeResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a layer, then one for each layer on further items; what was not measured is None."""
     for place, figures in enumerate(result.layers):
-        row = {
-            "task": result.task,
-            "layer": figures.layer,
-            "accuracy": figures.accuracy,
-            "low": figures.low,
-            "high": figures.high,
-        }
-        row |= {
-            "spread": figures.spread,
-            "macro_f1": figures.macro_f1,
-            "baseline": result.baseline,
-            **_control(figures),
-        }
+        row = {"task": result.task, **as_row(figures, "layer", "accuracy", "low", "high", "spread", "macro_f1")}
+        row |= {"baseline": result.baseline, **as_row(figures, *_CONTROL)}
         row |= {f"accuracy_at_{size.size}": size.accuracy[place] for size in result.curve}
         yield row | ({"tested_on": result.task} if result.tested_on else {})
     for further in result.tested_on:
         for other in further.layers:
-            row = {"task": result.task, "layer": other.layer, "accuracy": other.accuracy, "low": other.low}
-            row |= {"high": other.high, "baseline": further.baseline, **_control(other)}
-            yield row | {"tested_on": further.name}
-
-
-def _control(figures: LayerFigures) -> dict[str, object]:
-    names = ("control", "selectivity", "selectivity_low", "selectivity_high")
-    return {name: getattr(figures, name) for name in names}
+            row = {"task": result.task, **as_row(other, "layer", "accuracy", "low", "high")}
+            yield row | {"baseline": further.baseline, **as_row(other, *_CONTROL), "tested_on": further.name}
 
 
 def _finding(tasks: Sequence[ProbeResult]) -> str:
     """Say of each task in how many layers it is known, and where best if the resamples tell."""
-    said = [_known(task) for task in tasks[:_NAMED]]
-    more = len(tasks) - _NAMED
-    return " ".join([*said, *([f"{more} more task{'s' * (more > 1)} below."] if more > 0 else [])])
+    more = len(tasks) - NAMED
+    rest = [f"{more} more task{'s' * (more > 1)} below."] if more > 0 else []
+    return " ".join([*map(_known, tasks[:NAMED]), *rest])
 
 
 def _known(task: ProbeResult) -> str:

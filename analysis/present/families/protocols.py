@@ -8,6 +8,7 @@ from bsx.analysis.agreement.protocol import LeftOutSystem, ProtocolResult, Proto
 from bsx.analysis.present.cells import NONE, listed, number, p_value, table, text
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Notes, Part, Prose, TablePart
+from bsx.analysis.present.significance import NAMED, some
 
 _STATISTICS = {
     "pairwise_accuracy": "accuracy of pairs of systems",
@@ -18,7 +19,6 @@ _STATISTICS = {
 _SHORT = {"pairwise_accuracy": "accuracy", "pearson": "r", "spa": "SPA", "acc_eq": "acc_eq"}
 _MOST_COLUMNS = 4
 _MOST_ROWS = 12
-_NAMED = 6
 _WHY = {
     "reference": "the reference",
     "human": "a human translation, which this protocol does not rank",
@@ -70,14 +70,8 @@ def _finding(result: ProtocolResult) -> str:
         apart = f"is significantly better than {'all others' if len(ranked) > 2 else 'the other'}"
         apart = apart if all((metric.p or 0) <= result.alpha for metric in ranked[1:]) else "is a cluster of its own"
         return f"{said}; it {apart}{_level(result)}."
-    return (
-        f"{said}; {_some(same)} {'is' if len(same) == 1 else 'are'} in the same significance cluster{_level(result)}."
-    )
-
-
-def _some(names: Sequence[str]) -> str:
-    left = len(names) - _NAMED
-    return listed(names) if left < 2 else f"{', '.join(names[:_NAMED])} and {left} more"
+    are = "is" if len(same) == 1 else "are"
+    return f"{said}; {some(same)} {are} in the same significance cluster{_level(result)}."
 
 
 def _level(result: ProtocolResult) -> str:
@@ -140,7 +134,7 @@ def _basis(result: ProtocolResult) -> str:
             sizes |= {p: (n, 0) for p, n in zip(task.pairs, task.systems, strict=True) if p not in sizes}
     where = [f"{pair} ({n} systems{f', {m} judged segments' if m else ''})" for pair, (n, m) in sizes.items()]
     scale = " (r as (r + 1) / 2)" if any(task.statistic == "pearson" for task in result.tasks) else ""
-    pairs = _some(where) if len(where) <= _NAMED else f"{len(where)} language pairs"
+    pairs = some(where) if len(where) <= NAMED else f"{len(where)} language pairs"
     return f"The average{scale}: {'; '.join(made)}. Of {pairs}."
 
 
@@ -159,14 +153,14 @@ def _left_out(result: ProtocolResult) -> Iterator[str]:
         by.setdefault(system.why, []).append(system)
     for why, systems in by.items():
         named = [f"{one.system} ({one.pair})" for one in systems]
-        yield f"not ranked, {_WHY[why]}: {_some(named)}"
+        yield f"not ranked, {_WHY[why]}: {some(named)}"
     if result.missing_metrics:
-        yield f"of the main table without scores here: {_some(result.missing_metrics)}"
+        yield f"of the main table without scores here: {some(result.missing_metrics)}"
     if partial := [metric.metric for metric in result.metrics if not metric.rank]:
-        yield f"without an average, because a task has no scores of it: {_some(partial)}"
+        yield f"without an average, because a task has no scores of it: {some(partial)}"
     dropped = [f"{task.dropped} of {task.pairs[0]}" for task in result.tasks if task.dropped]
     if dropped:
-        yield f"judged segments left out of SPA, which needs every system's: {_some(dropped)}"
+        yield f"judged segments left out of SPA, which needs every system's: {some(dropped)}"
 
 
 def _said_of_tests(result: ProtocolResult) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, estimate, listed, number, p_value, percent, table, text
-from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.numbers import figure
 from bsx.analysis.present.parts import Answer, Chart, Notes, Part
 from bsx.analysis.stats.clusters import AllComparisons, Clusters
@@ -43,8 +43,7 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
     caption = f"{what}, mean over {listed(result.groups)}, n = {result.n:,}; "
     caption += "95 % bootstrap intervals over segments like these of these groups"
     yield table(caption, ["layer", "P", "R", "F1"], results, note="Bold: the highest F1; no tests.")
-    if result.notes:
-        yield Notes(result.notes)
+    yield Notes(result.notes)
     points = [
         (float(layer), place, float(value), name)
         for place, name in enumerate(("P", "R", "F1"))
@@ -88,8 +87,7 @@ def clusters(result: Clusters) -> Iterator[Part]:
     yield table(f"Clusters of significance, n = {count}", ["name", "value", "rank"], results, note=note)
     points = [charts.Point(name, 0, value) for name, value in zip(result.names, result.values, strict=True)]
     alt = f"Values: {', '.join(f'{point.row} {number(point.value).text}' for point in points)}."
-    spec = charts.intervals(points, alt=alt, axis="value", series=1, zero=None)
-    yield Chart("Values, the best first", alt, (("", spec),))
+    yield charts.forest("Values, the best first", points, alt=alt, axis="value", zero=None)
 
 
 @lists(Clusters)
@@ -114,7 +112,7 @@ def comparisons(result: AllComparisons) -> Iterator[Part]:
 def comparison_rows(result: AllComparisons) -> Iterator[Mapping[str, object]]:
     """Yield a row an ordered pair."""
     for (a, b), comparison in result.tests.items():
-        yield {**vars(comparison), "a": a, "b": b}
+        yield {**as_row(comparison), "a": a, "b": b}
 
 
 @presents(Ols)
@@ -139,7 +137,7 @@ def least_squares(result: Ols) -> Iterator[Part]:
     ends = zip(result.coef.tolist(), result.low.tolist(), result.high.tolist(), strict=True)
     points = [charts.Point(f"term {i}", 0, *three) for i, three in enumerate(ends)]
     alt = "Coefficients with their intervals, by the place of their term."
-    yield Chart("Coefficients", alt, (("", charts.intervals(points, alt=alt, axis="coefficient", series=1)),))
+    yield charts.forest("Coefficients", points, alt=alt, axis="coefficient")
 
 
 @lists(Ols)
@@ -162,8 +160,7 @@ def shares(result: Dominance) -> Iterator[Part]:
         results.append([text(name), number(value, 4), text(listed(others))])
     yield table("Shares of R² (general dominance)", ["factor", "share", "dominates completely"], results)
     points = [charts.Point(name, 0, value) for name, value in result.general.items()]
-    spec = charts.intervals(points, alt=f"Shares of R²: {said}.", axis="share of R²", series=1)
-    yield Chart("Shares of R²", f"Shares of R²: {said}.", (("", spec),))
+    yield charts.forest("Shares of R²", points, alt=f"Shares of R²: {said}.", axis="share of R²")
 
 
 @lists(Dominance)
@@ -176,7 +173,7 @@ def share_rows(result: Dominance) -> Iterator[Mapping[str, object]]:
 def precision_recall(result: PrecisionRecall) -> Iterator[Part]:
     """Yield average precision beside the share of positives, and the curve."""
     results = result.average_precision
-    low, high = results.low, results.high
+    low, high = results.ci
     what = f"Average precision is {results.estimate:.3f} on {results.n:,} pairs"
     if results.n < FEWEST:
         yield Answer(f"{what}, which are too few to say more.")

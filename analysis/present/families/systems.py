@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from bsx.analysis.agreement.published_curve import PublishedCurve, PublishedShare
 from bsx.analysis.agreement.result import CompareResult, MetricComparison, SystemTest
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import (
-    EQUIVALENT,
     FEWEST,
     NONE,
     estimate,
     listed,
     number,
-    p_value,
     percent,
     table,
     text,
-    verdict_cell,
 )
-from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Prose, Surprise, TablePart
+from bsx.analysis.present.significance import NAMED, against, confidence, standing, table_of_tests
 from bsx.support.result import Notice
 
 _CORRECTED = {"holm": "after Holm", "bh": "after Benjamini-Hochberg"}
 _TESTS = {"bootstrap": "paired bootstrap", "randomise": "approximate randomisation"}
-_NAMED = 8  # systems that a sentence has room for
 _SHORT = 8  # tests that a terminal has room for
 _SHARES = (0.8, 0.9, 0.95)
 _WIDE = 3  # metrics whose intervals have room beside their scores
@@ -48,8 +45,7 @@ def parts(result: CompareResult) -> Iterator[Part]:
         yield _needed(result)
     said = [_worded(notice) for notice in result.warnings if notice.name != "too-few-to-swap"]  # the answer says that
     said += [f"{note}." for note in result.notes]
-    if said:
-        yield Notes(tuple(said))
+    yield Notes(tuple(said))
     yield from _contradictions(result)
 
 
@@ -58,19 +54,13 @@ def rows(result: CompareResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a metric and test."""
     for metric in result.metrics:
         for test in metric.tests:
-            low, high = test.ci or (None, None)
-            yield {
-                **{"metric": metric.metric, "a": test.a, "b": test.b},
-                **{"score_a": metric[test.a].score, "score_b": metric[test.b].score, "difference": test.difference},
-                **{"low": low, "high": high, "p": test.p, "p_two_sided": test.p_two_sided},
-                **{"p_adjusted": test.p_adjusted, "better": test.better or ""},
-                **({} if test.verdict is None else {"p_equivalence": test.p_equivalence, "verdict": test.verdict}),
-                **({} if test.published is None else _published_row(test.published)),
-            }
-
-
-def _published_row(known: PublishedShare) -> Mapping[str, object]:
-    return {"published_delta": known.delta, "published_share": known.share, "published_source": known.source}
+            row: dict[str, object] = {"metric": metric.metric, "a": test.a, "b": test.b}
+            row |= {"score_a": metric[test.a].score, "score_b": metric[test.b].score}
+            row |= as_row(test, "difference", "ci", "p", "p_two_sided")
+            row |= {"p_adjusted": test.decisive, "better": test.better or ""}
+            row |= {} if test.verdict is None else as_row(test, "p_equivalence", "verdict")
+            known = {} if test.published is None else as_row(test.published, "delta", "share", "source")
+            yield row | {f"published_{name}": value for name, value in known.items()}
 
 
 def _worded(notice: Notice) -> str:
@@ -117,7 +107,7 @@ def _finding(result: CompareResult) -> str:
         return f"{where} are too few for a bootstrap to tell systems apart."
     said: dict[str, list[str]] = {}
     for metric in result.metrics:
-        said.setdefault(_told_apart(metric, result.baseline), []).append(metric.metric)
+        said.setdefault(_told_apart(metric, result), []).append(metric.metric)
     told = " ".join(f"Under {listed(names)}, {what}." for what, names in said.items())
     tests = [test for metric in result.metrics for test in metric.tests]
     same = _same(tests, result)
@@ -125,7 +115,7 @@ def _finding(result: CompareResult) -> str:
         different = sum(test.better is not None for test in tests)
         return f"{told} On {where}, {different} of {len(tests)} differences are significant ({_level(result)}){same}."
     (test,) = tests
-    told += f" On {where}, the two-sided p is {p_text(test.p_adjusted)} ({_test(result)}).{same}"
+    told += f" On {where}, the two-sided p is {p_text(test.decisive)} ({_test(result)}).{same}"
     if test.published is not None:
         told += (
             f" A difference of {_size(test.published)} {test.published.curve}: people agree in "
@@ -147,39 +137,15 @@ def _same(tests: Sequence[SystemTest], result: CompareResult) -> str:
     return f", {equivalent} shown to be smaller than {margin}, and {undecided} undecided"
 
 
-def _told_apart(comparison: MetricComparison, baseline: str | None) -> str:
-    """Return which systems differ significantly under a metric: from the baseline, or from any other."""
-    names, worse = [system.system for system in comparison.systems], {test.worse for test in comparison.tests}
-    if baseline is not None:
-        ways = {
-            f"significantly better than {baseline}": [test.a for test in comparison.tests if test.better == test.a],
-            f"significantly worse than {baseline}": [test.a for test in comparison.tests if test.worse == test.a],
-            f"not told apart from {baseline}": [test.a for test in comparison.tests if test.better is None],
-        }
-        return "; ".join(f"{_several(systems)} {what}" for what, systems in ways.items() if systems)
-    leaders = [name for name in names if name not in worse]
-    if leaders == names:
-        return (
-            f"{listed(names)} are not told apart"
-            if len(names) == 2
-            else f"no two of the {len(names)} systems are told apart"
-        )
-    if len(leaders) == 1:
-        beaten = [str(test.worse) for test in comparison.tests if test.better == leaders[0]]
-        if len(beaten) == len(names) - 1:
-            return f"{leaders[0]} is significantly better than {beaten[0] if len(beaten) == 1 else 'all others'}"
-        return (
-            f"{leaders[0]} alone is not significantly worse than another; it is significantly better than "
-            f"{len(beaten)} of {len(names) - 1}"
-        )
-    shown = listed(leaders) if len(leaders) <= _NAMED else f"{len(leaders)} of {len(names)}"
-    rest = [name for name in names if name in worse]
-    if len(rest) == 1:
-        by = [str(test.better) for test in comparison.tests if test.worse == rest[0]]
-        others = f"{rest[0]} is significantly worse than {listed(by) if len(by) <= _NAMED else f'{len(by)} of them'}"
-    else:
-        others = f"each of the other {len(rest)} is significantly worse than at least one system"
-    return f"{shown} are not told apart, and no system is significantly better than them; {others}"
+def _told_apart(comparison: MetricComparison, result: CompareResult) -> str:
+    """Return which systems differ significantly under a metric: from the baseline, or from the best."""
+    if result.baseline is not None:
+        ways = {test.a: 0 if test.better is None else 1 if test.better == test.a else -1 for test in comparison.tests}
+        return against(ways, result.baseline)
+    sign = 1 if comparison.higher_is_better else -1
+    values = {system.system: sign * system.score for system in comparison.systems}
+    best, _, stands = standing(values, comparison.tests, alpha=result.settings.get("alpha", 0.05), how=None)
+    return f"{best} is {stands}"
 
 
 def _people(result: CompareResult) -> Iterator[Part]:
@@ -263,11 +229,6 @@ def _needed(result: CompareResult) -> TablePart:
     )
 
 
-def _several(names: Sequence[str]) -> str:
-    shown = listed(names) if len(names) <= _NAMED else f"{len(names)} systems"
-    return f"{shown} {'is' if len(names) == 1 else 'are'}"
-
-
 def _test(result: CompareResult) -> str:
     """Return the test, and what it draws."""
     name = str(result.settings.get("test", ""))
@@ -286,8 +247,7 @@ def _level(result: CompareResult) -> str:
 
 
 def _confidence(result: CompareResult) -> str:
-    level = result.settings.get("confidence")
-    return f"{100 * level:g} % intervals" if isinstance(level, float) else "intervals"
+    return f"{confidence(result)} intervals"
 
 
 def _shown(comparison: MetricComparison) -> str:
@@ -303,7 +263,7 @@ def _decimals(comparison: MetricComparison) -> int:
 def _scores(result: CompareResult, *, intervals: bool) -> TablePart:
     """Return systems by metrics; numbered, with ranks, if all pairs were tested."""
     every = result.baseline is None
-    crowded = every and not intervals and len(result.systems) > _NAMED  # the table of intervals has the marks
+    crowded = every and not intervals and len(result.systems) > NAMED  # the table of intervals has the marks
     results: list[list[Cell]] = []
     for place, name in enumerate(result.systems):
         cells = [text(f"{place + 1} {name}" if every else name)]
@@ -362,43 +322,35 @@ def _mark(comparison: MetricComparison, name: str, result: CompareResult) -> str
 
 
 def _tests(result: CompareResult) -> TablePart:
-    published = any(test.published is not None for metric in result.metrics for test in metric.tests)
-    margin = float(result.settings.get("margin") or 0)
-    results = []
-    for metric in result.metrics:
-        for test in metric.tests:
-            difference = _difference(test, _decimals(metric))
-            cells = [text(_shown(metric)), text(test.a), text(test.b), difference]
-            cells.append(p_value(test.p_adjusted, mark="†" if test.better is not None else ""))
-            cells.append(Cell(NONE) if test.better is None else text(test.better))
-            cells += [] if test.verdict is None else [verdict_cell(test.verdict, margin)]
-            if published:
-                cells.append(
-                    Cell(NONE) if test.published is None else Cell(f"{_share(test.published)} %", test.published.share)
-                )
-            results.append(cells)
-    heads = ["metric", "system", "compared with", "difference", "p", "better"]
-    several = any(len(metric.tests) > 1 for metric in result.metrics)
-    ends = any(test.ci is not None for metric in result.metrics for test in metric.tests)
-    note = f"†: {_level(result)}."
-    if several and ends and result.settings.get("correction") in _CORRECTED:
-        note += " Intervals are not corrected."
-    if any(test.verdict is not None for metric in result.metrics for test in metric.tests):
-        heads.append("verdict")
-        note += " " + EQUIVALENT.format(f"{margin:g}")
-    else:
-        note += " Without †, systems are not shown to be equal; margin tests that."
-    if published:
-        heads.append("people agree")
+    tests = [((_shown(metric),), test) for metric in result.metrics for test in metric.tests]
+    scale = {id(test): _decimals(metric) for metric in result.metrics for test in metric.tests}
+    more: dict[str, Callable[[SystemTest], Cell]] = {
+        "better": lambda test: Cell(NONE) if test.better is None else text(test.better)
+    }
+    ends = any(test.ci[0] == test.ci[0] for _, test in tests)
+    note = _level(result)
+    if len(tests) > len(result.metrics) and ends and result.settings.get("correction", "none") != "none":
+        note += "; intervals are not corrected"
+    if "margin" not in result.settings:
+        note += "; without †, systems are not shown to be equal: margin tests that"
+    if any(test.published is not None for _, test in tests):
+        more["people agree"] = lambda test: (
+            Cell(NONE) if test.published is None else Cell(f"{_share(test.published)} %", test.published.share)
+        )
         sources = listed(list(dict.fromkeys(curve.source for curve in result.published)))
-        note += f" People agree: published share of pairs of systems that differ as much ({sources}); a dash: none."
+        note += f"; people agree: published share of pairs of systems that differ as much ({sources}), a dash: none"
     with_ends = f"; differences with {_confidence(result)}" if ends else ""
-    caption = f"Paired tests ({_test(result)}){with_ends}; sampled: {_sampled(result)}"
-    return table(caption, heads, results, note=note, names=3, full=len(results) > _SHORT)
-
-
-def _difference(test: SystemTest, decimals: int) -> Cell:
-    return estimate(test.difference, test.ci, decimals)
+    return table_of_tests(
+        f"Paired tests ({_test(result)}){with_ends}; sampled: {_sampled(result)}",
+        tests,
+        ["metric", "system", "compared with"],
+        alpha=float(result.settings.get("alpha", 0.05)),
+        margin=result.settings.get("margin"),
+        places=lambda test: scale[id(test)],
+        more=more,
+        level=note,
+        full=len(tests) > _SHORT,
+    )
 
 
 def _chart(result: CompareResult) -> Chart:

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared, percentile_interval
-from bsx.analysis.stats.results import Comparison
+from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.validate import clusters_of, grids, settings, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
-from bsx.support.result import Shown
 
 Ties = Literal["discordant", "drop", "half"]
 Unit = Literal["segment", "judgment"]
@@ -21,33 +20,21 @@ TIES = ("discordant", "drop", "half")
 UNITS = ("segment", "judgment")
 
 
-@dataclass(frozen=True, repr=False)
-class DarrTau(Shown):
-    """A metric's tau over human preferences.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DarrTau(Estimate):
+    """A metric's tau over human preferences: (C - D) / (C + D), where its ties count as the ``ties`` setting says.
 
     Attributes:
-        tau: (C - D) / (C + D), where ties of the metric count as the ``ties`` setting says.
-        low: lower end of the bootstrap interval.
-        high: upper end.
         concordant: pairs for which the metric strictly prefers what human judgments prefer.
         discordant: pairs for which it strictly prefers the other.
         ties: pairs it scores alike.
-        n: all pairs, the sum of the three.
         segments: segments that have at least one pair.
-        method: how ties count and what was resampled, in words.
-        confidence: level of the interval.
     """
 
-    tau: float
-    low: float
-    high: float
     concordant: int
     discordant: int
     ties: int
-    n: int
     segments: int
-    method: str
-    confidence: float = 0.95
 
 
 @dataclass(frozen=True)
@@ -167,9 +154,8 @@ def darr_from_pairs(
     low, high = percentile_interval(draws, confidence, _units(groups, unit))
     concordant, discordant, tied = (int(c) for c in counts.sum(axis=1))
     return DarrTau(
-        tau=float(tau_of(counts.sum(axis=1), ties)),
-        low=low,
-        high=high,
+        estimate=float(tau_of(counts.sum(axis=1), ties)),
+        ci=(low, high),
         concordant=concordant,
         discordant=discordant,
         ties=tied,

@@ -30,12 +30,11 @@ from bsx.analysis.stats.resample import (
     percentile_interval,
     sampled_units,
 )
-from bsx.analysis.stats.results import Comparison
+from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.rowwise import ROWS, accuracy_of_drawn, ratio, variance, weighted_spearman
 from bsx.analysis.stats.validate import clusters_of, grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
-from bsx.support.result import Shown
 
 
 @dataclass(frozen=True)
@@ -103,34 +102,20 @@ BY = ("none", "item", "sys", "means")
 POOLING = {"none": "pooled", "item": "by segment", "sys": "by system", "means": "of systems"}
 
 
-@dataclass(frozen=True, repr=False)
-class GroupedEstimate(Shown):
-    """A correlation averaged over groups.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GroupedEstimate(Estimate):
+    """A correlation averaged over groups: the mean over those that count.
 
     Attributes:
-        estimate: mean over the groups that count.
-        low: lower end of the bootstrap interval over what was resampled.
-        high: upper end.
-        p: two-sided bootstrap p-value of "no association" (of accuracy 1/2 for pairwise accuracy).
         by_group: value of each group (groups,): one for ``none`` and ``means``, one a segment for ``item``, one a
             system for ``sys``; NaN for a group with a constant column or fewer than two values.
         groups: groups that count towards the mean.
         undefined: groups whose value is NaN.
-        n: cells used (systems for ``means``).
-        method: statistic, grouping and interval in words.
-        confidence: level of the interval.
     """
 
-    estimate: float
-    low: float
-    high: float
-    p: float
     by_group: Array
     groups: int
     undefined: int
-    n: int
-    method: str
-    confidence: float = 0.95
 
 
 def grouped(
@@ -186,12 +171,10 @@ def grouped(
     clusters = clusters_of(cluster, x.shape[1])
     draws = resampled_groups(x, y, by, statistic, constant, resamples, seed, resample=resample, clusters=clusters)
     units = units_of((x,), y, by, statistic, resample, clusters)
-    low, high = percentile_interval(draws, confidence, units)
     means = {"none": "pooled", "item": "mean over segments", "sys": "mean over systems", "means": "of system means"}
     return GroupedEstimate(
         estimate=float(group_mean(values, constant)),
-        low=low,
-        high=high,
+        ci=percentile_interval(draws, confidence, units),
         p=bootstrap_p(draws, 0.5 if statistic == "pairwise_accuracy" else 0.0, units)[1],
         by_group=values,
         groups=len(values) if constant == "zero" else len(values) - undefined,

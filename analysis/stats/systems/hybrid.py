@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -104,7 +104,7 @@ def hybrid_correlation(
     if hybrids.metric.ndim != 1:
         raise InputError("metric: expected a matrix (systems, segments) of one metric")
     r = pearson(hybrids.metric, hybrids.human, confidence=confidence)
-    return Estimate(r.estimate, r.low, r.high, r.p, n, "pearson over hybrid systems, Fisher z interval", confidence)
+    return replace(r, n=n, method="pearson over hybrid systems, Fisher z interval")
 
 
 def hybrid_correlation_limit(
@@ -148,7 +148,14 @@ def hybrid_correlation_limit(
     low, high = percentile_interval(draws[0], confidence, units)
     over = sampled_units("segments", documents=clusters is not None)
     method = f"limit of pearson over hybrid systems, bootstrap over {over}"
-    return Estimate(values[0], low, high, bootstrap_p(draws[0], units=units)[1], scores.shape[2], method, confidence)
+    return Estimate(
+        estimate=values[0],
+        ci=(low, high),
+        p=bootstrap_p(draws[0], units=units)[1],
+        n=scores.shape[2],
+        method=method,
+        confidence=confidence,
+    )
 
 
 def compare_hybrid_limits(

@@ -176,19 +176,17 @@ def bootstrapped(
     if margin is not None:
         check_margin(margin)
         equivalent = max(p(centred, difference + margin), p(-centred, margin - difference))
-    return Comparison(
+    return Comparison.of(
         a,
         b,
-        difference,
-        difference - half,
-        difference + half,
-        difference,
-        p(sign * centred, sign * difference),
-        min(1.0, p(size, abs(difference), tails=2)),
-        len(pair.x),
-        f"difference of systems, paired bootstrap of {pair.what}",
-        confidence,
-        equivalent,
+        ci=(difference - half, difference + half),
+        p=p(sign * centred, sign * difference),
+        p_two_sided=min(1.0, p(size, abs(difference), tails=2)),
+        n=len(pair.x),
+        method=f"difference of systems, paired bootstrap of {pair.what}",
+        unit=pair.what.removesuffix("s"),
+        confidence=confidence,
+        p_equivalence=equivalent,
     )
 
 
@@ -213,18 +211,17 @@ def randomised(
             permutation_p(swapped + margin * share, difference + margin),
             permutation_p(margin * share - swapped, margin - difference),
         )
-    return Comparison(
+    return Comparison.of(
         a,
         b,
-        difference,
-        *_inverted(swapped, share, difference, confidence),
-        difference,
-        permutation_p(sign * swapped, sign * difference),
-        permutation_p(np.abs(swapped), abs(difference)),
-        n,
-        f"difference of systems, paired approximate randomisation of {pair.what}",
-        confidence,
-        equivalent,
+        ci=_inverted(swapped, share, difference, confidence),
+        p=permutation_p(sign * swapped, sign * difference),
+        p_two_sided=permutation_p(np.abs(swapped), abs(difference)),
+        n=n,
+        method=f"difference of systems, paired approximate randomisation of {pair.what}",
+        unit=pair.what.removesuffix("s"),
+        confidence=confidence,
+        p_equivalence=equivalent,
     )
 
 

@@ -123,7 +123,7 @@ def soft_pairwise_accuracy(
     over = sampled_units(resample, documents=clusters is not None)
     interval = "Wilson interval of the jackknife over systems" if few else f"bootstrap over {over}"
     words = f"soft pairwise accuracy, {described.get(method, 'normal limit')}, {interval}"
-    return Estimate(value, low, high, float("nan"), len(x), words, confidence)
+    return Estimate(estimate=value, ci=(low, high), n=len(x), method=words, confidence=confidence)
 
 
 def _p_values(differences: list[Array], swapped: Iterator[NDArray[np.bool_]]) -> list[Array]:

@@ -18,11 +18,10 @@ from bsx.analysis.stats.resample import (
     sampled_units,
     swaps,
 )
-from bsx.analysis.stats.results import Comparison
+from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.validate import clusters_of, grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
-from bsx.support.result import Shown
 
 Grouping = Literal["item", "sys", "none"]
 GROUPINGS = ("item", "sys", "none")
@@ -32,14 +31,13 @@ MOST_PAIRS = 2_000_000  # above, pairs are drawn at random
 _OVER = {"item": "segments", "sys": "systems", "none": "all cells"}
 
 
-@dataclass(frozen=True, repr=False)
-class TiedAccuracy(Shown):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TiedAccuracy(Estimate):
     """How often metric and human judgments agree on a pair of outputs, a tie being a verdict of its own.
 
+    The estimate is acc_eq: (C + T_hm) / all pairs, mean over groups; its interval is over segments, at this epsilon.
+
     Attributes:
-        acc_eq: (C + T_hm) / all pairs, mean over groups.
-        low: lower end of acc_eq's bootstrap interval over segments, at this epsilon.
-        high: upper end.
         tau_eq: (C + T_hm - D - T_h - T_m) / all pairs, mean over groups; always ``2 * acc_eq - 1``.
         epsilon: metric differences up to this size are ties.
         chance: what a score that says nothing can reach: calling every pair a tie, or none, whichever is better.
@@ -48,15 +46,9 @@ class TiedAccuracy(Shown):
         tied_human: pairs tied by human judgments only, T_h.
         tied_metric: pairs tied by the metric only, T_m.
         tied_both: pairs tied by both, T_hm.
-        n: all pairs.
         segments: segments with at least one pair.
-        method: in words.
-        confidence: level of the interval.
     """
 
-    acc_eq: float
-    low: float
-    high: float
     tau_eq: float
     epsilon: float
     chance: float
@@ -65,10 +57,7 @@ class TiedAccuracy(Shown):
     tied_human: int
     tied_metric: int
     tied_both: int
-    n: int
     segments: int
-    method: str
-    confidence: float = 0.95
 
 
 def pairwise_accuracy_with_ties(
@@ -158,9 +147,8 @@ def _accuracy(
     concordant = int((alike & ~tied).sum())
     drawn = "" if pairs.share == 1 else f", {pairs.share:.2%} of the pairs"
     return TiedAccuracy(
-        acc_eq=acc_eq,
-        low=low,
-        high=high,
+        estimate=acc_eq,
+        ci=(low, high),
         tau_eq=2 * acc_eq - 1,
         epsilon=float(epsilon),
         chance=max(tie_share, (1 - tie_share) / 2),

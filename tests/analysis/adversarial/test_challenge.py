@@ -65,10 +65,10 @@ def test_counts_by_hand() -> None:
     (test,) = found.tests
     assert (test.only_a, test.only_b) == (5, 0)
     # Sentences are clusters (Durkalski et al. 2003): z = (2 + 2 + 1 + 0) / sqrt(4 + 4 + 1 + 0).
-    assert test.p == pytest.approx(math.erfc(5 / 3 / math.sqrt(2)))
+    assert test.p_two_sided == pytest.approx(math.erfc(5 / 3 / math.sqrt(2)))
     single = analysis.challenge(pairs[4:8], {"m": (good[4:8], bad[4:8]), "never": (bad[4:8], bad[4:8])})
-    assert single.tests[0].p == pytest.approx(2 / 8)  # exact: one row a sentence
-    assert test.p_corrected == pytest.approx(test.p)
+    assert single.tests[0].p_two_sided == pytest.approx(2 / 8)  # exact: one row a sentence
+    assert test.p_adjusted == pytest.approx(test.p_two_sided)
 
 
 def test_a_best_is_named_only_where_a_test_says_so() -> None:
@@ -79,10 +79,10 @@ def test_a_best_is_named_only_where_a_test_says_so() -> None:
     for names in ((0, 1), (0, 2), (0, 1, 2)):
         found = analysis.challenge(pairs, {f"m{i}": (seen[i], bad) for i in names})
         said[names] = found.to_text().splitlines()[0]
-    assert "m0 and m1 are not told apart (" in said[0, 1]
-    assert "ahead" not in said[0, 1]
-    assert "m0 is significantly ahead of m2 (" in said[0, 2]
-    assert re.search(r"m0 and m1 are not told apart \(p = .*\); m0 is significantly ahead of m2 \(p ", said[0, 1, 2])
+    assert "m0 is not told apart from m1 (" in said[0, 1]
+    assert "significantly" not in said[0, 1]
+    assert "m0 is significantly better than m2 (" in said[0, 2]
+    assert re.search(r"m0 is not told apart from m1 \(p = .*\), but significantly better than m2 \(p ", said[0, 1, 2])
 
 
 def test_rows_about_one_sentence_are_worth_less() -> None:

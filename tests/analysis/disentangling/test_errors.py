@@ -147,7 +147,7 @@ def test_bootstrap_intervals_are_widened_for_systems() -> None:
     for name, cluster in {"two": None, "one": "segment"}.items():
         fit = disentangle(table, ["m"], ["sem", "lex"], resamples=99, cluster=cluster)["m"]
         by = compare_coefficients(table, "m", "k", ["sem", "lex"], resamples=99, cluster=cluster).by["lex"]
-        ends[name] = (fit.ci_bootstrap["lex"], (by.low, by.high), fit.r2_bootstrap or (0.0, 0.0))
+        ends[name] = (fit.ci_bootstrap["lex"], by.ci, fit.r2_bootstrap or (0.0, 0.0))
     for wide, narrow in zip(ends["two"], ends["one"], strict=True):
         assert wide[1] - wide[0] > narrow[1] - narrow[0]
 

@@ -318,12 +318,12 @@ def test_two_metrics_are_compared_over_the_same_resamples() -> None:
     m, k = disentangle(table, ["m", "k"], FACTORS).results
     for name in FACTORS:
         assert found[name].difference == pytest.approx(m.coef[name] - k.coef[name])
-        assert found[name].low < found[name].difference < found[name].high
-    assert found["r2"].a == pytest.approx(m.r2)
+        assert found[name].ci[0] < found[name].difference < found[name].ci[1]
+    assert found["r2"].value_a == pytest.approx(m.r2)
     assert found["sem"].p_two_sided < 0.05
     swapped = compare_coefficients(table, "k", "m", FACTORS, resamples=500, seed=2).by
     assert swapped["sem"].difference == pytest.approx(-found["sem"].difference)
-    assert swapped["sem"].high == pytest.approx(-found["sem"].low)
+    assert swapped["sem"].ci[1] == pytest.approx(-found["sem"].ci[0])
     same = compare_coefficients({**table, "twin": table["m"] * 3 + 1}, "m", "twin", FACTORS, resamples=100).by
     assert same["sem"].difference == pytest.approx(0, abs=1e-12)
 

@@ -31,8 +31,8 @@ def test_documents_are_drawn_and_held_out_whole() -> None:
     assert (rows.groups[0].units, whole.groups[0].units) == (len(columns["doc"]), DOCUMENTS)
     assert whole.average_gain == rows.average_gain
     assert np.diff(whole.average_ci) > np.diff(rows.average_ci)
-    assert rows.groups[0].decisive == rows.groups[0].p("williams")
-    assert whole.groups[0].decisive == whole.groups[0].p("bootstrap")
+    assert rows.groups[0].decisive == rows.groups[0].tests["williams"].p
+    assert whole.groups[0].decisive == whole.groups[0].tests["bootstrap"].p
     assert "sets of rows with the same segment or doc (20 here)" in whole.to_text()
     learnt = ensemble(columns, ["a", "b"], "human", document="doc", how="ridge", folds=5, resamples=20)
     assert {fold.test for fold in learnt.folds} == {4 * SIZE}

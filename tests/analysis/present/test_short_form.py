@@ -18,12 +18,12 @@ from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.ensembles.run import ensemble
 from bsx.analysis.intervening.result import Effect, EffectFit, Interventions
 from bsx.analysis.present.cells import number, table, text
-from bsx.analysis.present.families.adversarial import _apart
 from bsx.analysis.present.families.disentangling import _joined
 from bsx.analysis.present.families.ensembles import _joined as joined_groups
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.numbers import p_range
 from bsx.analysis.present.parts import Answer, Notes, Part, TablePart
+from bsx.analysis.present.significance import standing
 from bsx.analysis.present.text import aligned
 from bsx.data.columns import read_columns, standardise
 from bsx.errors import InputError
@@ -108,18 +108,17 @@ def test_the_caption_names_the_interval_of_the_area(n: int, kind: str) -> None:
 
 def test_not_told_apart_is_said_of_pairs_that_were_tested() -> None:
     class Test:
-        p_corrected = None
+        p_adjusted = None
 
         def __init__(self, a: str, b: str, p: float) -> None:
             self.a, self.b, self.decisive = a, b, p
 
-    last: Any = Test("b", "c", 0.5)
     tests: Any = [Test("a", "b", 0.2), Test("a", "c", 0.1), Test("b", "c", 0.01)]
     values = {"a": 0.7, "b": 0.69, "c": 0.6}
-    (said,) = _apart(values, tests, "DeLong")
-    assert said.startswith("a is not told apart from b and c ")  # b and c are
-    (said,) = _apart(values, [tests[0], tests[1], last], "DeLong")
-    assert said.startswith("a, b and c are not told apart ")
+    best, told, said = standing(values, tests, alpha=0.05)
+    assert (best, told) == ("a", False)
+    assert said.startswith("not told apart from b and c (")
+    assert "significantly better than" not in said
 
 
 def test_a_table_that_is_too_wide_goes_on_below_under_its_names() -> None:

@@ -64,7 +64,7 @@ def test_values_and_intervals_are_scipys() -> None:
     ours = pearson(x, y, confidence=0.9)
     interval = test.confidence_interval(0.9)
     assert (ours.estimate, ours.p, ours.n) == (pytest.approx(test.statistic), pytest.approx(test.pvalue), 40)
-    assert (ours.low, ours.high) == (pytest.approx(interval.low), pytest.approx(interval.high))
+    assert ours.ci == pytest.approx((interval.low, interval.high))
     assert "Fisher" in ours.method
     assert spearman(x, y).estimate == pytest.approx(stats.spearmanr(x, y).statistic)
     assert spearman(x, y).p == pytest.approx(stats.spearmanr(x, y).pvalue)
@@ -77,16 +77,16 @@ def test_signs_stay_unless_asked() -> None:
         signed, unsigned = statistic(x, y), statistic(x, y, absolute=True)
         assert signed.estimate < 0
         assert unsigned.estimate == -signed.estimate
-        assert (unsigned.low, unsigned.high) == pytest.approx((max(0, -signed.high), -signed.low))
+        assert unsigned.ci == pytest.approx((max(0, -signed.ci[1]), -signed.ci[0]))
         assert unsigned.method.startswith("|")
     vague = pearson([1, 2, 3, 4, 5], [2, 1, 3, 1, 2.1], absolute=True)
-    assert vague.low == 0
+    assert vague.ci[0] == 0
 
 
 def test_small_and_perfect_samples() -> None:
-    assert (pearson([1, 2, 3], [1, 3, 2]).low, pearson([1, 2, 3], [1, 3, 2]).high) == (-1, 1)
+    assert (pearson([1, 2, 3], [1, 3, 2]).ci[0], pearson([1, 2, 3], [1, 3, 2]).ci[1]) == (-1, 1)
     perfect = pearson([1, 2, 3, 4], [2, 4, 6, 8])
-    assert (perfect.estimate, perfect.low, perfect.high) == pytest.approx((1, 1, 1))
+    assert (perfect.estimate, *perfect.ci) == pytest.approx((1, 1, 1))
     assert pearson([1, 2, NAN, 4], [2, 3, 4, 9], nan="omit").n == 3
 
 
@@ -128,7 +128,7 @@ def test_intervals_cover() -> None:
             "bootstrap": pearson(x, y, interval="bootstrap", resamples=300, seed=rng),
         }
         for name, result in results.items():
-            hits[name] += result.low <= truth.get(name, rho) <= result.high
+            hits[name] += result.ci[0] <= truth.get(name, rho) <= result.ci[1]
     for name, count in hits.items():
         assert 0.89 <= count / trials <= 0.99, name
 
@@ -175,7 +175,7 @@ def test_pairwise_accuracy_counts_pairs() -> None:
     right = [np.sign(metric[i] - metric[j]) == np.sign(human[i] - human[j]) for i, j in combinations(range(5), 2)]
     result = pairwise_accuracy(metric, human)
     assert result.estimate == pytest.approx(np.mean(right))
-    assert result.low <= result.estimate <= result.high
+    assert result.ci[0] <= result.estimate <= result.ci[1]
     # Of twenty systems and more, one draw by hand: pairs between different systems only.
     rng = np.random.default_rng(3)
     x, y = rng.normal(size=(2, 25))
@@ -185,14 +185,14 @@ def test_pairwise_accuracy_counts_pairs() -> None:
         for draw in chosen
     ]
     found = pairwise_accuracy(x, y, resamples=2, seed=7, confidence=0.999999)
-    assert (found.low, found.high) == pytest.approx(tuple(sorted(kept)), abs=1e-5)
+    assert found.ci == pytest.approx(tuple(sorted(kept)), abs=1e-5)
 
 
 def test_few_systems_have_an_accuracy_with_a_width() -> None:
     perfect = pairwise_accuracy([1, 2, 3, 4], [1, 2, 3, 4])
     assert "jackknife" in perfect.method
     # Four systems are worth at most 9 * 12 / 26 pairs (Kendall 1938): Wilson's lower end is w / (w + z²).
-    assert (perfect.low, perfect.high) == pytest.approx((108 / 26 / (108 / 26 + 1.959964**2), 1))
+    assert perfect.ci == pytest.approx((108 / 26 / (108 / 26 + 1.959964**2), 1))
     literal = []
     metric, human = np.array([0.0, 1, 2, 6, 3, 4, 5]), np.arange(7.0)
     for left_out in range(7):
@@ -208,7 +208,7 @@ def test_few_systems_have_an_accuracy_with_a_width() -> None:
         / (1 + z * z / worth)
         for side in (-1, 1)
     ]
-    assert (found.low, found.high) == pytest.approx(ends, abs=1e-6)
+    assert found.ci == pytest.approx(ends, abs=1e-6)
 
 
 def test_an_interval_reaches_over_those_without_each_one_item() -> None:
@@ -220,17 +220,17 @@ def test_an_interval_reaches_over_those_without_each_one_item() -> None:
     without = [float(pearson_rows(np.delete(x, i), np.delete(y, i))) for i in range(9)]
     assert without_each(x, y, "pearson") == pytest.approx(without)
     z, half = np.arctanh([min(without), max(without)]), 1.959964 / np.sqrt(6)
-    assert (found.low, found.high) == pytest.approx((np.tanh(z[0] - half), np.tanh(z[1] + half)), abs=1e-6)
-    assert found.low < min(without) < pearson(x, y).low
+    assert found.ci == pytest.approx((np.tanh(z[0] - half), np.tanh(z[1] + half)), abs=1e-6)
+    assert found.ci[0] < min(without) < pearson(x, y).ci[0]
     assert "with each one left out" in found.method
     # Without the only item that differs nothing varies: nothing is known.
-    assert pearson([0, 0, 0, 0, 1], [1, 2, 3, 4, 9], interval="leave-one-out").low == -1
+    assert pearson([0, 0, 0, 0, 1], [1, 2, 3, 4, 9], interval="leave-one-out").ci[0] == -1
     for measure in (spearman, kendall):
         perfect = measure(np.arange(6), np.arange(6), interval="leave-one-out")
-        assert perfect.high == 1
-        assert perfect.low < 0.7
+        assert perfect.ci[1] == 1
+        assert perfect.ci[0] < 0.7
         upside = measure(np.arange(6), -np.arange(6), interval="leave-one-out")
-        assert (upside.low, upside.high) == pytest.approx((-1, -perfect.low))
+        assert upside.ci == pytest.approx((-1, -perfect.ci[0]))
     with pytest.raises(InputError, match="no analytic interval"):
         kendall(x, y, variant="c", interval="leave-one-out")
 
@@ -273,7 +273,7 @@ def test_grouped_is_loops(by: str, statistic: str) -> None:
         # The bootstrap resamples columns of both matrices.
         one = grouped(x, y, by=by, statistic=statistic, constant=constant, nan="omit", resamples=1, seed=8)  # type: ignore[arg-type]
         chosen = next(bootstrap_indices(1, 20, 8))[0]
-        assert one.low == pytest.approx(by_hand(x[:, chosen], y_seen[:, chosen], by, statistic, constant))
+        assert one.ci[0] == pytest.approx(by_hand(x[:, chosen], y_seen[:, chosen], by, statistic, constant))
     if by == "item":
         assert np.isnan(result.by_group[[3, 8]]).all()
         assert result.undefined == 2
@@ -304,12 +304,12 @@ def test_comparing_groupings_resamples_the_same_segments(by: str) -> None:
     b_seen, h_seen = (np.where(np.isnan(a), NAN, z) for z in (b, h))
     for statistic in ("pearson", "kendall"):
         result = compare_grouped(a, b, h, by=by, statistic=statistic, nan="omit", resamples=1, seed=9)  # type: ignore[arg-type]
-        assert result.a == pytest.approx(by_hand(a, h_seen, by, statistic, "skip"))
-        assert result.b == pytest.approx(by_hand(b_seen, h_seen, by, statistic, "skip"))
+        assert result.value_a == pytest.approx(by_hand(a, h_seen, by, statistic, "skip"))
+        assert result.value_b == pytest.approx(by_hand(b_seen, h_seen, by, statistic, "skip"))
         same = int(np.random.default_rng(9).integers(2**63))
         chosen = next(bootstrap_indices(1, 12, same))[0]
         one, two = (by_hand(z[:, chosen], h_seen[:, chosen], by, statistic, "skip") for z in (a, b_seen))
-        assert result.low == pytest.approx(one - two)
+        assert result.ci[0] == pytest.approx(one - two)
     other = compare_grouped(b, a, h, by=by, nan="omit")  # type: ignore[arg-type]
     assert compare_grouped(a, b, h, by=by, nan="omit").p < 0.05 < 0.9 < other.p  # type: ignore[arg-type]
 
@@ -398,9 +398,9 @@ def test_the_low_end_of_a_perfect_order_is_that_of_the_next_smaller_value(n: int
     }
     for measure, low in ends.items():
         found = measure(items, items, interval="leave-one-out")
-        assert (found.low, found.high) == pytest.approx((low, 1), rel=1e-12)
+        assert found.ci == pytest.approx((low, 1), rel=1e-12)
         turned = measure(items, -items, interval="leave-one-out")
-        assert (turned.low, turned.high) == pytest.approx((-1, -low), rel=1e-12)
+        assert turned.ci == pytest.approx((-1, -low), rel=1e-12)
 
 
 def test_the_weight_of_tails_is_the_variance_of_r_without_each_item_over_the_normals() -> None:

@@ -43,7 +43,7 @@ def verdicts(result: Result, title: str) -> dict[tuple[str, str], str]:
 def test_metrics(columns: dict[str, np.ndarray], test: str | None, correction: str) -> None:
     how: dict[str, Any] = {"margin": 0.1, "test": test, "correction": correction, "resamples": 200}
     found = meta_evaluate(columns, ["m", "twin", "poor"], "human", **how)
-    said = verdicts(found, "Different or the same")
+    said = verdicts(found, "Each pair of metrics")
     by_pair = {frozenset(pair): verdict for pair, verdict in said.items()}
     # The twin has a little more noise: a difference, if one is seen, is too small to matter.
     assert by_pair.pop(frozenset({"m", "twin"})) in ("equivalent within 0.1", "different, but within 0.1")

@@ -49,7 +49,7 @@ def test_preference_counts_ties_and_leaves_them_out_of_the_test() -> None:
     margins = np.array([2.0, 0, 1, 1, -1, 4])
     draws = margins[rng.integers(6, size=(200, 6))].mean(axis=1)
     # Percentiles of t, as six items are few.
-    assert (found.margin_low, found.margin_high) == pytest.approx(percentile_interval(draws, 0.95, units=6))
+    assert found.margin_ci == pytest.approx(percentile_interval(draws, 0.95, units=6))
     even = preference([1, 1], [1, 1])
     assert (even.ties, even.rate, even.p, even.p_two_sided) == (2, 0, 1, 1)
 
@@ -61,10 +61,10 @@ def test_mcnemar_is_that_of_statsmodels() -> None:
         a, b = rng.random(n) < 0.6, rng.random(n) < 0.5
         found = mcnemar(a, b)
         counts = [[int((a & b).sum()), int((a & ~b).sum())], [int((~a & b).sum()), int((~a & ~b).sum())]]
-        assert found.p == pytest.approx(tables.mcnemar(counts, exact=True).pvalue)
+        assert found.p_two_sided == pytest.approx(tables.mcnemar(counts, exact=True).pvalue)
         assert (found.only_a, found.only_b, found.both) == (counts[0][1], counts[1][0], counts[0][0])
-        assert found.p_better == pytest.approx(binomial_tail(found.only_a, found.only_a + found.only_b))
-    assert mcnemar([1, 0], [1, 0]).p == 1
+        assert found.p == pytest.approx(binomial_tail(found.only_a, found.only_a + found.only_b))
+    assert mcnemar([1, 0], [1, 0]).p_two_sided == 1
 
 
 def test_preferences_in_clusters() -> None:
@@ -73,13 +73,13 @@ def test_preferences_in_clusters() -> None:
     plain = preference(first, second, resamples=300)
     of = np.repeat(np.arange(200), 3)
     tripled = preference(np.repeat(first, 3), np.repeat(second, 3), cluster=of, resamples=300)
-    assert (tripled.low, tripled.high) == pytest.approx((plain.low, plain.high), abs=0.002)
-    assert tripled.margin_low == pytest.approx(plain.margin_low, abs=0.03)
+    assert tripled.ci == pytest.approx(plain.ci, abs=0.002)
+    assert tripled.margin_ci[0] == pytest.approx(plain.margin_ci[0], abs=0.03)
     assert tripled.p_two_sided == pytest.approx(plain.p_two_sided, abs=0.02)
     a, b = first > 0, second > 0
     same = mcnemar(np.repeat(a, 3), np.repeat(b, 3), cluster=of)
-    assert same.p == pytest.approx(mcnemar(a, b).p, abs=0.02)
-    assert mcnemar(np.repeat(a, 3), np.repeat(b, 3)).p < same.p
+    assert same.p_two_sided == pytest.approx(mcnemar(a, b).p_two_sided, abs=0.02)
+    assert mcnemar(np.repeat(a, 3), np.repeat(b, 3)).p_two_sided < same.p_two_sided
 
 
 def wilson(share: float, worth: float, quantile: float) -> tuple[float, float]:
@@ -132,6 +132,6 @@ def test_signs_of_clusters_have_a_normal_test() -> None:
     draws = np.random.default_rng(1).integers(3, size=(50, 3))
     sums, sizes = np.array([3.0, 0, 1]), np.array([3, 2, 2])
     expected = percentile_interval(sums[draws].sum(axis=1) / sizes[draws].sum(axis=1), 0.95, units=3)
-    assert (found.margin_low, found.margin_high) == pytest.approx(expected)
+    assert found.margin_ci == pytest.approx(expected)
     even = preference([1, 0, 1, 0], [0, 1, 0, 1], cluster=[0, 0, 1, 1], resamples=50)
     assert (even.p, even.p_two_sided) == (1, 1)

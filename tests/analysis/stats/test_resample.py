@@ -63,7 +63,7 @@ def test_p_of_a_bootstrap_by_hand() -> None:
     found = compared(0.7, 0.5, draws, 9, "some", 0.9, 10)
     assert (found.difference, found.statistic, found.n, found.confidence) == (pytest.approx(0.2), 0.7 - 0.5, 9, 0.9)
     assert (found.p, found.p_two_sided) == bootstrap_p(draws, units=10)
-    assert (found.low, found.high) == percentile_interval(draws, 0.9, 10)
+    assert found.ci == percentile_interval(draws, 0.9, 10)
 
 
 def test_p_of_permutations_by_hand() -> None:
@@ -75,7 +75,7 @@ def test_p_of_permutations_by_hand() -> None:
     assert (found.p, found.p_two_sided) == pytest.approx((4 / 6, 5 / 6))
     lower = permuted(0.5, 0.3, draws, 4, "some", sign=-1, plus_one=False)
     assert (lower.p, lower.p_two_sided) == pytest.approx((4 / 5, 4 / 5))  # all but .3 are at most .2
-    assert np.isnan([found.low, found.high]).all()
+    assert np.isnan(found.ci).all()
 
 
 def test_blocks_and_draws_do_not_depend_on_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

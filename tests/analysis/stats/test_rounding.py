@@ -78,7 +78,8 @@ def check(result: Any, low: float = -1.0, high: float = 1.0) -> None:
         assert isinstance(result, Comparison)
         assert not math.isnan(result.statistic), result
         ps = [result.p, result.p_two_sided]
-    assert result.low <= result.high, result
+    low, high = result.ci
+    assert low <= high, result
     assert all(0 <= p <= 1 for p in ps), result
 
 
@@ -92,7 +93,7 @@ def test_areas(name: str, labels: Array, scores: Array, of: Array | None, seed: 
         if "separated" in name or name == "many":  # the exact treatment, not one of noise
             assert area.p == pytest.approx(detection.roc_auc(labels, scores, cluster=of).p)
     curve = detection.precision_recall(labels, found, cluster=of, resamples=40)
-    assert 0 <= curve.average_precision.low <= curve.average_precision.high <= 1
+    assert 0 <= curve.average_precision.ci[0] <= curve.average_precision.ci[1] <= 1
     check(detection.compare_auc(found, found * 0.1, labels, cluster=of))
     check(detection.compare_auc(found, other, labels, cluster=of))
     check(detection.compare_auc(found, 1 - other, labels, cluster=of))
@@ -102,7 +103,7 @@ def test_areas(name: str, labels: Array, scores: Array, of: Array | None, seed: 
 def test_parts_of_clusters_that_cancel_have_no_variance() -> None:
     _, labels, scores, of = next(labelled())
     area = detection.roc_auc(labels, scores, cluster=of, interval="delong")
-    assert (area.estimate, area.low, area.high, area.p) == (0.5, 0.5, 0.5, 1.0)
+    assert (area.estimate, *area.ci, area.p) == (0.5, 0.5, 0.5, 1.0)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -187,6 +187,6 @@ def test_wmt20_hybrids(shared: Path) -> None:
         scores = wmt20.complete(shared, pair).columns
         limit = hybrid_correlation_limit(scores[metric], scores["human_z"], resamples=100)
         assert limit.estimate == pytest.approx(expected["limit"], abs=1e-5)
-        assert limit.low < limit.estimate < limit.high
+        assert limit.ci[0] < limit.estimate < limit.ci[1]
         sampled = hybrid_correlation(scores[metric], scores["human_z"])
         assert sampled.estimate == pytest.approx(expected["limit"], abs=0.04)

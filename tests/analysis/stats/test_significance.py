@@ -55,8 +55,8 @@ def test_williams_is_its_formula_and_symmetric(seed: int, n: int) -> None:
     assert (result.statistic, result.p) == (pytest.approx(t), pytest.approx(p, abs=1e-12))
     assert (other.statistic, other.p) == (pytest.approx(-t), pytest.approx(1 - p))
     assert result.p_two_sided == pytest.approx(2 * min(p, 1 - p)) == pytest.approx(other.p_two_sided)
-    assert (other.low, other.high) == pytest.approx((-result.high, -result.low))
-    assert result.low <= result.difference <= result.high
+    assert other.ci == pytest.approx((-result.ci[1], -result.ci[0]))
+    assert result.ci[0] <= result.difference <= result.ci[1]
     again = williams(3 * x + 1, y / 7, h)
     assert again.statistic == pytest.approx(t)
 
@@ -75,7 +75,7 @@ def test_williams_on_absolute_values_turns_metrics_round() -> None:
     x, y = h + rng.normal(size=50), h + 2 * rng.normal(size=50)
     straight = williams(x, y, h)
     for flipped in (williams(-x, y, h, absolute=True), williams(-x, -y, h, absolute=True)):
-        assert (flipped.statistic, flipped.a) == (pytest.approx(straight.statistic), pytest.approx(straight.a))
+        assert (flipped.statistic, flipped.value_a) == pytest.approx((straight.statistic, straight.value_a))
     assert williams(-x, y, h).difference < 0
 
 
@@ -86,7 +86,7 @@ def test_the_interval_of_the_difference_covers() -> None:
         h, common = rng.normal(size=(2, 80))
         x, y = h + common, h + common + rng.normal(size=80)
         result = williams(x, y, h)
-        hits += result.low <= 1 / math.sqrt(2) - 1 / math.sqrt(3) <= result.high
+        hits += result.ci[0] <= 1 / math.sqrt(2) - 1 / math.sqrt(3) <= result.ci[1]
     assert 0.92 <= hits / trials <= 0.98
 
 
@@ -105,7 +105,9 @@ def test_the_worked_example(shared: Path) -> None:
         if not line.startswith("#"):
             name, value = line.split()
             published[name] = float(value)
-    assert [result.a, result.b] == pytest.approx([published["AMBER"], published["BLEU_4_closest_cased"]], abs=1e-12)
+    assert [result.value_a, result.value_b] == pytest.approx(
+        [published["AMBER"], published["BLEU_4_closest_cased"]], abs=1e-12
+    )
     table = (folder / "example-output/orig.williams-results.es-en").read_text().splitlines()
     p = float(next(line for line in table if line.startswith("AMBER")).split()[2])
     assert stats.t.sf(result.statistic, result.n - 2) == pytest.approx(p, rel=1e-9)
@@ -127,7 +129,7 @@ def test_williams_on_wmt17(shared: Path) -> None:
         x, y = ([float(m[metric]) for m in metrics] for metric in (a, b))
         result = williams(x, y, [float(r["human"]) for r in rows])
         assert result.n == expected["n"]
-        assert [result.a, result.b, result.statistic] == pytest.approx(
+        assert [result.value_a, result.value_b, result.statistic] == pytest.approx(
             [expected["r1"], expected["r2"], expected["t"]], abs=tolerance
         )
         assert result.p == pytest.approx(expected["p_one_sided_first_better"], rel=relative)
@@ -149,7 +151,7 @@ def test_paired_bootstrap_is_the_difference_in_each_resample(statistic: str) -> 
         for i in block
     ]
     result = paired_bootstrap(x, y, h, statistic=statistic, absolute=True, resamples=99, seed=3)  # type: ignore[arg-type]
-    assert [result.low, result.high] == pytest.approx(np.percentile(draws, [2.5, 97.5]))
+    assert [*result.ci] == pytest.approx(np.percentile(draws, [2.5, 97.5]))
     assert result.p == pytest.approx((1 + sum(d <= 0 for d in draws)) / 100)
     assert paired_bootstrap(x, y, h, statistic=statistic, resamples=50).p < 0.05  # type: ignore[arg-type]
 
@@ -178,7 +180,7 @@ def test_perm_both_tends_to_the_full_enumeration(by: str, statistic: str) -> Non
     assert result.difference == pytest.approx(observed)
     assert result.p == pytest.approx(np.mean(np.array(draws) >= observed - 1e-9), abs=0.015)
     assert result.p_two_sided == pytest.approx(np.mean(np.abs(draws) >= abs(observed) - 1e-9), abs=0.015)
-    assert math.isnan(result.low)
+    assert math.isnan(result.ci[0])
 
 
 def test_perm_both_with_missing_cells_and_vectors() -> None:
@@ -235,7 +237,7 @@ def test_systems_under_a_corpus_metric(test: object) -> None:
     a = np.stack([rng.binomial(words, 0.2), words], axis=1)
     b = np.stack([rng.binomial(words, 0.3), words], axis=1)
     result = test(a, b, aggregate=ratio, higher_is_better=False, resamples=500)
-    assert (result.a, result.b) == (a[:, 0].sum() / words.sum(), b[:, 0].sum() / words.sum())
+    assert (result.value_a, result.value_b) == (a[:, 0].sum() / words.sum(), b[:, 0].sum() / words.sum())
     assert result.p == pytest.approx(1 / 501)
     assert test(b, a, aggregate=ratio, higher_is_better=False, resamples=500).p == pytest.approx(1)
     same = test(a, a, aggregate=ratio, resamples=50)
@@ -248,7 +250,7 @@ def test_bootstrap_of_systems_by_hand() -> None:
     draws = np.array([(x - y)[i].mean() for block in bootstrap_indices(200, 130, 4) for i in block])
     result = bootstrap_systems(x, y, resamples=200, seed=4)
     half = np.sort(np.abs(draws - draws.mean()))[-10]  # 10 of 200 draws: p = 11 / 201, the first that is above .05
-    assert [result.low, result.high] == pytest.approx([result.difference - half, result.difference + half])
+    assert [*result.ci] == pytest.approx([result.difference - half, result.difference + half])
     assert result.p == pytest.approx((1 + np.sum(draws - draws.mean() >= result.difference)) / 201)
 
 
@@ -434,7 +436,7 @@ def test_systems_are_resampled_with_segments_or_without(by: By) -> None:
     metric[2, 3] = np.nan
     for resample in ("systems", "both"):
         found = grouped(metric, human, by=by, resample=resample, resamples=200, nan="omit")
-        assert found.low < found.estimate < found.high
+        assert found.ci[0] < found.estimate < found.ci[1]
         assert ("systems and segments" if resample == "both" else "over systems") in found.method
         test = compare_grouped(metric, human * 2, human, by=by, resample=resample, resamples=100, nan="omit")
         assert test.p > 0.9

@@ -54,7 +54,7 @@ def test_delong_is_the_literal_computation(ties: bool, seed: int) -> None:
     half = norm.ppf(0.975) * math.sqrt(covariance[0, 0])
     # Both are the same sums in another order: equal up to rounding.
     assert found.estimate == pytest.approx(areas[0], abs=1e-12)
-    assert (found.low, found.high) == pytest.approx((areas[0] - half, min(1, areas[0] + half)), abs=1e-10)
+    assert found.ci == pytest.approx((areas[0] - half, min(1, areas[0] + half)), abs=1e-10)
     test = compare_auc(a, b, labels)
     variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
     z = (areas[0] - areas[1]) / math.sqrt(variance)
@@ -88,7 +88,7 @@ def test_the_bootstrap_is_that_of_resampled_lists() -> None:
     second = rng.integers(len(neg), size=(200, len(neg)))
     draws = [np.mean([[kernel(x, y) for y in neg[j]] for x in pos[i]]) for i, j in zip(first, second, strict=True)]
     found = roc_auc(labels, a, interval="bootstrap", resamples=200)
-    assert (found.low, found.high) == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12)
+    assert found.ci == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12)
     assert roc_auc(labels, a, interval="bootstrap", resamples=200) == found
 
 
@@ -105,7 +105,7 @@ def test_average_precisions_bootstrap_holds_the_estimate() -> None:
     for i, j in zip(first, second, strict=True):
         drawn = np.concatenate([pos[i], neg[j]])
         draws.append(metrics.average_precision_score(y[drawn], s[drawn]))
-    assert (found.low, found.high) == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12)
+    assert found.ci == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12)
     assert math.isnan(found.p)
 
 
@@ -131,7 +131,7 @@ def test_delongs_interval_covers() -> None:
     inside = 0
     for _ in range(400):
         found = roc_auc(labels, labels + rng.normal(size=150))
-        inside += found.low <= truth <= found.high
+        inside += found.ci[0] <= truth <= found.ci[1]
     assert 0.912 < inside / 400 < 0.988
 
 
@@ -169,12 +169,12 @@ def test_properties_of_the_area(items: list[tuple[int, int]]) -> None:
 
 def test_a_perfect_detector_and_one_item_of_a_class() -> None:
     found = roc_auc([0, 0, 1, 1], [1, 2, 3, 4])
-    assert (found.estimate, found.high) == (1, 1)
-    assert found.low == pytest.approx(0.025 ** (1 / 2))  # two of two, Clopper and Pearson
+    assert (found.estimate, found.ci[1]) == (1, 1)
+    assert found.ci[0] == pytest.approx(0.025 ** (1 / 2))  # two of two, Clopper and Pearson
     assert found.p == pytest.approx(2 / 6)  # six orders of two positives and two negatives
     worst = roc_auc([1, 1, 0, 0], [1, 2, 3, 4])
-    assert (worst.low, worst.high) == (0, pytest.approx(1 - found.low))
-    assert precision_recall([0, 0, 1, 1], [1, 2, 3, 4]).average_precision.low == pytest.approx(found.low)
+    assert worst.ci == pytest.approx((0, 1 - found.ci[0]))
+    assert precision_recall([0, 0, 1, 1], [1, 2, 3, 4]).average_precision.ci[0] == pytest.approx(found.ci[0])
     assert roc_auc([0, 0, 1], [1, 3, 2]).estimate == 0.5
     assert compare_auc([1, 2, 3, 4], [4, 3, 2, 1], [0, 0, 1, 1]).p == 0
 
@@ -199,17 +199,17 @@ def test_clusters_of_one_item_change_nothing_and_doubled_items_count_once() -> N
     labels, a, b = make(seed=4, ties=False)
     n, plain = len(labels), roc_auc(labels, a)
     single = roc_auc(labels, a, cluster=np.arange(n))
-    assert (single.low, single.high) == (plain.low, plain.high)
+    assert single.ci == plain.ci
     twice = [np.repeat(column, 2) for column in (labels, a, b)]
     of = np.repeat(np.arange(n), 2)
     doubled = roc_auc(*twice[:2], cluster=of)
-    assert doubled.low == pytest.approx(plain.low, abs=0.004)
-    assert roc_auc(*twice[:2]).low > doubled.low + 0.01
+    assert doubled.ci[0] == pytest.approx(plain.ci[0], abs=0.004)
+    assert roc_auc(*twice[:2]).ci[0] > doubled.ci[0] + 0.01
     difference = compare_auc(twice[1], twice[2], twice[0], cluster=of)
     assert difference.p_two_sided == pytest.approx(compare_auc(a, b, labels).p_two_sided, abs=0.02)
     found = precision_recall(*twice[:2], cluster=of, resamples=300).average_precision
     plain_precision = precision_recall(labels, a, resamples=300).average_precision
-    assert found.high - found.low == pytest.approx(plain_precision.high - plain_precision.low, rel=0.25)
+    assert found.ci[1] - found.ci[0] == pytest.approx(plain_precision.ci[1] - plain_precision.ci[0], rel=0.25)
     with pytest.raises(InputError, match="one set"):
         roc_auc(labels, a, cluster=np.zeros(n))
 
@@ -222,11 +222,11 @@ def test_few_labels_have_the_interval_of_what_they_can_be_worth() -> None:
     found, logit = roc_auc(labels, scores), roc_auc(labels, scores, interval="logit")
     assert "wilson" in found.method
     assert found.estimate == logit.estimate
-    assert found.low < logit.low
+    assert found.ci[0] < logit.ci[0]
     many = np.tile(labels, 5)
     assert "logit" in roc_auc(many, rng.normal(size=1000) + many).method
     for interval in ("wilson", "auto"):
-        assert roc_auc([0, 0, 1], [1, 3, 2], interval=interval).low < 0.1
+        assert roc_auc([0, 0, 1], [1, 3, 2], interval=interval).ci[0] < 0.1
 
 
 def test_clusters_that_carry_a_label_are_counted_by_label() -> None:
@@ -266,7 +266,7 @@ def test_areas_and_their_test_are_those_of_proc() -> None:
     labels = (i % 4 == 0).astype(int)
     a, b = (7 * i) % 31 + 6 * labels, (11 * i) % 29 + 4 * labels
     found = roc_auc(labels, a, interval="delong")
-    assert (found.low, found.estimate, found.high) == pytest.approx(
+    assert (found.ci[0], found.estimate, found.ci[1]) == pytest.approx(
         (0.4630492678, 0.6616666667, 0.8602840656), abs=1e-9
     )
     test = compare_auc(a, b, labels)

@@ -24,9 +24,9 @@ def test_the_best_threshold_is_the_best_of_all() -> None:
         labels, a, _ = make(60, seed)
         found = best_threshold(labels, a, folds=5)
         every = [accuracy_at(labels, a, t) for t in (*np.unique(a), np.inf)]
-        assert found.accuracy == pytest.approx(max(every))
-        assert accuracy_at(labels, a, found.threshold) == pytest.approx(found.accuracy)
-        assert found.low <= found.cross_validated <= found.high
+        assert found.in_sample == pytest.approx(max(every))
+        assert accuracy_at(labels, a, found.threshold) == pytest.approx(found.in_sample)
+        assert found.ci[0] <= found.cross_validated <= found.ci[1]
         assert found.majority == pytest.approx(max(labels.mean(), 1 - labels.mean()))
 
 
@@ -40,8 +40,8 @@ def test_clusters_stay_in_one_fold_and_widen_the_interval() -> None:
     clustered = best_threshold(labels[rows], scores[rows], cluster=rows, folds=4)
     assert cloned.cross_validated > alone.cross_validated + 0.05
     assert clustered.cross_validated <= cloned.cross_validated - 0.05
-    assert clustered.high - clustered.low == pytest.approx(alone.high - alone.low, abs=0.05)
-    assert cloned.high - cloned.low < 0.4 * (clustered.high - clustered.low)
+    assert clustered.ci[1] - clustered.ci[0] == pytest.approx(alone.ci[1] - alone.ci[0], abs=0.05)
+    assert cloned.ci[1] - cloned.ci[0] < 0.4 * (clustered.ci[1] - clustered.ci[0])
     assert best_threshold(labels[rows], scores[rows], cluster=rows, folds=50).folds == 24
 
 
@@ -52,7 +52,7 @@ def test_cross_validation_does_not_flatter_noise() -> None:
     for _ in range(60):
         labels = np.arange(40) % 2
         found = best_threshold(labels, rng.normal(size=40), folds=10, seed=rng)
-        both.append((found.accuracy, found.cross_validated))
+        both.append((found.in_sample, found.cross_validated))
     fitted, honest = np.mean(both, axis=0)
     assert fitted > 0.58
     assert honest < 0.53

@@ -51,7 +51,7 @@ def test_counts_are_loops(seed: int, threshold: float) -> None:
     for ties in TIES:
         result = darr(metric, human, threshold=threshold, ties=ties, nan="omit", resamples=20)  # type: ignore[arg-type]
         assert (result.concordant, result.discordant, result.ties, result.n) == (*expected, n)
-        assert result.tau == pytest.approx(taus[ties], nan_ok=True)
+        assert result.estimate == pytest.approx(taus[ties], nan_ok=True)
 
 
 def test_the_threshold_is_inclusive() -> None:
@@ -70,9 +70,9 @@ def test_bootstrap_resamples_whole_segments(ties: str) -> None:
     chosen = next(bootstrap_indices(1, result.segments, 3))[0]
     rows = np.concatenate([np.flatnonzero(segment == k) for k in chosen])
     again = darr_from_pairs(better[rows], worse[rows], segment[rows], ties=ties, resamples=1)  # type: ignore[arg-type]
-    assert result.low == pytest.approx(again.tau)
+    assert result.ci[0] == pytest.approx(again.estimate)
     names = darr_from_pairs(better, worse, [f"s{k}" for k in segment], ties=ties, resamples=1, seed=3)  # type: ignore[arg-type]
-    assert (names.tau, names.segments) == (result.tau, result.segments)
+    assert (names.estimate, names.segments) == (result.estimate, result.segments)
 
 
 def test_judgments_are_drawn_one_by_one() -> None:
@@ -82,7 +82,7 @@ def test_judgments_are_drawn_one_by_one() -> None:
     result = darr_from_pairs(better, worse, unit="judgment", resamples=20_000)
     sign = np.sign(better - worse)
     draws = [np.where(sign[i] > 0, 1, -1).mean() for block in bootstrap_indices(3000, 300, 1) for i in block]
-    assert [result.low, result.high] == pytest.approx(np.percentile(draws, [2.5, 97.5]), abs=0.012)
+    assert [*result.ci] == pytest.approx(np.percentile(draws, [2.5, 97.5]), abs=0.012)
 
 
 def test_missing_scores_drop_the_pair_only_if_asked() -> None:
@@ -102,10 +102,10 @@ def test_comparing_is_symmetric_and_paired() -> None:
         worse = compare_darr((bad, zero), (good, zero), segment, unit=unit, seed=4)
         assert better.p < 0.01 < 0.9 < worse.p
         assert better.difference == pytest.approx(-worse.difference)
-        assert better.low > 0
+        assert better.ci[0] > 0
         same = compare_darr((good, zero), (good, zero), segment, unit=unit)
-        assert (same.difference, same.low, same.high, same.p_two_sided) == (0, 0, 0, 1)
-        assert better.a == darr_from_pairs(good, zero, segment, unit=unit).tau
+        assert (same.difference, *same.ci, same.p_two_sided) == (0, 0, 0, 1)
+        assert better.value_a == darr_from_pairs(good, zero, segment, unit=unit).estimate
 
 
 def test_false_alarms_are_rare_by_segment_but_not_by_judgment() -> None:
@@ -130,15 +130,15 @@ def test_wmt20_counts(shared: Path) -> None:
         scores = wmt20.judged(shared, pair).columns
         result = darr(scores[metric], scores["human_raw"], nan="omit", resamples=1)
         assert (result.concordant, result.ties, result.n) == (expected["concordant"], expected["ties"], expected["n"])
-        assert result.tau == pytest.approx(expected["tau"], abs=values["_tolerances"]["deterministic_statistics"])
+        assert result.estimate == pytest.approx(expected["tau"], abs=values["_tolerances"]["deterministic_statistics"])
     ter = wmt20.judged(shared, "cs-en").columns
     dropped = darr(ter["TER"], ter["human_raw"], ties="drop", nan="omit", resamples=1)
-    assert dropped.tau == pytest.approx(0.109, abs=5e-4)
+    assert dropped.estimate == pytest.approx(0.109, abs=5e-4)
     for pair, part in values["wmt20_complete_matrix"].items():
         scores = wmt20.complete(shared, pair).columns
         for metric, expected in part["metrics"].items():
             result = darr(scores[metric], scores["human_raw"], resamples=1)
-            assert [result.tau, result.n] == pytest.approx(expected["kendall_like25_raw"][::2], abs=1e-5)
+            assert [result.estimate, result.n] == pytest.approx(expected["kendall_like25_raw"][::2], abs=1e-5)
 
 
 def test_wmt20_intervals_and_comparisons(shared: Path) -> None:
@@ -152,9 +152,9 @@ def test_wmt20_intervals_and_comparisons(shared: Path) -> None:
         if "tau" in expected:
             for unit, key in units:
                 result = darr_from_pairs(*pairs.scores(scores[what]), pairs.segment, unit=unit, resamples=2000)  # type: ignore[arg-type]
-                assert [result.low, result.high] == pytest.approx(expected[key + "95"], abs=ends), name
+                assert [*result.ci] == pytest.approx(expected[key + "95"], abs=ends), name
                 assert (result.n, result.segments) == (expected["n"], expected["segments"])
-                assert result.tau == pytest.approx(expected["tau"], abs=1e-5)
+                assert result.estimate == pytest.approx(expected["tau"], abs=1e-5)
             continue
         a, b = "chrF", what.removeprefix("chrF-")
         for unit, key in units:
@@ -169,5 +169,5 @@ def test_wmt20_intervals_and_comparisons(shared: Path) -> None:
 
 def test_one_preference_is_enough() -> None:
     found = darr_from_pairs([0.7], [0.2], [3])
-    assert (found.tau, found.concordant, found.discordant, found.n, found.segments) == (1, 1, 0, 1, 1)
-    assert darr_from_pairs([0.1], [0.2], unit="judgment").tau == -1
+    assert (found.estimate, found.concordant, found.discordant, found.n, found.segments) == (1, 1, 0, 1, 1)
+    assert darr_from_pairs([0.1], [0.2], unit="judgment").estimate == -1

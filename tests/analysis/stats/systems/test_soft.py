@@ -47,7 +47,7 @@ def test_soft_accuracy_of_identical_systems_and_of_opposites() -> None:
         assert soft_pairwise_accuracy(scores, -scores, method=method).estimate < 0.01
         same = soft_pairwise_accuracy(scores[[0, 0]], scores[[1, 1]], method=method)
         assert same.estimate == 1
-    assert soft_pairwise_accuracy(scores, scores).high == 1
+    assert soft_pairwise_accuracy(scores, scores).ci[1] == 1
 
 
 @settings(max_examples=20, deadline=None)
@@ -104,7 +104,7 @@ def test_wmt20_soft_accuracy(shared: Path) -> None:
             assert wmt.estimate == pytest.approx(known, abs=tolerance + 1 / 55_000)
             normal = soft_pairwise_accuracy(*both, method="normal", resamples=200)
             assert normal.estimate == pytest.approx(expected["spa_normal_approx"], abs=tolerance)
-            assert normal.low < normal.estimate < normal.high
+            assert normal.ci[0] < normal.estimate < normal.ci[1]
             ours = soft_pairwise_accuracy(*both, resamples=20)
             assert ours.estimate == pytest.approx(expected["spa_k100000_z"], abs=loose)
             assert normal.estimate == pytest.approx(expected["spa_k100000_z"], abs=0.001)

@@ -54,7 +54,7 @@ def test_counts_and_averages_are_loops(seed: int, epsilon: float) -> None:
     metric, human = small(seed)
     acc, tau, counts = by_hand(metric, human, epsilon)
     result = pairwise_accuracy_with_ties(metric, human, epsilon=epsilon, nan="omit", resamples=20)
-    assert (result.acc_eq, result.tau_eq) == (pytest.approx(acc), pytest.approx(tau))
+    assert (result.estimate, result.tau_eq) == (pytest.approx(acc), pytest.approx(tau))
     kinds = [result.concordant, result.discordant, result.tied_human, result.tied_metric, result.tied_both]
     assert kinds == counts
     assert result.n == sum(counts)
@@ -70,9 +70,9 @@ def test_calibration_tries_every_candidate(seed: int) -> None:
     values = [by_hand(metric, human, candidate)[0] for candidate in candidates]
     best = next(c for c, value in zip(candidates, values, strict=True) if value > max(values) - 1e-12)
     result = calibrate_ties(metric, human, nan="omit", resamples=20)
-    assert result.acc_eq == pytest.approx(max(values))
+    assert result.estimate == pytest.approx(max(values))
     assert result.epsilon == best
-    assert result.low <= result.acc_eq <= result.high
+    assert result.ci[0] <= result.estimate <= result.ci[1]
 
 
 def test_ties_interval_resamples_segments() -> None:
@@ -80,7 +80,7 @@ def test_ties_interval_resamples_segments() -> None:
     metric, human = rng.integers(4, size=(2, 4, 9)).astype(float)
     chosen = next(bootstrap_indices(1, 9, 6))[0]
     one = pairwise_accuracy_with_ties(metric, human, resamples=1, seed=6)
-    assert one.low == pytest.approx(by_hand(metric[:, chosen], human[:, chosen], 0)[0])
+    assert one.ci[0] == pytest.approx(by_hand(metric[:, chosen], human[:, chosen], 0)[0])
 
 
 def test_wmt20_ties(shared: Path) -> None:
@@ -90,7 +90,7 @@ def test_wmt20_ties(shared: Path) -> None:
         scores = wmt20.complete(shared, pair).columns
         for metric, expected in part["metrics"].items():
             result = calibrate_ties(scores[metric], scores["human_raw"], resamples=20)
-            assert result.acc_eq == pytest.approx(expected["acc_eq_raw_mtme"], abs=tolerance)
+            assert result.estimate == pytest.approx(expected["acc_eq_raw_mtme"], abs=tolerance)
             assert result.epsilon == expected["eps_mtme"] == 0
     bins = {
         "min(4,floor(raw/20))": lambda raw: np.minimum(4, raw // 20),
@@ -101,11 +101,11 @@ def test_wmt20_ties(shared: Path) -> None:
         _, binned, metric = name.split("|")
         human = bins[binned](scores["human_raw"])
         result = calibrate_ties(scores[metric], human, resamples=20)
-        assert result.acc_eq == pytest.approx(expected["acc_eq"], abs=tolerance)
+        assert result.estimate == pytest.approx(expected["acc_eq"], abs=tolerance)
         assert result.tau_eq == pytest.approx(expected["tau23"], abs=tolerance)
         assert result.epsilon == pytest.approx(expected["own_eps"])
         zero = pairwise_accuracy_with_ties(scores[metric], human, resamples=20)
-        assert zero.acc_eq == pytest.approx(expected["acc_eq_eps0"], abs=tolerance)
+        assert zero.estimate == pytest.approx(expected["acc_eq_eps0"], abs=tolerance)
 
 
 @pytest.mark.parametrize("swap", ["segments", "pairs"])
@@ -115,8 +115,8 @@ def test_comparing_ties_tends_to_the_full_enumeration(swap: Literal["segments", 
     a[0, 1] = NAN
     result = compare_ties(a, b, human, epsilon_a=0.0, epsilon_b=1.0, swap=swap, resamples=20_000, nan="omit")
     b_seen, seen = np.where(np.isnan(a), NAN, b), np.where(np.isnan(a), NAN, human)
-    assert result.a == pytest.approx(by_hand(a, seen, 0.0)[0])
-    assert result.b == pytest.approx(by_hand(b_seen, seen, 1.0)[0])
+    assert result.value_a == pytest.approx(by_hand(a, seen, 0.0)[0])
+    assert result.value_b == pytest.approx(by_hand(b_seen, seen, 1.0)[0])
     difference: list[float] = []
     for k in range(4):
         verdicts = []
@@ -131,7 +131,7 @@ def test_comparing_ties_tends_to_the_full_enumeration(swap: Literal["segments", 
     assert result.p == pytest.approx(np.mean(draws >= result.difference - 1e-9), abs=0.015)
     assert result.p_two_sided == pytest.approx(np.mean(np.abs(draws) >= abs(result.difference) - 1e-9), abs=0.015)
     calibrated = compare_ties(a, b, human, nan="omit")
-    assert calibrated.a == pytest.approx(calibrate_ties(a, seen, nan="omit").acc_eq)
+    assert calibrated.value_a == pytest.approx(calibrate_ties(a, seen, nan="omit").estimate)
     same = compare_ties(b, b, human)
     assert (same.difference, same.p, same.p_two_sided) == (0, 1, 1)
 
@@ -173,10 +173,10 @@ def test_ties_within_systems_and_everywhere_by_hand(by: Literal["sys", "none"]) 
         pairs = list(combinations(range(len(h)), 2))
         shares.append(np.mean([np.sign(m[i] - m[j]) == np.sign(h[i] - h[j]) for i, j in pairs]))
     result = pairwise_accuracy_with_ties(metric, human, by=by, resamples=300)
-    assert result.acc_eq == pytest.approx(np.mean(shares))
-    assert result.low < result.acc_eq < result.high
-    best = max(pairwise_accuracy_with_ties(metric, human, by=by, epsilon=e, resamples=1).acc_eq for e in (0, 1, 2, 3))
-    assert calibrate_ties(metric, human, by=by, resamples=1).acc_eq == pytest.approx(best)
+    assert result.estimate == pytest.approx(np.mean(shares))
+    assert result.ci[0] < result.estimate < result.ci[1]
+    best = max(pairwise_accuracy_with_ties(metric, human, by=by, epsilon=e, resamples=1).estimate for e in (0, 1, 2, 3))
+    assert calibrate_ties(metric, human, by=by, resamples=1).estimate == pytest.approx(best)
 
 
 def test_human_ties_forgive_rounding_and_what_is_asked() -> None:
@@ -200,5 +200,5 @@ def test_the_interval_over_few_documents_is_expanded(documents: list[int] | None
     draws = counts @ shares.sum(axis=1) / (counts.sum(axis=1) * per)
     # The percentiles of t with n - 1 degrees of freedom, of n units whose resamples spread by sqrt((n - 1) / n) only.
     tail = stats.norm.sf(np.sqrt(units / (units - 1)) * stats.t.isf(0.025, units - 1))
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(draws, [tail, 1 - tail])), rel=1e-9)
+    assert found.ci == pytest.approx(tuple(np.quantile(draws, [tail, 1 - tail])), rel=1e-9)
     assert found.segments == 6
