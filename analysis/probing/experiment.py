@@ -458,19 +458,17 @@ def probe_with_agreement(results: Sequence[ProbeResult], agreement: LayerAgreeme
     for result, own in zip(results, probed, strict=True):
         if own != layers:
             raise InputError(f"{result.task}: probes layers {own}, {tasks[0]} layers {layers}")
-    if max(layers) >= len(agreement.mean):
-        raise InputError(f"layer {max(layers)} is probed, but agreement is known for {len(agreement.mean)} layers only")
-    chosen = list(layers)
+    if max(layers) >= (most := len(agreement.layers)):
+        raise InputError(f"layer {max(layers)} is probed, but agreement is known for {most} layers only")
     accuracy = np.array([[layer.accuracy for layer in result.layers] for result in results])
-    human = np.asarray(agreement.mean)[chosen, 2]
-    ends = (np.asarray(end)[chosen].tolist() for end in (agreement.low, agreement.high))
+    human = [agreement.layers[layer] for layer in layers]
     return SideBySide(
         statistic=agreement.statistic,
         groups=tuple(agreement.groups),
         n=agreement.n,
         best_layer=agreement.best_layer,
         layers=tuple(
-            LayerBeside(layer, dict(zip(tasks, own, strict=True)), *figures)
-            for layer, own, *figures in zip(layers, accuracy.T.tolist(), human.tolist(), *ends, strict=True)
+            LayerBeside(of.layer, dict(zip(tasks, own, strict=True)), of.f1, of.f1_low, of.f1_high)
+            for of, own in zip(human, accuracy.T.tolist(), strict=True)
         ),
     )

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from bsx.cli.options import Full, Output, TableFormat, command
-from bsx.cli.output import FILE_OR_FOLDER, FORMS, progress_bar, write_shown
+from bsx.cli.output import FILE_OR_FOLDER, FORMS, answer, progress_bar, write_shown
 from bsx.jobs.combining import EnsembleRun
 from bsx.jobs.disentangling import DisentangleRun
 from bsx.support.settings import set_fields
@@ -71,10 +71,8 @@ def ensemble(settings: EnsembleRun, format: TableFormat = None, output: Output =
     from bsx.jobs.combining import ensemble as combine
     from bsx.jobs.combining import place_of
 
-    with progress_bar() as report:
-        result = combine(**{**set_fields(settings), "progress": report})
     files = [str(path) for path in (settings.table, settings.fit) if path is not None]
-    write_shown(result, files, format, output, full=full)
+    answer(combine, settings, files, format, output, full=full)
     if settings.save is not None:
         place = place_of(settings.save, settings.registry)
         print(f"bsx: saved {place}; use it as --metrics ensemble:{settings.save}", file=sys.stderr)

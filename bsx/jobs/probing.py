@@ -211,7 +211,8 @@ def _run(
     beside = None
     if judged is not None and settings.model is not None:
         scorer = Scorer(model=settings.model, all_layers=True, **run)
-        agreement, signature = layers_and_judgments(scorer, judged, settings.statistic, progress=progress)
+        agreement = layers_and_judgments(scorer, judged, settings.statistic, progress=progress)
+        signature = agreement.signatures[scorer.model]
         beside = replace(probe_with_agreement(results, agreement), data=judged.names[0], signature=signature)
         notes += [*judged.notes, *agreement.notes]
     fields = _fields(settings, encoders.signed_dtype, located.identity, tokenizer, chosen, depth, tasks[0])

@@ -15,6 +15,7 @@ from bsx.analysis.present.cells import number, table, text
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Chart, Notes, Part
 from bsx.bertscore.alignment import Alignment, Side
+from bsx.bertscore.baseline import BaselineResult
 from bsx.bertscore.results import FIGURES, Scores
 from bsx.data.output import PICTURES, atomic_text, check_picture
 from bsx.errors import InputError
@@ -88,6 +89,30 @@ def parts(scores: Scores) -> Iterator[Part]:
         ticks=scores.layers,
     )
     yield Chart(title, alt, (("", spec),), FIGURES)
+
+
+@presents(BaselineResult)
+def baseline(result: BaselineResult) -> Iterator[Part]:
+    """Yield what unrelated sentences score, and the figures of each layer."""
+    of = "" if result.domain is None else f" of {result.domain}, {result.tokens} tokens a text"
+    yield Answer(
+        f"Pairs of sentences that have nothing to do with each other score F1 from {min(result.f1):.4f} to "
+        f"{max(result.f1):.4f} by layer ({result.model}, {result.language}{of}; {result.pairs:,} random pairs, "
+        f"standard errors up to {max(result.standard_error):.5f})."
+    )
+    cells = [
+        [text(row["layer"]), *(number(value, 4) for value in [*row.values()][1:])] for row in baseline_rows(result)
+    ]
+    heads = ["layer", *FIGURES, "s.e. of f1"]
+    yield table(f"Means of n = {result.pairs:,} random pairs", heads, cells, note=result.source, sortable=False)
+
+
+@lists(BaselineResult)
+def baseline_rows(result: BaselineResult) -> Iterator[Mapping[str, object]]:
+    """Yield a row a layer."""
+    figures = zip(*(getattr(result, name) for name in FIGURES), result.standard_error, strict=True)
+    for layer, values in enumerate(figures):
+        yield {"layer": layer, **dict(zip((*FIGURES, "standard_error"), values, strict=True))}
 
 
 @lists(MetricScores)

@@ -17,15 +17,19 @@ import pytest
 
 import bsx
 import bsx.analysis as analysis
+from bsx.analysis.adversarial.triples import BuiltTriples
 from bsx.analysis.agreement.protocol import Column, ProtocolScores
 from bsx.analysis.datasets.challenge import MinimalPair
+from bsx.analysis.factors.base import FactorSummary, ScoredFactors
 from bsx.analysis.present.cells import number
 from bsx.analysis.present.cells import table as plain
 from bsx.analysis.present.cells import text as word
 from bsx.analysis.present.forms import load_presenters, parts_of
 from bsx.analysis.present.parts import Answer, Chart, TablePart
 from bsx.analysis.present.text import aligned, text
+from bsx.bertscore.baseline import BaselineResult
 from bsx.support.result import Result, Shown
+from bsx.train.result import TrainedMetric
 
 NAMES = ["good", "50%_x", "poor & slow"]
 NO_RESULTS = {
@@ -172,6 +176,21 @@ ELSEWHERE = {"EvaluationResult"}
 """Results that test_answer builds."""
 BUILDERS: dict[str, Callable[[], object]] = {
     "Alignment": lambda: bsx.Scorer(model="minilm").align("a cat", "the cat"),
+    "BaselineResult": lambda: BaselineResult(
+        *("en", "m_1", None, 9.5, (0.1, 0.2), (0.1, 0.3), (0.1, 0.4), "a source", "a corpus", 20, 1, (0.01, 0.02))
+    ),
+    "BuiltTriples": lambda: BuiltTriples(9, 12, 0.3, 0.9, (1, 4, 5), ()),
+    "ScoredFactors": lambda: ScoredFactors(
+        9,
+        "en",
+        None,
+        (FactorSummary("lex", 9, 0.5, 0.1, None, {"case": True}), FactorSummary("syn", 0, None, None, "x", {})),
+    ),
+    "TrainedMetric": lambda: TrainedMetric(
+        *("folder", "esim", {"model": "m_1"}, {"instances": 20}, {"instances": 9}, 1.0, 0.0, -1.0, 0.51),
+        ({"seed": 1, "log": [{"epoch": k, "valid": value} for k, value in enumerate((None, 0.5, 0.4), start=1)]},),
+        None,
+    ),
     "AllComparisons": lambda: analysis.compare_all({n: table()[n] for n in NAMES}, table()["human"], analysis.williams),
     "ChallengeResult": _challenge,
     "CompareResult": lambda: analysis.compare_systems(_scores(), metric="m_1", resamples=40, all_pairs=True),

@@ -25,7 +25,7 @@ from bsx.analysis.probing.items import (
 )
 from bsx.analysis.probing.result import ProbedModel, ProbeResult, Transferred
 from bsx.analysis.probing.tasks import read_sentences, read_tokens
-from bsx.analysis.stats.layers import LayerAgreement
+from bsx.analysis.stats.layers import JudgedLayer, LayerAgreement
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
@@ -319,9 +319,8 @@ def test_wrong_arrays_are_named() -> None:
 
 
 def agreement(mean: list[float]) -> LayerAgreement:
-    f1 = np.array(mean)
-    table = np.stack([f1 - 0.1, f1 - 0.2, f1], axis=1)
-    return LayerAgreement("pearson", ("a",), table[None], table, f1 - 0.05, f1 + 0.05, int(f1.argmax()), 0.9, 0, 50)
+    layers = (JudgedLayer(layer, f1 - 0.1, f1 - 0.2, f1, f1 - 0.05, f1 + 0.05) for layer, f1 in enumerate(mean))
+    return LayerAgreement(50, "pearson", {"a": tuple(mean)}, tuple(layers), mean.index(max(mean)), 0.9, 0)
 
 
 def test_probes_beside_agreement() -> None:
