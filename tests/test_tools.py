@@ -31,6 +31,7 @@ def test_generated_files_are_fresh(script: str, monkeypatch: pytest.MonkeyPatch)
     runpy.run_path(str(REPOSITORY / "tools" / script), run_name="__main__")
 
 
+@pytest.mark.slow
 def test_the_house_shows_where_data_flow(tmp_path: Path) -> None:
     house = runpy.run_path(str(REPOSITORY / "tools" / "house.py"))
     line = "score systems.tsv --candidate atlas --metrics chrf"

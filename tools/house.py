@@ -16,9 +16,10 @@ import threading
 import tomllib
 from importlib.resources import files
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 
 ROOT = Path(__file__).resolve().parent.parent
+OURS = (f"{ROOT}/bsx/", f"{ROOT}/analysis/")
 ROOMS = tomllib.loads((ROOT / "rooms.toml").read_text(encoding="utf-8"))["rooms"]
 GROUPS = {
     "bsx.data": "data",
@@ -53,18 +54,15 @@ def run(line: str, folder: str, counted: bool = True) -> list[str]:
     seen: dict[str, None] = {}
     importing = 0
 
+    def begins(code: CodeType) -> bool:
+        return code.co_name == name and code.co_filename.startswith(f"{ROOT}/bsx/cli/")
+
     def look(frame: FrameType, event: str, _: object) -> None:
         nonlocal importing
         code = frame.f_code
         if code.co_name == "<module>":
             importing += {"call": 1, "return": -1}.get(event, 0)
-        begun = seen or (code.co_name == name and code.co_filename.startswith(f"{ROOT}/bsx/cli/"))
-        if (
-            event == "call"
-            and begun
-            and not importing
-            and code.co_filename.startswith((f"{ROOT}/bsx/", f"{ROOT}/anal"))
-        ):
+        elif event == "call" and not importing and (code.co_filename.startswith(OURS) if seen else begins(code)):
             seen.setdefault(code.co_filename)
 
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -75,6 +73,7 @@ def run(line: str, folder: str, counted: bool = True) -> list[str]:
             status = call(arguments)
         finally:
             sys.setprofile(None)
+            threading.setprofile(None)
     if status:
         raise SystemExit(f"{line}: exit status {status}")
     return [Path(file).resolve().relative_to(ROOT).as_posix() for file in seen]
