@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 
 from bsx.analysis.present.forms import records_of
 from bsx.analysis.probing.classifiers import Probe
-from bsx.analysis.probing.experiment import TestData, probe_layers, probe_with_agreement
+from bsx.analysis.probing.experiment import TestData, probe_layers
 from bsx.analysis.probing.result import ProbedModel, ProbeResult
 from bsx.analysis.probing.tasks import (
     ProbingTask,
@@ -211,10 +211,9 @@ def _run(
     beside = None
     if judged is not None and settings.model is not None:
         scorer = Scorer(model=settings.model, all_layers=True, **run)
-        agreement = layers_and_judgments(scorer, judged, settings.statistic, progress=progress)
-        signature = agreement.signatures[scorer.model]
-        beside = replace(probe_with_agreement(results, agreement), data=judged.names[0], signature=signature)
-        notes += [*judged.notes, *agreement.notes]
+        beside = layers_and_judgments(scorer, judged, settings.statistic, progress=progress)
+        notes += [*judged.notes, *beside.notes]
+        beside = replace(beside, notes=())
     fields = _fields(settings, encoders.signed_dtype, located.identity, tokenizer, chosen, depth, tasks[0])
     model, notes = located.choice.name, [*notes, *encoders.notes]
     signatures = {model: str(Signature.of(fields))}

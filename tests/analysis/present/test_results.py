@@ -50,7 +50,6 @@ NO_RESULTS = {
     *("MetricEntry",),
     *("MinimalPair", "ModelRecord", "PairMetric", "EncoderMetric", "PairScores", "Pairs", "Parse"),
     *(
-        "SideBySide",
         "StanzaParser",
         "Perturbation",
         "Perturbed",
@@ -168,10 +167,6 @@ def _protocol() -> analysis.ProtocolResult:
     return analysis.ProtocolResult(protocol="wmt_1", title="A title", source="a source", tasks=tasks, metrics=ranked)
 
 
-def _side_by_side() -> analysis.SideBySide:
-    return analysis.probe_with_agreement([made("ProbeResult")], made("LayerAgreement"))
-
-
 ELSEWHERE = {"EvaluationResult"}
 """Results that test_answer builds."""
 BUILDERS: dict[str, Callable[[], object]] = {
@@ -262,7 +257,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
         lang="en",
     ),
     "Scores": lambda: bsx.score(["a cat", "a dog"], ["a cat", "the dog"], model="minilm"),
-    "ProbedModel": lambda: analysis.ProbedModel("m_1", "logistic", (made("ProbeResult"),), _side_by_side()),
+    "ProbedModel": lambda: analysis.ProbedModel("m_1", "logistic", (made("ProbeResult"),), made("LayerAgreement")),
     "TriplesResult": lambda: analysis.prefer_paraphrase(
         {"m_1": (table()["good"], table()["50%_x"]), "n": (table()["good"], table()["poor & slow"])}, resamples=20
     ),
