@@ -30,14 +30,7 @@ _OFTEN_TRIPLES = """
 _OFTEN_PAIRS = """
     table label reference candidate columns lower document model lang metrics
 """
-adversarial = group()
-
-
-@adversarial.callback(invoke_without_command=True)
-def show_help(context: typer.Context) -> None:
-    """Test whether metrics can be fooled: paraphrase pairs, triples, perturbations, challenge sets."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+adversarial = group(no_args_is_help=True)
 
 
 @adversarial.command()

@@ -97,14 +97,7 @@ def compare(settings: CompareRun, format: TableFormat = None, output: Output = N
     answer(comparing.compare, settings, comparing.texts_of(settings).files(), format, output, full=full)
 
 
-plan = group()
-
-
-@plan.callback(invoke_without_command=True)
-def show_help(context: typer.Context) -> None:
-    """Plan a study: how many segments, systems and judgments it needs."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+plan = group(no_args_is_help=True)
 
 
 @plan.command("compare")

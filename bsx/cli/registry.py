@@ -13,14 +13,7 @@ from bsx.jobs import baselines, layers
 from bsx.jobs.baselines import BaselineSettings
 from bsx.jobs.layers import NO_LAYER, TuneSettings
 
-registry = group()
-
-
-@registry.callback(invoke_without_command=True)
-def show_help(context: typer.Context) -> None:
-    """Tune a model's layer, compute its baseline, validate registry files."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+registry = group(no_args_is_help=True)
 
 
 @registry.command()
