@@ -35,18 +35,9 @@ def _digest(content: dict[str, object]) -> str:
 
 @dataclass(frozen=True, repr=False)
 class BaselineResult(Result):
-    """A baseline, as `bsx.catalog.entries.models.Baseline` has it, and how sure it is.
+    """A baseline, with the fields of `bsx.catalog.entries.models.Baseline`, and how sure it is.
 
     Attributes:
-        language: code of the sentences' language.
-        model: name of the model.
-        domain: what the sentences are, such as news; None where nobody said.
-        tokens: how many of the model's tokens they have, on average.
-        precision: mean of unrelated pairs by layer, from the embeddings on.
-        recall: as ``precision``.
-        f1: as ``precision``.
-        source: what computed it.
-        corpus: of what.
         pairs: how many pairs were scored.
         seed: of the pairs.
         standard_error: of F1 by layer.

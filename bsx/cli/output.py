@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import typer
 import typer.core
@@ -32,7 +32,6 @@ from bsx.support.untyped import to_json
 if TYPE_CHECKING:  # Typer carries its own copy of click
     from typer._click.formatting import HelpFormatter
 
-ResultT = TypeVar("ResultT", bound=Result)
 
 FORMS = {
     **{".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv"},
@@ -306,8 +305,8 @@ def write_shown(
     output: Path | None = None,
     *,
     full: bool = False,
-) -> None:
-    """Print a result, or write it to a file, with its provenance.
+) -> Result:
+    """Print a result, or write it to a file, with its provenance, and return it with that.
 
     Text on a terminal is the short form unless all is asked for; everything else is whole. What changes the reading is
     said on standard error where the form itself does not say it.
@@ -331,18 +330,19 @@ def write_shown(
             say(part.items if isinstance(part, Notes) and not part.full else ())
     if form == "json":
         write_result(to_json(result.to_dict()), output)
-        return
+        return result
     if form == "xlsx":
         from bsx.analysis.present.forms import write_xlsx
 
         write_xlsx(result, Path(str(output)))
-        return
+        return result
     title = " ".join(["bsx", *sys.argv[1:2]])
     write_result(in_form(result, form, full=full or form != "text" or output is not None, title=title), output)
+    return result
 
 
 def answer(
-    job: Callable[..., ResultT],
+    job: Callable[..., Result],
     settings: BaseSettings,
     files: Iterable[str | Path | None] | None,
     format: str | None,
@@ -351,7 +351,7 @@ def answer(
     full: bool = False,
     plot: Path | None = None,
     **more: object,
-) -> ResultT:
+) -> Result:
     """Run a job, with a bar until it is done, show its result as `write_shown` does, and return it.
 
     Args:
@@ -373,8 +373,7 @@ def answer(
     if plot is not None:
         result.plot(plot)
     read = None if files is None else [file for file in files if file is not None]
-    write_shown(result, read, format, output, full=full)
-    return result
+    return write_shown(result, read, format, output, full=full)
 
 
 def split_names(names: str) -> list[str]:

@@ -108,7 +108,12 @@ def factors(settings: FactorRun) -> ScoredFactors:
     kept = {name: scores for name, scores in results.items() if scores.excluded is None}
     described = tuple(_describe(name, scores) for name, scores in results.items())
     result = ScoredFactors(len(rows), lang, settings.preset, described)
-    with ScoreTable(output, _types(table, kept) if output.suffix == ".parquet" else None) as written:
+    types = None
+    if output.suffix == ".parquet":
+        import pyarrow
+
+        types = {**table.types(), **{name: pyarrow.float64() for name in kept}}
+    with ScoreTable(output, types) as written:
         for index, row in enumerate(rows):
             written.write(row | {name: float(scores.values[index]) for name, scores in kept.items()})
         metrics = carried(file)
@@ -142,9 +147,3 @@ def _describe(name: str, scores: FactorScores) -> FactorSummary:
     present = [value for value in scores.values.tolist() if value == value]
     mean, sd = (fmean(present), pstdev(present)) if present else (None, None)
     return FactorSummary(name, len(present), mean, sd, scores.excluded, dict(scores.details))
-
-
-def _types(table: TableFile, kept: dict[str, FactorScores]) -> dict[str, object]:
-    import pyarrow
-
-    return {**table.types(), **{name: pyarrow.float64() for name in kept}}

@@ -39,6 +39,7 @@ from bsx.jobs.layers import LANG, Judged, JudgedColumns, layers_and_judgments, r
 from bsx.jobs.tables import Watched
 from bsx.support.optional import need
 from bsx.support.progress import Progress, told
+from bsx.support.result import Result
 from bsx.support.settings import Option, Resamples95, part, refuse_idle, settled
 from bsx.support.signature import Signature
 
@@ -339,11 +340,11 @@ def probe(settings: ProbeSettings) -> ProbedModel:
     return _run(settings, tasks, others, judged, registry, told(settings.progress))
 
 
-def save_rows(probed: ProbedModel, path: Path) -> None:
+def save_rows(probed: Result, path: Path) -> None:
     """Write a row a task and layer, with the signature beside it."""
     rows = records_of(probed)
     columns = {name: None for row in rows for name in row}  # a size may be beyond one task's training part
     with ScoreTable(path) as table:
-        table.signature = probed.signatures[probed.model]
+        table.signature = "\n".join(probed.signatures.values())
         for row in rows:
             table.write({name: row.get(name) for name in columns})

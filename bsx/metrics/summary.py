@@ -220,7 +220,9 @@ def to_text(prepared: Prepared, result: JsonObject, *, full: bool = False) -> st
     else:
         signatures = [result["signature"]]
         answer, rows = (_by_layer if figures.every else _of_figures)(figures, result)
-    table = short_table(rows, "lr" if rows[0][0] == "system" else "llr", what="rows", full=full, cut=_systems(rows))
+    table = short_table(
+        rows, "lr" if rows[0][0] == "system" else "llr", what="rows", full=full, cut=rows[0].index("system")
+    )
     documents = _of_documents(prepared, result, full=full) if result.get("documents") else []
     return "\n".join([answer, "", table, "", *documents, *signatures])
 
@@ -257,10 +259,6 @@ def _of_documents(prepared: Prepared, result: JsonObject, *, full: bool) -> list
         short_table(rows, "llr" if several else "lr", what="documents", full=full, cut=0, most=_WORST),
         "",
     ]
-
-
-def _systems(rows: Sequence[Sequence[str]]) -> int:
-    return rows[0].index("system")
 
 
 def _of_metrics(result: JsonObject) -> tuple[str, list[list[str]]]:

@@ -18,7 +18,7 @@ from bsx.bertscore.baseline import BaselineResult
 from bsx.bertscore.results import FIGURES, Scores
 from bsx.data.output import PICTURES, atomic_text, check_picture
 from bsx.errors import InputError
-from bsx.metrics.results import MetricScores
+from bsx.metrics.results import MetricScores, SegmentScores
 
 FORMATS = (*PICTURES, ".html")
 _MOST_CELLS = (10_000, 1_000_000)  # of a picture, which a browser's engine lays out cell by cell; of a page
@@ -113,15 +113,8 @@ def baseline_rows(result: BaselineResult) -> Iterator[Mapping[str, object]]:
         yield {"layer": layer, **dict(zip((*FIGURES, "standard_error"), values, strict=True))}
 
 
-@lists(MetricScores)
-def metric_rows(scores: MetricScores) -> Iterator[Mapping[str, object]]:
-    """Yield a row a segment: id and score."""
-    for name, value in zip(scores.ids, scores, strict=True):
-        yield {"id": name, scores.metric: value}
-
-
-@lists(Scores)
-def rows(scores: Scores) -> Iterator[Mapping[str, object]]:
+@lists(SegmentScores)
+def rows(scores: SegmentScores) -> Iterator[Mapping[str, object]]:
     """Yield a row a segment (and layer)."""
     return scores.rows()
 
