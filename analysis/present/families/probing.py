@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, estimate, number, percent, table, text
+from bsx.analysis.present.charts import by_layer
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
 from bsx.analysis.probing.result import LayerFigures, ProbedModel, ProbeResult, Transferred
@@ -237,41 +237,17 @@ def _chart(tasks: Sequence[ProbeResult], title: str, statistic: str = "", judged
     names += [human] if judged else []
     panels = []
     shown = [[(layer.layer, layer.accuracy, layer.low, layer.high) for layer in layers] for _, layers in known]
-    panels.append(("accuracy", _lines(names, shown, "accuracy")))
+    panels.append(("accuracy", by_layer(names, shown, "accuracy")))
     if any(task.control is not None for task in tasks):
         gains = [[_selectivity(layer) for layer in layers if layer.selectivity is not None] for _, layers in known]
-        panels.append(("selectivity", _lines(names, gains, "selectivity")))
+        panels.append(("selectivity", by_layer(names, gains, "selectivity")))
     if judged:
         own = [(layer.layer, layer.f1, layer.f1_low, layer.f1_high) for layer in judged]
         lines = [*[[]] * len(known), own]
-        panels.append(("agreement", _lines([""] * len(known) + [human], lines, human)))
+        panels.append(("agreement", by_layer([""] * len(known) + [human], lines, human)))
     alt = f"{', '.join(panel for panel, _ in panels)} by layer, a line each for {', '.join(names)}."
     return Chart(title, alt.capitalize(), tuple(panels), tuple(names) if len(names) > 1 else ())
 
 
 def _selectivity(figures: LayerFigures) -> tuple[int, float | None, float | None, float | None]:
     return figures.layer, figures.selectivity, figures.selectivity_low, figures.selectivity_high
-
-
-def _lines(
-    names: Sequence[str],
-    lines: Sequence[Sequence[tuple[int, float | None, float | None, float | None]]],
-    axis: str,
-) -> dict[str, object]:
-    points = [
-        (float(layer), place, value, names[place]) for place, line in enumerate(lines) for layer, value, _, _ in line
-    ]
-    bands = [(low, high) for line in lines for _, _, low, high in line]
-    heights = [end for line in lines for _, *ends in line for end in ends if end is not None and math.isfinite(end)]
-    low, high = min(heights, default=0.0), max(heights, default=1.0)
-    return charts.lines(
-        points,
-        alt=f"{axis} by layer.",
-        x="layer (0 = embeddings)",
-        y=axis,
-        series=len(names),
-        span=(low - 0.01, high + 0.01),
-        ticks=sorted({at for at, *_ in points}),
-        bands=bands,
-        height=170,
-    )

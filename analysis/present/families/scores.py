@@ -69,24 +69,12 @@ def parts(scores: Scores) -> Iterator[Part]:
     if scores.f1.ndim == 1:
         yield _spread({name: getattr(scores, name) for name in FIGURES}, "BERTScore")
         return
-    marks = [
-        (float(layer), place, row[place], name)
-        for layer, row in zip(scores.layers, means, strict=True)
-        for place, name in enumerate(FIGURES)
+    curves: list[list[charts.OfLayer]] = [
+        [(layer, value, None, None) for layer, value in zip(scores.layers, figures, strict=True)]
+        for figures in zip(*means, strict=True)
     ]
-    every = [value for row in means for value in row]
-    title = "Means of layers"
     alt = "Precision, recall and F1, means over segments, one line each; layers along the axis."
-    spec = charts.lines(
-        marks,
-        alt=alt,
-        x="layer (0 = embeddings)",
-        y="mean over segments",
-        series=len(FIGURES),
-        span=(min(every), max(every)),
-        ticks=scores.layers,
-    )
-    yield Chart(title, alt, (("", spec),), FIGURES)
+    yield Chart("Means of layers", alt, (("", charts.by_layer(FIGURES, curves, "mean over segments")),), FIGURES)
 
 
 @presents(BaselineResult)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 
 from bsx.analysis.present import charts
@@ -47,30 +46,14 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
     yield table(caption, ["layer", *names], results, note=note)
     if result.notes:
         yield Notes(result.notes)
-    figures = ("precision", "recall", "f1")
-    points = [
-        (float(own.layer), place, float(getattr(own, figure)), name)
-        for place, (name, figure) in enumerate(zip(names, figures, strict=True))
-        for own in result.layers
+    lines: list[list[charts.OfLayer]] = [
+        [(own.layer, own.precision, None, None) for own in result.layers],
+        [(own.layer, own.recall, None, None) for own in result.layers],
+        [(own.layer, own.f1, own.f1_low, own.f1_high) for own in result.layers],
     ]
-    bands: list[tuple[charts.Number, charts.Number]] = [(None, None)] * (2 * len(result.layers))
-    bands += [(own.f1_low, own.f1_high) for own in result.layers]
-    heights = [point[2] for point in points] + [end for ends in bands for end in ends if end is not None]
-    known = [height for height in heights if math.isfinite(height)]
-    title, last = f"Mean {what}", len(result.layers) - 1
-    spec = charts.lines(
-        points,
-        alt=title,
-        x="layer (0 = embeddings)",
-        y=f"mean {result.statistic} with human judgments",
-        series=3,
-        span=(min(known), max(known)),
-        ticks=range(0, last + 1, 1 + last // 13),
-        bands=bands,
-        rule=float(result.best_layer),
-        height=240,
-    )
-    title = f"{result.model}: {', '.join(result.data)}" if result.model else title
+    axis = f"mean {result.statistic} with human judgments"
+    spec = charts.by_layer(names, lines, axis, rule=float(result.best_layer))
+    title = f"{result.model}: {', '.join(result.data)}" if result.model else f"Mean {what}"
     yield Chart(title, f"Mean {what}, of precision, recall and F1.", (("", spec),), names)
 
 
