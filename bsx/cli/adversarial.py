@@ -113,18 +113,11 @@ def _listing(format: str) -> str:
     if format == "json":
         return to_json({"perturbations": rows})
     lines = [("name", "meaning", "strength", "needs", "languages", "description")]
-    lines += [
-        (
-            item.name,
-            "keeps" if item.preserves else "changes",
-            "yes" if item.graded else "",
-            ", ".join(sorted(item.needs)),
-            ("any" if item.languages is None else " ".join(item.languages))
-            + (f", not {' '.join(item.withdrawn)}" if item.withdrawn else ""),
-            item.description,
-        )
-        for item in PERTURBATIONS.values()
-    ]
+    for item in PERTURBATIONS.values():
+        known = "any" if item.languages is None else " ".join(item.languages)
+        known += f", not {' '.join(item.withdrawn)}" if item.withdrawn else ""
+        meaning, strength = "keeps" if item.preserves else "changes", "yes" if item.graded else ""
+        lines.append((item.name, meaning, strength, ", ".join(sorted(item.needs)), known, item.description))
     gone = [
         f"{item.name} is withdrawn for {' '.join(lang for lang, told in item.withdrawn.items() if told == why)}: {why}"
         for item in PERTURBATIONS.values()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +24,9 @@ class SegmentScores(Shown):
 
     signature: Signature
 
-    @abstractmethod
     def rows(self) -> Iterator[dict[str, object]]:
         """Yield one row a segment: id, and what it scores."""
+        raise NotImplementedError
 
     def to_pandas(self) -> pd.DataFrame:
         """Return `rows` as a DataFrame.

@@ -272,7 +272,8 @@ def _of_metrics(result: JsonObject) -> tuple[str, list[list[str]]]:
         )
         answer = f"Corpus scores of {_counted(counts)}: {told}."
     else:
-        told = ", ".join(f"{head} from {_ends(entry)}" for head, entry in zip(heads, entries, strict=True))
+        of = [[score["score"] for score in entry["scores"]] for entry in entries]
+        told = ", ".join(f"{head} from {min(s):.4f} to {max(s):.4f}" for head, s in zip(heads, of, strict=True))
         told = f"; corpus scores: {told}" if len(entries) <= _TOLD else f" under {len(entries)} metrics"
         answer = f"{len(systems):,} systems, {_counted(counts)} each{told}. {_UNTESTED}"
     rows = [["system", "n", *heads]]
@@ -284,11 +285,6 @@ def _of_metrics(result: JsonObject) -> tuple[str, list[list[str]]]:
             for place, system in enumerate(systems):
                 rows.append([head, system, f"{counts[place]:,}", f"{entry['scores'][place]['score']:.4f}"])
     return answer, rows
-
-
-def _ends(entry: JsonObject) -> str:
-    scores = [score["score"] for score in entry["scores"]]
-    return f"{min(scores):.4f} to {max(scores):.4f}"
 
 
 def _of_figures(figures: Figures, result: JsonObject) -> tuple[str, list[list[str]]]:

@@ -45,21 +45,15 @@ def scored(result: ScoredFactors) -> Iterator[Part]:
     kept, pairs = [entry for entry in result.factors if not entry.excluded], f"{result.pairs:,}"
     left = [entry.factor for entry in result.factors if entry.excluded]
     whole = [entry.factor for entry in kept if entry.n == result.pairs]
-    said = [f"{listed(whole)} {'is' if len(whole) == 1 else 'are'} defined for all {pairs} sentence pairs"] * bool(
-        whole
-    )
+    every = f"{listed(whole)} {'is' if len(whole) == 1 else 'are'} defined for all {pairs} sentence pairs"
+    said = [every] if whole else []
     said += [f"{entry.factor} is defined for {entry.n:,} of {pairs}" for entry in kept if entry.n < result.pairs]
     without = f" {listed(left)} {'is' if len(left) == 1 else 'are'} left out: the notes say why." if left else ""
     yield Answer(f"{'; '.join(said) or f'No factor is scored of {pairs} sentence pairs'}.{without}")
-    rows = [
-        [
-            text(entry.factor),
-            number(entry.n),
-            number("excluded" if entry.excluded else entry.mean, 4),
-            number(entry.sd, 4),
-        ]
-        for entry in result.factors
-    ]
+    rows = []
+    for entry in result.factors:
+        mean = text("excluded") if entry.excluded else number(entry.mean, 4)
+        rows.append([text(entry.factor), number(entry.n), mean, number(entry.sd, 4)])
     yield table(f"Factors, n = {pairs} sentence pairs", ["factor", "n", "mean", "sd"], rows)
     if result.notes:
         yield Notes(result.notes)
