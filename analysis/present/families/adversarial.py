@@ -81,7 +81,7 @@ _WHOLE = ("unrelated", "empty", "source")  # nothing of the text is left: far be
 # Triples
 
 
-@presents(BuiltTriples)
+@presents(BuiltTriples, section=("triples", "Triples that were built"))
 def built(result: BuiltTriples) -> Iterator[Part]:
     """Yield how many triples there are, what was left out, and how far the words overlap."""
     yield Answer(f"{result.triples:,} triples were built of {result.read:,} rows.")

@@ -39,7 +39,7 @@ def rows(result: FactorScores) -> Iterator[Mapping[str, object]]:
         yield {"pair": place, "value": float(value)}
 
 
-@presents(ScoredFactors)
+@presents(ScoredFactors, section=("scored", "Factors of sentence pairs"))
 def scored(result: ScoredFactors) -> Iterator[Part]:
     """Yield which factors are defined for all pairs, for some, and left out; then mean and deviation of each."""
     kept, pairs = [entry for entry in result.factors if not entry.excluded], f"{result.pairs:,}"

@@ -77,7 +77,7 @@ def parts(scores: Scores) -> Iterator[Part]:
     yield Chart("Means of layers", alt, (("", charts.by_layer(FIGURES, curves, "mean over segments")),), FIGURES)
 
 
-@presents(BaselineResult)
+@presents(BaselineResult, section=("baseline", "What unrelated sentences score"))
 def baseline(result: BaselineResult) -> Iterator[Part]:
     """Yield what unrelated sentences score, and the figures of each layer."""
     of = "" if result.domain is None else f" of {result.domain}, {result.tokens} tokens a text"

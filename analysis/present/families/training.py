@@ -10,7 +10,7 @@ from bsx.analysis.present.parts import Answer, Part, Prose
 from bsx.train.result import TrainedMetric
 
 
-@presents(TrainedMetric)
+@presents(TrainedMetric, section=("trained", "Trained metrics"))
 def parts(result: TrainedMetric) -> Iterator[Part]:
     """Yield what the mean of the networks reaches, a row a network, and how to score with them."""
     who, reached = "the mean of its networks" if len(result.members) > 1 else "it", number(result.ensemble_valid, 4)

@@ -24,7 +24,7 @@ from bsx.analysis.factors.base import FactorSummary, ScoredFactors
 from bsx.analysis.present.cells import number
 from bsx.analysis.present.cells import table as plain
 from bsx.analysis.present.cells import text as word
-from bsx.analysis.present.forms import load_presenters, parts_of
+from bsx.analysis.present.forms import load_presenters, parts_of, section_of
 from bsx.analysis.present.parts import Answer, Chart, TablePart
 from bsx.analysis.present.text import aligned, text
 from bsx.bertscore.baseline import BaselineResult
@@ -296,7 +296,9 @@ def test_every_public_class_is_a_result_or_known_to_be_none() -> None:
 
 def test_every_kind_is_built() -> None:
     load_presenters()
-    assert {kind.__name__ for kind in Result.kinds.values()} <= set(BUILDERS) | ELSEWHERE
+    names = {kind.__name__ for kind in Result.kinds.values()}
+    assert names <= set(BUILDERS) | ELSEWHERE
+    assert [name for name in names - ELSEWHERE if section_of(made(name)) is None] == []  # a report would leave it out
 
 
 def shown(base: type = Shown) -> list[str]:
