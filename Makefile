@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export TOKENIZERS_PARALLELISM := true
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test test-all test-hub test-external test-engines lint docs notebooks reproduce wheel bench clean
+.PHONY: help demo test test-all test-hub test-external test-engines house lint docs notebooks reproduce wheel bench clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -65,6 +65,10 @@ test-external: $(STAMP) ## Set up COMET, LASER and MetricX beside bsx and run th
 test-engines: $(STAMP) ## Install Ray, Spark, Daft and Dask and run the tests that need them (Spark: Java too)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[all,dev,ray,spark,daft,dask]'
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/cluster
+
+house: $(STAMP) ## Count the code, and print through which files the data of score, meta and disentangle flow
+	@$(BIN)/python tools/count.py
+	@OMP_NUM_THREADS=1 $(BIN)/python tools/house.py
 
 lint: $(STAMP) ## Format, lint and type-check in place
 	$(BIN)/ruff format .

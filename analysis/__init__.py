@@ -95,9 +95,8 @@ if TYPE_CHECKING:
     from bsx.analysis.planning.result import PlanResult as PlanResult
     from bsx.analysis.planning.settings import ComparePlan as ComparePlan, MetaPlan as MetaPlan
     from bsx.analysis.probing.experiment import TestData as TestData, probe_layers as probe_layers
-    from bsx.analysis.probing.experiment import probe_with_agreement as probe_with_agreement
     from bsx.analysis.probing.result import ProbedModel as ProbedModel, ProbeResult as ProbeResult
-    from bsx.analysis.probing.result import SideBySide as SideBySide, Transferred as Transferred
+    from bsx.analysis.probing.result import Transferred as Transferred
     from bsx.analysis.probing.tasks import ProbingTask as ProbingTask
     from bsx.analysis.report.build import build_report as build_report
     from bsx.analysis.report.documents import Document as Document, parse_document as parse_document

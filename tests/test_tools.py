@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -28,3 +29,21 @@ def test_generated_files_are_fresh(script: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "argv", [script, "--check"])
     monkeypatch.setattr(sys, "path", [*sys.path])
     runpy.run_path(str(REPOSITORY / "tools" / script), run_name="__main__")
+
+
+@pytest.mark.slow
+def test_the_house_shows_where_data_flow(tmp_path: Path) -> None:
+    house = runpy.run_path(str(REPOSITORY / "tools" / "house.py"))
+    line = "score systems.tsv --candidate atlas --metrics chrf"
+    found = house["run"](line, str(tmp_path))
+    assert found[0] == "bsx/cli/score.py"
+    own = [file for file in found if house["room"](file) not in house["GROUPS"]]
+    assert own.index("bsx/jobs/scoring/run.py") < own.index("bsx/metrics/lexical/chrf.py")
+    assert len(found) == len(set(found))
+    assert "bsx/jobs/scoring/run.py" in house["chain"](line, found)
+
+
+@pytest.mark.slow
+def test_the_house_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(REPOSITORY / "tools" / "count.py"))["main"](REPOSITORY)
+    assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()][::5] == ["lines", "commands"]

@@ -40,6 +40,29 @@ class TriplePreference(Preference):
     mean_nonparaphrase: Number
 
 
+@dataclass(frozen=True, repr=False)
+class BuiltTriples(Result):
+    """How many triples were built, and how far their words overlap.
+
+    Attributes:
+        triples: how many.
+        read: pairs (paws) or texts (nouns) that they were built of.
+        overlap_paraphrase: mean overlap of the paraphrase with the anchor.
+        overlap_nonparaphrase: of the non-paraphrase.
+        fewer_than_two_nouns: rows without a triple; None where no nouns were permuted.
+        same_words: rows of the triples in which equal nouns changed places, so that no word did.
+    """
+
+    kind: ClassVar[str] = "adversarial-build-triples"
+
+    triples: int
+    read: int
+    overlap_paraphrase: Number
+    overlap_nonparaphrase: Number
+    fewer_than_two_nouns: tuple[int, ...] | None = None
+    same_words: tuple[int, ...] | None = None
+
+
 @dataclass(frozen=True)
 class Split:
     """The same on the triples whose gap in lexical overlap, overlap(A, C) - overlap(A, B), lies in a range.

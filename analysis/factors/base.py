@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, ClassVar, Generic, Self, SupportsFloat, TypeAlias
+from typing import Annotated, Any, ClassVar, Generic, Self, SupportsFloat, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from bsx.data.long import ColumnName
 from bsx.errors import InputError
 from bsx.support.memory import DEFAULT_SHARE, PER_BYTE, free_memory, refuse_beyond, text_size
 from bsx.support.progress import Watch, told
-from bsx.support.result import Shown
+from bsx.support.result import Result, Shown
 from bsx.support.settings import BaseSettings, Option, Seed
 
 _SHORT = 1_024  # characters of sentences that fit in any budget
@@ -164,6 +164,46 @@ class FactorScores(Shown):
     details: dict[str, object]
     notes: tuple[str, ...] = ()
     excluded: str | None = None
+
+
+@dataclass(frozen=True)
+class FactorSummary:
+    """One factor over the sentence pairs that have a value.
+
+    Attributes:
+        factor: as it was asked for; the name of its column.
+        n: how many pairs have a value.
+        mean: their mean; None of none.
+        sd: their standard deviation.
+        excluded: why the factor is left out; None if it is not.
+        settings: what it was computed with, as JSON has it.
+    """
+
+    factor: str
+    n: int
+    mean: float | None
+    sd: float | None
+    excluded: str | None
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True, repr=False)
+class ScoredFactors(Result):
+    """Which factors a table of sentence pairs was scored by.
+
+    Attributes:
+        pairs: its rows.
+        lang: language, or languages, of the texts.
+        preset: of the factors, if one was named.
+        factors: a row each.
+    """
+
+    kind: ClassVar[str] = "factors"
+
+    pairs: int
+    lang: str
+    preset: str | None
+    factors: tuple[FactorSummary, ...]
 
 
 class Factor(ABC, Generic[ConfigT]):

@@ -270,6 +270,32 @@ def lines(
     return spec
 
 
+OfLayer = tuple[int, Number, Number, Number]
+"""A layer, its figure, and the ends of that one's interval."""
+
+
+def by_layer(
+    names: Sequence[str], curves: Sequence[Sequence[OfLayer]], axis: str, *, rule: float | None = None
+) -> dict[str, object]:
+    """Return figures (of ``axis``) over the layers of a model, a line each with its intervals; ``rule`` stands out."""
+    points = [(float(at), place, value, names[place]) for place, line in enumerate(curves) for at, value, *_ in line]
+    heights = [end for line in curves for _, *ends in line for end in ends if end is not None and math.isfinite(end)]
+    low, high = min(heights, default=0.0), max(heights, default=1.0)
+    layers = sorted({at for at, *_ in points})
+    return lines(
+        points,
+        alt=f"{axis} by layer.",
+        x="layer (0 = embeddings)",
+        y=axis,
+        series=len(names),
+        span=(low - 0.01, high + 0.01),
+        ticks=layers[:: 1 + len(layers) // 14],
+        bands=[(low, high) for line in curves for _, _, low, high in line],
+        rule=rule,
+        height=170,
+    )
+
+
 def _names(limit: int) -> dict[str, object]:
     """Return an axis of the names of rows, in their order, cut off at so many pixels."""
     axis = {"domain": False, "ticks": False, "labelLimit": limit}

@@ -137,7 +137,8 @@ def _cell(cell: Cell, numeric: bool, *, head: bool) -> str:
     value, bracket, ends = shown.partition(" [") if numeric else (shown, "", "")
     shown = f"{value} <span class=ends>[{ends}</span>" if bracket else shown
     shown = f"<b>{shown}</b>" if cell.strong else f"<code>{shown}</code>" if cell.code else shown
-    return f"<{tag}{' class=n' if numeric else ''}>{shown}{escape(cell.mark)}</{tag[:2]}>"
+    shade = "" if cell.heat is None else f" style='background: rgb(31 78 121 / {5 * cell.heat}%)'"
+    return f"<{tag}{' class=n' if numeric else ''}{shade}>{shown}{escape(cell.mark)}</{tag[:2]}>"
 
 
 def _texts(texts: Iterable[tuple[str, tuple[TextRun, ...]]]) -> str:

@@ -27,15 +27,12 @@ from bsx.analysis.probing.items import (
 )
 from bsx.analysis.probing.result import (
     Control,
-    LayerBeside,
     LayerFigures,
     ProbedLayer,
     ProbeResult,
-    SideBySide,
     TrainSize,
     Transferred,
 )
-from bsx.analysis.stats.layers import LayerAgreement
 from bsx.errors import InputError
 from bsx.support.progress import Watch, told
 
@@ -437,40 +434,3 @@ def _check(
     for number, vectors in zip(layers, features, strict=True):
         if not np.isfinite(vectors).all():
             raise InputError(f"layer {number}: vectors must be finite numbers")
-
-
-def probe_with_agreement(results: Sequence[ProbeResult], agreement: LayerAgreement) -> SideBySide:
-    """Lay probes beside the agreement with human judgments of the metric made of the same layers.
-
-    Args:
-        results: of `bsx.analysis.probing.experiment.probe_layers`, all on the same layers.
-        agreement: of `bsx.analysis.stats.layers.layer_agreement` for all layers from 0.
-
-    Raises:
-        InputError: if there is no result, two tasks have the same name, or the layers do not fit together.
-    """
-    if not results:
-        raise InputError("there is no probe to compare with the agreement with human judgments")
-    probed = [tuple(layer.layer for layer in result.layers) for result in results]
-    layers, tasks = probed[0], tuple(result.task for result in results)
-    if len(set(tasks)) < len(tasks):
-        raise InputError(f"two tasks have the same name: {', '.join(tasks)}")
-    for result, own in zip(results, probed, strict=True):
-        if own != layers:
-            raise InputError(f"{result.task}: probes layers {own}, {tasks[0]} layers {layers}")
-    if max(layers) >= len(agreement.mean):
-        raise InputError(f"layer {max(layers)} is probed, but agreement is known for {len(agreement.mean)} layers only")
-    chosen = list(layers)
-    accuracy = np.array([[layer.accuracy for layer in result.layers] for result in results])
-    human = np.asarray(agreement.mean)[chosen, 2]
-    ends = (np.asarray(end)[chosen].tolist() for end in (agreement.low, agreement.high))
-    return SideBySide(
-        statistic=agreement.statistic,
-        groups=tuple(agreement.groups),
-        n=agreement.n,
-        best_layer=agreement.best_layer,
-        layers=tuple(
-            LayerBeside(layer, dict(zip(tasks, own, strict=True)), *figures)
-            for layer, own, *figures in zip(layers, accuracy.T.tolist(), human.tolist(), *ends, strict=True)
-        ),
-    )

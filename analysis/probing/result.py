@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from bsx.analysis.probing.classifiers import Probe
+from bsx.analysis.stats.layers import LayerAgreement
 from bsx.support.result import Number, Result
 
 
@@ -148,48 +149,6 @@ class ProbeResult(Result):
     tested_on: tuple[Transferred, ...] = ()
 
 
-@dataclass(frozen=True)
-class LayerBeside:
-    """One layer's probes beside its agreement with human judgments.
-
-    Attributes:
-        layer: the layer.
-        accuracy: of the probes; task -> accuracy.
-        agreement: mean correlation of F1 with human scores.
-        agreement_low: lower end of its 95 % interval.
-        agreement_high: upper end.
-    """
-
-    layer: int
-    accuracy: dict[str, Number]
-    agreement: Number
-    agreement_low: Number
-    agreement_high: Number
-
-
-@dataclass(frozen=True)
-class SideBySide:
-    """Probes and agreement with human judgments by layer.
-
-    Attributes:
-        statistic: which correlation with human scores.
-        groups: groups of segments whose correlations the agreement averages.
-        n: segments.
-        best_layer: the layer of the model with the highest agreement, whether it was probed or not.
-        layers: the probed layers.
-        data: name of the judged table, where known.
-        signature: of the scores behind the agreement, where known.
-    """
-
-    statistic: str
-    groups: tuple[str, ...]
-    n: int
-    best_layer: int
-    layers: tuple[LayerBeside, ...]
-    data: str = ""
-    signature: str = ""
-
-
 @dataclass(frozen=True, repr=False)
 class ProbedModel(Result):
     """What the layers of a model know.
@@ -198,7 +157,7 @@ class ProbedModel(Result):
         model: its name.
         probe: ``logistic`` or ``mlp``.
         tasks: a result a task.
-        agreement: the same layers beside human judgments, if there are any.
+        agreement: how the layers of the model, from 0, agree with human judgments, if there are any.
     """
 
     kind: ClassVar[str] = "probe"
@@ -206,4 +165,4 @@ class ProbedModel(Result):
     model: str
     probe: Probe
     tasks: tuple[ProbeResult, ...]
-    agreement: SideBySide | None
+    agreement: LayerAgreement | None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,42 +17,61 @@ from bsx.analysis.stats.correlation import bootstrap_correlations
 from bsx.analysis.stats.rowwise import ROWS, varies
 from bsx.errors import InputError
 from bsx.support.checks import Array
-from bsx.support.result import Shown
+from bsx.support.result import Number, Result
 
 Statistic = Literal["pearson", "kendall"]
 FIGURES = ("precision", "recall", "f1")
 _NAMED = 5  # places that a note names
 
 
+@dataclass(frozen=True)
+class JudgedLayer:
+    """How one layer agrees with human judgments; NaN where the scores of a group do not vary.
+
+    Attributes:
+        layer: which one.
+        precision: mean correlation of P over groups.
+        recall: of R.
+        f1: of F1.
+        f1_low: lower end of the 95 % bootstrap interval of F1's.
+        f1_high: upper end.
+    """
+
+    layer: int
+    precision: Number
+    recall: Number
+    f1: Number
+    f1_low: Number
+    f1_high: Number
+
+
 @dataclass(frozen=True, repr=False)
-class LayerAgreement(Shown):
+class LayerAgreement(Result):
     """Agreement with human judgments by layer, averaged over groups.
 
     Attributes:
+        n: segments used.
         statistic: which correlation.
-        groups: names of the groups, in the order of ``by_group``.
-        by_group: (groups, layers, 3) for P, R, F1; NaN where the scores of a group do not vary.
-        mean: mean over groups (layers, 3); NaN where it is not defined in every group.
-        low: lower end of the 95 % bootstrap interval of F1's mean (layers,).
-        high: upper end (layers,).
+        groups: F1's in each group, a figure a layer; NaN where the scores of a group do not vary.
+        layers: means over groups.
         best_layer: the layer with the highest mean for F1.
         win_share: share of bootstrap resamples in which that layer is the best.
         runner_up: the layer that comes second.
-        n: segments used.
-        notes: layers, figures and groups for which nothing is defined.
+        model: name of the model, where known.
+        data: names of the judged tables, where known.
     """
 
-    statistic: Statistic
-    groups: tuple[str, ...]
-    by_group: Array
-    mean: Array
-    low: Array
-    high: Array
-    best_layer: int
-    win_share: float
-    runner_up: int
+    kind: ClassVar[str] = "registry-tune"
+
     n: int
-    notes: tuple[str, ...] = ()
+    statistic: Statistic
+    groups: dict[str, tuple[Number, ...]]
+    layers: tuple[JudgedLayer, ...]
+    best_layer: int
+    win_share: Number
+    runner_up: int
+    model: str = ""
+    data: tuple[str, ...] = ()
 
 
 def layer_agreement(
@@ -116,17 +135,15 @@ def layer_agreement(
     if len(means):
         low[order], high[order] = _interval(means)
     wins = np.where(np.isnan(means), -np.inf, means).argmax(axis=1) == 0
+    figures = zip(mean.tolist(), low.tolist(), high.tolist(), strict=True)
     return LayerAgreement(
+        n=len(y),
         statistic=statistic,
-        groups=names,
-        by_group=table,
-        mean=mean,
-        low=low,
-        high=high,
+        groups={name: tuple(own[:, 2].tolist()) for name, own in zip(names, table, strict=True)},
+        layers=tuple(JudgedLayer(layer, *means, *ends) for layer, (means, *ends) in enumerate(figures)),
         best_layer=int(order[0]),
         win_share=float(wins.mean()) if len(wins) else math.nan,
         runner_up=int(order[min(1, len(order) - 1)]),
-        n=len(y),
         notes=notes,
     )
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from bsx.data.corpus import MemoryCorpus
 from bsx.data.output import atomic_text
 from bsx.errors import InputError
 from bsx.metrics.run import prepare, stream
+from bsx.support.result import Result
 
 if TYPE_CHECKING:
     from bsx.bertscore.scorer import Scorer
@@ -29,6 +31,32 @@ _TOKENS = 32_768  # of distinct texts between two saved states: seconds for most
 
 def _digest(content: dict[str, object]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, repr=False)
+class BaselineResult(Result):
+    """A baseline, with the fields of `bsx.catalog.entries.models.Baseline`, and how sure it is.
+
+    Attributes:
+        pairs: how many pairs were scored.
+        seed: of the pairs.
+        standard_error: of F1 by layer.
+    """
+
+    kind: ClassVar[str] = "registry-baseline"
+
+    language: str
+    model: str
+    domain: str | None
+    tokens: float
+    precision: Sequence[float]
+    recall: Sequence[float]
+    f1: Sequence[float]
+    source: str
+    corpus: str
+    pairs: int
+    seed: int
+    standard_error: Sequence[float]
 
 
 class BaselineRun:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from bsx.cli.options import Format, Full, Output, TableFormat, command
-from bsx.cli.output import form_of, group, progress_bar, refuse_beside, show, write_result, write_shown
+from bsx.cli.options import Full, Output, Printed, TableFormat, command
+from bsx.cli.output import answer, form_of, group, refuse_beside, write_result, write_shown
 from bsx.errors import InputError
 from bsx.jobs import adversarial as jobs
 from bsx.jobs import perturbing
@@ -30,33 +30,21 @@ _OFTEN_TRIPLES = """
 _OFTEN_PAIRS = """
     table label reference candidate columns lower document model lang metrics
 """
-adversarial = group()
-
-
-@adversarial.callback(invoke_without_command=True)
-def show_help(context: typer.Context) -> None:
-    """Test whether metrics can be fooled: paraphrase pairs, triples, perturbations, challenge sets."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+adversarial = group(no_args_is_help=True)
 
 
 @adversarial.command()
 @command(PairsRun, often=_OFTEN_PAIRS)
 def pairs(settings: PairsRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
     """Measure how well metrics detect paraphrases: ROC AUC, average precision, best threshold, paired tests."""
-    with progress_bar() as report:
-        result = jobs.detect_paraphrases(**set_fields(settings), progress=report)
-    files = [settings.table] if settings.against is None else [settings.table, settings.against]
-    write_shown(result, files, format, output, full=full)
+    answer(jobs.detect_paraphrases, settings, (settings.table, settings.against), format, output, full=full)
 
 
 @adversarial.command()
 @command(TriplesRun, often=_OFTEN_TRIPLES)
 def triples(settings: TriplesRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
     """Count how often metrics prefer the paraphrase: rates, margins, McNemar tests, worst triples."""
-    with progress_bar() as report:
-        result = jobs.prefer_paraphrases(**set_fields(settings), progress=report)
-    write_shown(result, [settings.table], format, output, full=full)
+    answer(jobs.prefer_paraphrases, settings, [settings.table], format, output, full=full)
 
 
 @adversarial.command()
@@ -71,24 +59,16 @@ def challenge(
     full: Full = False,
 ) -> None:
     """Count how often metrics score a good translation above a bad one, by phenomenon and severity."""
-    from bsx.data.output import check_picture
-
-    if plot is not None:
-        check_picture(plot)
-    with progress_bar() as report:
-        result = jobs.challenge_metrics(**set_fields(settings), progress=report)
-    if plot is not None:
-        result.plot(plot)
     file = Path(settings.table)
-    write_shown(result, sorted(file.glob("*.json")) if file.is_dir() else [file], format, output, full=full)
+    files = sorted(file.glob("*.json")) if file.is_dir() else [file]
+    answer(jobs.challenge_metrics, settings, files, format, output, full=full, plot=plot)
 
 
 @adversarial.command()
 @command(BuildTriplesRun)
-def build_triples(settings: BuildTriplesRun, format: Format = "text") -> None:
+def build_triples(settings: BuildTriplesRun, format: Printed = "text") -> None:
     """Build triples of an anchor, a paraphrase and a misleading sentence, for bsx adversarial triples."""
-    made = jobs.build_triples(**set_fields(settings))
-    show(made.summary, made.to_text, format)
+    write_shown(jobs.build_triples(**set_fields(settings)), [settings.table], format)
 
 
 @adversarial.command()
@@ -108,10 +88,8 @@ def perturb(
             raise InputError("format: the list is text or json", setting="format")
         write_result(_listing(form), output)
         return
-    with progress_bar() as report:
-        result = perturbing.perturb(**set_fields(settings), progress=report)
-    files = [name for name in (settings.table, settings.parses, settings.treebank) if name is not None]
-    write_shown(result, files, format, output, full=full)
+    files = (settings.table, settings.parses, settings.treebank)
+    answer(perturbing.perturb, settings, files, format, output, full=full)
 
 
 def _listing(format: str) -> str:
@@ -135,18 +113,11 @@ def _listing(format: str) -> str:
     if format == "json":
         return to_json({"perturbations": rows})
     lines = [("name", "meaning", "strength", "needs", "languages", "description")]
-    lines += [
-        (
-            item.name,
-            "keeps" if item.preserves else "changes",
-            "yes" if item.graded else "",
-            ", ".join(sorted(item.needs)),
-            ("any" if item.languages is None else " ".join(item.languages))
-            + (f", not {' '.join(item.withdrawn)}" if item.withdrawn else ""),
-            item.description,
-        )
-        for item in PERTURBATIONS.values()
-    ]
+    for item in PERTURBATIONS.values():
+        known = "any" if item.languages is None else " ".join(item.languages)
+        known += f", not {' '.join(item.withdrawn)}" if item.withdrawn else ""
+        meaning, strength = "keeps" if item.preserves else "changes", "yes" if item.graded else ""
+        lines.append((item.name, meaning, strength, ", ".join(sorted(item.needs)), known, item.description))
     gone = [
         f"{item.name} is withdrawn for {' '.join(lang for lang, told in item.withdrawn.items() if told == why)}: {why}"
         for item in PERTURBATIONS.values()

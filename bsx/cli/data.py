@@ -20,15 +20,8 @@ from bsx.support.untyped import to_json
 if TYPE_CHECKING:
     from bsx.catalog.datasets import DatasetEntry
 
-data = group()
+data = group(no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="Name of the data set.")]
-
-
-@data.callback(invoke_without_command=True)
-def show_help(context: typer.Context) -> None:
-    """List, show, fetch and verify data sets with human judgments."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
 
 
 @data.command("list")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bsx.cli.options import Full, Output, TableFormat, command
-from bsx.cli.output import FILE_OR_FOLDER, FORMS, progress_bar, write_shown
+from bsx.cli.output import FILE_OR_FOLDER, FORMS, answer
 from bsx.jobs.combining import EnsembleRun
 from bsx.jobs.disentangling import DisentangleRun
-from bsx.support.settings import set_fields
 
 _OFTEN_ENSEMBLE = """
     table system segment document columns human how group save lang metrics
@@ -47,7 +45,6 @@ def disentangle(
     from bsx.errors import InputError
     from bsx.jobs.disentangling import disentangle as regress
     from bsx.support.optional import need
-    from bsx.support.provenance import Provenance, provenance
 
     folder = output if output is not None and (output.suffix.lower() not in FORMS or output.is_dir()) else None
     if pictures and folder is None:
@@ -56,13 +53,9 @@ def disentangle(
         need("vl_convert", "drawing charts")
     if folder is not None and folder.is_dir():
         check_outputs(files_in(folder, "disentangle"))
-    with progress_bar() as report:
-        result = regress(**{**set_fields(settings), "progress": report})
+    result = answer(regress, settings, [str(settings.table)], format, None if folder else output, full=full)
     if folder is not None:
-        origin = provenance(result.kind, [str(settings.table)], result.signatures)
-        save(replace(result, provenance=Provenance.read(origin)), folder, "disentangle", pictures=pictures)
-        output = None
-    write_shown(result, [str(settings.table)], format, output, full=full)
+        save(result, folder, "disentangle", pictures=pictures)
 
 
 @command(EnsembleRun, often=_OFTEN_ENSEMBLE)
@@ -71,10 +64,8 @@ def ensemble(settings: EnsembleRun, format: TableFormat = None, output: Output =
     from bsx.jobs.combining import ensemble as combine
     from bsx.jobs.combining import place_of
 
-    with progress_bar() as report:
-        result = combine(**{**set_fields(settings), "progress": report})
     files = [str(path) for path in (settings.table, settings.fit) if path is not None]
-    write_shown(result, files, format, output, full=full)
+    answer(combine, settings, files, format, output, full=full)
     if settings.save is not None:
         place = place_of(settings.save, settings.registry)
         print(f"bsx: saved {place}; use it as --metrics ensemble:{settings.save}", file=sys.stderr)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bsx.cli.options import Format, Full, Output, TableFormat, command
-from bsx.cli.output import group, progress_bar, say, write_shown
+from bsx.cli.output import answer, group, progress_bar, say, write_shown
 from bsx.frames.open import texts_of
 from bsx.jobs import comparing, evaluating, planning
 from bsx.jobs.comparing import CompareRun
@@ -71,9 +71,7 @@ def meta(
             raise InputError(
                 f"{refused[0]} has no effect with protocol, which says how: leave it out", setting=refused[0]
             )
-        with progress_bar() as report:
-            made = protocol_table(**set_fields(protocol), progress=report)
-        write_shown(made, None, format, output, full=full)
+        answer(protocol_table, protocol, None, format, output, full=full)
         return
     if idle := [name for name in set_fields(protocol) if name not in MetaRun.model_fields]:
         raise InputError(f"{idle[0]} needs protocol", setting=idle[0])
@@ -97,19 +95,10 @@ def meta(
 @command(CompareRun, often=_OFTEN_COMPARE)
 def compare(settings: CompareRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
     """Compare systems with the first one (or all pairs) by resampling segments, with the metric's own corpus score."""
-    with progress_bar() as report:
-        result = comparing.compare(**set_fields(settings), progress=report)
-    write_shown(result, texts_of(settings).files(), format, output, full=full)
+    answer(comparing.compare, settings, texts_of(settings).files(), format, output, full=full)
 
 
-plan = group()
-
-
-@plan.callback(invoke_without_command=True)
-def show_help(context: typer.Context) -> None:
-    """Plan a study: how many segments, systems and judgments it needs."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+plan = group(no_args_is_help=True)
 
 
 @plan.command("compare")

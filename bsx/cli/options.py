@@ -20,6 +20,10 @@ from bsx.support.settings import BaseSettings, DrawSettings, Option, Significanc
 
 # Options that several commands have.
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
+Printed = Annotated[
+    Literal["text", "csv", "json", "latex", "markdown", "html"],
+    typer.Option("--format", help="How to print the tables."),
+]
 TableFormat = Annotated[
     Literal["text", "csv", "json", "latex", "markdown", "html", "xlsx"] | None,
     typer.Option("--format", help="How to print the tables. [what the name of -o ends in; text]"),

@@ -25,6 +25,7 @@ from bsx.errors import BsxError, InputError, shortened
 from bsx.support.folders import cache_folder, user_folder
 from bsx.support.progress import FOLLOWED
 from bsx.support.result import Result
+from bsx.support.settings import BaseSettings, set_fields
 from bsx.support.streams import printable
 from bsx.support.untyped import to_json
 
@@ -292,20 +293,20 @@ def write_result(content: str, output: Path | None) -> None:
         stream.write(content)
 
 
-def show(content: object, text: Callable[[], str], format: str | None, output: Path | None = None) -> None:
-    """Print a result, or write it to a file: JSON of ``content``, or what ``text`` returns."""
-    write_result(to_json(content) if form_of(format, output) == "json" else text(), output)
-
-
 def form_of(format: str | None, output: Path | None) -> str:
     """Return the format asked for; unless one was, what the name of the output ends in, or ``text``."""
     return format or FORMS.get(output.suffix.lower() if output is not None else "", "text")
 
 
 def write_shown(
-    result: Result, files: Sequence[str | Path] | None, format: str | None, output: Path | None, *, full: bool = False
-) -> None:
-    """Print a result, or write it to a file, with its provenance.
+    result: Result,
+    files: Sequence[str | Path] | None,
+    format: str | None,
+    output: Path | None = None,
+    *,
+    full: bool = False,
+) -> Result:
+    """Print a result, or write it to a file, with its provenance, and return it with that.
 
     Text on a terminal is the short form unless all is asked for; everything else is whole. What changes the reading is
     said on standard error where the form itself does not say it.
@@ -329,14 +330,50 @@ def write_shown(
             say(part.items if isinstance(part, Notes) and not part.full else ())
     if form == "json":
         write_result(to_json(result.to_dict()), output)
-        return
+        return result
     if form == "xlsx":
         from bsx.analysis.present.forms import write_xlsx
 
         write_xlsx(result, Path(str(output)))
-        return
+        return result
     title = " ".join(["bsx", *sys.argv[1:2]])
     write_result(in_form(result, form, full=full or form != "text" or output is not None, title=title), output)
+    return result
+
+
+def answer(
+    job: Callable[..., Result],
+    settings: BaseSettings,
+    files: Iterable[str | Path | None] | None,
+    format: str | None,
+    output: Path | None = None,
+    *,
+    full: bool = False,
+    plot: Path | None = None,
+    **more: object,
+) -> Result:
+    """Run a job, with a bar until it is done, show its result as `write_shown` does, and return it.
+
+    Args:
+        job: returns the result.
+        settings: given to it, those that have a value.
+        files: see `write_shown`; None among them is none.
+        format: see there.
+        output: see there.
+        full: see there.
+        plot: where its chart is drawn.
+        more: further keywords of the job.
+    """
+    if plot is not None:
+        from bsx.data.output import check_picture
+
+        check_picture(plot)
+    with progress_bar() as report:
+        result = job(**{**set_fields(settings), "progress": report, **more})
+    if plot is not None:
+        result.plot(plot)
+    read = None if files is None else [file for file in files if file is not None]
+    return write_shown(result, read, format, output, full=full)
 
 
 def split_names(names: str) -> list[str]:

@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from bsx.cli.options import Full, Plot, TableFormat, command
-from bsx.cli.output import FORMS, progress_bar, write_shown
+from bsx.cli.output import FORMS, answer
 from bsx.jobs import probing
 from bsx.jobs.probing import ProbeSettings
-from bsx.support.settings import set_fields
 
 _OFTEN = "tasks candidate reference human tokens labels layers probe judged limit model lang"
 
@@ -40,12 +39,8 @@ def probe(
     for path, suffixes in ((plot, PICTURES), (output, tuple(dict.fromkeys((*FORMATS, *FORMS))))):
         if path is not None and path.suffix not in suffixes:
             raise InputError(f"the name must end in {', '.join(suffixes)}", file=path)
-    with progress_bar() as report:
-        probed = probing.probe(**set_fields(settings), progress=report)
-    if plot is not None:
-        probed.plot(plot)
-    if output is not None and output.suffix in FORMATS:
-        probing.save_rows(probed, output)
-        output = None
-    read = [*settings.tasks, *settings.test_data, *([settings.judged] if settings.judged is not None else [])]
-    write_shown(probed, read, format, output, full=full)
+    table = output if output is not None and output.suffix in FORMATS else None
+    read = (*settings.tasks, *settings.test_data, settings.judged)
+    probed = answer(probing.probe, settings, read, format, None if table else output, full=full, plot=plot)
+    if table is not None:
+        probing.save_rows(probed, table)

@@ -2,66 +2,32 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bsx.cli.options import Format, Plot, command
-from bsx.cli.output import group, progress_bar, say, show
+from bsx.cli.options import Plot, Printed, command
+from bsx.cli.output import answer, group, say
 from bsx.jobs import baselines, layers
 from bsx.jobs.baselines import BaselineSettings
 from bsx.jobs.layers import NO_LAYER, TuneSettings
-from bsx.support.settings import set_fields
 
-registry = group()
-Overlay = Annotated[Path | None, typer.Option("--registry", help="Overlay folder to read and write; the user's own.")]
-
-
-@registry.callback(invoke_without_command=True)
-def show_help(context: typer.Context) -> None:
-    """Tune a model's layer, compute its baseline, validate registry files."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+registry = group(no_args_is_help=True)
 
 
 @registry.command()
 @command(TuneSettings, leave_out=NO_LAYER)
-def tune(
-    settings: TuneSettings,
-    plot: Plot = None,
-    write: Annotated[bool, typer.Option("--write", help="Write layer and evidence to the overlay registry.")] = False,
-    format: Format = "text",
-) -> None:
+def tune(settings: TuneSettings, plot: Plot = None, format: Printed = "text") -> None:
     """Score human-judged data with every layer and choose the one that agrees best."""
-    from bsx.catalog.overlay import overlay_folder
-
-    if write:
-        overlay_folder(settings.registry)  # a folder that cannot be written to is refused before anything is computed
-    with progress_bar() as report:
-        result = layers.tune(**set_fields(settings), progress=report)
-    say(result.notes)
-    if plot is not None:
-        from bsx.analysis.present.families.layers import layer_chart
-        from bsx.analysis.present.pictures import picture
-
-        picture(layer_chart(result.agreement, title=f"{result.model}: {', '.join(result.data)}")).save(plot)
-    show(result.to_dict(), result.to_text, format)
-    file = result.write(settings.registry) if write else None
-    if file is not None:
-        print(f"written: {file}", file=sys.stderr)
+    answer(layers.tune, settings, settings.tables, format, plot=plot, say=lambda line: say([line]))
 
 
 @registry.command()
 @command(BaselineSettings, leave_out=(*NO_LAYER, "idf", "multi_ref"))
-def baseline(settings: BaselineSettings, format: Format = "text") -> None:
+def baseline(settings: BaselineSettings, format: Printed = "text") -> None:
     """Compute a rescaling baseline: the mean scores of random pairs of sentences, for every layer."""
-    with progress_bar() as report:
-        result = baselines.baseline(**set_fields(settings), progress=report, say=lambda line: say([line]))
-    show(result.to_dict(), result.to_text, format)
-    if result.file is not None:
-        print(f"written: {result.file}", file=sys.stderr)
+    answer(baselines.baseline, settings, [settings.corpus], format, say=lambda line: say([line]))
 
 
 @registry.command()

@@ -55,7 +55,7 @@ def match(
     plot: Annotated[Path | None, typer.Option(help="Draw a heatmap: .png, .svg, .pdf or .html.", writable=True)] = None,
 ) -> None:
     """Show the token alignment behind a score."""
-    from bsx.analysis.present.families.scores import FORMATS, draw_alignment, match_text
+    from bsx.analysis.present.families.scores import FORMATS, draw_alignment
 
     if plot is not None and plot.suffix not in FORMATS:
         raise InputError(f"{plot}: cannot draw this format; the name must end in {', '.join(FORMATS)}")
@@ -65,5 +65,5 @@ def match(
     alignment = scorer.align(candidate, reference)
     if plot is not None:
         draw_alignment(alignment, plot)
-    print(to_json(alignment.to_dict()) if format == "json" else match_text(alignment, full=full))
+    print(to_json(alignment.to_dict()) if format == "json" else alignment.to_text(full=full))
     say(scorer.metric.doubts)

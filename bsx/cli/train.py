@@ -10,12 +10,10 @@ from typing import Any
 
 import typer
 
-from bsx.cli.options import Format, Full, Plot, TableFormat, command
-from bsx.cli.output import WholeSummaries, group, progress_bar, say
+from bsx.cli.options import Full, Plot, Printed, command
+from bsx.cli.output import WholeSummaries, answer, group, say
 from bsx.jobs import training
 from bsx.jobs.training import CurveSettings, TrainSettings
-from bsx.support.settings import set_fields
-from bsx.support.untyped import to_json
 
 _ONE = "ARCHITECTURE"
 
@@ -35,34 +33,19 @@ train = group(no_args_is_help=True, cls=_OneOrCurve)
 
 @train.command(_ONE)
 @command(TrainSettings)
-def train_one(settings: TrainSettings, format: Format = "text") -> None:
+def train_one(settings: TrainSettings, format: Printed = "text") -> None:
     """Train a metric on human scores: esim and bilstm-attention see the other text, bilstm reads each by itself."""
     how = "the same command with --resume goes on from there"
-    with kept_on_interrupt(settings.output, how), progress_bar() as report:
-        record = training.train(**set_fields(settings), progress=report, say=_tell)
-    if format == "json":
-        from bsx.support.provenance import provenance
-
-        origin = provenance("train", training.files_of(settings))
-        print(to_json({"output": str(settings.output), **record.to_dict(), "provenance": origin}))
-        return
-    print(f"{record.to_text()}\n\nTo score with it: --metrics trained:{settings.output}")
+    with kept_on_interrupt(settings.output, how):
+        answer(training.train, settings, training.files_of(settings), format, say=_tell)
 
 
 @train.command()
 @command(CurveSettings)
-def curve(settings: CurveSettings, plot: Plot = None, format: TableFormat = None, full: Full = False) -> None:
+def curve(settings: CurveSettings, plot: Plot = None, format: Printed = "text", full: Full = False) -> None:
     """Train on growing parts of the data and measure agreement with human judgments (Mathur et al. 2019, figure 1)."""
-    from bsx.cli.output import write_shown
-    from bsx.data.output import check_picture
-
-    if plot is not None:
-        check_picture(plot)
-    with kept_on_interrupt(settings.output, "the same command goes on from there"), progress_bar() as report:
-        result = training.train_curve(**set_fields(settings), progress=report, say=_tell)
-    if plot is not None:
-        result.plot(plot)
-    write_shown(result, training.files_of(settings), format, None, full=full)
+    with kept_on_interrupt(settings.output, "the same command goes on from there"):
+        answer(training.train_curve, settings, training.files_of(settings), format, full=full, plot=plot, say=_tell)
 
 
 def _tell(line: str) -> None:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from bsx.jobs.combining import ensemble as ensemble
     from bsx.jobs.evaluating import MetaRun as MetaRun, meta as meta
     from bsx.jobs.disentangling import disentangle as disentangle
-    from bsx.jobs.factoring import Factored as Factored, factors as factors
-    from bsx.jobs.adversarial import BuildTriplesRun as BuildTriplesRun, BuiltTriples as BuiltTriples
+    from bsx.jobs.factoring import FactorRun as FactorRun, factors as factors
+    from bsx.jobs.adversarial import BuildTriplesRun as BuildTriplesRun
     from bsx.jobs.adversarial import ChallengeRun as ChallengeRun, challenge_metrics as challenge_metrics
     from bsx.jobs.adversarial import PairsRun as PairsRun, detect_paraphrases as detect_paraphrases
     from bsx.jobs.adversarial import TriplesRun as TriplesRun, build_triples as build_triples
@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from bsx.jobs.scoring.by_language import ScoredLanguages as ScoredLanguages, score_languages as score_languages
     from bsx.frames.texts import Input as Input
     from bsx.jobs.scoring.run import ScoredFiles as ScoredFiles, score_files as score_files
-    from bsx.jobs.baselines import BaselineSettings as BaselineSettings, ComputedBaseline as ComputedBaseline
-    from bsx.jobs.baselines import baseline as baseline
-    from bsx.jobs.layers import TuneSettings as TuneSettings, Tuning as Tuning, tune as tune
+    from bsx.jobs.baselines import BaselineSettings as BaselineSettings, baseline as baseline
+    from bsx.jobs.layers import TuneSettings as TuneSettings, tune as tune
     from bsx.jobs.planning import PlanCompareRun as PlanCompareRun
     from bsx.jobs.planning import PlanMetaRun as PlanMetaRun, plan_compare as plan_compare, plan_meta as plan_meta
     from bsx.jobs.protocols import ProtocolRun as ProtocolRun, protocol_table as protocol_table

@@ -18,7 +18,7 @@ from bsx.analysis.adversarial.pairs import (
     easy_to_hard,
 )
 from bsx.analysis.adversarial.settings import ChallengeSettings, Sampled, TripleTests
-from bsx.analysis.adversarial.triples import TriplesResult, prefer_paraphrase
+from bsx.analysis.adversarial.triples import BuiltTriples, TriplesResult, prefer_paraphrase
 from bsx.analysis.datasets.challenge import ChallengeSet, load_challenge
 from bsx.analysis.datasets.pairs import load_pairs
 from bsx.analysis.datasets.triples import Triple, load_triples
@@ -482,31 +482,6 @@ class BuildTriplesRun(BaseSettings):
     seed: Annotated[Seed, Field(description="nouns: seed of the permutations.")] = 42
 
 
-@dataclass(frozen=True)
-class BuiltTriples:
-    """Triples, and how they came about.
-
-    Attributes:
-        triples: what was built.
-        summary: settings, counts and mean overlaps.
-    """
-
-    triples: tuple[Triple, ...]
-    summary: dict[str, object]
-
-    def to_text(self) -> str:
-        """Return the summary, to be read."""
-        summary = self.summary
-        lines = [f"{summary['triples']} triples"]
-        if summary["recipe"] == "nouns":
-            few, same = summary["fewer_than_two_nouns"], summary["same_words"]
-            assert isinstance(few, list) and isinstance(same, list)  # noqa: S101, PT018 - for the type checker
-            lines.append(f"{len(few)} of {summary['texts']} texts have fewer than two nouns")
-            lines.append(f"{len(same)} triples have the words of A: equal nouns changed places")
-        low, high = summary["overlap_paraphrase"], summary["overlap_nonparaphrase"]
-        return "\n".join([*lines, f"mean overlap with the anchor: paraphrase {low:.4f}, non-paraphrase {high:.4f}"])
-
-
 @settled(BuildTriplesRun)
 @as_one_run
 def build_triples(settings: BuildTriplesRun) -> BuiltTriples:
@@ -529,33 +504,27 @@ def build_triples(settings: BuildTriplesRun) -> BuiltTriples:
         refuse_idle(given, BuildTriplesRun, f"with tagger {tagger}", "parser_dir", "download")
     check_table(Path(settings.output))
     overlap = lexical_overlap(settings.lang)
-    summary: dict[str, object] = {"recipe": how, "lang": settings.lang}
+    asked: dict[str, object] = {"recipe": how, "lang": settings.lang}
+    few = same = None
     if how == "paws":
         table = load_pairs(settings.table)
         labels = [int(label) for label in table.numbers("label")]
         rows = list(zip(table.texts("reference"), table.texts("candidate"), labels, strict=True))
         triples = build_paws(rows, overlap=overlap, keep=settings.keep, by=settings.rank_by)
-        summary |= {"keep": settings.keep, "rank_by": settings.rank_by, "pairs": len(rows), "triples": len(triples)}
+        asked |= {"keep": settings.keep, "rank_by": settings.rank_by}
+        read = len(rows)
     else:
         segments = list(TableFile(settings.table, [settings.anchor, settings.paraphrase], []))
         anchors, paraphrases = ([segment.candidates[side] for segment in segments] for side in (0, 1))
         made = permute_nouns(anchors, paraphrases, _tagger(settings), seed=settings.seed)
-        triples = made.triples
-        summary |= {
-            "tagger": tagger,
-            "seed": settings.seed,
-            "texts": len(anchors),
-            "triples": len(triples),
-            "fewer_than_two_nouns": list(made.dropped),
-            "same_words": list(made.same),
-        }
-    low, high = overlaps(triples, overlap)
-    summary |= {"overlap_paraphrase": float(low.mean()), "overlap_nonparaphrase": float(high.mean())}
+        triples, few, same, read = made.triples, made.dropped, made.same, len(anchors)
+        asked |= {"tagger": tagger, "seed": settings.seed}
+    low, high = (float(values.mean()) for values in overlaps(triples, overlap))
     with ScoreTable(Path(settings.output)) as written:
         for triple in triples:
             for label, text in ((0, triple.nonparaphrase), (1, triple.paraphrase)):
                 written.write({"label": label, "sentence1": triple.anchor, "sentence2": text})
-    return BuiltTriples(triples, summary)
+    return BuiltTriples(len(triples), read, low, high, few, same, settings=asked)
 
 
 def _tagger(settings: BuildTriplesRun) -> Tagger:

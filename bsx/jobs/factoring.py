@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
-from bsx.analysis.factors.base import FactorScores, FactorSettings, Resources, SentencePairs
+from bsx.analysis.factors.base import (
+    FactorScores,
+    FactorSettings,
+    FactorSummary,
+    Resources,
+    ScoredFactors,
+    SentencePairs,
+)
 from bsx.analysis.factors.zoo import get_factors, scored
-from bsx.analysis.present.cells import listed
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_pair
 from bsx.data.files import TableFile
@@ -24,67 +30,10 @@ from bsx.data.sidecar import carried, carried_factors
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
 from bsx.frames.settings import FORMATS
-from bsx.support.aligned import text_table
+from bsx.support.result import as_json
 from bsx.support.settings import Option, refuse_idle, settled
 
 USUAL = ("syn", "lex", "mor")
-
-
-class FactorRow(TypedDict):
-    """One factor in a summary: over the pairs that have a value."""
-
-    factor: str
-    n: int
-    mean: float | None
-    sd: float | None
-    excluded: str | None
-    settings: dict[str, object]
-
-
-class Summary(TypedDict):
-    """What was scored and written."""
-
-    pairs: int
-    lang: str
-    preset: str | None
-    factors: list[FactorRow]
-
-
-@dataclass(frozen=True, eq=False)
-class Factored:
-    """What came out.
-
-    Attributes:
-        summary: what was scored and written.
-        notes: what the reader should know.
-    """
-
-    summary: Summary
-    notes: list[str]
-
-    def to_text(self) -> str:
-        """Return which factors were scored, and a table of them, for people."""
-        return f"{self._answer()}\n\n{self._table()}"
-
-    def _answer(self) -> str:
-        pairs = self.summary["pairs"]
-        made = [entry for entry in self.summary["factors"] if not entry["excluded"]]
-        left = [entry["factor"] for entry in self.summary["factors"] if entry["excluded"]]
-        whole = [entry["factor"] for entry in made if entry["n"] == pairs]
-        said = [f"{listed(whole)} {'is' if len(whole) == 1 else 'are'} defined for all {pairs:,} sentence pairs"]
-        said = said * bool(whole) + [
-            f"{entry['factor']} is defined for {entry['n']:,} of {pairs:,}" for entry in made if entry["n"] < pairs
-        ]
-        scored = "; ".join(said) or f"No factor is scored of {pairs:,} sentence pairs"
-        without = f" {listed(left)} {'is' if len(left) == 1 else 'are'} left out: the notes say why." if left else ""
-        return f"{scored}.{without}"
-
-    def _table(self) -> str:
-        rows = [["factor", "n", "mean", "sd"]]
-        for entry in self.summary["factors"]:
-            figures = ["-", ""] if entry["mean"] is None else [f"{entry['mean']:.4f}", f"{entry['sd']:.4f}"]
-            rows.append([entry["factor"], str(entry["n"]), *(["excluded", ""] if entry["excluded"] else figures)])
-        return text_table(rows)
 
 
 class FactorRun(FactorSettings):
@@ -116,7 +65,7 @@ class FactorRun(FactorSettings):
 
 @as_one_run
 @settled(FactorRun)
-def factors(settings: FactorRun) -> Factored:
+def factors(settings: FactorRun) -> ScoredFactors:
     """Score sentence pairs by linguistic factors and write their table with one more column a factor.
 
     Args:
@@ -157,22 +106,23 @@ def factors(settings: FactorRun) -> Factored:
             note = f"{factor.spec} is left out: {str(error).removeprefix(f'{factor.spec}: ')}"
             results[factor.spec] = FactorScores(np.full(len(rows), np.nan), {}, (note,), excluded=str(error))
     kept = {name: scores for name, scores in results.items() if scores.excluded is None}
-    summary: Summary = {
-        "pairs": len(rows),
-        "lang": lang,
-        "preset": settings.preset,
-        "factors": [_describe(name, scores) for name, scores in results.items()],
-    }
-    with ScoreTable(output, _types(table, kept) if output.suffix == ".parquet" else None) as written:
+    described = tuple(_describe(name, scores) for name, scores in results.items())
+    result = ScoredFactors(len(rows), lang, settings.preset, described)
+    types = None
+    if output.suffix == ".parquet":
+        import pyarrow
+
+        types = {**table.types(), **{name: pyarrow.float64() for name in kept}}
+    with ScoreTable(output, types) as written:
         for index, row in enumerate(rows):
             written.write(row | {name: float(scores.values[index]) for name, scores in kept.items()})
         metrics = carried(file)
         written.sidecar = {
-            **summary,
+            **result.to_dict(),
             **({"metrics": metrics} if metrics else {}),
-            "factors": [*carried_factors(file), *summary["factors"]],
+            "factors": [*carried_factors(file), *as_json(described)],
         }
-    return Factored(summary, [*replaced, *(note for scores in results.values() for note in scores.notes)])
+    return replace(result, notes=(*replaced, *(note for scores in results.values() for note in scores.notes)))
 
 
 def _sides(settings: FactorRun, table: Table, one_language: bool) -> tuple[str, str]:
@@ -193,13 +143,7 @@ def _sides(settings: FactorRun, table: Table, one_language: bool) -> tuple[str, 
     return str(first), str(second)
 
 
-def _describe(name: str, scores: FactorScores) -> FactorRow:
+def _describe(name: str, scores: FactorScores) -> FactorSummary:
     present = [value for value in scores.values.tolist() if value == value]
     mean, sd = (fmean(present), pstdev(present)) if present else (None, None)
-    return FactorRow(factor=name, n=len(present), mean=mean, sd=sd, excluded=scores.excluded, settings=scores.details)
-
-
-def _types(table: TableFile, kept: dict[str, FactorScores]) -> dict[str, object]:
-    import pyarrow
-
-    return {**table.types(), **{name: pyarrow.float64() for name in kept}}
+    return FactorSummary(name, len(present), mean, sd, scores.excluded, dict(scores.details))

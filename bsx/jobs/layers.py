@@ -6,7 +6,7 @@ import math
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -20,20 +20,17 @@ from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.evidence import Evidence
 from bsx.catalog.entries.models import ModelEntry, Source
 from bsx.catalog.languages import find_language
-from bsx.catalog.overlay import write_model
+from bsx.catalog.overlay import overlay_folder, write_model
 from bsx.data.long import ColumnName, HumanColumn
 from bsx.data.pairing import refuse_alike
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.frames.settings import Watched, find_columns
-from bsx.support.aligned import text_table
+from bsx.frames.settings import Reported, find_columns
 from bsx.support.checks import FEW_ITEMS, FEWEST_ITEMS
 from bsx.support.progress import Progress, told
 from bsx.support.settings import Option, Resamples95, Seeded, part, settled
 
 LANG = "Language of the texts; rows of a column lp into another are left out."
-_SURE = 0.95
-"""Share of resamples from which a layer is told apart from all others."""
 NO_LAYER = ("layer", "all_layers", "rescale", "baseline", "final_norm")
 """Settings of a scorer that make no sense where every layer is looked at."""
 
@@ -73,7 +70,7 @@ class OnEveryLayer(ScorerConfig):
         return load_registry(self.registry if self.registry is not None and self.registry.is_dir() else None)
 
 
-class TuneSettings(Seeded, OnEveryLayer, JudgedColumns, Watched):
+class TuneSettings(Seeded, OnEveryLayer, JudgedColumns, Reported):
     """Settings of `tune`."""
 
     tables: Annotated[
@@ -83,6 +80,7 @@ class TuneSettings(Seeded, OnEveryLayer, JudgedColumns, Watched):
     ]
     statistic: Annotated[Statistic, Field(description="Correlation with human judgments.")] = "pearson"
     resamples: Resamples95 = 1000
+    write: Annotated[bool, Field(description="Write layer and evidence to the overlay registry.")] = False
 
 
 @dataclass
@@ -150,8 +148,8 @@ def layers_and_judgments(
     resamples: int = 1000,
     seed: int = 1,
     progress: Progress | None = None,
-) -> tuple[LayerAgreement, str]:
-    """Return how the layers of a scorer agree with human judgments, and its signature.
+) -> LayerAgreement:
+    """Return how the layers of a scorer agree with human judgments.
 
     Args:
         scorer: of all layers.
@@ -172,110 +170,29 @@ def layers_and_judgments(
         resamples=resamples,
         seed=seed,
     )
-    return agreement, str(scores.signature)
-
-
-@dataclass(frozen=True, eq=False)
-class Tuning:
-    """How the layers of a model agree with human judgments.
-
-    Attributes:
-        model: name of the model.
-        agreement: correlation by layer; ``agreement.best_layer`` is the answer.
-        data: names of the tables.
-        language: code of the candidates' language.
-        signature: settings behind the scores.
-        entry: what the registry says of the model, or would say of one that it does not know.
-        notes: what the reader should know.
-    """
-
-    model: str
-    agreement: LayerAgreement
-    data: tuple[str, ...]
-    language: str
-    signature: str
-    entry: ModelEntry
-    notes: list[str] = field(default_factory=list)
-
-    def rows(self) -> list[dict[str, int | float]]:
-        """Return a row a layer: mean precision, recall and F1 over groups, with the interval of F1."""
-        result = self.agreement
-        return [
-            {"layer": layer, "precision": p, "recall": r, "f1": f, "f1_low": low, "f1_high": high}
-            for layer, ((p, r, f), low, high) in enumerate(
-                zip(result.mean.tolist(), result.low.tolist(), result.high.tolist(), strict=True)
-            )
-        ]
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything, for other programs."""
-        result = self.agreement
-        return {
-            "model": self.model,
-            "n": result.n,
-            "statistic": result.statistic,
-            "groups": {name: result.by_group[i, :, 2].tolist() for i, name in enumerate(result.groups)},
-            "layers": self.rows(),
-            "best_layer": result.best_layer,
-            "win_share": result.win_share,
-            "signature": self.signature,
-        }
-
-    def to_text(self) -> str:
-        """Return a table of the layers."""
-        result = self.agreement
-        rows = [["layer", "precision", "recall", "f1", "95 % interval of f1"]]
-        for row in self.rows():
-            figures = [f"{row[name]:.4f}" for name in ("precision", "recall", "f1")]
-            rows.append([str(row["layer"]), *figures, f"[{row['f1_low']:.4f}, {row['f1_high']:.4f}]"])
-        groups = f" in {len(result.groups)} groups" if len(result.groups) > 1 else ""
-        caption = f"Mean {result.statistic} with human judgments by layer; intervals over segments like these"
-        where = f"on {result.n:,} segments{groups}"
-        return "\n".join([_best(self.model, result, where), "", caption, text_table(rows, "r"), "", self.signature])
-
-    def write(self, registry: Path | None = None) -> Path | None:
-        """Write layer and evidence to an overlay registry; return the file.
-
-        None is written, and None returned, if no layer has a correlation or segments are fewer than `FEWEST_ITEMS`.
-
-        A model that the registry does not know, a folder or one of a hub, gets an entry of its own there.
-
-        Args:
-            registry: the folder; the user's own unless given.
-        """
-        result, entry = self.agreement, self.entry
-        value = float(np.round(result.mean[result.best_layer, 2], 6))
-        if not math.isfinite(value) or result.n < FEWEST_ITEMS:
-            return None
-        evidence = Evidence(
-            dataset=f"{', '.join(self.data)} ({', '.join(result.groups)})",
-            language=self.language,
-            statistic=f"mean {result.statistic} of F1, {result.n} segments",
-            value=value,
-            source=f"bsx registry tune; {self.signature}",
-            n=result.n,
-        )
-        kept = [old for old in entry.evidence if old.dataset != evidence.dataset]
-        update = {"layer": result.best_layer, "evidence": [*kept, evidence]}
-        return write_model(entry.model_copy(update=update), registry)
+    signatures = {scorer.model: str(scores.signature)}
+    return replace(agreement, model=scorer.model, data=tuple(judged.names), signatures=signatures)
 
 
 @settled(TuneSettings)
-def tune(settings: TuneSettings) -> Tuning:
+def tune(settings: TuneSettings) -> LayerAgreement:
     """Score human-judged data with every layer of a model.
 
     Args:
-        settings: see `TuneSettings`.
+        settings: see `TuneSettings`. Nothing is written if no layer has a correlation or segments are fewer than
+            `FEWEST_ITEMS`; a model that the registry does not know, a folder or one of a hub, gets an entry of its own.
 
     Raises:
         InputError: for a table that cannot be used, or if no row is left.
         UnknownNameError: for an unknown language or column.
     """
+    if settings.write:
+        overlay_folder(settings.registry)  # a folder that cannot be written to is refused before anything is computed
     catalog = settings.catalog()
     language = find_language(settings.lang, catalog)
     judged = read_judged(settings.tables, settings, language.code)
     scorer = settings.scorer(settings.model, language.code, catalog)
-    agreement, signature = layers_and_judgments(
+    result = layers_and_judgments(
         scorer,
         judged,
         settings.statistic,
@@ -283,10 +200,24 @@ def tune(settings: TuneSettings) -> Tuning:
         seed=settings.seed,
         progress=told(settings.progress),
     )
-    few = [] if agreement.n >= FEW_ITEMS else [f"{agreement.n} segments are too few to rely on a layer chosen by them"]
-    few += [f"of fewer than {FEWEST_ITEMS} segments nothing is written"] if agreement.n < FEWEST_ITEMS else []
-    notes, entry = [*judged.notes, *scorer.notes, *agreement.notes, *few], _entry(scorer, language.code, catalog)
-    return Tuning(scorer.model, agreement, tuple(judged.names), language.code, signature, entry, notes)
+    few = [] if result.n >= FEW_ITEMS else [f"{result.n} segments are too few to rely on a layer chosen by them"]
+    few += [f"of fewer than {FEWEST_ITEMS} segments nothing is written"] if result.n < FEWEST_ITEMS else []
+    result = replace(result, notes=(*judged.notes, *scorer.notes, *result.notes, *few))
+    value = float(np.round(result.layers[result.best_layer].f1, 6))
+    if settings.write and math.isfinite(value) and result.n >= FEWEST_ITEMS:
+        evidence = Evidence(
+            dataset=f"{', '.join(result.data)} ({', '.join(result.groups)})",
+            language=language.code,
+            statistic=f"mean {result.statistic} of F1, {result.n} segments",
+            value=value,
+            source=f"bsx registry tune; {result.signatures[result.model]}",
+            n=result.n,
+        )
+        entry = _entry(scorer, language.code, catalog)
+        kept = [old for old in entry.evidence if old.dataset != evidence.dataset]
+        update = {"layer": result.best_layer, "evidence": [*kept, evidence]}
+        settings.say(f"written: {write_model(entry.model_copy(update=update), settings.registry)}")
+    return result
 
 
 def _entry(scorer: Scorer, language: str, catalog: Catalog) -> ModelEntry:
@@ -322,20 +253,3 @@ def _entry(scorer: Scorer, language: str, catalog: Catalog) -> ModelEntry:
         leading_space=scorer.tokenizer.leading_space,
         evidence=[],
     )
-
-
-def _best(name: str, result: LayerAgreement, where: str) -> str:
-    """Return which layer has the highest correlation, and whether that tells it apart from the next one."""
-    best, second = result.best_layer, result.runner_up
-    value = result.mean[best, 2]
-    if not math.isfinite(value):
-        return f"{name}: no layer has a {result.statistic} with human judgments {where}."
-    said = (
-        f"{name}: layer {best} has the highest {result.statistic} with human judgments {where}, {value:.4f} "
-        f"[{result.low[best]:.4f}, {result.high[best]:.4f}], and has it in {result.win_share:.0%} of the bootstrap "
-        "resamples."
-    )
-    if second == best or not math.isfinite(result.mean[second, 2]):
-        return said
-    apart = "" if result.win_share >= _SURE else "; it is not told apart from all others"
-    return f"{said} Layer {second} is {value - result.mean[second, 2]:.4f} behind{apart}."

@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 
 from bsx.analysis.present.forms import records_of
 from bsx.analysis.probing.classifiers import Probe
-from bsx.analysis.probing.experiment import TestData, probe_layers, probe_with_agreement
+from bsx.analysis.probing.experiment import TestData, probe_layers
 from bsx.analysis.probing.result import ProbedModel, ProbeResult
 from bsx.analysis.probing.tasks import (
     ProbingTask,
@@ -39,6 +39,7 @@ from bsx.frames.settings import Watched
 from bsx.jobs.layers import LANG, Judged, JudgedColumns, layers_and_judgments, read_judged
 from bsx.support.optional import need
 from bsx.support.progress import Progress, told
+from bsx.support.result import Result
 from bsx.support.settings import Option, Resamples95, part, refuse_idle, settled
 from bsx.support.signature import Signature
 
@@ -211,9 +212,9 @@ def _run(
     beside = None
     if judged is not None and settings.model is not None:
         scorer = Scorer(model=settings.model, all_layers=True, **run)
-        agreement, signature = layers_and_judgments(scorer, judged, settings.statistic, progress=progress)
-        beside = replace(probe_with_agreement(results, agreement), data=judged.names[0], signature=signature)
-        notes += [*judged.notes, *agreement.notes]
+        beside = layers_and_judgments(scorer, judged, settings.statistic, progress=progress)
+        notes += [*judged.notes, *beside.notes]
+        beside = replace(beside, notes=())
     fields = _fields(settings, encoders.signed_dtype, located.identity, tokenizer, chosen, depth, tasks[0])
     model, notes = located.choice.name, [*notes, *encoders.notes]
     signatures = {model: str(Signature.of(fields))}
@@ -339,11 +340,11 @@ def probe(settings: ProbeSettings) -> ProbedModel:
     return _run(settings, tasks, others, judged, registry, told(settings.progress))
 
 
-def save_rows(probed: ProbedModel, path: Path) -> None:
+def save_rows(probed: Result, path: Path) -> None:
     """Write a row a task and layer, with the signature beside it."""
     rows = records_of(probed)
     columns = {name: None for row in rows for name in row}  # a size may be beyond one task's training part
     with ScoreTable(path) as table:
-        table.signature = probed.signatures[probed.model]
+        table.signature = "\n".join(probed.signatures.values())
         for row in rows:
             table.write({name: row.get(name) for name in columns})

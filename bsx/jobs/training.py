@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from bsx.support.settings import BaseSettings, Interval, Option, Seed, part, set
 from bsx.train.config import Architecture, TrainConfig
 from bsx.train.data import Instances
 from bsx.train.encoder import FrozenEncoder
+from bsx.train.result import TrainedMetric
 from bsx.train.vectors import VectorStore
 
 if TYPE_CHECKING:  # PyTorch comes with it
@@ -190,7 +192,7 @@ def files_of(settings: TrainSettings | CurveSettings) -> list[Path]:
 
 
 @settled(TrainSettings)
-def train(settings: TrainSettings) -> ModelRecord:
+def train(settings: TrainSettings) -> TrainedMetric:
     """Train a metric on tables of human scores; ``trained:FOLDER`` scores with it.
 
     Args:
@@ -200,7 +202,7 @@ def train(settings: TrainSettings) -> ModelRecord:
         InputError: for data that cannot be used, or a folder that holds a training already.
     """
     data, _, fit = _begin(settings, train=settings.tables, valid=settings.valid)
-    return fit(
+    record = fit(
         data["train"].instances,
         settings.output,
         settings.seeds,
@@ -208,6 +210,8 @@ def train(settings: TrainSettings) -> ModelRecord:
         report=told(settings.progress),
         notify=settings.say,
     )
+    content = json.loads(record.model_dump_json(exclude={"format", "versions"}))  # a figure that is not defined is None
+    return TrainedMetric(output=str(settings.output), **content)
 
 
 @settled(CurveSettings)

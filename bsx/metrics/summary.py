@@ -220,7 +220,9 @@ def to_text(prepared: Prepared, result: JsonObject, *, full: bool = False) -> st
     else:
         signatures = [result["signature"]]
         answer, rows = (_by_layer if figures.every else _of_figures)(figures, result)
-    table = short_table(rows, "lr" if rows[0][0] == "system" else "llr", what="rows", full=full, cut=_systems(rows))
+    table = short_table(
+        rows, "lr" if rows[0][0] == "system" else "llr", what="rows", full=full, cut=rows[0].index("system")
+    )
     documents = _of_documents(prepared, result, full=full) if result.get("documents") else []
     return "\n".join([answer, "", table, "", *documents, *signatures])
 
@@ -259,10 +261,6 @@ def _of_documents(prepared: Prepared, result: JsonObject, *, full: bool) -> list
     ]
 
 
-def _systems(rows: Sequence[Sequence[str]]) -> int:
-    return rows[0].index("system")
-
-
 def _of_metrics(result: JsonObject) -> tuple[str, list[list[str]]]:
     """Return what metrics say of each system in a sentence, and as a row a system."""
     entries, systems = result["metrics"], result["systems"]
@@ -274,7 +272,8 @@ def _of_metrics(result: JsonObject) -> tuple[str, list[list[str]]]:
         )
         answer = f"Corpus scores of {_counted(counts)}: {told}."
     else:
-        told = ", ".join(f"{head} from {_ends(entry)}" for head, entry in zip(heads, entries, strict=True))
+        of = [[score["score"] for score in entry["scores"]] for entry in entries]
+        told = ", ".join(f"{head} from {min(s):.4f} to {max(s):.4f}" for head, s in zip(heads, of, strict=True))
         told = f"; corpus scores: {told}" if len(entries) <= _TOLD else f" under {len(entries)} metrics"
         answer = f"{len(systems):,} systems, {_counted(counts)} each{told}. {_UNTESTED}"
     rows = [["system", "n", *heads]]
@@ -286,11 +285,6 @@ def _of_metrics(result: JsonObject) -> tuple[str, list[list[str]]]:
             for place, system in enumerate(systems):
                 rows.append([head, system, f"{counts[place]:,}", f"{entry['scores'][place]['score']:.4f}"])
     return answer, rows
-
-
-def _ends(entry: JsonObject) -> str:
-    scores = [score["score"] for score in entry["scores"]]
-    return f"{min(scores):.4f} to {max(scores):.4f}"
 
 
 def _of_figures(figures: Figures, result: JsonObject) -> tuple[str, list[list[str]]]:

@@ -17,7 +17,6 @@ from bsx.data.lines import NamedFile, sealed
 from bsx.data.output import atomic_text
 from bsx.data.seen import SEEN, SeenRows
 from bsx.errors import InputError
-from bsx.support.aligned import text_table
 from bsx.support.provenance import file_digest
 from bsx.support.tensors import load_tensors
 from bsx.train.config import Architecture, TrainConfig
@@ -121,25 +120,6 @@ class ModelRecord(_Record):
     members: list[MemberRecord] = []
     rows: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
     versions: dict[str, str]
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the record for other programs, without versions; a missing figure is None."""
-        content: dict[str, object] = json.loads(self.model_dump_json(exclude={"format", "versions"}))
-        return content
-
-    def to_text(self) -> str:
-        """Return what the metric reached on the validation data, and a row a network."""
-        rows = [["seed", "epochs", "best", "Pearson's r"]]
-        for member in self.members:
-            rows.append([str(member.seed), str(len(member.log)), str(member.best.epoch), f"{member.best.valid:.4f}"])
-        rows.append(["mean of networks", "", "", f"{self.ensemble_valid:.4f}"])
-        told = (
-            f"{self.architecture} on {self.encoder.model}, trained on {self.train.instances:,} instances: "
-            f"{'the mean of its networks' if len(self.members) > 1 else 'it'} reaches r {self.ensemble_valid:.4f} on "
-            f"the {self.valid.instances:,} validation instances.\nThese chose the epochs: measure agreement on other "
-            "data (bsx meta)."
-        )
-        return f"{told}\n\n{text_table(rows)}"
 
     def write(self, file: Path) -> None:
         """Write the record as YAML, all or nothing."""

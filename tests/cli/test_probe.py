@@ -170,12 +170,12 @@ def test_other_formats_and_a_judged_table(cli: Run, task: Path, tiny_model: Run,
     command = ("probe", task, "-m", tiny_model("bert"), *fast, "--judged", judged, *named)
     content = json.loads(cli(*command, "--format", "json", "--plot", tmp_path / "p.png").out)
     people = content["agreement"]
-    assert (people["n"], people["groups"], people["data"]) == (12, ["all"], "judged")
-    assert [row["layer"] for row in people["layers"]] == [0, 2, 3]
+    assert (people["n"], [*people["groups"]], people["data"]) == (12, ["all"], ["judged"])
+    assert [row["layer"] for row in people["layers"]] == [0, 1, 2, 3]
     tuned = cli("registry", "tune", tiny_model("bert"), judged, "-l", "en", *named, "--format", "json")
     expected = json.loads(tuned.out)
-    assert people["layers"][2]["agreement"] == pytest.approx(expected["layers"][3]["f1"], abs=1e-6)
-    assert people["signature"] == expected["signature"]
+    assert people["layers"][3]["f1"] == pytest.approx(expected["layers"][3]["f1"], abs=1e-6)
+    assert people["signatures"] == expected["signatures"]
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     text = cli(*command, "--no-control-task").out
     assert "selectivity" not in text
@@ -184,7 +184,7 @@ def test_other_formats_and_a_judged_table(cli: Run, task: Path, tiny_model: Run,
         assert word in whole
     table = list(csv.DictReader(io.StringIO(cli(*command, "--format", "csv").out)))
     assert [row["layer"] for row in table] == ["0", "2", "3"]
-    assert float(table[1]["agreement"]) == pytest.approx(people["layers"][1]["agreement"], abs=1e-5)
+    assert float(table[1]["agreement"]) == pytest.approx(people["layers"][2]["f1"], abs=1e-5)
     difference = float(table[1]["accuracy"]) - float(table[1]["control"])
     assert float(table[1]["selectivity"]) == pytest.approx(difference, abs=2e-6)
     latex = cli(*command, "--format", "latex").out

@@ -61,6 +61,7 @@ def test_settings_out_of_range_are_refused_before_anything_is_read() -> None:
 
 def test_tune_and_write(judged: str, tmp_path: Path) -> None:
     done: list[str] = []
+    told: list[str] = []
     found = bsx.jobs.tune(
         model="minilm",
         tables=[judged],
@@ -68,19 +69,21 @@ def test_tune_and_write(judged: str, tmp_path: Path) -> None:
         resamples=20,
         device="cpu",
         progress=lambda phase, *_: done.append(phase),
+        registry=tmp_path / "mine",
+        write=True,
+        say=told.append,
     )
-    assert found.to_dict()["best_layer"] == found.agreement.best_layer
-    assert len(found.rows()) == len(found.agreement.mean)
+    assert found.best_layer == max(found.layers, key=lambda own: own.f1).layer
+    assert found.model == "minilm"
     assert done
-    file = found.write(tmp_path / "mine")
-    assert file is not None
-    assert load_registry(tmp_path / "mine").model("minilm").layer == found.agreement.best_layer
+    assert str(tmp_path / "mine") in told[-1]
+    assert load_registry(tmp_path / "mine").model("minilm").layer == found.best_layer
 
 
 def test_baseline(judged: str) -> None:
     found = bsx.jobs.baseline(model="minilm", lang="en", corpus=judged, pairs=20)
-    assert (found.pairs, found.language, found.file) == (20, "English", None)
-    assert found.standard_error.shape == (len(found.entry.f1), 3)
+    assert (found.pairs, found.language) == (20, "en")
+    assert len(found.standard_error) == len(found.f1) == 7
 
 
 def test_probe_beside_human_judgments(judged: str, tiny_model: Model, tmp_path: Path) -> None:
@@ -105,8 +108,8 @@ def test_train(judged: str, tiny_model: Model, tmp_path: Path) -> None:
     lines: list[str] = []
     given: dict[str, Any] = {"tables": [judged], "valid": [judged], "output": tmp_path / "metric"}
     given |= {"architecture": "bilstm", "model": tiny_model("bert"), "seeds": [3], "hidden": 4, "epochs": 1}
-    record = bsx.jobs.train(**given, say=lines.append)
-    assert [member.seed for member in record.members] == [3]
+    trained = bsx.jobs.train(**given, say=lines.append)
+    assert [member["seed"] for member in trained.members] == [3]
     assert any(line.startswith("seed 3, epoch 1") for line in lines)
     with pytest.raises(InputError, match="holds a training already"):
         bsx.jobs.train(**given)
@@ -155,8 +158,8 @@ def test_pairs_and_triples(judged: str, tmp_path: Path) -> None:
     assert [one.metric for one in triples.results] == ["b"]
     file.write_text("label\tsentence1\tsentence2\n1\tshe rested\tshe sat down\n0\tshe sat down\tdown she sat not\n")
     built = bsx.jobs.build_triples(table=file, output=tmp_path / "triples.tsv", keep=5)
-    assert built.to_text().startswith("1 triples")
-    assert built.triples[0].anchor == "she sat down"
+    assert (built.triples, built.read, built.settings["keep"]) == (1, 2, 5)
+    assert (tmp_path / "triples.tsv").read_text(encoding="utf-8").splitlines()[1].split("\t")[1] == "she sat down"
 
 
 def test_meta_of_columns_and_of_scores_made_here(judged: str, tmp_path: Path) -> None:
@@ -182,7 +185,7 @@ def test_compare(judged: str) -> None:
 def test_factors_then_disentangle_then_report(judged: str, tmp_path: Path) -> None:
     table = tmp_path / "factors.tsv"
     found = bsx.jobs.factors(table=judged, output=table, factors=["lex"])
-    assert found.summary["pairs"] == 24
+    assert found.pairs == 24
     # beside the table lies what factors says of its columns
     together = bsx.jobs.ensemble(table=str(table), columns=["a", "lex"])
     assert (together.signatures, list(together.weights)) == ({}, ["a", "lex"])

@@ -103,10 +103,10 @@ def test_it_is_tuned_and_has_baselines(tmp_path: Path) -> None:
     rows = "".join(f"{a}\t{b}\t{len(a)}\n" for a in TEXTS for b in TEXTS)
     (tmp_path / "judged.tsv").write_text(f"candidate\treference\thuman\n{rows}", encoding="utf-8")
     tuned = bsx.jobs.tune(model="me5-small-q4", tables=[str(tmp_path / "judged.tsv")], lang="ru", resamples=20)
-    assert len(tuned.agreement.mean) == 13
+    assert len(tuned.layers) == 13
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 2), encoding="utf-8")
     baseline = bsx.jobs.baseline(model="me5-small-q4", lang="ru", corpus=tmp_path / "texts.txt", pairs=20)
-    assert len(baseline.entry.f1) == 13
+    assert len(baseline.f1) == 13
 
 
 def test_scores_are_rescaled_by_baselines_of_news_length(me5: bsx.Scorer) -> None:

@@ -11,7 +11,7 @@ from operator import attrgetter
 from bsx.analysis.adversarial.challenge import BASE, Accuracy, Challenged, ChallengeResult
 from bsx.analysis.adversarial.pairs import HarderSet, PairDetection, PairsResult
 from bsx.analysis.adversarial.result import CaseResult, DropExample, Robustness
-from bsx.analysis.adversarial.triples import TripleExample, TriplesResult
+from bsx.analysis.adversarial.triples import BuiltTriples, TripleExample, TriplesResult
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import (
     FEWEST,
@@ -89,6 +89,19 @@ _WHOLE = ("unrelated", "empty", "source")  # nothing of the text is left: far be
 
 
 # Triples
+
+
+@presents(BuiltTriples, section=("triples", "Triples that were built"))
+def built(result: BuiltTriples) -> Iterator[Part]:
+    """Yield how many triples there are, what was left out, and how far the words overlap."""
+    yield Answer(f"{result.triples:,} triples were built of {result.read:,} rows.")
+    overlaps = {"paraphrase": result.overlap_paraphrase, "non-paraphrase": result.overlap_nonparaphrase}
+    rows = [[text(name), number(value, 4)] for name, value in overlaps.items()]
+    yield table(f"Words in common with the anchor, n = {result.triples:,} triples", ["text", "mean overlap"], rows)
+    if result.fewer_than_two_nouns is not None:
+        few = f"{len(result.fewer_than_two_nouns):,} of {result.read:,} texts have fewer than two nouns"
+        same = f"{len(result.same_words or ()):,} triples have the words of the anchor: equal nouns changed places"
+        yield Notes((few, same))
 
 
 @presents(TriplesResult, section=_SECTION)

@@ -1,4 +1,4 @@
-"""What factors of sentence pairs look like: how their values are spread."""
+"""What factors of sentence pairs look like: how their values are spread, and which a table was scored by."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from bsx.analysis.factors.base import FactorScores
+from bsx.analysis.factors.base import FactorScores, ScoredFactors
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import number, table, text
+from bsx.analysis.present.cells import listed, number, table, text
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Chart, Notes, Part
 
@@ -36,3 +36,30 @@ def rows(result: FactorScores) -> Iterator[Mapping[str, object]]:
     """Yield a row a pair."""
     for place, value in enumerate(result.values, start=1):
         yield {"pair": place, "value": float(value)}
+
+
+@presents(ScoredFactors, section=("scored", "Factors of sentence pairs"))
+def scored(result: ScoredFactors) -> Iterator[Part]:
+    """Yield which factors are defined for all pairs, for some, and left out; then mean and deviation of each."""
+    kept, pairs = [entry for entry in result.factors if not entry.excluded], f"{result.pairs:,}"
+    left = [entry.factor for entry in result.factors if entry.excluded]
+    whole = [entry.factor for entry in kept if entry.n == result.pairs]
+    every = f"{listed(whole)} {'is' if len(whole) == 1 else 'are'} defined for all {pairs} sentence pairs"
+    said = [every] if whole else []
+    said += [f"{entry.factor} is defined for {entry.n:,} of {pairs}" for entry in kept if entry.n < result.pairs]
+    without = f" {listed(left)} {'is' if len(left) == 1 else 'are'} left out: the notes say why." if left else ""
+    yield Answer(f"{'; '.join(said) or f'No factor is scored of {pairs} sentence pairs'}.{without}")
+    rows = []
+    for entry in result.factors:
+        mean = text("excluded") if entry.excluded else number(entry.mean, 4)
+        rows.append([text(entry.factor), number(entry.n), mean, number(entry.sd, 4)])
+    yield table(f"Factors, n = {pairs} sentence pairs", ["factor", "n", "mean", "sd"], rows)
+    if result.notes:
+        yield Notes(result.notes)
+
+
+@lists(ScoredFactors)
+def factor_rows(result: ScoredFactors) -> Iterator[Mapping[str, object]]:
+    """Yield a row a factor."""
+    for entry in result.factors:
+        yield {name: value for name, value in vars(entry).items() if name != "settings"}

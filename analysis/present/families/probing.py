@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, estimate, number, percent, table, text
+from bsx.analysis.present.charts import by_layer
 from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
 from bsx.analysis.present.significance import NAMED
-from bsx.analysis.probing.result import LayerFigures, ProbedModel, ProbeResult, SideBySide, Transferred
+from bsx.analysis.probing.result import LayerFigures, ProbedModel, ProbeResult, Transferred
+from bsx.analysis.stats.layers import JudgedLayer
 
 _SURE = 0.95  # share of resamples from which the best layer is told apart from the others
 _CONTROLLED = ("control", "selectivity")
@@ -25,11 +26,12 @@ Line = tuple[str, Sequence[LayerFigures]]
 def parts(result: ProbedModel) -> Iterator[Part]:
     """Yield what the layers know beyond the most frequent label and the control task, then each task's figures."""
     found = f"Probes of {result.model}. {_finding(result.tasks)}"
-    yield Answer(f"{found} {_with_human(result.agreement)}" if result.agreement is not None else found)
+    yield Answer(f"{found} {_with_human(result)}" if result.agreement is not None else found)
     if len(result.tasks) > 1 or result.agreement is not None:
         yield _overview(result)
     yield Notes(tuple(result.notes))
-    yield _chart(result.tasks, f"{result.model}: {result.probe} probes", result.agreement)
+    statistic = "" if result.agreement is None else result.agreement.statistic
+    yield _chart(result.tasks, f"{result.model}: {result.probe} probes", statistic, _judged(result))
     for task in result.tasks:
         yield from _tables(task, full=len(result.tasks) > 1 or result.agreement is not None)
 
@@ -40,13 +42,13 @@ def probed(result: ProbeResult) -> Iterator[Part]:
     yield Answer(_finding([result]))
     yield from _tables(result, full=False)
     yield Notes(tuple(result.notes))
-    yield _chart([result], f"{result.task or 'One task'}: {result.probe} probes", None)
+    yield _chart([result], f"{result.task or 'One task'}: {result.probe} probes")
 
 
 @lists(ProbedModel)
 def rows(result: ProbedModel) -> Iterator[Mapping[str, object]]:
     """Yield a row a task and layer; ``tested_on`` names what it is about where there are further items."""
-    agreement = {} if result.agreement is None else {layer.layer: layer.agreement for layer in result.agreement.layers}
+    agreement = {layer.layer: layer.f1 for layer in _judged(result)}
     for task in result.tasks:
         for row in task_rows(task):
             own = agreement and row.get("tested_on", task.task) == task.task
@@ -104,21 +106,27 @@ def _known(task: ProbeResult) -> str:
     )
 
 
-def _with_human(result: SideBySide) -> str:
+def _judged(result: ProbedModel) -> list[JudgedLayer]:
+    """Return how the probed layers agree with human judgments; none without any."""
+    return [] if result.agreement is None else [result.agreement.layers[own.layer] for own in result.tasks[0].layers]
+
+
+def _with_human(result: ProbedModel) -> str:
     """Return where the agreement with human judgments is highest, which is not tested."""
-    top = max(result.layers, key=lambda layer: layer.agreement)
-    ends = estimate(top.agreement, (top.agreement_low, top.agreement_high)).text
-    inside = sum(layer is not top and layer.agreement_high >= top.agreement_low for layer in result.layers)
+    layers = _judged(result)
+    top = max(layers, key=lambda layer: layer.f1)
+    ends = estimate(top.f1, (top.f1_low, top.f1_high)).text
+    inside = sum(layer is not top and layer.f1_high >= top.f1_low for layer in layers)
+    n = 0 if result.agreement is None else result.agreement.n
     return (
-        f"Correlation of F1 with human judgments is highest in layer {top.layer} ({ends}, n = {result.n:,}); layers "
-        f"are not tested against each other, and {inside} of the {len(result.layers) - 1} others have intervals that "
-        "overlap with its."
+        f"Correlation of F1 with human judgments is highest in layer {top.layer} ({ends}, n = {n:,}); layers are not "
+        f"tested against each other, and {inside} of the {len(layers) - 1} others have intervals that overlap with its."
     )
 
 
 def _overview(result: ProbedModel) -> TablePart:
     """Return accuracies with intervals, a column a task, then the agreement with human judgments."""
-    tasks, human = result.tasks, result.agreement
+    tasks, human, judged = result.tasks, result.agreement, _judged(result)
     highest = [max(figures.accuracy for figures in task.layers) for task in tasks]
     results = []
     for place, first in enumerate(tasks[0].layers):
@@ -126,16 +134,14 @@ def _overview(result: ProbedModel) -> TablePart:
         for task, top in zip(tasks, highest, strict=True):
             figures = task.layers[place]
             cells.append(estimate(figures.accuracy, (figures.low, figures.high), strong=figures.accuracy == top))
-        if human is not None:
-            own = human.layers[place]
-            cells.append(estimate(own.agreement, (own.agreement_low, own.agreement_high)))
+        cells += [estimate(own.f1, (own.f1_low, own.f1_high)) for own in judged[place : place + 1]]
         results.append(cells)
     results.append([text("majority"), *(number(task.baseline) for task in tasks), *[Cell("")] * (human is not None)])
     counts = ", ".join(f"n = {task.n:,} ({task.task})" for task in tasks)
     caption = f"Accuracy of {result.probe} probes by layer, {counts}"
     note = f"{_BOLD}\n{_SAMPLED[0].upper()}{_SAMPLED[1:]}"
     if human is not None:
-        on = f" on {human.data}" if human.data else ""
+        on = f" on {', '.join(human.data)}" if human.data else ""
         caption += f"; {human.statistic.capitalize()} of F1 with human judgments{on}, n = {human.n:,}"
         note += "; of correlations over segments like these"
     heads = ["layer", *(task.task.replace("_", " ") for task in tasks)]
@@ -204,53 +210,26 @@ def _further(further: Transferred, controlled: bool) -> TablePart:
     return table(caption, heads, [*results, _majority(further.baseline, len(heads))], note=note, foot=1)
 
 
-def _chart(tasks: Sequence[ProbeResult], title: str, human: SideBySide | None) -> Chart:
+def _chart(tasks: Sequence[ProbeResult], title: str, statistic: str = "", judged: Sequence[JudgedLayer] = ()) -> Chart:
     """Return accuracy over layers, then selectivity and agreement, a line a task and one for each further file."""
     known: list[Line] = [(task.task or "the task", task.layers) for task in tasks]
     known += [(f"on {further.name}", further.layers) for task in tasks for further in task.tested_on]
     names = [name for name, _ in known]
-    names += [f"{human.statistic} with human judgments"] if human is not None else []
+    human = f"{statistic} with human judgments"
+    names += [human] if judged else []
     panels = []
     shown = [[(layer.layer, layer.accuracy, layer.low, layer.high) for layer in layers] for _, layers in known]
-    panels.append(("accuracy", _lines(names, shown, "accuracy")))
+    panels.append(("accuracy", by_layer(names, shown, "accuracy")))
     if any(task.control is not None for task in tasks):
         gains = [[_selectivity(layer) for layer in layers if layer.selectivity is not None] for _, layers in known]
-        panels.append(("selectivity", _lines(names, gains, "selectivity")))
-    if human is not None:
-        panels.append(("agreement", _agreement(human, len(known), len(names))))
+        panels.append(("selectivity", by_layer(names, gains, "selectivity")))
+    if judged:
+        own = [(layer.layer, layer.f1, layer.f1_low, layer.f1_high) for layer in judged]
+        lines = [*[[]] * len(known), own]
+        panels.append(("agreement", by_layer([""] * len(known) + [human], lines, human)))
     alt = f"{', '.join(panel for panel, _ in panels)} by layer, a line each for {', '.join(names)}."
     return Chart(title, alt.capitalize(), tuple(panels), tuple(names) if len(names) > 1 else ())
 
 
 def _selectivity(figures: LayerFigures) -> tuple[int, float | None, float | None, float | None]:
     return figures.layer, figures.selectivity, figures.selectivity_low, figures.selectivity_high
-
-
-def _agreement(result: SideBySide, place: int, series: int) -> dict[str, object]:
-    shown = [(layer.layer, layer.agreement, layer.agreement_low, layer.agreement_high) for layer in result.layers]
-    name = f"{result.statistic} with human judgments"
-    return _lines([""] * place + [name] * (series - place), [*[[]] * place, shown], name)
-
-
-def _lines(
-    names: Sequence[str],
-    lines: Sequence[Sequence[tuple[int, float | None, float | None, float | None]]],
-    axis: str,
-) -> dict[str, object]:
-    points = [
-        (float(layer), place, value, names[place]) for place, line in enumerate(lines) for layer, value, _, _ in line
-    ]
-    bands = [(low, high) for line in lines for _, _, low, high in line]
-    heights = [end for line in lines for _, *ends in line for end in ends if end is not None and math.isfinite(end)]
-    low, high = min(heights, default=0.0), max(heights, default=1.0)
-    return charts.lines(
-        points,
-        alt=f"{axis} by layer.",
-        x="layer (0 = embeddings)",
-        y=axis,
-        series=len(names),
-        span=(low - 0.01, high + 0.01),
-        ticks=sorted({at for at, *_ in points}),
-        bands=bands,
-        height=170,
-    )

@@ -1,8 +1,7 @@
-"""What scores look like, and the token alignment behind one: as parts, and as ``bsx match`` prints and draws it."""
+"""What scores look like, and the token alignment behind one."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -10,20 +9,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.present import charts
-from bsx.analysis.present.cells import number, table, text
+from bsx.analysis.present import charts, html
+from bsx.analysis.present.cells import heat, number, table, text
 from bsx.analysis.present.forms import lists, presents
-from bsx.analysis.present.parts import Answer, Chart, Notes, Part
+from bsx.analysis.present.parts import Answer, Chart, Notes, Part, Prose
 from bsx.bertscore.alignment import Alignment, Side
+from bsx.bertscore.baseline import BaselineResult
 from bsx.bertscore.results import FIGURES, Scores
 from bsx.data.output import PICTURES, atomic_text, check_picture
 from bsx.errors import InputError
-from bsx.metrics.results import MetricScores
-from bsx.support.aligned import short_table
+from bsx.metrics.results import MetricScores, SegmentScores
 
 FORMATS = (*PICTURES, ".html")
 _MOST_CELLS = (10_000, 1_000_000)  # of a picture, which a browser's engine lays out cell by cell; of a page
-_COLUMNS = (5, 20)  # tokens of a page's table that fit on a telephone, and on a screen
+_ROWS = 20  # of tokens, in the short form
 _PERCENTILES = (5, 25, 50, 75, 95)
 _CELL = 34  # pixels
 _REMARKS = {
@@ -70,35 +69,40 @@ def parts(scores: Scores) -> Iterator[Part]:
     if scores.f1.ndim == 1:
         yield _spread({name: getattr(scores, name) for name in FIGURES}, "BERTScore")
         return
-    marks = [
-        (float(layer), place, row[place], name)
-        for layer, row in zip(scores.layers, means, strict=True)
-        for place, name in enumerate(FIGURES)
+    curves: list[list[charts.OfLayer]] = [
+        [(layer, value, None, None) for layer, value in zip(scores.layers, figures, strict=True)]
+        for figures in zip(*means, strict=True)
     ]
-    every = [value for row in means for value in row]
-    title = "Means of layers"
     alt = "Precision, recall and F1, means over segments, one line each; layers along the axis."
-    spec = charts.lines(
-        marks,
-        alt=alt,
-        x="layer (0 = embeddings)",
-        y="mean over segments",
-        series=len(FIGURES),
-        span=(min(every), max(every)),
-        ticks=scores.layers,
+    yield Chart("Means of layers", alt, (("", charts.by_layer(FIGURES, curves, "mean over segments")),), FIGURES)
+
+
+@presents(BaselineResult, section=("baseline", "What unrelated sentences score"))
+def baseline(result: BaselineResult) -> Iterator[Part]:
+    """Yield what unrelated sentences score, and the figures of each layer."""
+    of = "" if result.domain is None else f" of {result.domain}, {result.tokens} tokens a text"
+    yield Answer(
+        f"Pairs of sentences that have nothing to do with each other score F1 from {min(result.f1):.4f} to "
+        f"{max(result.f1):.4f} by layer ({result.model}, {result.language}{of}; {result.pairs:,} random pairs, "
+        f"standard errors up to {max(result.standard_error):.5f})."
     )
-    yield Chart(title, alt, (("", spec),), FIGURES)
+    cells = [
+        [text(row["layer"]), *(number(value, 4) for value in [*row.values()][1:])] for row in baseline_rows(result)
+    ]
+    heads = ["layer", *FIGURES, "s.e. of f1"]
+    yield table(f"Means of n = {result.pairs:,} random pairs", heads, cells, note=result.source, sortable=False)
 
 
-@lists(MetricScores)
-def metric_rows(scores: MetricScores) -> Iterator[Mapping[str, object]]:
-    """Yield a row a segment: id and score."""
-    for name, value in zip(scores.ids, scores, strict=True):
-        yield {"id": name, scores.metric: value}
+@lists(BaselineResult)
+def baseline_rows(result: BaselineResult) -> Iterator[Mapping[str, object]]:
+    """Yield a row a layer."""
+    figures = zip(*(getattr(result, name) for name in FIGURES), result.standard_error, strict=True)
+    for layer, values in enumerate(figures):
+        yield {"layer": layer, **dict(zip((*FIGURES, "standard_error"), values, strict=True))}
 
 
-@lists(Scores)
-def rows(scores: Scores) -> Iterator[Mapping[str, object]]:
+@lists(SegmentScores)
+def rows(scores: SegmentScores) -> Iterator[Mapping[str, object]]:
     """Yield a row a segment (and layer)."""
     return scores.rows()
 
@@ -106,15 +110,22 @@ def rows(scores: Scores) -> Iterator[Mapping[str, object]]:
 @presents(Alignment)
 def alignment_parts(alignment: Alignment) -> Iterator[Part]:
     """Yield the figures, the match of every token of either text, and a map of all cosines."""
-    yield Answer(_matched(alignment))
+    yield from _pair(alignment)
+    heads, sides, every = [], [], []
     for name, side, other, figure, value in _sides(alignment):
         matched = [
             [text(token), text(other.tokens[match]), number(cosine, 4), number(weight, 3)]
             for token, weight, match, cosine in _matches(side)
         ]
-        caption = f"{name}: {side.text}; {figure} {value:.4f}"
-        heads = ["token", "its match", "cosine", "weight"]
-        yield table(caption, heads, matched, note=str(alignment.signature), names=2, sortable=False)
+        heads += [name, "its match", "cosine"]
+        sides.append([cells[:3] for cells in matched if cells[3].value])
+        columns, caption = ["token", "its match", "cosine", "weight"], f"All tokens of the {name}; {figure} {value:.4f}"
+        every.append(table(caption, columns, matched, names=2, sortable=False, full=True))
+    found = [[*mine, *theirs] for mine, theirs in zip_longest(*sides, fillvalue=[text("")] * 3)]
+    more = f"{len(found) - _ROWS:,} more rows of tokens: --full.\n" if len(found) > _ROWS else ""
+    note = f"{more}{alignment.signature}"
+    yield table("Tokens that weigh something", heads, found[: _ROWS if more else None], note=note, sortable=False)
+    yield from every
     alt = (
         "The cosine of every token of the candidate with every token of the reference; a circle marks the best match "
         f"of a candidate's token, a cross that of a reference's. {alignment.signature}"
@@ -142,42 +153,8 @@ def alignment_rows(alignment: Alignment) -> Iterator[Mapping[str, object]]:
             yield {"side": name, "token": token, "weight": weight, "match": other.tokens[match], "similarity": cosine}
 
 
-def match_text(alignment: Alignment, *, full: bool = False) -> str:
-    """Return the figures, and each token of either text with its match, as ``bsx match`` prints them.
-
-    Args:
-        alignment: of a pair.
-        full: all tokens, those without weight among them.
-    """
-    sides = []
-    for name, side, other, *_ in _sides(alignment):
-        matches = [match for match in _matches(side) if full or match[1] > 0]
-        weighed = [f" x {weight:.3f}" if weight != 1 else "" for _, weight, *_ in matches]
-        cells = [
-            [token, other.tokens[match], f"{cosine:.4f}{weight}"]
-            for (token, _, match, cosine), weight in zip(matches, weighed, strict=True)
-        ]
-        sides.append([[name, "its match", "cosine" + " x weight" * any(weighed)], *cells])
-    table = [
-        [*mine, "  " if mine[0] and theirs[0] else "", *theirs]
-        for mine, theirs in zip_longest(*sides, fillvalue=["", "", ""])
-    ]
-    return "\n".join(
-        [
-            _matched(alignment),
-            "",
-            f"candidate: {alignment.candidate.text}",
-            f"reference: {alignment.reference.text}",
-            "",
-            short_table(table, "llrlllr", what="rows of tokens", full=full),
-            "",
-            str(alignment.signature),
-        ]
-    )
-
-
-def _matched(alignment: Alignment) -> str:
-    """Return the figures of a pair, and the tokens of either side whose match is furthest from them."""
+def _pair(alignment: Alignment) -> Iterator[Part]:
+    """Yield the figures of a pair, and the tokens of either side whose match is furthest from them; then its texts."""
     weakest = []
     for name, side, *_ in _sides(alignment):
         matches = [(cosine, token) for token, weight, _, cosine in _matches(side) if weight > 0]
@@ -185,8 +162,9 @@ def _matched(alignment: Alignment) -> str:
             cosine, token = min(matches)
             weakest.append(f"{token} in the {name} ({cosine:.4f})")
     figures = f"precision {alignment.precision:.4f}, recall {alignment.recall:.4f}"
-    told = f"BERTScore F1 of the pair: {alignment.f1:.4f} ({figures})."
-    return told + (f" Tokens with the weakest match: {', '.join(weakest)}." if weakest else "")
+    told = f" Tokens with the weakest match: {', '.join(weakest)}." if weakest else ""
+    yield Answer(f"BERTScore F1 of the pair: {alignment.f1:.4f} ({figures}).{told}")
+    yield Prose(f"candidate: {alignment.candidate.text}\nreference: {alignment.reference.text}")
 
 
 def draw_alignment(alignment: Alignment, path: Path | str) -> None:
@@ -207,7 +185,7 @@ def draw_alignment(alignment: Alignment, path: Path | str) -> None:
         )
     if path.suffix == ".html":
         with atomic_text(path) as stream:
-            stream.write(_page(alignment))
+            stream.write(html.page(_page(alignment), "Token alignment", signatures=[str(alignment.signature)]))
     else:
         alignment.plot(path)
 
@@ -244,54 +222,19 @@ def _matches(side: Side) -> Iterator[tuple[str, float, int, float]]:
         yield token, weight, int(match), cosine
 
 
-def _page(alignment: Alignment) -> str:
-    head = "".join(f"<th scope=col>{html.escape(token)}</th>" for token in alignment.reference.tokens)
-    body = []
-    for i, token in enumerate(alignment.candidate.tokens):
-        cells = "".join(_cell(alignment, i, j) for j in range(len(alignment.reference.tokens)))
-        body.append(f"<tr><th scope=row>{html.escape(token)}</th>{cells}</tr>")
-    columns = len(alignment.reference.tokens)
-    look = "hint wide" if columns > _COLUMNS[1] else "hint"
-    hint = f'<p class="{look}">Scroll the table sideways to see all tokens.</p>' if columns > _COLUMNS[0] else ""
-    return f"""<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>Token alignment</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>
-body {{ font: 15px/1.4 system-ui, sans-serif; margin: 2rem; color: #1a1a1a; background: #fff; overflow-wrap: anywhere }}
-table {{ border-collapse: collapse; overflow-wrap: normal }}
-th, td {{ padding: .3rem .5rem; text-align: center; font-weight: normal }}
-th:first-child {{ text-align: right; position: sticky; left: 0; background: #fff }}
-td.best {{ outline: 2px solid #b3261e; outline-offset: -2px; font-weight: bold }}
-.scroll {{ overflow-x: auto; border-right: 2px solid #ddd }} .hint {{ display: none; color: #555; font-size: .85rem }}
-.hint.wide {{ display: block }}
-@media screen and (max-width: 36rem) {{ .hint {{ display: block }} body {{ margin: 1rem .8rem }}
-  h1 {{ font-size: 1.3rem }} table {{ font-size: .8rem }} th, td {{ padding: .25rem .35rem }} }}
-@media print {{ body {{ margin: 0; print-color-adjust: exact; -webkit-print-color-adjust: exact }}
-  table {{ font-size: 8pt }} th, td {{ padding: .1rem .2rem }} .scroll {{ overflow: visible; border: 0 }}
-  p.hint {{ display: none }} tr {{ break-inside: avoid }} }}
-</style>
-<h1>Token alignment</h1>
-<p>Candidate: {html.escape(alignment.candidate.text)}<br>Reference: {html.escape(alignment.reference.text)}</p>
-<p>P {alignment.precision:.4f}, R {alignment.recall:.4f}, F1 {alignment.f1:.4f}</p>
-<p id="what">Cosines; outlined: a greedy match (c: the candidate token's, r: the reference token's)</p>
-{hint}
-<div class="scroll" tabindex="0" role="region" aria-labelledby="what"><table aria-labelledby="what">
-<thead><tr><th></th>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>
-<p>{_weights("candidate", alignment.candidate)}<br>{_weights("reference", alignment.reference)}</p>
-<p><code>{html.escape(str(alignment.signature))}</code></p>
-</html>
-"""
-
-
-def _cell(alignment: Alignment, i: int, j: int) -> str:
-    value = float(alignment.cosines[i, j])
-    marks = ("c" if alignment.candidate.match[i] == j else "") + ("r" if alignment.reference.match[j] == i else "")
-    shade = max(0.0, min(1.0, value))
-    style = f"background: rgb(0 70 160 / {shade:.2f}); color: {'#fff' if shade > 0.55 else '#1a1a1a'}"
-    mark = f" <sup>{marks}</sup>" if marks else ""
-    return f'<td{" class=best" if marks else ""} style="{style}">{value:.2f}{mark}</td>'
-
-
-def _weights(name: str, side: Side) -> str:
-    zero = [html.escape(token) for token, weight in zip(side.tokens, side.weights, strict=True) if weight == 0]
-    return f"Without weight in the {name}: {' '.join(zero) or 'none'}"
+def _page(alignment: Alignment) -> list[Part]:
+    """Return a pair with the cosine of each token with each other."""
+    matched, back = alignment.candidate.match.tolist(), alignment.reference.match.tolist()
+    rows = []
+    for i, (token, cosines) in enumerate(zip(alignment.candidate.tokens, alignment.cosines.tolist(), strict=True)):
+        marks = ["c" * (matched[i] == j) + "r" * (place == i) for j, place in enumerate(back)]
+        cells = zip(cosines, marks, strict=True)
+        rows.append([text(token), *(number(c, 2, mark=m, strong=bool(m), heat=heat(c, 0, 1)) for c, m in cells)])
+    idle = {
+        name: [token for token, weight, *_ in _matches(side) if weight == 0] for name, side, *_ in _sides(alignment)
+    }
+    note = "Bold: a greedy match (c: the candidate token's, r: the reference token's).\n" + "\n".join(
+        f"Without weight in the {name}: {' '.join(tokens) or 'none'}" for name, tokens in idle.items()
+    )
+    heads = ["", *alignment.reference.tokens]
+    return [*_pair(alignment), table("Cosines", heads, rows, note=note, sortable=False)]

@@ -19,10 +19,10 @@ _SURE = 0.95  # share of resamples in which a layer has to be the best one to be
 _ALPHA = 0.05
 
 
-@presents(LayerAgreement)
+@presents(LayerAgreement, section=("tune", "Layers and human judgments"))
 def layers(result: LayerAgreement) -> Iterator[Part]:
-    """Yield which layer agrees best with human judgments, if one does, and the figures of all."""
-    best, next_best = (f"layer {k} ({result.mean[k, 2]:.3f})" for k in (result.best_layer, result.runner_up))
+    """Yield which layer agrees best with human judgments, if one does, and the figures of all (Zhang et al. 2020)."""
+    best, next_best = (f"layer {k} ({result.layers[k].f1:.3f})" for k in (result.best_layer, result.runner_up))
     share, rows = percent(result.win_share).text, f"{result.n:,} segments"
     if result.n < FEWEST:
         said = f"{rows} are too few to choose a layer."
@@ -33,35 +33,33 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
             f"No layer is told apart from all others: F1 of {best} is the best in {share} of resamples of {rows} only; "
             f"{next_best} comes second."
         )
-    yield Answer(said)
+    yield Answer(f"{result.model}: {said}" if result.model else said)
     results = []
-    for layer, (precision, recall, f1) in enumerate(result.mean.tolist()):
-        ends = (float(result.low[layer]), float(result.high[layer]))
-        cells = [number(precision), number(recall), estimate(f1, ends, strong=layer == result.best_layer)]
-        results.append([number(layer), *cells])
-    what = f"{result.statistic} with human judgments by layer"
-    caption = f"{what}, mean over {listed(result.groups)}, n = {result.n:,}; "
+    for own in result.layers:
+        cells = [number(own.precision), number(own.recall)]
+        cells.append(estimate(own.f1, (own.f1_low, own.f1_high), strong=own.layer == result.best_layer))
+        results.append([number(own.layer), *cells])
+    what, names = f"{result.statistic} with human judgments by layer", ("P", "R", "F1")
+    caption = f"{what}, mean over {listed([*result.groups])}, n = {result.n:,}; "
     caption += "95 % bootstrap intervals over segments like these of these groups"
-    yield table(caption, ["layer", "P", "R", "F1"], results, note="Bold: the highest F1; no tests.")
+    note = "\n".join(["Bold: the highest F1; no tests.", *result.signatures.values()])
+    yield table(caption, ["layer", *names], results, note=note)
     yield Notes(result.notes)
-    points = [
-        (float(layer), place, float(value), name)
-        for place, name in enumerate(("P", "R", "F1"))
-        for layer, value in enumerate(result.mean[:, place])
+    lines: list[list[charts.OfLayer]] = [
+        [(own.layer, own.precision, None, None) for own in result.layers],
+        [(own.layer, own.recall, None, None) for own in result.layers],
+        [(own.layer, own.f1, own.f1_low, own.f1_high) for own in result.layers],
     ]
-    span = (float(result.mean.min()), float(result.mean.max()))
-    title = f"Mean {result.statistic} with human judgments by layer"
-    x, y = "layer (0 = embeddings)", f"mean {result.statistic}"
-    spec = charts.lines(points, alt=title, x=x, y=y, series=3, span=span, ticks=range(len(result.mean)))
-    yield Chart(title, f"{title}, of precision, recall and F1.", (("", spec),), ("P", "R", "F1"))
+    axis = f"mean {result.statistic} with human judgments"
+    spec = charts.by_layer(names, lines, axis, rule=float(result.best_layer))
+    title = f"{result.model}: {', '.join(result.data)}" if result.model else f"Mean {what}"
+    yield Chart(title, f"Mean {what}, of precision, recall and F1.", (("", spec),), names)
 
 
 @lists(LayerAgreement)
 def layer_rows(result: LayerAgreement) -> Iterator[Mapping[str, object]]:
     """Yield a row a layer: means over groups, and F1's interval."""
-    for layer, (precision, recall, f1) in enumerate(result.mean.tolist()):
-        figures = {"precision": precision, "recall": recall, "f1": f1}
-        yield {"layer": layer, **figures, "low": float(result.low[layer]), "high": float(result.high[layer])}
+    return map(vars, result.layers)
 
 
 @presents(Clusters)

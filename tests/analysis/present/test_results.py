@@ -17,19 +17,23 @@ import pytest
 
 import bsx
 import bsx.analysis as analysis
+from bsx.analysis.adversarial.triples import BuiltTriples
 from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.protocol import Column, ProtocolScores
 from bsx.analysis.datasets.challenge import MinimalPair
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.ensembles.run import ensemble
+from bsx.analysis.factors.base import FactorSummary, ScoredFactors
 from bsx.analysis.planning.designs import plan_meta
 from bsx.analysis.present.cells import number
 from bsx.analysis.present.cells import table as plain
 from bsx.analysis.present.cells import text as word
-from bsx.analysis.present.forms import load_presenters, parts_of
+from bsx.analysis.present.forms import load_presenters, parts_of, section_of
 from bsx.analysis.present.parts import Answer, Chart, TablePart
 from bsx.analysis.present.text import aligned, text
+from bsx.bertscore.baseline import BaselineResult
 from bsx.support.result import Result, Shown
+from bsx.train.result import TrainedMetric
 
 NAMES = ["good", "50%_x", "poor & slow"]
 NO_RESULTS = {
@@ -50,7 +54,6 @@ NO_RESULTS = {
     *("MetricEntry",),
     *("MinimalPair", "ModelRecord", "PairMetric", "EncoderMetric", "PairScores", "Pairs", "Parse"),
     *(
-        "SideBySide",
         "StanzaParser",
         "Perturbation",
         "Perturbed",
@@ -168,14 +171,25 @@ def _protocol() -> analysis.ProtocolResult:
     return analysis.ProtocolResult(protocol="wmt_1", title="A title", source="a source", tasks=tasks, metrics=ranked)
 
 
-def _side_by_side() -> analysis.SideBySide:
-    return analysis.probe_with_agreement([made("ProbeResult")], made("LayerAgreement"))
-
-
 ELSEWHERE = {"EvaluationResult"}
 """Results that test_answer builds."""
 BUILDERS: dict[str, Callable[[], object]] = {
     "Alignment": lambda: bsx.Scorer(model="minilm").align("a cat", "the cat"),
+    "BaselineResult": lambda: BaselineResult(
+        *("en", "m_1", None, 9.5, (0.1, 0.2), (0.1, 0.3), (0.1, 0.4), "a source", "a corpus", 20, 1, (0.01, 0.02))
+    ),
+    "BuiltTriples": lambda: BuiltTriples(9, 12, 0.3, 0.9, (1, 4, 5), ()),
+    "ScoredFactors": lambda: ScoredFactors(
+        9,
+        "en",
+        None,
+        (FactorSummary("lex", 9, 0.5, 0.1, None, {"case": True}), FactorSummary("syn", 0, None, None, "x", {})),
+    ),
+    "TrainedMetric": lambda: TrainedMetric(
+        *("folder", "esim", {"model": "m_1"}, {"instances": 20}, {"instances": 9}, 1.0, 0.0, -1.0, 0.51),
+        ({"seed": 1, "log": [{"epoch": k, "valid": value} for k, value in enumerate((None, 0.5, 0.4), start=1)]},),
+        None,
+    ),
     "AllComparisons": lambda: analysis.compare_all({n: table()[n] for n in NAMES}, table()["human"], analysis.williams),
     "ChallengeResult": _challenge,
     "CompareResult": lambda: analysis.compare_systems(_scores(), metric="m_1", resamples=40, all_pairs=True),
@@ -245,7 +259,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
         lang="en",
     ),
     "Scores": lambda: bsx.score(["a cat", "a dog"], ["a cat", "the dog"], model="minilm"),
-    "ProbedModel": lambda: analysis.ProbedModel("m_1", "logistic", (made("ProbeResult"),), _side_by_side()),
+    "ProbedModel": lambda: analysis.ProbedModel("m_1", "logistic", (made("ProbeResult"),), made("LayerAgreement")),
     "TriplesResult": lambda: analysis.prefer_paraphrase(
         {"m_1": (table()["good"], table()["50%_x"]), "n": (table()["good"], table()["poor & slow"])}, resamples=20
     ),
@@ -284,7 +298,9 @@ def test_every_public_class_is_a_result_or_known_to_be_none() -> None:
 
 def test_every_kind_is_built() -> None:
     load_presenters()
-    assert {kind.__name__ for kind in Result.kinds.values()} <= set(BUILDERS) | ELSEWHERE
+    names = {kind.__name__ for kind in Result.kinds.values()}
+    assert names <= set(BUILDERS) | ELSEWHERE
+    assert [name for name in names - ELSEWHERE if section_of(made(name)) is None] == []  # a report would leave it out
 
 
 def shown(base: type = Shown) -> list[str]:

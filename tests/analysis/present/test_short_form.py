@@ -16,6 +16,7 @@ from bsx.analysis.adversarial.robustness import robustness
 from bsx.analysis.disentangling.bootstrap import compare_coefficients
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.ensembles.run import ensemble
+from bsx.analysis.factors.base import FactorSummary, ScoredFactors
 from bsx.analysis.intervening.result import Effect, EffectFit, Interventions
 from bsx.analysis.present.cells import number, table, text
 from bsx.analysis.present.families.disentangling import _joined
@@ -28,7 +29,6 @@ from bsx.analysis.present.text import aligned
 from bsx.data.columns import read_columns, standardise
 from bsx.errors import InputError
 from bsx.jobs import challenge_metrics
-from bsx.jobs.factoring import Factored, FactorRow, Summary
 from bsx.support.aligned import WIDTH
 from bsx.support.result import Notice
 from tests.analysis.disentangling.test_fit import FACTORS, make
@@ -188,12 +188,11 @@ def test_the_difference_of_edited_and_observed_is_for_the_full_form() -> None:
 
 
 def test_factors_begin_with_what_was_found() -> None:
-    def row(factor: str, n: int, excluded: str | None = None) -> FactorRow:
-        return FactorRow(factor=factor, n=n, mean=0.5 if n else None, sd=0.1, excluded=excluded, settings={})
-
-    made = [row("lex", 5), row("sem", 4), row("syn", 0, "no parser")]
-    summary = Summary(pairs=5, lang="en", preset=None, factors=made)
-    answer = Factored(summary, []).to_text().partition("\n\n")[0]
+    made = [
+        FactorSummary(name, n, 0.5 if n else None, 0.1, excluded, {})
+        for name, n, excluded in (("lex", 5, None), ("sem", 4, None), ("syn", 0, "no parser"))
+    ]
+    answer = ScoredFactors(5, "en", None, tuple(made)).answer
     assert [name for name in ("lex", "sem", "syn") if name in answer] == ["lex", "sem", "syn"]
     assert "4 of 5" in answer
 

@@ -52,8 +52,8 @@ def test_a_layer_is_called_the_best_only_if_resamples_agree() -> None:
     assert "too few" in answer(few)
     shown = table(clear)
     assert [row[3].strong for row in shown.rows] == [False, True, False]
-    assert shown.rows[1][3].value == clear.mean[1, 2]
-    assert [float(row["f1"]) for row in records(clear)] == clear.mean[:, 2].tolist()
+    assert shown.rows[1][3].value == clear.layers[1].f1
+    assert [float(row["f1"]) for row in records(clear)] == [own.f1 for own in clear.layers]
 
 
 def test_clusters_name_winners_only_if_others_are_significantly_worse() -> None:

@@ -14,7 +14,7 @@ from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer, Chart
 from bsx.analysis.probing import classifiers as probes
 from bsx.analysis.probing import experiment
-from bsx.analysis.probing.experiment import macro_f1, probe_layers, probe_with_agreement
+from bsx.analysis.probing.experiment import macro_f1, probe_layers
 from bsx.analysis.probing.items import (
     PARTS,
     ItemAccuracies,
@@ -25,7 +25,7 @@ from bsx.analysis.probing.items import (
 )
 from bsx.analysis.probing.result import ProbedModel, ProbeResult, Transferred
 from bsx.analysis.probing.tasks import read_sentences, read_tokens
-from bsx.analysis.stats.layers import LayerAgreement
+from bsx.analysis.stats.layers import JudgedLayer, LayerAgreement
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
@@ -319,9 +319,8 @@ def test_wrong_arrays_are_named() -> None:
 
 
 def agreement(mean: list[float]) -> LayerAgreement:
-    f1 = np.array(mean)
-    table = np.stack([f1 - 0.1, f1 - 0.2, f1], axis=1)
-    return LayerAgreement("pearson", ("a",), table[None], table, f1 - 0.05, f1 + 0.05, int(f1.argmax()), 0.9, 0, 50)
+    layers = (JudgedLayer(layer, f1 - 0.1, f1 - 0.2, f1, f1 - 0.05, f1 + 0.05) for layer, f1 in enumerate(mean))
+    return LayerAgreement(50, "pearson", {"a": tuple(mean)}, tuple(layers), mean.index(max(mean)), 0.9, 0)
 
 
 def test_probes_beside_agreement() -> None:
@@ -331,24 +330,14 @@ def test_probes_beside_agreement() -> None:
         probe_layers(features, labels.tolist(), types=types, seeds=[1], resamples=20, layers=layers, task="one"),
         probe_layers(features[::-1], labels.tolist(), seeds=[1], resamples=20, layers=layers, task="two"),
     ]
-    beside = probe_with_agreement(results, agreement([0.5, 0.9, 0.6, 0.8, 0.4]))
-    people = [0.5, 0.6, 0.8, 0.4]
-    assert [one.agreement for one in beside.layers] == people
-    assert [one.agreement_low for one in beside.layers] == pytest.approx([0.45, 0.55, 0.75, 0.35])
-    assert beside.layers[1].accuracy == {result.task: result.layers[1].accuracy for result in results}
-    assert (beside.statistic, beside.groups, beside.n, beside.best_layer) == ("pearson", ("a",), 50, 1)
-    assert [one.layer for one in beside.layers] == layers
+    beside = agreement([0.5, 0.9, 0.6, 0.8, 0.4])
     whole = ProbedModel("m", "logistic", tuple(results), beside, signatures={"m": "s"}, notes=("n",))
     for one, kind in ((whole, ProbedModel), (results[0], ProbeResult)):
         assert kind.from_dict(json.loads(json.dumps(one.to_dict()))).to_dict() == one.to_dict()
         assert "layer" in one.to_text(full=True)
-    assert "agreement" in whole.to_pandas().columns
-    two = [probe_layers(features[:2], labels.tolist(), seeds=[1], resamples=20)]
-    for wrong, message in (([], "no probe"), (results[:1] * 2, "same name"), ([*results, *two], "probes layers")):
-        with pytest.raises(InputError, match=message):
-            probe_with_agreement(wrong, agreement(people))
-    with pytest.raises(InputError, match="layer 4 is probed, but agreement is known for 2 layers only"):
-        probe_with_agreement(results, agreement([0.1, 0.2]))
+    people = [0.5, 0.6, 0.8, 0.4]
+    assert whole.to_pandas()["agreement"].tolist() == [*people, *people]
+    assert "highest in layer 3 (0.800" in whole.answer
 
 
 @pytest.mark.parametrize(("share", "told"), [(0.97, True), (0.8, False)])

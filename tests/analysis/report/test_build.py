@@ -314,7 +314,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], Any], str]] = [
     (
         "pairs",
         lambda d: d["provenance"].update(kind="poetry"),
-        "provenance.kind is 'poetry'; a report knows adversarial-challenge,",
+        "provenance.kind is 'poetry'; a report knows adversarial-",
     ),
     ("pairs", lambda d: d["provenance"].update(kind="score"), "give the table itself"),
     ("compare", lambda d: d["provenance"].pop("command"), "compare.json: provenance.command: is missing"),

@@ -39,15 +39,14 @@ def test_the_best_layer_and_its_interval() -> None:
         np.mean([np.corrcoef(data["f1"][k, groups == g], data["human"][groups == g])[0, 1] for g in ("a", "b")])
         for k in range(3)
     ]
-    np.testing.assert_allclose(result.mean[:, 2], expected, atol=1e-6)
-    np.testing.assert_allclose(result.mean[:, 0], result.mean[:, 1], atol=1e-6)  # r ignores scale
+    assert [own.f1 for own in result.layers] == pytest.approx(expected, abs=1e-6)
+    assert all(own.precision == pytest.approx(own.recall, abs=1e-6) for own in result.layers)  # r ignores scale
     assert result.best_layer == 1
     assert result.runner_up == 2
     assert result.win_share > 0.95
-    assert (result.low < result.mean[:, 2]).all()
-    assert (result.mean[:, 2] < result.high).all()
+    assert all(own.f1_low < own.f1 < own.f1_high for own in result.layers)
     again = layer_agreement(**data, groups=groups.tolist(), resamples=500)  # type: ignore[arg-type]
-    assert again.low.tolist() == result.low.tolist()
+    assert again.layers == result.layers
 
 
 def test_the_bootstrap_equals_a_literal_loop() -> None:
@@ -85,12 +84,13 @@ def test_a_figure_that_does_not_vary_costs_its_layer_only(statistic: Statistic, 
         changed[0, :60] = same
         given = {**data, figure: changed}
         got = layer_agreement(**given, groups=groups, statistic=statistic, resamples=50)  # type: ignore[arg-type]
-        expected = whole.by_group.copy()
-        expected[0, 0, place] = np.nan
-        np.testing.assert_array_equal(got.by_group, expected)
-        assert np.argwhere(np.isnan(got.mean)).tolist() == [[0, place]]
+        assert got.groups["b"] == whole.groups["b"]
+        assert got.groups["a"][1:] == whole.groups["a"][1:]
+        assert np.isnan(got.groups["a"][0]) == (place == 2)
+        means = [[own.precision, own.recall, own.f1] for own in got.layers]
+        assert np.argwhere(np.isnan(means)).tolist() == [[0, place]]
         assert (got.best_layer, got.runner_up) == (1, 2)
-        assert np.isnan(got.low).tolist() == [place == 2, False, False]
+        assert [bool(np.isnan(own.f1_low)) for own in got.layers] == [place == 2, False, False]
         assert got.win_share > 0.9
         assert len(got.notes) == 1
         assert f"layer 0 in 'a' ({figure})" in got.notes[0]
