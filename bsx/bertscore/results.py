@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.bertscore.config import FIGURES
 from bsx.errors import InputError
 from bsx.support.optional import need
 from bsx.support.result import Shown
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float32]
 IndexArray = NDArray[np.int64]
-FIGURES = ("precision", "recall", "f1")
 
 
 @dataclass(frozen=True, repr=False)

@@ -411,10 +411,10 @@ def _present(segment: Segment) -> int:
 
 def _statistics(block: ScoredBlock, metric: int) -> Iterator[list[float]]:
     """Yield what each row of one system adds to a metric's corpus score; see `_HEAD`."""
-    scores, undefined = block.scores[metric], block.undefined[metric]
+    scores = block.scores[metric]
     for row, segment in enumerate(block.segments):
         value, references = float(scores.values[row]), _present(segment)
         defined = not math.isnan(value)
-        flags = (defined, scores.empty[row], undefined[row], scores.lost[row] > 0, scores.lost[row])
+        flags = (defined, scores.empty[row], scores.undefined[row], scores.lost[row] > 0, scores.lost[row])
         own = () if scores.statistics is None else scores.statistics[row].tolist()
         yield [1.0, references, references, value if defined else 0.0, *map(float, flags), *own]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from bsx.bertscore.baseline import BaselineRun
-from bsx.bertscore.results import FIGURES
+from bsx.bertscore.config import FIGURES
 from bsx.catalog.entries.models import Baseline
 from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import overlay_folder, write_baseline

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +24,12 @@ from bsx.data.corpus import (
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, Pairs, PairScores, Values, as_block, not_scores
 from bsx.metrics.core import ConfigT, Fitted, MetricCore
-from bsx.metrics.paired import refuse_missing
-from bsx.metrics.results import MetricScores
-from bsx.metrics.run import refuse_large_texts, score_corpus
+from bsx.metrics.run import refuse_large_texts
 from bsx.support.optional import source_of
 from bsx.support.progress import Watch, told
+
+if TYPE_CHECKING:
+    from bsx.metrics.results import MetricScores
 
 _SIDE = 256  # texts of each side scored in one call
 
@@ -63,13 +65,14 @@ class Metric(MetricCore[ConfigT]):
         Raises:
             InputError: if the numbers differ, anything is not a text, or what the metric needs is missing.
         """
-        progress = told(progress)
+        from bsx.metrics.results import score_corpus
+
         if (documents is None) == bool(self.context):
             raise InputError("context and documents go together: documents name what the context of a sentence is from")
         corpus: Corpus = _corpus(self, candidates, references, sources, documents)
         if self.context:
             corpus = InContext(corpus, self.context)
-        return score_corpus([self], corpus, progress=progress)[self.spec]["candidate"]
+        return score_corpus([self], corpus, progress=told(progress))[self.spec]["candidate"]
 
     def score_matrix(
         self, candidates: Texts, references: Texts | None = None, *, sources: Texts | str | None = None
@@ -232,7 +235,7 @@ def matrix(
             block = as_block(rows)
             refuse_large_texts([metric], block)
             part[:] = metric.score_block(block, fitted).values.reshape(part.shape)
-    refuse_missing(metric, scores)
+    metric.refuse_missing(scores)
     fill = metric.entry.empty
     return np.where(np.isnan(scores), 0.0 if fill is None else fill, scores)
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeAlias
 
+import numpy as np
 from pydantic import Field, field_validator
 from typing_extensions import TypeVar
 
@@ -76,15 +77,15 @@ class Figures:
     Attributes:
         names: of its figures.
         model: which model they are of.
-        layer: which of its layers, or the highest one.
-        every: whether there are figures of every layer.
+        layers: which of its layers.
+        every: whether those are all of its layers, each of which has figures.
         undefined: what rows are called of which not every figure is defined.
         remarks: what to say of rows that are ``empty``, ``undefined`` or ``truncated`` ({lost} tokens).
     """
 
     names: tuple[str, ...]
     model: str
-    layer: int
+    layers: tuple[int, ...]
     every: bool
     undefined: str
     remarks: dict[str, str]
@@ -316,6 +317,19 @@ class MetricCore(ABC, Generic[ConfigT]):
             say: told what the user should know before it begins.
         """
         return self.fit(corpus)
+
+    def refuse_missing(self, values: Values) -> None:
+        """Refuse scores of which some are missing, where systems or candidates are compared by all of them.
+
+        Raises:
+            InputError: saying how many, for a metric that keeps what is missing.
+        """
+        missing = int(np.isnan(values).sum()) if self.keeps_missing else 0
+        if missing:
+            raise InputError(
+                f"{self.spec} has no score for {missing:,} of {values.size:,} rows, and nothing stands in for it: "
+                "bsx score says which; leave those segments out"
+            )
 
     @abstractmethod
     def score_block(self, block: Block, fitted: Fitted) -> BlockScores:

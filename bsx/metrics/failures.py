@@ -140,7 +140,7 @@ def score_all(
     Args and errors as `score_rows`.
     """
     from bsx.data.corpus import MemoryCorpus
-    from bsx.metrics.run import score_corpus
+    from bsx.metrics.results import score_corpus
 
     try:
         corpus = MemoryCorpus({"candidate": candidates}, references, sources)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bsx.bertscore.metric import by_itself
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.languages import find_language
 from bsx.data.corpus import Corpus, InContext, Segment
@@ -21,7 +20,6 @@ from bsx.errors import BsxError, InputError
 from bsx.jobs.scoring.metrics import build_metrics, check_sides, wanted_sides
 from bsx.jobs.scoring.rows import column_types, rows_of
 from bsx.jobs.scoring.run import ScoredFiles, ScoreRun
-from bsx.metrics.base import Metric
 from bsx.metrics.run import ScoredBlock, prepare, stream, survey
 from bsx.metrics.summary import Tally
 from bsx.support.progress import told
@@ -111,7 +109,7 @@ def score_languages(settings: ScoreRun) -> ScoredLanguages:
     if output is not None:
         check_table(output)
     catalog = load_registry(settings.registry)
-    wants = wanted_sides(metrics, settings) if metrics else frozenset({"reference"})
+    wants = wanted_sides(metrics, settings)
     with contextlib.ExitStack() as stack:
         corpus = stack.enter_context(settings.open(wants, keep_rows=True))
         assert isinstance(corpus, TableFile)  # noqa: S101 - for the type checker; the table is one
@@ -127,9 +125,7 @@ def score_languages(settings: ScoreRun) -> ScoredLanguages:
             part = _OfLanguage(texts, column, spellings)
             plan = survey(part, settings.normalize)
             own = settings.model_copy(update={"lang": code})
-            alone = None if metrics else by_itself(own)
-            made: Sequence[Metric] = build_metrics(metrics, own, settings.context) if alone is None else [alone]
-            prepared = prepare(made, part, plan=plan, progress=progress)
+            prepared = prepare(build_metrics(metrics, own, settings.context), part, plan=plan, progress=progress)
             tally = Tally(prepared)
             blocks[code] = []
             for block in stream(prepared, progress=progress):
@@ -140,7 +136,6 @@ def score_languages(settings: ScoreRun) -> ScoredLanguages:
             results[code] = ScoredFiles(
                 prepared,
                 tally.totals,
-                alone,
                 settings.files(),
                 tally.by_system,
                 column=settings.system,
@@ -172,17 +167,17 @@ def _in_order(
     """Yield the rows of the table in the order of the input."""
     wide = len(corpus.systems)
     places = {
-        code: ((block, at) for block in some for at in range(0, len(block.undefined[0]), wide))
+        code: ((block, at) for block in some for at in range(0, len(block.scores[0].values), wide))
         for code, some in blocks.items()
     }
     for segment in corpus:
         code = codes[_language(segment, column)]
         block, at = next(places[code])
         rows = np.arange(at, at + wide)
-        single = ScoredBlock([segment], [part.select(rows) for part in block.scores], block.undefined)
-        alone = scored[code].alone
-        for row in rows_of(single, scored[code].prepared, alone):
-            yield row if alone is None else {"id": row["id"], column: code} | row | {column: code}
+        single = ScoredBlock([segment], [part.select(rows) for part in block.scores])
+        prepared = scored[code].prepared
+        for row in rows_of(single, prepared):
+            yield {"id": row["id"], column: code} | row | {column: code} if prepared.metrics[0].figures else row
 
 
 def _joined(result: ScoredLanguages) -> list[JsonObject]:

@@ -32,6 +32,8 @@ def wanted_sides(specs: Sequence[str], settings: EncoderSettings) -> frozenset[s
     Raises:
         InputError: for a setting of BERTScore, which the metrics do not share.
     """
+    if not specs and isinstance(settings, ScorerConfig):
+        return frozenset({"reference"})
     catalog = load_registry(settings.registry)
     foreign = [name for name in set_fields(settings) if name in ScorerConfig.model_fields and name not in SHARED]
     if specs and foreign:
@@ -122,6 +124,10 @@ def look_at_scripts(settings: EncoderSettings, corpus: Corpus, say: Say) -> None
 
 
 def build_metrics(specs: Sequence[str], settings: EncoderSettings, context: int = 0) -> list[Metric]:
-    """Build metrics that share encoders, and read so many sentences before each text."""
+    """Build metrics that share encoders, and read so many sentences before each text; BERTScore, if none is named."""
+    if not specs and isinstance(settings, ScorerConfig):
+        from bsx.bertscore.metric import BertScore
+
+        return [BertScore.of(settings)]
     encoders = Encoders(remember=False, context=context, **part(settings, EncoderSettings))
     return get_metrics(specs, encoders=encoders)

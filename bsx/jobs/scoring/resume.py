@@ -102,25 +102,13 @@ def kept_blocks(
 def pack(block: ScoredBlock) -> Arrays:
     """Return the arrays of a block."""
     arrays: Arrays = {"segments": np.array(len(block.segments))}
-    for i, (scores, undefined) in enumerate(zip(block.scores, block.undefined, strict=True)):
-        arrays |= {f"{i}.values": scores.values, f"{i}.empty": scores.empty, f"{i}.lost": scores.lost}
-        arrays[f"{i}.undefined"] = undefined
-        more = {"statistics": scores.statistics, "figures": scores.figures}
-        arrays |= {f"{i}.{name}": array for name, array in more.items() if array is not None}
+    for i, scores in enumerate(block.scores):
+        arrays |= {f"{i}.{name}": array for name, array in vars(scores).items() if array is not None}
     return arrays
 
 
 def unpack(arrays: Arrays, segments: Sequence[Segment]) -> ScoredBlock:
     """Make a block of its arrays."""
     metrics = range(sum(name.endswith(".values") for name in arrays))
-    scores = [
-        BlockScores(
-            arrays[f"{i}.values"],
-            arrays[f"{i}.empty"],
-            arrays[f"{i}.lost"],
-            arrays.get(f"{i}.statistics"),
-            figures=arrays.get(f"{i}.figures"),
-        )
-        for i in metrics
-    ]
-    return ScoredBlock(list(segments), scores, [arrays[f"{i}.undefined"] for i in metrics])
+    parts = [{name.partition(".")[2]: a for name, a in arrays.items() if name.startswith(f"{i}.")} for i in metrics]
+    return ScoredBlock(list(segments), [BlockScores(**part) for part in parts])

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bsx.data.corpus import Corpus, Segment, without_context
 from bsx.data.files import TableFile
 from bsx.data.long import SEGMENTS
 from bsx.data.output import refuse_taken
 from bsx.data.sidecar import FIGURES
+from bsx.metrics.core import Figures
 from bsx.metrics.run import Prepared, ScoredBlock
 from bsx.support.untyped import Untyped
-
-if TYPE_CHECKING:
-    from bsx.bertscore.metric import BertScore
 
 
 def column_types(corpus: Corpus, specs: Sequence[str] | None, output: Path, *, layers: bool) -> dict[str, Untyped]:
@@ -38,18 +35,18 @@ def column_types(corpus: Corpus, specs: Sequence[str] | None, output: Path, *, l
     return {**read, **{spec: pyarrow.float64() for spec in specs or ()}}
 
 
-def rows_of(block: ScoredBlock, prepared: Prepared, alone: BertScore | None) -> Iterator[dict[str, object]]:
-    """Yield the rows of the table: what the input has, and a column a metric.
+def rows_of(block: ScoredBlock, prepared: Prepared) -> Iterator[dict[str, object]]:
+    """Yield the rows of the table: what the input has, and a column a metric, or for each figure of one with several.
 
     Of several systems, each row says which segment and candidate it is about, where no usual column does.
 
     Args:
         block: what was scored.
         prepared: its metrics and corpus.
-        alone: BERTScore, if the run is of its three figures.
     """
-    if alone is not None:
-        yield from _figures(block, alone, prepared.corpus)
+    figures = prepared.metrics[0].figures
+    if figures is not None:
+        yield from _figures(block, figures, prepared.corpus)
         return
     systems = prepared.corpus.systems
     for i, segment in enumerate(block.segments):
@@ -70,22 +67,22 @@ def _long(segment: Segment, k: int) -> dict[str, object]:
     return {**named, **candidate}
 
 
-def _figures(block: ScoredBlock, metric: BertScore, corpus: Corpus) -> Iterator[dict[str, object]]:
-    """Yield the rows of the table: a row's name, what the input has, and three figures.
+def _figures(block: ScoredBlock, figures: Figures, corpus: Corpus) -> Iterator[dict[str, object]]:
+    """Yield the rows of the table: a row's name, what the input has, and the figures.
 
     If all layers are scored, each has a row. Names in ``id`` and ``system`` are added where the input lacks them.
     """
-    figures = block.scores[0].all_figures()
+    values = block.scores[0].all_figures()
     for i, segment in enumerate(block.segments):
         for k, system in enumerate(corpus.systems):
-            for position, layer in enumerate(metric.layers):
-                precision, recall, f1 = (float(value) for value in figures[position, i * len(corpus.systems) + k])
+            for position, layer in enumerate(figures.layers):
                 row: dict[str, object] = {"id": segment.id}
                 if len(corpus.systems) > 1 or segment.system is not None:
                     row["system"] = segment.system or system
                 row |= segment.row or {}
                 if len(corpus.systems) > 1:
                     row = {**row, **{name: cell for name, cell in _long(segment, k).items() if name not in row}}
-                if metric.every_layer:
+                if figures.every:
                     row["layer"] = layer
-                yield {**row, "precision": precision, "recall": recall, "f1": f1}
+                of_row = values[position, i * len(corpus.systems) + k].tolist()
+                yield {**row, **dict(zip(figures.names, of_row, strict=True))}

@@ -25,17 +25,15 @@ from bsx.jobs.scoring.metrics import (
     wanted_sides,
 )
 from bsx.jobs.tables import Reported
-from bsx.metrics.base import Metric
-from bsx.metrics.run import Prepared, ScoredBlock, Totals, block_tokens, prepare, stream, survey
-from bsx.metrics.summary import Tally, about, by_document, flags, summarise, to_text
+from bsx.metrics.run import Prepared, ScoredBlock, block_tokens, prepare, stream, survey
+from bsx.metrics.summary import Tally, Totals, about, by_document, flags, summarise, to_text
 from bsx.support.progress import told
 from bsx.support.provenance import provenance
 from bsx.support.settings import Option, settled
 from bsx.support.untyped import JsonObject
 
-# What writes tables, goes on with runs and runs BERTScore is imported where it is wanted.
+# What writes tables and goes on with runs is imported where it is wanted.
 if TYPE_CHECKING:
-    from bsx.bertscore.metric import BertScore
     from bsx.data.output import ScoreTable
 
 
@@ -135,7 +133,6 @@ class ScoredFiles:
     Attributes:
         prepared: the metrics and the corpus, which is closed by now.
         totals: each metric's totals.
-        alone: BERTScore, if the run was of its three figures; else None.
         files: the input.
         by_system: the same for each of several systems whose rows stand one below the other.
         gates: scores that had to be reached.
@@ -146,7 +143,6 @@ class ScoredFiles:
 
     prepared: Prepared
     totals: Sequence[Totals]
-    alone: BertScore | None
     files: Sequence[str]
     by_system: Mapping[str, Sequence[Totals]]
     gates: Mapping[str, float] = field(default_factory=dict)
@@ -159,7 +155,7 @@ class ScoredFiles:
         result = summarise(self.prepared, self.totals, self.by_system)
         if self.by_document:
             result["documents"] = by_document(self.prepared, self.by_document)
-        if self.alone is not None:
+        if self.prepared.metrics[0].figures is not None:
             return result
         known = {entry["metric"]: entry["signature"] for entry in result["metrics"]}
         return {**result, "provenance": provenance("score", list(self.files), known)}
@@ -220,7 +216,7 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
         from bsx.jobs.scoring.rows import column_types, rows_of
 
         check_table(output)
-    wants = wanted_sides(metrics, settings) if metrics else frozenset({"reference"})
+    wants = wanted_sides(metrics, settings)
     with contextlib.ExitStack() as stack:
         settings = stack.enter_context(settings.opened(say))
         corpus = stack.enter_context(settings.open(wants, keep_rows=output is not None))
@@ -238,8 +234,7 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
             table = ScoreTable(output, types)
             table.expect(plan.segments * len(corpus.systems))
             stack.enter_context(table)
-        alone = None if metrics else _by_itself(settings)
-        made: Sequence[Metric] = build_metrics(metrics, settings, settings.context) if alone is None else [alone]
+        made = build_metrics(metrics, settings, settings.context)
         look_at_scripts(settings, texts, say)
         prepared = prepare(made, corpus, plan=plan, progress=progress, say=say)
         tally = Tally(prepared)
@@ -273,22 +268,14 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
             if settings.blocks is not None:
                 settings.blocks(block)
             if table is not None:
-                for row in rows_of(block, prepared, alone):
+                for row in rows_of(block, prepared):
                     table.write(row)
         odd = tally.notes()
         files, column = [str(file) for file in settings.origin] or settings.files(), settings.system
-        result = ScoredFiles(
-            prepared, tally.totals, alone, files, tally.by_system, gates, column, odd, tally.by_document
-        )
+        result = ScoredFiles(prepared, tally.totals, files, tally.by_system, gates, column, odd, tally.by_document)
         if table is not None:
             _describe(table, result, settings.table_name)
     return result
-
-
-def _by_itself(settings: ScorerConfig) -> BertScore:
-    from bsx.bertscore.metric import by_itself
-
-    return by_itself(settings)
 
 
 def _describe(table: ScoreTable, result: ScoredFiles, data: str | None) -> None:
@@ -296,7 +283,7 @@ def _describe(table: ScoreTable, result: ScoredFiles, data: str | None) -> None:
     from bsx.data.sidecar import carried
 
     before = carried(data)
-    if result.alone is not None:
+    if result.prepared.metrics[0].figures is not None:
         table.signature = str(result.prepared.signature(0))
         table.sidecar = {"metrics": before} if before else None
     else:

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from bsx.encode.rows import normalise
 from bsx.errors import InputError
+from bsx.match.greedy import FlatVectors, match_pairs
 from bsx.match.ngrams import Units
-from bsx.match.pairs import FlatVectors, match_pairs
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric

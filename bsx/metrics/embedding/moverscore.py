@@ -16,8 +16,8 @@ from bsx.data.corpus import Corpus, without_context
 from bsx.data.lines import NamedFile
 from bsx.encode.idf import Idf, IdfCounter, count_idf
 from bsx.encode.rows import normalise
+from bsx.match.greedy import FlatVectors, match_pairs
 from bsx.match.ngrams import TokenFilter, ngram_units, power_means
-from bsx.match.pairs import FlatVectors, match_pairs
 from bsx.match.transport import check_solver, transport_costs
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef

@@ -21,7 +21,6 @@ from bsx.errors import InputError
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores
 from bsx.metrics.core import BY_SCRIPT, Fitted, MetricConfig
-from bsx.metrics.paired import refuse_missing
 from bsx.metrics.run import fill_undefined
 from bsx.metrics.zoo import check_from_file, get_metric, needs_of
 from bsx.support.signature import SOFTWARE, Signature
@@ -172,8 +171,9 @@ class Ensemble(Metric[EnsembleConfig]):
         undefined = np.zeros(len(block), dtype=bool)
         for said, member, learnt in zip(self._combination.members, self._members, fitted, strict=True):
             scores = member.score_block(block, learnt)
-            undefined |= fill_undefined(member, scores)
-            refuse_missing(member, scores.values)
+            fill_undefined(member, scores)
+            member.refuse_missing(scores.values)
+            undefined |= scores.undefined
             columns[said.metric] = scores.values
             parts.append(scores)
         empty = np.any([scores.empty for scores in parts], axis=0)
