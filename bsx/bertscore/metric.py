@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,17 +15,17 @@ from bsx.bertscore.config import FIGURES, BertScoreConfig, ScorerConfig
 from bsx.data.corpus import Corpus, as_texts, without_context
 from bsx.encode.architecture import too_deep
 from bsx.encode.idf import Idf, IdfCounter, count_idf
-from bsx.encode.rows import encode_rows, normalise
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
+from bsx.encode.states import encode_rows, normalise
 from bsx.encode.tokenizer import TokenizedText, Tokenizer
 from bsx.errors import InputError
 from bsx.match.greedy import FlatVectors, match_pairs, match_product, reduce_references
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores, Values
-from bsx.metrics.core import Figures
+from bsx.metrics.core import Figures, Reading
 from bsx.metrics.zoo import find_metric
-from bsx.models.choice import choose
+from bsx.models.locate import choose
 from bsx.support.arrays import put, zeros
 from bsx.support.memory import refuse_beyond
 from bsx.support.provenance import VERSION
@@ -259,26 +259,19 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
         """Idf, if it is wanted and not given."""
         return None if self.given_idf is not None or self.settings.idf is False else "idf"
 
-    def fit(self, corpus: Corpus) -> Idf | None:
-        """Count idf weights on the references, if they are wanted and not given."""
-        return self.fit_counted(corpus, iter(self.count(corpus)))
-
     def count(self, corpus: Corpus) -> list[IdfCounter]:
         """Count the tokens of references; see `Metric.count`."""
-        if self.counts is None:
-            return []
-        counter = IdfCounter()
-        segments = iter(corpus)
+        counter, segments = IdfCounter(), iter(corpus)
         while block := list(islice(segments, _COUNTED)):
             texts = [without_context(text) for segment in block for text in segment.references]
             counter.add(texts, self.tokenizer.tokenize(texts))
         return [counter]
 
-    def fit_counted(self, corpus: Corpus, counted: Iterator[IdfCounter]) -> Idf | None:
-        """Return the weights of counted tokens; see `Metric.fit_counted`."""
+    def fit(self, corpus: Reading) -> Idf | None:
+        """Return idf weights of the references, if they are wanted and not given."""
         if self.counts is None:
             return self.given_idf
-        return next(counted).result(self.located.checkpoint.tokenizer_digest)
+        return corpus.counters(self)[0].result(self.located.checkpoint.tokenizer_digest)
 
     def look_ahead(self, block: Block) -> Window:
         """Tokenise a block's texts; see `Metric.look_ahead`."""

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.catalog.catalog import Catalog
+from bsx.catalog.entries.base import read_entry
 from bsx.catalog.entries.models import Baseline
-from bsx.catalog.reading import read_entry
 from bsx.data.columns import read_columns
 from bsx.data.tables import Table
 from bsx.errors import BsxError, InputError
-from bsx.models.choice import Choice
+from bsx.models.locate import Choice
 from bsx.support.signature import Signature, other_weights
 
 _HIGHEST = 0.999

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bsx.bertscore.config import FIGURES
 from bsx.errors import InputError
-from bsx.support.optional import need
-from bsx.support.result import Shown
+from bsx.metrics.results import SegmentScores
 from bsx.support.signature import Signature
 from bsx.support.untyped import to_json
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FloatArray = NDArray[np.float32]
 IndexArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)
-class Scores(Shown):
+class Scores(SegmentScores):
     """BERTScore of n candidates.
 
     Attributes:
@@ -95,24 +89,3 @@ class Scores(Shown):
             for position, layer in enumerate(self.layers):
                 known: dict[str, object] = {"id": name} if self.f1.ndim == 1 else {"id": name, "layer": layer}
                 yield {**known, **{figure: float(values[position, i]) for figure, values in figures.items()}}
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return `rows` as a DataFrame.
-
-        Raises:
-            MissingExtraError: if pandas is missing.
-        """
-        frame: pd.DataFrame = need("pandas", "to_pandas").DataFrame(list(self.rows()))
-        return frame
-
-    def save(self, path: str | Path) -> None:
-        """Write one row a segment to a .tsv, .csv, .jsonl, .parquet or .xlsx file, all or nothing.
-
-        The signature goes beside it as ``<path>.signature.txt``.
-        """
-        from bsx.data.output import ScoreTable
-
-        with ScoreTable(Path(path)) as table:
-            for row in self.rows():
-                table.write(row)
-            table.signature = str(self.signature)

@@ -23,13 +23,13 @@ from bsx.data.cells import text as check_text
 from bsx.data.cells import texts as check_texts
 from bsx.data.corpus import Segment, without_context
 from bsx.data.detect import script_of_letters
-from bsx.data.forms import InForm, segment_in_form
+from bsx.data.forms import segment_in_form
 from bsx.encode.idf import IdfCounter
 from bsx.encode.run_config import EncoderSettings
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.metrics.base import Metric
-from bsx.metrics.core import BY_SCRIPT, MetricCore
+from bsx.metrics.core import BY_SCRIPT, Reading
 from bsx.metrics.run import ScoredBlock, block_tokens, blocks_of, check_needs, score_segments, shared_form
 from bsx.metrics.zoo import get_metrics
 from bsx.support.optional import need
@@ -123,12 +123,10 @@ class BatchScorer:
         self._has = frozenset(["reference"] * bool(self._several) + ["source"] * (source is not None))
         made = get_metrics(metrics, encoders=Encoders(**part(alike(settings), EncoderSettings), remember=False))
         check_needs(made, self._has)
-        missing = []
+        missing, nothing = [], _Counted(self._candidate, self._has)
         for metric in made:
-            by_itself = metric.counts is not None and type(metric).count is MetricCore.count
-            if by_itself or type(metric).learn is not MetricCore.learn:
-                raise InputError(f"{metric.spec} reads all rows before it scores one: score it without an engine")
             if metric.counts is not None:
+                metric.count(nothing)  # refuses where no counts of parts would do
                 missing.append(
                     f"{metric.spec} counts {metric.counts} over the whole data set: count its parts, and learn from "
                     "the counts"
@@ -143,8 +141,7 @@ class BatchScorer:
         self._names = [settings.prefix + metric.spec for metric in made]
         self._statistics = settings.statistics
         self._tokens = block_tokens(made)  # of each machine's own memory they would not be the same ones
-        nothing = _Counted(self._candidate, self._has)
-        self._work = Work.of(made, [] if missing else [metric.fit_counted(nothing, iter(())) for metric in made])
+        self._work = Work.of(made, [] if missing else [metric.fit(nothing) for metric in made])
         self._doubts: tuple[tuple[str, ...], ...] = tuple(() for _ in made)
         self._references: tuple[int, int] | None = None
         self._key = hashlib.sha256(pickle.dumps((self._work.recipes, self._work.encoders))).hexdigest()
@@ -280,7 +277,7 @@ class BatchScorer:
             form = shared_form(metrics)
             segments = [segment_in_form(segment, form) for segment in self._segments(whole)]
             corpus = _Counted(self._candidate, self._has, segments=segments)
-            counters = [counter for metric in metrics for counter in metric.count(corpus)]
+            counters = [counter for metric in metrics if metric.counts for counter in metric.count(corpus)]
         for i, counter in enumerate(counters):
             counts[f"documents {i}"] = Counter({0: counter.documents})
             counts[f"idf {i}"] = counter.frequency
@@ -313,11 +310,11 @@ class BatchScorer:
         counters = iter([IdfCounter(n, found.get(f"idf {i}", {})) for i, n in documents])
         letters = {side: {chr(code): n for code, n in found.get(f"letters {side}", {}).items()} for side in _SIDES}
         scripts = {side: script for side, there in letters.items() if (script := script_of_letters(there)) is not None}
-        corpus = _Counted(self._candidate, self._has, scripts)
+        corpus = _Counted(self._candidate, self._has, scripts, counted=counters)
         result = copy.copy(self)
         with _LOCK:
             metrics = self._opened()
-            fitted = tuple(metric.fit_counted(corpus, counters) for metric in metrics)
+            fitted = tuple(metric.fit(corpus) for metric in metrics)
             result._doubts = tuple(metric.doubts_of(corpus) for metric in metrics)
         result._work, result.learns = replace(self._work, fitted=fitted), None
         result._references = (min(found["references"]), max(found["references"]))
@@ -371,13 +368,20 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew)
 
 
-class _Counted(InForm):
+class _Counted(Reading):
     """Segments of which scripts are known already; none of them, where only counts are."""
 
     def __init__(
-        self, system: str, has: frozenset[str], scripts: Mapping[str, str] = {}, segments: Sequence[Segment] = ()
+        self,
+        system: str,
+        has: frozenset[str],
+        scripts: Mapping[str, str] = {},
+        *,
+        segments: Sequence[Segment] = (),
+        counted: Iterator[IdfCounter] | None = None,
     ) -> None:
         self.systems, self.has, self._segments = (system,), has, segments
+        self.progress, self.say, self._counted = None, None, counted
         self.__dict__["scripts"] = dict(scripts)
 
     def __iter__(self) -> Iterator[Segment]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from importlib.metadata import version
-from typing import Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from bsx.encode.architecture import Architecture
 from bsx.encode.batching import Batcher, Embedder
-from bsx.encode.cached import CachedEncoding, encoder_fields
 from bsx.encode.devices import Precision, has_torch
 from bsx.encode.light.embedder import LightEmbedder, obstacle
-from bsx.encode.vector_cache import VectorCache
 from bsx.errors import InputError, MissingExtraError
 from bsx.support.arrays import device_type
 from bsx.support.optional import install_command, installed, need
+
+if TYPE_CHECKING:
+    from bsx.encode.cached import CachedEncoding
+    from bsx.encode.vector_cache import VectorCache
 
 BackendName = Literal["auto", "torch", "onnx"]
 _ONNX_BATCH_TOKENS = 512
@@ -131,6 +133,8 @@ class Opener:
         """Return what keeps vectors of these layers on disk, if there is a cache."""
         if self._cache is None:
             return None
+        from bsx.encode.cached import CachedEncoding, encoder_fields
+
         fields = encoder_fields(
             self._identity,
             self.architecture,

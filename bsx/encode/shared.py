@@ -8,14 +8,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bsx.encode.batching import Batcher
-from bsx.encode.cached import CachedEncoding
 from bsx.encode.opening import Opener
 from bsx.errors import InputError
 from bsx.support.arrays import Array, fetch, put
+
+if TYPE_CHECKING:
+    from bsx.encode.cached import CachedEncoding
 
 
 @dataclass

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.encode.rows import normalise
-from bsx.encode.states import States
+from bsx.encode.states import States, normalise
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
 from bsx.support.arrays import Array, beside, namespace

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.support.untyped import Untyped
+
 Values = NDArray[np.float64]
 
 
@@ -73,13 +75,12 @@ class BlockScores:
     @classmethod
     def joined(cls, parts: Sequence[BlockScores]) -> BlockScores:
         """Return the scores of all rows of several blocks."""
-        columns = {name: [getattr(part, name) for part in parts] for name in cls.__dataclass_fields__}
-        return cls(
-            **{
-                name: None if several[0] is None else np.concatenate(several, axis=1 if name == "figures" else 0)
-                for name, several in columns.items()
-            }
-        )
+        columns: dict[str, Untyped] = {}
+        for name, first in vars(parts[0]).items():
+            if first is not None:
+                several = [getattr(part, name) for part in parts]
+                columns[name] = np.concatenate(several, axis=1 if name == "figures" else 0)
+        return cls(**columns)
 
     def all_figures(self) -> NDArray[np.float32]:
         """Return all figures (layers, rows, figures), of a metric with one figure that one."""

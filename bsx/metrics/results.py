@@ -25,8 +25,39 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+class SegmentScores(Shown):
+    """Scores of segments, with their signature."""
+
+    signature: Signature
+
+    def rows(self) -> Iterator[dict[str, object]]:
+        """Yield one row a segment."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return `rows` as a DataFrame.
+
+        Raises:
+            MissingExtraError: if pandas is missing.
+        """
+        frame: pd.DataFrame = need("pandas", "to_pandas").DataFrame(list(self.rows()))
+        return frame
+
+    def save(self, path: str | Path) -> None:
+        """Write `rows` to a .tsv, .csv, .jsonl, .parquet or .xlsx file, all or nothing.
+
+        The signature goes beside it as ``<path>.signature.txt``.
+        """
+        from bsx.data.output import ScoreTable
+
+        with ScoreTable(Path(path)) as table:
+            for row in self.rows():
+                table.write(row)
+            table.signature = str(self.signature)
+
+
 @dataclass(frozen=True, repr=False)
-class MetricScores(Shown):
+class MetricScores(SegmentScores):
     """A metric's scores of n candidates; NumPy functions take it as the array of its values.
 
     Attributes:
@@ -94,26 +125,9 @@ class MetricScores(Shown):
         content = {"summary": self.to_dict(), "ids": list(self.ids), "scores": self.values.tolist()}
         return to_json(content)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return one row a segment, id and score, as a DataFrame.
-
-        Raises:
-            MissingExtraError: if pandas is missing.
-        """
-        frame: pd.DataFrame = need("pandas", "to_pandas").DataFrame({"id": self.ids, self.metric: self.values})
-        return frame
-
-    def save(self, path: str | Path) -> None:
-        """Write one row a segment (id, and a column named after the metric), all or nothing.
-
-        The signature goes beside it as ``<path>.signature.txt``.
-        """
-        from bsx.data.output import ScoreTable
-
-        with ScoreTable(Path(path)) as table:
-            for name, value in zip(self.ids, self, strict=True):
-                table.write({"id": name, self.metric: value})
-            table.signature = str(self.signature)
+    def rows(self) -> Iterator[dict[str, object]]:
+        """Yield one row a segment: id, and a column named after the metric."""
+        return ({"id": name, self.metric: value} for name, value in zip(self.ids, self, strict=True))
 
 
 def score_corpus(

@@ -19,7 +19,7 @@ from bsx.data.corpus import Corpus, Segment, about_tokens, without_context
 from bsx.data.forms import Form, InForm, form_of, forms_note, segment_in_form
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, as_block, not_scores
-from bsx.metrics.core import Fitted, MetricCore
+from bsx.metrics.core import Fitted, MetricCore, Reading
 from bsx.support.arrays import device_type
 from bsx.support.memory import refuse_beyond, show_bytes, text_size
 from bsx.support.optional import source_of
@@ -205,12 +205,12 @@ def prepare(
     report = None if progress is None else lambda done: progress("reading", done, 0)
     form = shared_form(metrics)
     plan = plan or survey(corpus, form, progress=report, reused=any(metric.encodes for metric in metrics))
-    texts = InForm(corpus, form)
+    texts = Reading(corpus, form, progress=progress, say=say)
     fitted, doubts = [], []
     for metric in metrics:
         metric.encoders.remark("forms", forms_note(plan.forms, form))
         with naming(metric.spec, among=len(metrics)):
-            fitted.append(metric.learn(texts, progress, say))
+            fitted.append(metric.fit(texts))
             doubts.append(metric.doubts_of(texts))
     return Prepared(tuple(metrics), corpus, plan, tuple(fitted), tuple(doubts))
 

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from bsx.catalog.catalog import Catalog, Registry, load_registry
-from bsx.catalog.entries.evidence import Judged
+from bsx.catalog.entries.base import Judged
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
-from bsx.catalog.languages import codes_of, find_languages
+from bsx.catalog.languages import codes_of, find_languages, knows, unseen_note
 from bsx.errors import InputError
 from bsx.models.evidence import Compared, Ranked, by_evidence
 from bsx.support.memory import parse_bytes
@@ -131,13 +131,6 @@ class ModelChoice:
         return self.ranking[0].reason
 
 
-def knows(entry: ModelEntry, language: LanguageEntry) -> bool:
-    """Tell whether a model was trained on a language, as far as somebody says so; en-sci is English."""
-    if entry.name == language.model or entry.name in language.alternatives:
-        return True
-    return entry.languages != "multilingual" and not set(codes_of(language)).isdisjoint(entry.languages)
-
-
 def rank(
     language: LanguageEntry,
     catalog: Catalog,
@@ -235,20 +228,6 @@ def list_models(
         )
     pool, _ = narrow(list(catalog.models.values()), constraints or Constraints(), "no model is left")
     return sorted(pool, key=lambda e: (cost(e), e.name)) if prefer == "speed" else pool
-
-
-def unseen(entry: ModelEntry, language: LanguageEntry) -> bool:
-    """Tell whether a model was trained on other languages than this one, as far as the registry says."""
-    return not knows(entry, language) and entry.languages != "multilingual"
-
-
-def unseen_note(entry: ModelEntry, language: LanguageEntry) -> str:
-    """Return what the user of a model should know that was not trained on the language."""
-    who = entry.name
-    if entry.name == language.papers:
-        who = f"the papers' choice, {entry.name},"
-    other = f"{language.model} was" if language.model is not None else "no model with a validated layer was"
-    return f"{who} was not trained on {language.name}; {other}"
 
 
 def cost(entry: ModelEntry) -> float:

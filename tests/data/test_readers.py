@@ -29,7 +29,7 @@ OWN: dict[str, str] = {
     "bsx/encode/architecture.py": "folders of models",
     "bsx/encode/light/tokenizer.py": "folders of models",
     "bsx/encode/light/weights.py": "safetensors",
-    "bsx/models/digests.py": "digests of models",
+    "bsx/models/files.py": "digests of models",
     "bsx/metrics/embedding/mapping.py": "arrays of NumPy and PyTorch",
     "bsx/metrics/embedding/sentence.py": "folders of models",
     "bsx/metrics/judging/cache.py": "the answers of judges",

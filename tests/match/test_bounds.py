@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bsx.encode.rows import normalise
+from bsx.encode.states import normalise
 from bsx.match.greedy import FlatVectors, greedy_match, match_pairs, match_product
 from bsx.metrics.embedding.sentence import products
 

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from bsx.encode.rows import normalise
+from bsx.encode.states import normalise
 from bsx.match import greedy, transport
 from bsx.match.greedy import BATCH_NUMBERS, FlatVectors, match_pairs, match_product
 from bsx.match.ngrams import Units

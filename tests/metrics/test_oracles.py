@@ -17,8 +17,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from bsx.encode.rows import normalise
 from bsx.encode.session import Encoders
+from bsx.encode.states import normalise
 from bsx.match.greedy import FlatVectors, match_pairs
 from bsx.match.ngrams import Units, ngram_units, power_means
 from bsx.match.transport import Cost, _batched, _sliced, transport_costs

@@ -20,7 +20,7 @@ from bsx.analysis.agreement.result import CompareResult, MetaResult
 from bsx.analysis.agreement.rows import CorpusScores
 from bsx.analysis.present.forms import in_form
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.entries.evidence import Evidence
+from bsx.catalog.entries.base import Evidence
 from bsx.catalog.entries.models import LanguageEntry
 from bsx.catalog.languages import find_language
 from bsx.catalog.specs import read_spec, split_specs

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from bsx.encode.rows import normalise
+from bsx.encode.states import normalise
 from bsx.errors import InputError
 from bsx.match.greedy import FlatVectors, match_pairs
 from bsx.match.ngrams import Units
