@@ -140,7 +140,15 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
         self.measure = config.measure if isinstance(config, BertScoreConfig) else None
         self.settings = settings = narrowed(config, ScorerConfig)
         self.choice = choose(settings.model or encoders.model, settings.lang or encoders.lang, encoders.catalog)
-        layer = self._wanted_layer()
+        layer, entry = settings.layer, self.choice.entry
+        if layer is not None and entry is not None and layer > entry.layers:  # before anything is fetched
+            raise too_deep(layer, entry.name, entry.layers)
+        if layer is None and not settings.all_layers:
+            if entry is None or not isinstance(entry.layer, int):
+                raise InputError(
+                    f"no best layer is known for {self.choice.name}: choose one with layer, or all with all_layers"
+                )
+            layer = entry.layer
         self.located = encoders.locate(settings.model, settings.lang)
         self.depth = self.located.architecture.depth
         wanted = list(range(self.depth + 1)) if layer is None else [layer]
@@ -154,7 +162,22 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
             context=self.context > 0,
         )
         self.tokenizer.token_bytes = 8 * len(self.layers) * self.encoding.dimensions  # held twice while matching
-        self.baselines = self._find_baselines()
+        self.baselines: LayerBaselines | None = None
+        if settings.rescale:
+            from bsx.bertscore.rescale import find_baseline, read_baseline
+
+            where = (self.depth, self.choice, encoders.catalog, self.located.identity)
+            if settings.baseline is not None:
+                self.baselines = read_baseline(Path(settings.baseline), *where)
+            elif self.context:
+                raise InputError(
+                    "the registry's baselines were measured without context, and scores with it are rescaled by none "
+                    "of them: drop rescale, or give a baseline that was measured with context"
+                )
+            else:
+                self.baselines = find_baseline(*where)
+                encoders.uses_entry("baseline", self.baselines.origin.removeprefix("registry: "))
+            self.baselines.check(self.layers)
         digest = self.located.checkpoint.tokenizer_digest
         if isinstance(settings.idf, Idf):
             if settings.idf.tokenizer_digest not in ("", digest):
@@ -168,39 +191,6 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
         """How many sentences before each text are read as context."""
         own = self.config.context if isinstance(self.config, ScorerConfig) else 0
         return own or self.encoders.config.context
-
-    def _wanted_layer(self) -> int | None:
-        if self.settings.all_layers:
-            return None
-        layer, entry = self.settings.layer, self.choice.entry
-        if layer is not None:
-            if entry is not None and layer > entry.layers:  # before anything is fetched
-                raise too_deep(layer, entry.name, entry.layers)
-            return layer
-        if entry is None or not isinstance(entry.layer, int):
-            raise InputError(
-                f"no best layer is known for {self.choice.name}: choose one with layer, or all with all_layers"
-            )
-        return entry.layer
-
-    def _find_baselines(self) -> LayerBaselines | None:
-        if not self.settings.rescale:
-            return None
-        from bsx.bertscore.rescale import find_baseline, read_baseline
-
-        if self.settings.baseline is not None:
-            where = (self.depth, self.choice, self.encoders.catalog, self.located.identity)
-            baselines = read_baseline(Path(self.settings.baseline), *where)
-        else:
-            if self.context:
-                raise InputError(
-                    "the registry's baselines were measured without context, and scores with it are rescaled by none "
-                    "of them: drop rescale, or give a baseline that was measured with context"
-                )
-            baselines = find_baseline(self.choice, self.encoders.catalog, self.depth, self.located.identity)
-            self.encoders.uses_entry("baseline", baselines.origin.removeprefix("registry: "))
-        baselines.check(self.layers)
-        return baselines
 
     @property
     def notes(self) -> tuple[str, ...]:

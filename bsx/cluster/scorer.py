@@ -21,7 +21,7 @@ from bsx.cluster.corpus import alike
 from bsx.cluster.devices import Work
 from bsx.data.cells import text as check_text
 from bsx.data.cells import texts as check_texts
-from bsx.data.corpus import Segment, without_context
+from bsx.data.corpus import Segment
 from bsx.data.detect import script_of_letters
 from bsx.data.forms import segment_in_form
 from bsx.encode.idf import IdfCounter
@@ -30,7 +30,15 @@ from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.metrics.base import Metric
 from bsx.metrics.core import BY_SCRIPT, Reading
-from bsx.metrics.run import ScoredBlock, block_tokens, blocks_of, check_needs, score_segments, shared_form
+from bsx.metrics.run import (
+    ScoredBlock,
+    block_tokens,
+    blocks_of,
+    check_needs,
+    present_references,
+    score_segments,
+    shared_form,
+)
 from bsx.metrics.zoo import get_metrics
 from bsx.support.optional import need
 from bsx.support.settings import part, settled
@@ -285,7 +293,7 @@ class BatchScorer:
             texts = (segment.candidates, segment.references, [segment.source or ""])
             for side, several in zip(_SIDES, texts, strict=True):
                 counts[f"letters {side}"].update(map(ord, "".join(several)))
-        counts["references"].update(map(_present, segments))
+        counts["references"].update(map(present_references, segments))
         rows = [(what, value, n) for what, counter in counts.items() for value, n in counter.items()]
         schema = arrow.schema(list(zip(_COUNTS, (arrow.string(), arrow.int64(), arrow.int64()), strict=True)))
         arrays = [arrow.array([row[i] for row in rows], field.type) for i, field in enumerate(schema)]
@@ -408,16 +416,11 @@ def _parts(tables: Untyped) -> Iterable[Untyped]:
     return tables if isinstance(tables, Iterable) and not hasattr(tables, "schema") else [tables]
 
 
-def _present(segment: Segment) -> int:
-    """Return how many references a row has, as `bsx.metrics.run.survey` counts them."""
-    return max(1, sum(1 for text in segment.references if without_context(text).strip()))
-
-
 def _statistics(block: ScoredBlock, metric: int) -> Iterator[list[float]]:
     """Yield what each row of one system adds to a metric's corpus score; see `_HEAD`."""
     scores = block.scores[metric]
     for row, segment in enumerate(block.segments):
-        value, references = float(scores.values[row]), _present(segment)
+        value, references = float(scores.values[row]), present_references(segment)
         defined = not math.isnan(value)
         flags = (defined, scores.empty[row], scores.undefined[row], scores.lost[row] > 0, scores.lost[row])
         own = () if scores.statistics is None else scores.statistics[row].tolist()

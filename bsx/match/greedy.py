@@ -233,7 +233,15 @@ def match_product(
         left, right = padded_rows(window, candidates[rows]), padded_rows(window, references[columns])
         places = put(columns, device)
         for layer in range(layers):
-            band[layer][:, places] = _match(window, layer, left, right)
+            vectors = window.vectors[layer]
+            similarity = vectors[left.reshape(-1)] @ vectors[right.reshape(-1)].T
+            cells = similarity.reshape(*left.shape, *right.shape)
+            precision = best(cells, window.pool[right][None, None], axis=3)
+            recall = best(cells, window.pool[left][:, :, None, None], axis=1)
+            precision = weighted_mean(precision, window.weights[left][:, :, None], axis=1)
+            recall = weighted_mean(recall, window.weights[right][None], axis=2)
+            figures = [precision, recall, harmonic_mean(precision, recall)]
+            band[layer][:, places] = namespace(vectors).stack(figures, axis=-1)
 
     held: list[tuple[NDArray[np.int64], Array]] = []
 
@@ -268,18 +276,6 @@ def _groups(lengths: NDArray[np.int64], tokens: int) -> Iterator[NDArray[np.int6
         count = max(1, tokens // max(1, int(lengths[order[start]])))
         yield order[start : start + count]
         start += count
-
-
-def _match(window: FlatVectors, layer: int, left: Array, right: Array) -> Array:
-    vectors = window.vectors[layer]
-    (n, longest), (m, other) = left.shape, right.shape
-    similarity = vectors[left.reshape(-1)] @ vectors[right.reshape(-1)].T
-    cells = similarity.reshape(n, longest, m, other)
-    precision = best(cells, window.pool[right][None, None], axis=3)
-    recall = best(cells, window.pool[left][:, :, None, None], axis=1)
-    precision = weighted_mean(precision, window.weights[left][:, :, None], axis=1)
-    recall = weighted_mean(recall, window.weights[right][None], axis=2)
-    return namespace(vectors).stack([precision, recall, harmonic_mean(precision, recall)], axis=-1)
 
 
 def reduce_references(

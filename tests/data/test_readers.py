@@ -24,7 +24,7 @@ OWN: dict[str, str] = {
     "bsx/data/journal.py": "the journal of a run",
     "bsx/support/optional.py": "where pip says that it installed bsx from",
     "bsx/data/output.py": "what it has just written",
-    "bsx/encode/cached.py": "digests of code",
+    "bsx/encode/opening.py": "digests of code",
     "bsx/encode/vector_cache.py": "the cache of vectors",
     "bsx/encode/architecture.py": "folders of models",
     "bsx/encode/light/tokenizer.py": "folders of models",
